@@ -27,6 +27,7 @@ class BotSettings(BaseSettings):
     retention_days: int = Field(0, alias="GORKD_RETENTION_DAYS", ge=0, le=36_500)  # 0 keeps answers
     cache_instant: bool = Field(False, alias="GORKD_CACHE_INSTANT")
     check_dialect: Literal["json", "pairwise"] | None = Field(None, alias="GORKD_CHECK_DIALECT")
+    writing: Literal["auto", "parallel", "single"] = Field("auto", alias="GORKD_WRITING")
     patience: float = Field(1.0, alias="GORKD_PATIENCE", ge=1, le=20)  # more is no waiting any more
     prices: str = Field("", alias="GORKD_PRICES")
     source_kinds: str = Field("", alias="GORKD_SOURCE_KINDS")

@@ -17,7 +17,7 @@ from adapters.durable.archive import JournalArchive
 from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import DurableQueue
 from adapters.llm.embeddings import build_embeddings
-from adapters.llm.openai import build_chat, build_check, build_mode_chats
+from adapters.llm.openai import OpenAIChat, build_chat, build_check, build_mode_chats
 from adapters.llm.web_search import build_web_search
 from adapters.logs import Redactor
 from adapters.metrics import PrometheusRecorder
@@ -37,8 +37,9 @@ from core.library.states import Conversations
 from core.llm.embedding import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
-from core.model.config import CacheSettings, SearchSettings, Settings, patient
+from core.model.config import CacheSettings, SearchSettings, Settings, SynthesisSettings, patient
 from core.model.delivery import OpenMessages
+from core.model.errors import ModelError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
 from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_up
 from core.modes import MODES
@@ -108,6 +109,18 @@ class House:
         await rehearsing
 
 
+async def _measure_two(model: OpenAIChat, deps: Deps) -> None:
+    """Beside the first questions; of one that cannot be asked nothing is known, and nothing is changed."""
+    from adapters.llm.probe import serves_two  # what else it brings along no start needs
+
+    try:
+        deps.two_at_once.is_served = await serves_two(model)
+    except ModelError as exc:
+        log.info("two calls at once were not measured", extra={"reason": str(exc)})
+    if not deps.two_at_once.is_served:
+        log.warning("two calls of the model wait for each other: summary and detail are written by one")
+
+
 def new_job_id() -> str:
     """`job_` and 128 random bits."""
     return f"job_{secrets.token_hex(16)}"
@@ -145,6 +158,14 @@ async def open_house(
             if role == "worker":
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
         if role != "front":
+            if (
+                role != "alone"
+                and settings.writing == "auto"
+                and deps.writes_in_parallel
+                and (model := build_chat(env))
+            ):
+                stack.push_async_callback(model.aclose)
+                await stack.enter_async_context(_in_background(_measure_two(model, deps)))
             sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
             await stack.enter_async_context(_in_background(sweeping))
             of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)
@@ -309,14 +330,18 @@ async def _end(deps: Deps, status: JobStatus, job_id: str) -> None:
     await deliver_failure(replace(job, attempt=job.attempt + 1), deps, status, error=error)
 
 
-def _tunables(settings: BotSettings) -> Settings:
+def _tunables(settings: BotSettings, model: OpenAIChat | None) -> Settings:
     """Raises `SetupError`."""
+    is_parallel = settings.writing == "parallel" or (
+        settings.writing == "auto" and model is not None and not model.is_local
+    )
     retention = Retention.of_days(settings.retention_days).answers
     tunables = Settings(
         cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
         prices_usd_per_million=read_prices(settings.prices),
         source_kinds=read_kinds(settings.source_kinds),
         check_dialect=settings.check_dialect,
+        synthesis=SynthesisSettings(is_parallel=is_parallel),
     )
     return patient(tunables, settings.patience)
 
@@ -328,13 +353,13 @@ def _open_deps(
     metrics: PrometheusRecorder,
     stack: AsyncExitStack,
 ) -> Deps:
-    tunables = _tunables(settings)
+    model, web_model = build_chat(env), build_web_search(env)
+    tunables = _tunables(settings, model)
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
-    model, web_model = build_chat(env), build_web_search(env)
     embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):

@@ -30,7 +30,7 @@ from adapters.llm.endpoint import (
 from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, was_dropped, wrong_page
 from adapters.llm.reading import Answer, StreamPiece, read_piece
 from adapters.llm.thinking import Thoughts
-from adapters.llm.window import Fitted, Window
+from adapters.llm.window import Fitted, Window, is_local
 from adapters.proxies import Proxies
 from core.llm.prices import estimate_usage
 from core.model.answer import ModelUsage
@@ -127,6 +127,11 @@ class OpenAIChat:
     def host(self) -> str:
         """Where it is, with its port; never with a key."""
         return self._endpoint.host
+
+    @property
+    def is_local(self) -> bool:
+        """On this machine or in its network, where most servers answer one call after the other."""
+        return is_local(self._endpoint.base_url)
 
     async def warm_up(self) -> None:
         """Import the SDK and open the client, so that the first question does not pay for it; no network."""

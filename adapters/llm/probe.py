@@ -43,6 +43,7 @@ JUDGE_CALLS, JUDGE_TOKENS = 46, 13_000  # three calls for a judge that does well
 EMBEDDING_CALLS, EMBEDDING_TOKENS = 5, 3000
 RIGHT_OF_20 = 15  # fewer is closer to guessing than to judging
 LEAST_APART = 0.05  # cosine
+LEAST_GAIN_OF_TWO = 1.5  # below it two calls share what one has
 LEAST_GAIN = 3  # pairs; less is chance
 ONE_SIDED = 0.85  # of the answers, which should be half and half
 QUICK_READ, QUICK_WRITTEN = 5600, 700  # tokens of a quick answer's plan, answer and check together
@@ -149,7 +150,7 @@ async def _chat(chat: OpenAIChat, patience: float) -> AsyncGenerator[Finding, No
     answer = await _ask(chat, ready)
     yield Finding("answers", "ok", f"the address and the key are right; the first answer took {_s(began)}")
     yield await _structured(chat, ready, answer)
-    prose = await _ask(chat, _request("Write sixty words about the sea.", _TEXT, max_tokens=120))
+    prose = await _ask(chat, _prose_of("sea"))
     yield _streaming(prose)
     yield _usage(prose)
     for finding in _habits(chat):
@@ -283,17 +284,28 @@ def _late(patience: float) -> str:
     return f"answers that are late are quoted from the sources; {QUICK_S * patience:.0f} s are allowed now"
 
 
+async def serves_two(chat: OpenAIChat) -> bool:
+    """Whether two calls beside each other write clearly more than one; three short calls. Raises `ModelError`."""
+    return await _gain_of_two(chat, await _ask(chat, _prose_of("sea"))) >= LEAST_GAIN_OF_TWO
+
+
 async def _two_at_once(chat: OpenAIChat, one: Timed) -> Finding:
-    request = _request("Write sixty words about the hills.", _TEXT, max_tokens=120)
-    other = _request("Write sixty words about the woods.", _TEXT, max_tokens=120)
-    both = await asyncio.gather(_ask(chat, request), _ask(chat, other))
-    written = sum(answer.usage.completion_tokens for answer in both) / max(answer.all_s for answer in both)
-    alone = one.usage.completion_tokens / one.all_s
-    gain = written / max(alone, 1e-3)
-    if gain >= 1.5:
+    gain = await _gain_of_two(chat, one)
+    if gain >= LEAST_GAIN_OF_TWO:
         return Finding("two at once", "ok", f"write {gain:.1f} times as much as one")
     says = f"write {gain:.1f} times as much as one: calls wait for each other"
-    return Finding("two at once", "ok", says, "checking an answer takes longer, and what is late stays unchecked (?)")
+    instead = "one call writes the whole answer; checking it takes longer, and what is late stays unchecked (?)"
+    return Finding("two at once", "ok", says, instead, () if chat.is_local else ("GORKD_WRITING=single",))
+
+
+async def _gain_of_two(chat: OpenAIChat, one: Timed) -> float:
+    both = await asyncio.gather(_ask(chat, _prose_of("hills")), _ask(chat, _prose_of("woods")))
+    written = sum(answer.usage.completion_tokens for answer in both) / max(answer.all_s for answer in both)
+    return written / max(one.usage.completion_tokens / one.all_s, 1e-3)
+
+
+def _prose_of(subject: str) -> ChatRequest:
+    return _request(f"Write sixty words about the {subject}.", _TEXT, max_tokens=120)
 
 
 def _request(user: str, schema: Mapping[str, Json], *, max_tokens: int, tools: tuple[Tool, ...] = ()) -> ChatRequest:

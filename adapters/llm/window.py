@@ -173,7 +173,7 @@ async def asked_window(client: openai.AsyncOpenAI, endpoint: Endpoint) -> int:
     rows = listed if isinstance(listed, list) else []
     own = next((row for row in rows if attribute(row, "id") == endpoint.model), rows[0] if len(rows) == 1 else None)
     told = _count(own) or _count(attribute(own, "meta")) or _count(attribute(own, "top_provider"))
-    if told or not _is_local(endpoint.base_url):
+    if told or not is_local(endpoint.base_url):
         return told
     for path in _local_paths(endpoint.model):
         if told := _served(await _get(client, _root(endpoint.base_url) + path), endpoint.model):
@@ -232,7 +232,7 @@ def _is_openai(base_url: str) -> bool:
     return base_url == OPENAI_URL or (urlsplit(base_url).hostname or "").endswith(".azure.com")
 
 
-def _is_local(base_url: str) -> bool:
+def is_local(base_url: str) -> bool:
     """On this machine or in its network: only such servers are asked at other addresses than the API's."""
     host = urlsplit(base_url).hostname or ""
     try:

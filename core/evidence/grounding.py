@@ -76,7 +76,7 @@ class _Indexes(Mapping[str, EvidenceIndex]):
     """By source id, each built when it is first asked for. Safe across threads: the worst is one built twice."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
-        self._sources = sources
+        self._sources = dict(sources)
         self._built: dict[str, EvidenceIndex] = {}
 
     def __getitem__(self, source_id: str) -> EvidenceIndex:
@@ -89,6 +89,10 @@ class _Indexes(Mapping[str, EvidenceIndex]):
 
     def __len__(self) -> int:
         return len(self._sources)
+
+    def add(self, more: _Indexes) -> None:
+        self._sources.update(more._sources)
+        self._built.update(more._built)
 
 
 class Grounder:
@@ -117,6 +121,26 @@ class Grounder:
         self._known_terms = {*terms(question), *_LABEL_TERMS}
         self._read_terms: set[str] | None = None
         self._languages: set[str] | None = None
+
+    def extend(self, more: Grounder) -> None:
+        """Take in the sources of another one, with what it has indexed."""
+        self._sources.update(more._sources)
+        self._whole.add(more._whole)
+        if self._read is not self._whole:
+            self._read.add(more._read)
+        self._passages = {**self._passages, **more._passages}
+        self._numbers.update(more._numbers)
+        self._orders += more._orders
+        self._read_terms = self._languages = None
+
+    def propose_more(self, judged: Judged, source_ids: Sequence[str], *, most: int) -> Judged:
+        """A sentence with what the judge is to say of sources that came behind it: do they say otherwise?"""
+        if judged.claim is None:
+            return replace(judged, asked=())
+        known = {entry.source_id for entry in judged.claim.evidence}
+        words = without_addresses(_bare(judged.claim.text, judged.before))
+        late = [source_id for source_id in source_ids if source_id in self._read and source_id not in known]
+        return replace(judged, asked=tuple(self._others(words, judged, late, most=most)))
 
     @property
     def read_sources(self) -> list[Source]:

@@ -29,8 +29,11 @@ from core.text.language import Cue
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
+PAIRS_TOGETHER = 6  # of which some could wait: each row that a judge writes is a third of a second
 CALLS_AT_ONCE = 6
+CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
 LINGER_S = 0.15  # that a pair waits for others; a sentence takes longer to be written
+IDLE_S = 1.0  # that a pair which may wait waits for others, while nothing is asked
 CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
@@ -439,22 +442,28 @@ class Judging:
     linger_s: float = LINGER_S
     _is_hurried: bool = False
     _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
+    _others: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
+    _has_asked: bool = False
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
 
-    async def rule(self, pairs: Sequence[Pair]) -> list[Judgement | None]:
-        """A judgement for each pair, in their order. A pair that was asked about before is not asked about again."""
+    async def rule(self, pairs: Sequence[Pair], *, may_wait: bool = False) -> list[Judgement | None]:
+        """A judgement for each pair, in their order. A pair that was asked about before is not asked about again.
+
+        While `CALLS_BESIDE` calls are under way, what comes waits for one of them to end, and goes together. Pairs that
+        `may_wait` go with others while the answer is being written, and alone only where nothing else is asked.
+        """
         if self.judge is None or not pairs or self.left_s() <= 0:
             return [None] * len(pairs)
         loop = asyncio.get_running_loop()
         new = {pair: loop.create_future() for pair in pairs if pair not in self._rulings}
         self._rulings |= new
-        self._waiting += new.items()
-        if len(self._waiting) >= PAIRS_A_CALL:
-            self._start()
-        elif self._timer is None:
-            self._timer = loop.call_later(0.0 if self._is_hurried else self.linger_s, self._start)
+        (self._others if may_wait else self._waiting).extend(new.items())
+        if self._is_hurried or len(self._waiting) >= PAIRS_A_CALL or len(self._others) >= PAIRS_A_CALL:
+            self._start_in(0.0)
+        elif len(self._calls) < (1 if may_wait else CALLS_BESIDE):
+            self._start_in(IDLE_S if may_wait else self.linger_s)
         futures = [self._rulings[pair] for pair in pairs]
         await asyncio.wait(set(futures), timeout=max(self.left_s(), 0.01))
         return [future.result() if future.done() else None for future in futures]
@@ -462,9 +471,8 @@ class Judging:
     def hurry(self, *, is_on: bool = True) -> None:
         """Nothing more is being written that a pair should wait for; `is_on` False where writing begins anew."""
         self._is_hurried = is_on
-        if is_on and self._timer is not None:
-            self._timer.cancel()
-            self._timer = asyncio.get_running_loop().call_later(0.0, self._start)  # behind the last sentences' pairs
+        if is_on and (self._waiting or self._others):
+            self._start_in(0.0)  # behind the last sentences' pairs
 
     async def answers(self, question: str, text: str) -> AnswerRuling:
         """Whether `text` answers `question`; open where nobody could be asked."""
@@ -490,17 +498,39 @@ class Judging:
             call.cancel()
         await asyncio.gather(*self._calls, return_exceptions=True)
 
+    def _start_in(self, seconds: float) -> None:
+        """At the latest; what is to begin sooner does."""
+        loop = asyncio.get_running_loop()
+        if self._timer is not None and self._timer.when() <= loop.time() + seconds:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_later(seconds, self._start)
+
     def _start(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        waiting, self._waiting = self._waiting, []
-        if self.judge is None:
-            return
-        for at in range(0, len(waiting), PAIRS_A_CALL):
-            call = asyncio.create_task(self._call(self.judge, waiting[at : at + PAIRS_A_CALL]))
+        while self.judge is not None and (self._waiting or self._others):
+            call = asyncio.create_task(self._call(self.judge, self._next_batch()))
             self._calls.add(call)
-            call.add_done_callback(self._calls.discard)
+            call.add_done_callback(self._go_on)
+            if not self._is_hurried and max(len(self._waiting), len(self._others)) < PAIRS_A_CALL:
+                break
+
+    def _next_batch(self) -> list[tuple[Pair, asyncio.Future[Judgement | None]]]:
+        """What is asked next: what is waited for before all else, and with the very first of it nothing besides."""
+        batch, self._waiting = self._waiting[:PAIRS_A_CALL], self._waiting[PAIRS_A_CALL:]
+        is_first, self._has_asked = not self._has_asked, True
+        free = 0 if batch and is_first and not self._is_hurried else max(PAIRS_TOGETHER - len(batch), 0)
+        more, self._others = self._others[:free], self._others[free:]
+        return batch + more
+
+    def _go_on(self, ended: asyncio.Task[None]) -> None:
+        """What has waited for a call to end begins the next one."""
+        self._calls.discard(ended)
+        if (self._waiting or self._others) and self._timer is None and not ended.cancelled():
+            self._start_in(0.0 if self._waiting else self.linger_s)
 
     async def _call(self, judge: SupportJudge, batch: Sequence[tuple[Pair, asyncio.Future[Judgement | None]]]) -> None:
         said: Sequence[Judgement | None] = [None] * len(batch)

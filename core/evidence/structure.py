@@ -18,8 +18,13 @@ CUT = "[…]"
 RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
 ITEM = regex.compile(r"\s*(?:>\s*)*(?P<bullet>[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")
 _YES_OR_NO = "yes|no|ja|nein|sí|oui|non|sì|sim|não|nee"  # in the languages of the refusals, as all words here
+CORRECTIONS = {
+    "en": "Correction", "de": "Korrektur", "fr": "Rectification", "es": "Corrección", "it": "Correzione",
+    "pt": "Correção", "nl": "Correctie",
+}  # fmt: skip  # with which a sentence begins that sets right what stands above it
 _LEADING = regex.compile(  # what ties a sentence to the one before it
-    rf"""(?:{_YES_OR_NO}|however|also|moreover|furthermore|additionally|in\ addition|therefore|thus|consequently|instead
+    rf"""(?:{_YES_OR_NO}|{"|".join(CORRECTIONS.values())}
+    |however|also|moreover|furthermore|additionally|in\ addition|therefore|thus|consequently|instead
     |nevertheless|nonetheless|on\ the\ other\ hand|(?:by|in)\ contrast|similarly|jedoch|allerdings|außerdem|zudem|daher
     |dagegen|sin\ embargo|además|por\ lo\ tanto|cependant|toutefois|de\ plus|en\ outre|donc|tuttavia|inoltre|quindi
     |no\ entanto|além\ disso|portanto|echter|bovendien|daarom)\s*[,.:;–—-]\s*(?=\S)""",

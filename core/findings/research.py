@@ -27,7 +27,7 @@ from core.model.ports import WEB_SEARCH, ChatModel
 from core.model.source import SourceCollection
 from core.pipeline.work import Work
 from core.presentation.wording import counted
-from core.stages.synthesize import Draft as AnswerDraft
+from core.stages.drafting import Draft as AnswerDraft
 from core.stages.synthesize import conclude, usage_metadata
 from core.stages.writing import Writing, settle
 

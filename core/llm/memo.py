@@ -21,11 +21,18 @@ T = TypeVar("T")
 async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: Callable[[], Awaitable[T]]) -> T:
     """What is kept under `key`, else what `pay` gives, kept. A memo that fails costs a repetition, never the step."""
     kept = await _find(memo, job_id, key, kind)
-    if kept is not None:
-        return kept
-    value = await pay()
+    return kept if kept is not None else await kept_anew(memo, job_id, key, await pay())
+
+
+async def kept_anew(memo: JobMemo, job_id: str, key: str, value: T) -> T:
+    """`value`, from now on what is kept under `key`."""
     await _keep(memo, job_id, key, value)
     return value
+
+
+async def recalled(memo: JobMemo, job_id: str, key: str, kind: type[T]) -> T | None:
+    """What is kept under `key`; None also where the memo fails."""
+    return await _find(memo, job_id, key, kind)
 
 
 class RememberingModel:

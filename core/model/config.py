@@ -42,12 +42,18 @@ class SynthesisSettings:
     """Stage 4. Tokens are estimated (core/llm/prices.py)."""
 
     max_prompt_tokens: int = 7000  # leaves room below 8k for prompt, schema and estimate error
+    max_shared_tokens: int = 5800  # of it, what summary and detail have in common where they are two calls
+    max_detail_prompt_tokens: int = 7800  # of the detail's call then: it reads what was found later, too
     max_answer_tokens: int = 1500
     max_plan_tokens: int = 300
     model_timeout_s: float = 45.0  # below the 60 s deadline, so that there is time to end well
     plan_timeout_s: float = 15.0
     check_timeout_s: float = 20.0  # one call of the judge: eight claims and what may say them
     max_summary_words: int = 120
+    is_parallel: bool = False  # summary and detail are two calls at once; one where the model serves one at a time
+    early_sources: int = 6  # of the question's own search, at most, from which the summary is begun before the plan
+    min_early_sources: int = 3  # of fewer a summary would rest on too little
+    min_early_coverage: float = 0.7  # 0…1, share of the question in the best passage of the best of them, as in ranking
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,8 @@ from core.section.keys import assign_keys
 from core.section.prose import BRIEF_ID
 from core.section.sections import PLANS, Section, possible_sections, sections_in
 from core.section.writing import Writer, Written, select_for_writing
-from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
+from core.stages.drafting import UNCHECKED_NOTICE
+from core.stages.synthesize import usage_metadata
 
 NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."

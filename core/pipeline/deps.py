@@ -35,7 +35,7 @@ from core.model.ports import (
 )
 from core.model.steering import SteeringStore
 from core.model.telemetry import Measurement
-from core.pipeline.limits import Setbacks, SingleFlight
+from core.pipeline.limits import Setbacks, SingleFlight, TwoAtOnce
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy
 
@@ -53,7 +53,8 @@ class Deps:
 
     `models` are, by mode, those that work instead of `model` there; `check_model` judges citations instead of it.
 
-    `setbacks` are what providers failed at of late, by any job of this process.
+    `setbacks` are what providers failed at of late, by any job of this process, `two_at_once` is what was measured of
+    the model at its start.
 
     `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/tenancy/admission.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
@@ -87,6 +88,12 @@ class Deps:
     web_model: WebSearchModel | None = None
     check_model: ChatModel | None = None
     setbacks: Setbacks = field(default_factory=Setbacks)
+    two_at_once: TwoAtOnce = field(default_factory=TwoAtOnce)
+
+    @property
+    def writes_in_parallel(self) -> bool:
+        """Whether summary and detail are written by two calls at once."""
+        return self.model is not None and self.settings.synthesis.is_parallel and self.two_at_once.is_served
 
     @property
     def judge(self) -> SupportJudge | None:

@@ -174,3 +174,10 @@ class Setbacks:
 
     def rests(self, provider: str) -> bool:
         return self._clock() < self._rest_until.get(provider, float("-inf"))
+
+
+@dataclass
+class TwoAtOnce:
+    """Whether the model that writes serves two calls as quickly as one; so it does until it was measured."""
+
+    is_served: bool = True

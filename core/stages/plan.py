@@ -134,6 +134,13 @@ def plan_by_rules(job: ResearchJob, deps: Deps, *, turns: Sequence[Turn] = ()) -
     return ResearchPlan(intent, _search_plan(job, deps, queries, intent), question=understood)
 
 
+def is_otherwise(plan: ResearchPlan, by_rules: ResearchPlan) -> bool:
+    """Whether the model takes the question for another one than rules do, in another language, or of another time."""
+    recencies = {query.filters.recency for query in plan.search.queries[1:]} or {plan.search.queries[0].filters.recency}
+    is_newer = not recencies & {by_rules.search.queries[0].filters.recency}
+    return bool(plan.question or plan.same_as) or plan.intent.language != by_rules.intent.language or is_newer
+
+
 def choose_providers(
     strengths: Mapping[str, ProviderStrength], job: ResearchJob, intent: QueryIntent
 ) -> tuple[str, ...]:

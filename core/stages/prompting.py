@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -44,12 +44,13 @@ ANSWER_SCHEMA: Mapping[str, Json] = {
 }
 # Also what only looks like a tag to a model: full-width brackets, blanks and invisible characters within.
 _FENCE = regex.compile(
-    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|scope|checklist|facts|wishes|queries|earlier|query|item)\b)",
+    r"[<＜﹤〈⟨](?=[\s\p{Cf}\p{Cc}/\\⁄∕／]*(?:source|question|context|conversation|feedback|summary|scope|checklist|facts|wishes|queries|earlier|query|item)\b)",
     regex.IGNORECASE,
 )
 WRITING_TEMPERATURE = 0.2  # 0…2; servers' own, .7 to 1, lets small models write noise
 MAX_CONTEXT_TOKENS = 1000  # of what was said before; with the longest question, sources keep a third of the prompt
 MAX_FEEDBACK_TOKENS = 300
+MAX_TOLD_TOKENS = 300  # of the summary, told to whoever writes the detail
 MAX_CONVERSATION_TOKENS = 1200  # five questions with the beginnings of their answers
 _GAP_TOKENS = 3  # a `[…]` on its own line
 _SAFETY_TOKENS = 50  # blank lines and the joints between pieces, whose tokens do not add up exactly
@@ -76,13 +77,45 @@ def answer_script(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> Sc
     return Script(passages, lambda seconds: answer_request(job, sources, passages, deps, timeout_s=seconds))
 
 
-def choose_passages(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> dict[str, list[Passage]]:
-    """What the model gets to read of each source: what fits the question best, within the budget of the prompt."""
-    settings = deps.settings.synthesis
+def early_script(job: ResearchJob, early: Sequence[Source], deps: Deps) -> Script:
+    """The summary, from sources that were read while others are still being looked for."""
+    passages = choose_passages(job, early, deps, max_tokens=deps.settings.synthesis.max_shared_tokens)
+    return Script(passages, lambda seconds: answer_request(job, early, passages, deps, timeout_s=seconds))
+
+
+def full_script(job: ResearchJob, early: Script, sources: Sequence[Source], deps: Deps) -> Script:
+    """The detail, from all `sources`: its prompt begins with the very bytes of the `early` one, and goes on."""
+    known = [source for source in sources if source.id in early.passages]
+    late = [source for source in sources if source.id not in early.passages]
+    spent = sum(passage_tokens(passage.text) for own in early.passages.values() for passage in own)
+    most = deps.settings.synthesis.max_detail_prompt_tokens - spent - sum(map(_opening_tokens, known)) - MAX_TOLD_TOKENS
+    passages = {**early.passages, **choose_passages(job, late, deps, max_tokens=most)}
+    return Script(passages, lambda seconds: answer_request(job, [*known, *late], passages, deps, timeout_s=seconds))
+
+
+def choose_passages(
+    job: ResearchJob, sources: Sequence[Source], deps: Deps, *, max_tokens: int = 0
+) -> dict[str, list[Passage]]:
+    """What the model gets to read of each source: what fits the question best, within `max_tokens` of the prompt.
+
+    By default that is what a prompt may have.
+    """
+    most = max_tokens or deps.settings.synthesis.max_prompt_tokens
     frame = estimate_tokens(_system(job, deps)) + estimate_tokens(asked(job)) + _SAFETY_TOKENS
-    openings = sum(estimate_tokens(_opening(source)) + _GAP_TOKENS for source in sources)
-    budget = settings.max_prompt_tokens - frame - openings
+    budget = most - frame - sum(map(_opening_tokens, sources))
     return select_passages(sources, job.query, max_tokens=budget, count_tokens=passage_tokens)
+
+
+def as_summary(request: ChatRequest) -> ChatRequest:
+    """The call of a whole answer as one that writes the summary alone; up to the end of its text it is the same."""
+    return replace(request, user=f"{request.user}\n\n{load_prompt('write_summary').template.strip()}")
+
+
+def as_detail(request: ChatRequest, told: str) -> ChatRequest:
+    """The same for the detail; `told` is what the summary says so far."""
+    said = _cut_to_tokens(fenced(told), MAX_TOLD_TOKENS)
+    task = load_prompt("write_detail").substitute(summary=said)
+    return replace(request, user=f"{request.user}\n\n{task.strip()}")
 
 
 def answer_request(
@@ -113,6 +146,10 @@ def _system(job: ResearchJob, deps: Deps) -> str:
         language=language_name(job.intent.language),
         max_summary_words=str(deps.settings.synthesis.max_summary_words),
     )
+
+
+def _opening_tokens(source: Source) -> int:
+    return estimate_tokens(_opening(source)) + _GAP_TOKENS
 
 
 def language_name(code: str) -> str:

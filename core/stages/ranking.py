@@ -5,6 +5,7 @@ Pure functions over sources as read; the same question and sources always give t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -60,11 +61,13 @@ def rank_sources(
     max_per_domain: int,
     similarities: Mapping[str, float] | None = None,
     queries: Sequence[str] = (),
+    beside: Sequence[Source] = (),
 ) -> list[Source]:
     """The best `max_sources`, best first, with scores set and ids `src_1`… given in that order.
 
     `similarities` are cosines by URL where an embedder is at hand, `queries` what was asked of the engines. At most
-    `max_per_domain` of one registrable domain are kept (S003-11); local files have no domain and are not limited.
+    `max_per_domain` of one registrable domain are kept (S003-11), with those `beside` which they will stand; local
+    files have no domain and are not limited.
     """
     coverages = coverage_of([candidate.source for candidate in candidates], question, queries)
     scored = [
@@ -75,7 +78,7 @@ def rank_sources(
         for candidate, coverage in zip(candidates, coverages, strict=True)
     ]
     ordered = sorted(scored, key=lambda source: (-source.scores.total, source.url))
-    kept = _diverse(ordered, max_sources=max_sources, max_per_domain=max_per_domain)
+    kept = _diverse(ordered, beside, max_sources=max_sources, max_per_domain=max_per_domain)
     return [replace(source, id=f"src_{number}") for number, source in enumerate(kept, start=1)]
 
 
@@ -155,16 +158,18 @@ def _quality(source: Source) -> float:
     return length * (0.6 + 0.4 * prose) * whole
 
 
-def _diverse(ordered: Sequence[Source], *, max_sources: int, max_per_domain: int) -> list[Source]:
+def _diverse(
+    ordered: Sequence[Source], beside: Sequence[Source], *, max_sources: int, max_per_domain: int
+) -> list[Source]:
     kept: list[Source] = []
-    per_domain: dict[str, int] = {}
-    seen: set[str] = set()
+    per_domain = Counter(owner for source in beside if (owner := registrable_domain(source.metadata.domain)))
+    seen = {source.content_hash for source in beside}
     for source in ordered:
         owner = registrable_domain(source.metadata.domain)
-        if source.content_hash in seen or (owner and per_domain.get(owner, 0) >= max_per_domain):
+        if source.content_hash in seen or (owner and per_domain[owner] >= max_per_domain):
             continue
         seen.add(source.content_hash)
-        per_domain[owner] = per_domain.get(owner, 0) + 1
+        per_domain[owner] += 1
         kept.append(source)
         if len(kept) == max_sources:
             break

@@ -10,6 +10,7 @@ from functools import partial
 from time import perf_counter
 
 from core.llm.embedding import similarities_to
+from core.llm.memo import kept_anew, recalled
 from core.model.errors import (
     FetchError,
     ModelError,
@@ -40,6 +41,9 @@ log = logging.getLogger(__name__)
 
 Found = Callable[[Source], Awaitable[None]]
 
+CHOICE = "early"  # in the job's memo
+EARLY_GRACE_S = 0.3  # that the answer's beginning waits for a page which is later than half of them
+
 
 async def collect_sources(
     gathering: Gathering,
@@ -51,11 +55,13 @@ async def collect_sources(
     given: Sequence[Source] = (),
     earlier: Sequence[Source] = (),
     notes: Sequence[str] = (),
+    begun: Callable[[], Awaitable[Sequence[Source]]] | None = None,
 ) -> SourceCollection:
     """Search, fetch, rank, within `within_s` seconds. Raises `SearchFailed` when every provider failed.
 
     `given` came with the question and is kept whatever else is found, `notes` say what is missing of it; `earlier`
-    was found before and is ranked with the rest. With either of them, providers that all fail are a limitation.
+    was found before and is ranked with the rest. With either of them, providers that all fail are a limitation. From
+    those that `begun` gives the answer is being written already: they come first and keep their numbers.
 
     A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
     many results there are before pages are read, `on_source` each source as soon as it is read.
@@ -83,7 +89,8 @@ async def collect_sources(
     candidates, pages_failed, pages_late = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
     # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
     relevant = await asyncio.to_thread(_relevant, gathering, plan, candidates)
-    kept = await _best(gathering, plan, relevant, given, earlier)
+    first = [*given, *(await begun() if begun else ())]
+    kept = await _best(gathering, plan, relevant, first, earlier, unranked=len(given))
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
         providers_used=used,
@@ -287,11 +294,13 @@ async def _best(
     gathering: Gathering,
     plan: SearchPlan,
     relevant: Sequence[Candidate],
-    given: Sequence[Source],
+    first: Sequence[Source],
     earlier: Sequence[Source],
+    *,
+    unranked: int,
 ) -> list[Source]:
-    """All that came with the question, then the best of the rest, `plan.max_sources` together."""
-    relevant = _unlike(given, [*relevant, *(Candidate(source) for source in earlier)])
+    """All of `first`, then the best of the rest, `plan.max_sources` together; so many of them have no rank yet."""
+    relevant = _unlike(first, [*relevant, *(Candidate(source) for source in earlier)])
     rank = partial(
         rank_sources,
         question=gathering.job.query,
@@ -300,12 +309,84 @@ async def _best(
         similarities=await _similarities(gathering, relevant),
         queries=[query.text for query in plan.queries],
     )
-    brought = [Candidate(source) for source in given]
-    kept = await asyncio.to_thread(rank, brought, max_sources=len(given), max_per_domain=len(given))
+    brought = [Candidate(source) for source in first[:unranked]]
+    kept = await asyncio.to_thread(rank, brought, max_sources=unranked, max_per_domain=unranked)
+    kept += first[unranked:]
     room = max(plan.max_sources - len(kept), 0)
-    per_domain = gathering.deps.settings.search.max_per_domain
-    best = await asyncio.to_thread(rank, relevant, max_sources=room, max_per_domain=per_domain) if room else []
+    rank = partial(rank, max_per_domain=gathering.deps.settings.search.max_per_domain, beside=first[unranked:])
+    best = await asyncio.to_thread(rank, relevant, max_sources=room) if room else []
     return [*kept, *best]
+
+
+@dataclass(frozen=True)
+class EarlyChoice:
+    """The addresses of the pages that the answer was begun from, in the order of their numbers; none where too few fit.
+
+    It is kept for the job: whoever goes on with it begins from the same.
+    """
+
+    urls: tuple[str, ...]
+
+
+async def early_sources(gathering: Gathering, plan: SearchPlan, *, may_choose: bool = True) -> list[Source]:
+    """The best pages that the plan's first query finds, ranked and numbered, where enough of them fit the question.
+
+    Pages that are later than the others are not waited for. None also where nothing can be searched, and where they
+    were not chosen before and this one may not choose.
+    """
+    job, memo, settings = gathering.job, gathering.deps.memo, gathering.deps.settings
+    chosen = await recalled(memo, job.id, CHOICE, EarlyChoice)
+    if not (chosen.urls if chosen else may_choose):
+        return []
+    hits = await _first_hits(gathering, plan)
+    candidates: dict[str, Candidate] = {}
+    if chosen is None:
+        candidates = await _read_early(gathering, _merge(hits)[: settings.search.max_sources])
+        sources = [one.source for one in candidates.values() if not one.source.extract_of_page]
+        coverages = await asyncio.to_thread(coverage_of, sources, job.query)
+        fitting = [
+            one.url for one, share in zip(sources, coverages, strict=True) if share >= settings.search.min_relevance
+        ]
+        is_enough = max(coverages, default=0.0) >= settings.synthesis.min_early_coverage
+        is_enough = is_enough and len(fitting) >= settings.synthesis.min_early_sources
+        chosen = await kept_anew(memo, job.id, CHOICE, EarlyChoice(tuple(fitting if is_enough else ())))
+    if missing := [document for document in _merge(hits) if document.hit.url in set(chosen.urls) - candidates.keys()]:
+        candidates.update(await _read_early(gathering, missing))
+    if not set(chosen.urls) <= candidates.keys():
+        return []
+    return await asyncio.to_thread(
+        rank_sources,
+        [candidates[url] for url in chosen.urls],
+        job.query,
+        job.intent,
+        now=job.created_at,  # the same whenever it is done again
+        max_sources=settings.synthesis.early_sources,
+        max_per_domain=settings.search.max_per_domain,
+    )
+
+
+async def _first_hits(gathering: Gathering, plan: SearchPlan) -> list[SearchHit]:
+    """What the first query finds at the most preferred provider that finds something; not in files."""
+    providers = gathering.deps.providers
+    for name in (name for name in plan.providers if providers[name].strength != "files"):
+        call = gathering.search(name, plan.queries[0])
+        await asyncio.wait([call])
+        if not call.cancelled() and call.exception() is None and call.result():
+            return list(call.result())
+    return []
+
+
+async def _read_early(gathering: Gathering, documents: Sequence[_Document]) -> dict[str, Candidate]:
+    """By the hits' addresses, those that are read while most are."""
+    settings = gathering.deps.settings.search
+    ends_at = asyncio.get_running_loop().time() + settings.fetch_timeout_s
+    others = Stragglers(len(documents), ends_at=ends_at, grace_s=EARLY_GRACE_S)
+    sources = await asyncio.gather(*(_source_of(gathering, document.hit, others, []) for document in documents))
+    return {
+        source.url: Candidate(source, document.best_rank, len(document.mentions))
+        for source, document in zip(sources, documents, strict=True)
+        if source is not None
+    }
 
 
 def _unlike(given: Sequence[Source], candidates: Sequence[Candidate]) -> list[Candidate]:

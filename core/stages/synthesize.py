@@ -8,40 +8,45 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from time import perf_counter
 
 from core.evidence.answering import unanswered_by_rules
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import find_limitations, score_confidence
-from core.evidence.conflicts import Contradiction, find_conflicts, read_statements
-from core.evidence.grounding import VERBATIM, Grounder
-from core.evidence.judge import AnswerRuling, Judging
+from core.evidence.conflicts import Contradiction, find_conflicts
+from core.evidence.grounding import VERBATIM
 from core.evidence.quoting import Quotation, QuotedAnswer, cited, quote_answer
 from core.evidence.structure import Grounded, Judged, assemble
-from core.llm.ask_model import UNREADABLE, asked_in_words, retry_once, with_more_tokens
-from core.llm.drafts import DraftAnswer
+from core.llm.ask_model import retry_once
 from core.llm.prices import cost_usd
 from core.model.answer import (
     Claim,
     Confidence,
     Evidence,
     ModelUsage,
-    RemovedSentence,
     ResearchAnswer,
     SynthesisMetadata,
     Verdict,
 )
 from core.model.errors import ModelError, ModelGarbled
 from core.model.job import ResearchJob
-from core.model.ports import ChatModel, ChatRequest
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
 from core.presentation.progress import Progress
 from core.presentation.refusal import refusal_in
-from core.stages.prompting import Script, answer_script
-from core.stages.writing import Writing
+from core.stages.drafting import (
+    MIN_CHECK_S,
+    OUT_OF_TIME,
+    Begun,
+    Draft,
+    begin_summary,
+    begin_writing,
+    finish,
+    tries_at,
+    write_in_parts,
+)
+from core.stages.prompting import Script, answer_script, early_script
 from core.text.markers import Grammar
 
 log = logging.getLogger(__name__)
@@ -51,43 +56,7 @@ LATE_NOTICE = "quoted from the sources; the model did not answer in time"
 UNREAD_NOTICE = "quoted from the sources; the model's answer could not be read"
 UNCONFIRMED_NOTICE = "quoted from the sources; the model's own sentences could not be confirmed"
 SILENT_NOTICE = "quoted from the sources; the model itself gave no answer"
-CUT_OFF = "The model's answer was cut off at its length limit; its end is missing."
 NOT_DIRECT = "This is near the question, but may not answer it"
-UNCHECKED_NOTICE = "citations unchecked"
-OUT_OF_TIME = "time limit reached"
-_MIN_CHECK_S = 2.0  # of the time for an answer, kept for what the judge has still to say
-_END_RESERVE_S = 0.5  # kept for putting the answer together; what is not judged by then is not confirmed
-
-
-@dataclass
-class Draft:
-    """Judged sentences on their way to an answer, and what they cost; `unanswered` as in core/evidence/answering.py."""
-
-    judged: list[Judged]
-    writing: Writing | None = None
-    usage: tuple[ModelUsage, ...] = ()
-    notice: str = ""
-    stopped_because: str = ""
-    judging: Judging | None = None
-    answers: AnswerRuling = field(default_factory=lambda: AnswerRuling(None))
-    unanswered: str = ""
-    cap: Confidence | None = None
-    limitations: tuple[str, ...] = ()
-    removed: tuple[RemovedSentence, ...] = ()  # of another draft, in whose place this one stands
-
-    @property
-    def is_checked(self) -> bool:
-        """Whether no claim stays open because the judge failed."""
-        is_open = any(entry.claim and entry.claim.verdict is Verdict.UNCHECKED for entry in self.judged)
-        return not (is_open and self.judging and self.judging.failures)
-
-    @property
-    def shown_notice(self) -> str:
-        return self.notice if self.is_checked else UNCHECKED_NOTICE
-
-    @property
-    def all_usage(self) -> tuple[ModelUsage, ...]:
-        return (*self.usage, *(self.judging.usage if self.judging else ()))
 
 
 async def answer_question(
@@ -100,11 +69,13 @@ async def answer_question(
     within_s: float,
     script: Callable[[], Script] | None = None,
     stopped_because: str = "",
+    begun: Begun | None = None,
 ) -> ResearchAnswer:
     """The answer within `within_s` seconds; `usage` is what earlier model calls of the job cost.
 
     `script` is what a mode lets its writer read and do, run in a thread; `stopped_because` says why the search
-    for sources ended early. Raises `ModelError` when the model fails twice (S003-23).
+    for sources ended early; `begun` is the summary where it is being written already. Raises `ModelError` when the
+    model fails twice (S003-23).
     """
     started = perf_counter()
     ends_at = asyncio.get_running_loop().time() + within_s
@@ -113,8 +84,7 @@ async def answer_question(
     elif deps.model is None:
         draft = await _quote(job, found.sources, progress, notice=QUOTED_NOTICE)
     else:
-        script = script or partial(answer_script, job, found.sources, deps)
-        draft = await _write(job, found.sources, deps, deps.model, progress, prepare=script, ends_at=ends_at)
+        draft = await _written(job, found.sources, deps, progress, script=script, ends_at=ends_at, begun=begun)
         draft = await _quote_instead(job, found.sources, draft, progress)
     draft.stopped_because = draft.stopped_because or stopped_because
     answer = conclude(job, found, deps, draft)
@@ -194,34 +164,43 @@ def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[
     )
 
 
-async def _write(
+async def _written(
     job: ResearchJob,
     sources: Sequence[Source],
     deps: Deps,
-    model: ChatModel,
     progress: Progress,
     *,
-    prepare: Callable[[], Script],
+    script: Callable[[], Script] | None,
     ends_at: float,
+    begun: Begun | None,
 ) -> Draft:
-    loop = asyncio.get_running_loop()
-    script = await asyncio.to_thread(prepare)
-    grounder = script.grounder(sources, job.query, script.passages)
-    # Read for the check while the model thinks about its first word.
-    reading = asyncio.create_task(asyncio.to_thread(_read_ahead, grounder))
+    """Written by two calls at once where the model serves that; by one where it does not, or nothing came of them."""
+    spent: tuple[ModelUsage, ...] = ()
+    given = await asyncio.to_thread(script) if script else None
+    if begun is None and deps.writes_in_parallel:
+        shared = given if given else await asyncio.to_thread(early_script, job, sources, deps)
+        begun = begin_summary(job, sources, deps, progress, shared, ends_at=ends_at)
+    if begun is not None:
+        draft = await write_in_parts(job, sources, deps, begun, given, ends_at=ends_at)
+        if draft.is_whole:
+            return draft
+        spent = draft.all_usage
+    whole = given if given else await asyncio.to_thread(answer_script, job, sources, deps)
+    draft = await _write(job, sources, deps, progress, script=whole, ends_at=ends_at)
+    draft.usage = (*spent, *draft.usage)
+    return draft
 
-    def left_s() -> float:
-        return ends_at - loop.time()
 
-    check_s = deps.settings.synthesis.check_timeout_s
-    judging = Judging(deps.judge, lambda: left_s() - _END_RESERVE_S, call_timeout_s=check_s)
-    writing = Writing(grounder, progress, judging, job.query)
-    draft = Draft(writing.judged, writing, judging=judging)
-    trying = _Trying(model, script, writing, draft, deps, left_s)
+async def _write(
+    job: ResearchJob, sources: Sequence[Source], deps: Deps, progress: Progress, *, script: Script, ends_at: float
+) -> Draft:
+    writing, reading = begin_writing(job, sources, deps, progress, script, ends_at=ends_at)
+    draft = Draft(writing.judged, writing, judging=writing.judging)
+    trying = tries_at(writing, script, deps, ends_at=ends_at)
     notice = ""
     try:
-        async with asyncio.timeout_at(ends_at - _MIN_CHECK_S):
-            await retry_once(trying, remaining_s=left_s)
+        async with asyncio.timeout_at(ends_at - MIN_CHECK_S):
+            await retry_once(trying, remaining_s=lambda: ends_at - asyncio.get_running_loop().time())
     except TimeoutError:
         draft.stopped_because, notice = OUT_OF_TIME, LATE_NOTICE
         log.warning("the model ran out of time")
@@ -234,75 +213,16 @@ async def _write(
         await writing.aclose()
         raise
     finally:
+        draft.usage = trying.usage
         await asyncio.wait([reading])
     if notice and not writing.judged and writing.prose is not None:
         await writing.take_prose(writing.prose)
-    is_short = writing.is_cut and writing.draft is not None and not writing.draft.is_complete
     if notice and not writing.judged:
         await writing.aclose()
         quoted = await _quote(job, sources, progress, notice=notice)
         return replace(quoted, usage=draft.usage, stopped_because=draft.stopped_because)
-    draft.limitations = (*writing.notes, *([CUT_OFF] if is_short else []))
-    try:
-        draft.judged = await writing.decided()
-        draft.answers = await writing.answers_question()
-    finally:
-        await writing.aclose()
-    for failure in judging.failures:
-        deps.count_error("check", failure)
+    await finish(draft, deps)
     return draft
-
-
-@dataclass
-class _Trying:
-    """Tries at the whole answer, each asked as the failure of the one before tells; what that has shown is taken back.
-
-    After an answer that could not be read the schema is stated in words, after one whose summary was cut off there
-    is room for twice as much.
-    """
-
-    model: ChatModel
-    script: Script
-    writing: Writing
-    draft: Draft
-    deps: Deps
-    left_s: Callable[[], float]
-    tries: int = 0
-    vary: Callable[[ChatRequest], ChatRequest] = asked_in_words
-
-    async def __call__(self) -> None:
-        """One try. Raises `ModelError`."""
-        self.tries += 1
-        writing = self.writing
-        await writing.take_back()
-        request = self.script.request(self.left_s())
-        try:
-            await writing.write(self.model, request if self.tries == 1 else self.vary(request))
-        except ModelError as exc:
-            if not isinstance(exc, ModelGarbled):
-                self.vary = _as_it_was
-            self.deps.count_error("synthesize", exc)
-            raise
-        finally:
-            self.draft.usage = (*self.draft.usage, writing.usage)
-        written = writing.draft or DraftAnswer("", "")
-        is_begun = writing.is_cut and not (written.is_complete or written.detail)
-        if is_begun and self.tries == 1:
-            self.vary = with_more_tokens
-        elif written.is_complete or writing.judged:
-            return
-        unread = ModelGarbled("the model's answer holds no summary", user_message=UNREADABLE)
-        self.deps.count_error("synthesize", unread)
-        raise unread
-
-
-def _as_it_was(request: ChatRequest) -> ChatRequest:
-    return request
-
-
-def _read_ahead(grounder: Grounder) -> None:
-    grounder.read_ahead()
-    read_statements(grounder.read_sources)
 
 
 def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft) -> ResearchAnswer:

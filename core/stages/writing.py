@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import regex
+from rapidfuzz import fuzz
 
 from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder, as_told
-from core.evidence.judge import AnswerRuling, Judgement, Judging
+from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
+from core.evidence.rules.alignment import Force
+from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
+from core.llm.ask_model import UNREADABLE, asked_in_words, with_more_tokens
 from core.llm.drafts import SECTIONS, AnswerStream, DraftAnswer, is_answer, read_prose
 from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
+from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
 from core.presentation.progress import Progress
+from core.text.markers import Grammar
 from core.text.sentences import Sentence, may_end, split_sentences
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+Rulings = asyncio.Task[list[Judgement | None]]
 
 MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
 MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
 MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
 MAX_SUMMARY_SENTENCES = 30  # of 120 words that are asked for
+SAME_CLAIM = 92  # rapidfuzz ratio 0…100, between a sentence of the detail and one of the summary
 LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 
 _NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
@@ -49,58 +57,135 @@ class _Reached:
     place: int = 0
 
 
+@dataclass(frozen=True)
+class WrittenPart:
+    """What one call of the writer has brought, however it ended; `usage` is what it cost."""
+
+    draft: DraftAnswer
+    usage: ModelUsage
+    is_cut: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_short(self) -> bool:
+        return self.is_cut and not self.draft.is_complete
+
+
 @dataclass
 class Writing:
     """What has been written so far; complete or not, nothing of it is lost.
 
     Each sentence is put to the judge as soon as it is complete, while the next ones are written; sentences are shown
-    in their order, each once it is decided. `prose` is the latest text that was no structured answer but may be one
-    all the same; `is_cut` and `notes` are those of the last call (core/model/ports.py, `ChatDelta`).
+    in their order, each once it is decided, and those of the detail behind the whole summary. `prose` is the latest
+    text that was no structured answer but may be one all the same. `written` is what the last call for a part has
+    brought, None for that of a whole answer; `draft` is what stands of all of them.
     """
 
     grounder: Grounder
     progress: Progress
     judging: Judging
     question: str = ""
+    correction: str = "Correction"  # the word for it, with which a sentence begins that sets the summary right
     judged: list[Judged] = field(default_factory=list)
     draft: DraftAnswer | None = None
     prose: DraftAnswer | None = None
-    is_cut: bool = False
-    notes: tuple[str, ...] = ()
-    usage: ModelUsage = field(default_factory=ModelUsage)
+    written: dict[Section | None, WrittenPart] = field(default_factory=dict)
+    summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # its first sentence is complete, or it ended
+    _summary_written: asyncio.Event = field(default_factory=asyncio.Event)
+    _is_alone: bool = True  # one call writes both sections
     _reached: dict[Section, _Reached] = field(default_factory=dict)
-    _deciding: asyncio.Task[None] | None = None
+    _deciding: dict[Section, asyncio.Task[None]] = field(default_factory=dict)
+    _settling: dict[Section, list[asyncio.Task[None]]] = field(default_factory=dict)
+    _correcting: asyncio.Task[None] | None = None
     _answering: asyncio.Task[AnswerRuling] | None = None
     _tasks: set[asyncio.Task[object]] = field(default_factory=set)
 
-    async def write(self, model: ChatModel, request: ChatRequest) -> None:
-        """Stream one call to its end. Raises `ModelError`; what was judged until then stays."""
-        stream = AnswerStream()
+    async def write(self, model: ChatModel, request: ChatRequest, part: Section | None = None) -> None:
+        """Stream one call to its end, of which only `part` is taken. Raises `ModelError`; what was judged stays."""
+        stream, self._is_alone = AnswerStream(), part is None
         self.judging.hurry(is_on=False)
         try:
             async for delta in model.stream(replace(request, accepts=is_answer)):
                 for update in stream.feed(delta):
-                    await self._take(update.section, update.text, is_final=update.is_final)
+                    if part in (None, update.section):
+                        await self._take(update.section, update.text, is_final=update.is_final)
+                    elif part == "detail" and update.is_final:
+                        self._correct(update.text)
         finally:
-            self.draft = stream.finish()
-            heard, self.usage = stream.heard, stream.heard.cost(request)
-            self.is_cut, self.notes = heard.is_cut, heard.notes
-            if not (self.draft.is_complete or self.judged):
+            draft, heard = stream.finish(), stream.heard
+            self.written[part] = WrittenPart(draft, heard.cost(request), heard.is_cut, heard.notes)
+            self.draft = _joined(self.draft, draft, part)
+            if not (draft.is_complete or self.judged or part == "detail"):
                 prose = read_prose(heard.text)
-                self.prose = replace(prose, is_complete=not self.is_cut) if prose else self.prose
-        await self._take_all(self.draft)
+                self.prose = replace(prose, is_complete=not heard.is_cut) if prose else self.prose
+            if part != "detail":
+                self.end_summary()
+        await self._take_all(draft, part)
 
-    async def _take_all(self, draft: DraftAnswer) -> None:
-        self.judging.hurry()
+    async def _take_all(self, draft: DraftAnswer, part: Section | None = None) -> None:
         # An answer that was cut off ends in half a sentence, which says something else than the whole one.
         is_whole = draft.is_complete
-        await self._take("summary", draft.summary, is_final=is_whole or bool(draft.detail))
-        await self._take("detail", draft.detail, is_final=is_whole)
+        if part != "detail":
+            await self._take("summary", draft.summary, is_final=is_whole or bool(draft.detail))
+            self.end_summary()
+        elif is_whole:
+            self._correct(draft.summary)
+        if part != "summary":
+            await self._take("detail", draft.detail, is_final=is_whole)
+            self.judging.hurry()
+
+    def end_summary(self) -> None:
+        """Nothing more comes of it: what waits for it goes on."""
+        self._summary_written.set()
+        self.summary_begun.set()
+
+    def _correct(self, text: str) -> None:
+        """Show behind the summary what sets it right, once."""
+        if text.strip() and self._correcting is None:
+            self._correcting = self._started(self._add_correction(text))
+
+    async def _add_correction(self, text: str) -> None:
+        await self._summary_written.wait()
+        await self._shown("summary")
+        said = strip_markers(text.strip(), Grammar.NUMBER)
+        if not await self._contradicts_summary(said):
+            return
+        for place, sentence in enumerate(split_sentences(f"{self.correction}: {text.strip()}")):
+            reached = self._reached.setdefault("summary", _Reached())
+            judged = self._propose("summary", reached.place, sentence, gap=" " if place else "\n\n")
+            reached.place += 1
+            self.judged.append(judged)
+            self._decide(judged)
+        await self._shown("summary")
+
+    async def _contradicts_summary(self, said: str) -> bool:
+        """By a rule or the judge: models that mind their task little write another summary where none is asked for."""
+        claims = [entry.claim.text for entry in self.judged if entry.section == "summary" and entry.claim]
+        if any(veto.force is Force.CONTRADICTS for claim in claims for veto in find_vetoes(claim, said)):
+            return True
+        rulings = await self.judging.rule([Pair(claim, (said,)) for claim in claims])
+        return any(one is not None and one.ruling is Ruling.CONTRADICTED for one in rulings)
+
+    async def look_again(self, source_ids: Sequence[str]) -> None:
+        """Ask the judge what sources say that came behind the summary's sentences, and take it in once all are decided.
+
+        What says otherwise becomes a conflict, what says the same another voice.
+        """
+        written = [entry for entry in self.judged if entry.section == "summary" and entry.claim]
+        asked = [await asyncio.to_thread(self.grounder.propose_more, entry, source_ids, most=1) for entry in written]
+        rulings = [self.judging.rule([one.pair for one in entry.asked], may_wait=True) for entry in asked]
+        said = {entry.id: (entry, ruled) for entry, ruled in zip(asked, await asyncio.gather(*rulings), strict=True)}
+        await self._summary_written.wait()
+        await self._decided("summary")
+        for place, entry in enumerate(self.judged):
+            if entry.id in said and entry.claim and entry.shown is not None and said[entry.id][0].asked:
+                more, ruled = said[entry.id]
+                self.judged[place] = self.grounder.conclude(replace(entry, asked=more.asked), ruled)
 
     async def answers_question(self) -> AnswerRuling:
         """Whether the summary that is shown answers the question; asked as soon as it is there."""
         if self._answering is None:
-            self._answering = self._started(self._ask_answer(self._deciding))
+            self._answering = self._started(self._ask_answer())
         return await self._answering
 
     async def aclose(self) -> None:
@@ -112,19 +197,47 @@ class Writing:
 
     async def decided(self) -> list[Judged]:
         """The sentences once the judge has spoken on all of them, or its time is over."""
-        if self._deciding is not None:
-            await asyncio.shield(self._deciding)  # a deadline ends the waiting, not the sentences
+        if self._correcting is not None:
+            await asyncio.shield(self._correcting)
+        for section in SECTIONS:
+            await self._decided(section)
         return self.judged
+
+    async def _decided(self, section: Section) -> None:
+        await self._shown(section)
+        for settling in self._settling.get(section, ()):
+            await asyncio.shield(settling)
+
+    async def _shown(self, section: Section) -> None:
+        if section in self._deciding:
+            await asyncio.shield(self._deciding[section])  # a deadline ends the waiting, not the sentences
 
     async def take_prose(self, prose: DraftAnswer) -> None:
         """Take plain text as the answer; the check makes that safe."""
         self.draft = prose
         await self._take_all(prose)
 
-    async def take_back(self) -> None:
-        """Retract all that was shown, before a second try."""
+    async def take_back(self, part: Section | None = None) -> None:
+        """Retract all that was shown, of `part` or of both sections, before a second try."""
         for section in SECTIONS:
-            await self._start_over(section)
+            if part in (None, section):
+                await self._start_over(section)
+        if part != "detail":
+            self._summary_written.clear()
+
+    @property
+    def summary_so_far(self) -> str:
+        """As the writer wrote it, up to its last whole sentence."""
+        return self._reached["summary"].seen.strip() if "summary" in self._reached else ""
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a part was cut off at its limit."""
+        return any(one.is_short for one in self.written.values())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(note for one in self.written.values() for note in one.notes))
 
     @property
     def given_citations(self) -> Sequence[Citation]:
@@ -142,6 +255,8 @@ class Writing:
         """
         if section == "detail" and is_final:  # nothing but its citations follows
             self.judging.hurry()
+        if section == "summary" and is_final:
+            self.end_summary()
         reached = self._reached.setdefault(section, _Reached())
         if not text.startswith(reached.seen):
             await self._start_over(section)
@@ -162,17 +277,20 @@ class Writing:
                 self.judged.append(judged)
                 reached.place += 1
                 self._decide(judged)
+                self.summary_begun.set()
             # Code may hold blank lines; behind it a new paragraph begins.
             blank = end if "\n\n" in whole.text else text.rfind("\n\n", 0, end) + 2
             reached.paragraph = max(reached.paragraph, blank if blank > 1 else 0)
         reached.seen = text[:start]
         if section == "summary" and is_final and self._answering is None:
-            self._answering = self._started(self._ask_answer(self._deciding))
+            self._answering = self._started(self._ask_answer())
         await asyncio.sleep(0)  # what is decided already is shown before more is read
 
     async def _start_over(self, section: Section) -> None:
         """Retract a section that the writer wrote anew."""
-        await self.decided()
+        if self._is_alone:
+            self._summary_written.set()  # what is shown behind it waits for no more
+        await self._decided(section)
         if section == "summary" and self._answering is not None:
             self._answering.cancel()
             self._answering = None
@@ -181,6 +299,7 @@ class Writing:
                 await self.progress.retract(entry.id)
             self.judged.remove(entry)
         self._reached.pop(section, None)
+        self._settling.pop(section, None)
 
     def _propose(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
         before = before_of(self.judged, section, sentence.text, gap)
@@ -194,8 +313,20 @@ class Writing:
 
     def _decide(self, judged: Judged) -> None:
         """Ask the judge now; conclude and show once all that stand before are decided."""
-        rulings = self._started(self.judging.rule([asked.pair for asked in judged.asked]))
-        self._deciding = self._started(self._conclude(judged, rulings, self._deciding))
+        cited = [asked.pair for asked in judged.asked if asked.is_cited]
+        others = [asked.pair for asked in judged.asked if not asked.is_cited]
+        rulings = self._started(self.judging.rule(cited))
+        more = self._started(self.judging.rule(others, may_wait=bool(cited) or judged.shown is not None))
+        earlier = self._deciding.get(judged.section)
+        if earlier is None and judged.section == "detail":
+            earlier = self._started(self._behind_summary())
+        self._deciding[judged.section] = self._started(self._conclude(judged, rulings, more, earlier))
+
+    async def _behind_summary(self) -> None:
+        await self._summary_written.wait()
+        await self._shown("summary")
+        if self._correcting is not None:
+            await self._correcting
 
     def _started(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
@@ -203,30 +334,128 @@ class Writing:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _ask_answer(self, decided: asyncio.Task[None] | None) -> AnswerRuling:
-        if decided is not None:
-            await asyncio.shield(decided)
+    async def _ask_answer(self) -> AnswerRuling:
+        await self._shown("summary")
         shown = assemble([entry for entry in self.judged if entry.section == "summary"]).summary
         return await self.judging.answers(self.question, strip_markers(shown))
 
     async def _conclude(
-        self, judged: Judged, rulings: asyncio.Task[list[Judgement | None]], earlier: asyncio.Task[None] | None
+        self, judged: Judged, cited: Rulings, others: Rulings, earlier: asyncio.Task[None] | None
     ) -> None:
         if earlier is not None:
             await earlier
-        shown_early = judged.shown is not None and judged.claim is not None
-        if shown_early:
-            await self._show(judged)
-        place = self.judged.index(judged)
-        settled = self.grounder.conclude(judged, await rulings)
+        if self._says_again(judged):
+            self.judged.remove(judged)
+            return
+        shown = judged if judged.shown is not None and judged.claim is not None else None
+        if shown is None and judged.claim is not None and judged.asked:
+            # What others say of it may add to its citations, and take nothing from a ✓ that its own have earned.
+            early = self.grounder.conclude(judged, _in_turn(judged, await cited, None))
+            is_sure = early.claim is not None and early.claim.verdict is Verdict.SUPPORTED
+            shown = early if is_sure and not leans_on_cut(early, self.judged[: self.judged.index(judged)]) else None
+        if shown is None:
+            await self._settle(judged, cited, others, is_shown=False)
+            return
+        self.judged[self.judged.index(judged)] = shown
+        await self._show(shown)
+        self._settling.setdefault(judged.section, []).append(
+            self._started(self._settle(judged, cited, others, is_shown=True))
+        )
+
+    async def _settle(self, judged: Judged, cited: Rulings, others: Rulings, *, is_shown: bool) -> None:
+        """With all that was asked."""
+        settled = self.grounder.conclude(judged, _in_turn(judged, await cited, await others))
+        place = next((at for at, entry in enumerate(self.judged) if entry.id == judged.id), None)
+        if place is None:
+            return  # taken back meanwhile
         settled = await rejudged(settled, self.judged[:place], self.grounder, self.judging)
         self.judged[place] = settled
-        if not shown_early or settled.shown is None:
+        if not is_shown or settled.shown is None:
             await self._show(settled)
+
+    def _says_again(self, judged: Judged) -> bool:
+        """Whether the detail repeats a sentence of the summary, which another call has written."""
+        if self._is_alone or judged.section == "summary" or judged.claim is None:
+            return False
+        said = [entry.claim for entry in self.judged if entry.section == "summary" and entry.claim and entry.shown]
+        return any(is_same_claim(judged.claim.text, claim.text) for claim in said)
 
     async def _show(self, judged: Judged) -> None:
         if judged.claim is not None and judged.shown is not None:
             await self.progress.sentence(judged.claim, as_told(judged))
+
+
+@dataclass
+class Tries:
+    """Tries at an answer or a `part` of it, each asked as the failure of the one before tells.
+
+    What that has shown is taken back. After an answer that could not be read the schema is stated in words, after one
+    whose text was cut off at its beginning there is room for twice as much. `usage` is what all have cost.
+    """
+
+    model: ChatModel
+    request: Callable[[], ChatRequest]
+    writing: Writing
+    count_error: Callable[[str, Exception], None]
+    part: Section | None = None
+    usage: tuple[ModelUsage, ...] = ()
+    tries: int = 0
+    vary: Callable[[ChatRequest], ChatRequest] = asked_in_words
+
+    async def __call__(self) -> None:
+        """One try. Raises `ModelError`."""
+        self.tries += 1
+        await self.writing.take_back(self.part)
+        request = self.request()
+        try:
+            await self.writing.write(self.model, request if self.tries == 1 else self.vary(request), self.part)
+        except ModelError as exc:
+            if not isinstance(exc, ModelGarbled):
+                self.vary = _as_it_was
+            self.count_error("synthesize", exc)
+            raise
+        finally:
+            written = self.writing.written[self.part]
+            self.usage = (*self.usage, written.usage)
+        is_begun = written.is_cut and not (written.draft.is_complete or written.draft.detail)
+        if is_begun and self.tries == 1:
+            self.vary = with_more_tokens
+        elif written.draft.is_complete or any(self.part in (None, entry.section) for entry in self.writing.judged):
+            return
+        unread = ModelGarbled("the model's answer holds no summary", user_message=UNREADABLE)
+        self.count_error("synthesize", unread)
+        raise unread
+
+
+def _as_it_was(request: ChatRequest) -> ChatRequest:
+    return request
+
+
+def _in_turn(
+    judged: Judged, cited: Sequence[Judgement | None], others: Sequence[Judgement | None] | None
+) -> list[Judgement | None]:
+    """The judgements in the order of `judged.asked`; without `others` theirs are open."""
+    of_cited, of_others = iter(cited), iter(others or [None] * len(judged.asked))
+    return [next(of_cited if asked.is_cited else of_others) for asked in judged.asked]
+
+
+def is_same_claim(one: str, other: str) -> bool:
+    """Whether two sentences are the same but for a word or two, with the same numbers."""
+    return fuzz.ratio(one.casefold(), other.casefold()) >= SAME_CLAIM and numbers_in(one) == numbers_in(other)
+
+
+def numbers_in(text: str) -> list[str]:
+    return regex.findall(r"\d[\d.,]*\d|\d", text)
+
+
+def _joined(known: DraftAnswer | None, draft: DraftAnswer, part: Section | None) -> DraftAnswer:
+    """The draft of a whole answer with what a call for one part has brought."""
+    if part is None or known is None:
+        return draft
+    is_complete = known.is_complete and draft.is_complete
+    if part == "summary":
+        return replace(known, summary=draft.summary, citations=draft.citations, is_complete=is_complete)
+    return replace(known, detail=draft.detail, is_complete=is_complete)
 
 
 def is_repeated(sentence: Sentence, own: Sequence[Judged]) -> bool:

@@ -1,7 +1,7 @@
 """The scripted model: plans, answers and verdicts as long as a real model's, at a pace told in tokens.
 
-Its answers are sentences of the sources it was sent, so that a check has real work: most verbatim, every
-fourth told more loosely, as models do.
+Its answers are sentences of the sources it was sent, so that a check has real work: every second one is told more
+loosely, as models do, in half of the answers from the first one on.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 from tests.bench.conditions import tokens_in
 from tests.loopback.deep_responders import DEEP, block
@@ -28,7 +29,6 @@ from tests.loopback.openai_responders import (
 DEEP_ROUNDS = 3  # of every deep research
 _SUMMARY_WORDS, _DETAIL_WORDS = 110, 150
 _CITATIONS = 3
-_LOOSE_EVERY = 4
 _COMPACT = (",", ":")
 _STOP_WORDS = frozenset(
     "the and for does what which its according authors that name are was with from on of whom proposal change problem "
@@ -127,9 +127,15 @@ def _filled(schema: Mapping[str, Any], name: str, lists: Mapping[str, list[str]]
 
 
 def _answer(call: ChatCall) -> str:
+    """Of a call for one part the other is left out; who writes the detail has not seen all of the summary."""
     sentences = _sentences(call.user)
-    summary = _take(sentences, words=_SUMMARY_WORDS)
-    detail = _take(sentences, words=_DETAIL_WORDS)
+    is_loose_first = bool(crc32(question_in(call.user).encode()) % 2)
+    summary = _take(sentences, words=_SUMMARY_WORDS, is_loose_first=is_loose_first)
+    detail = _take(sentences, words=_DETAIL_WORDS, is_loose_first=not is_loose_first)
+    if "Write `summary`" in call.user:
+        detail = []
+    if "Write `detail`" in call.user:
+        summary = []
     citations = [
         {"claim": told, "source_id": f"src_{source.number}", "quote": sentence}
         for source, sentence, told in summary[:_CITATIONS]
@@ -143,12 +149,14 @@ def _answer(call: ChatCall) -> str:
     return json.dumps(texts, ensure_ascii=False, separators=_COMPACT)
 
 
-def _take(sentences: Iterator[tuple[FencedSource, str]], *, words: int) -> list[tuple[FencedSource, str, str]]:
-    """Sources with their sentence and how it is told, until so many words are reached."""
+def _take(
+    sentences: Iterator[tuple[FencedSource, str]], *, words: int, is_loose_first: bool
+) -> list[tuple[FencedSource, str, str]]:
+    """Sources with their sentence and how it is told, until so many words are reached; every second one loosely."""
     taken: list[tuple[FencedSource, str, str]] = []
     count = 0
     for source, sentence in sentences:
-        told = _loosely(sentence) if len(taken) % _LOOSE_EVERY == _LOOSE_EVERY - 1 else sentence
+        told = _loosely(sentence) if len(taken) % 2 == (0 if is_loose_first else 1) else sentence
         taken.append((source, sentence, told))
         count += len(told.split())
         if count >= words:

@@ -107,6 +107,7 @@ async def serve() -> None:
                 "OPENAI_BASE_URL": model.url,
                 "OPENAI_API_KEY": "sk-test-0123456789",
                 "GORKD_MODEL": "loop-1",
+                "GORKD_WRITING": "parallel",  # as for a vendor's endpoint; this one is on the same machine
             }
             _say(Environment(variables, len(specs), corpus.is_real, tuple(corpus.questions)))
             while line := await _next_line():

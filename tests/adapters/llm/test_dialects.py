@@ -14,7 +14,8 @@ from core.model.answer import JobResult, ResearchAnswer
 from core.model.job import JobStatus, ResearchRequest
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.stages.synthesize import CUT_OFF, UNREAD_NOTICE
+from core.stages.drafting import CUT_OFF
+from core.stages.synthesize import UNREAD_NOTICE
 from tests.core.cats import PURR, QUESTION
 from tests.fakes import FakeSearch, Idle, hit, make_deps
 from tests.loopback.openai_dialects import DIALECTS, Spoken

@@ -212,8 +212,8 @@ async def test_what_was_streamed_survives_a_broken_end() -> None:
     await writing.decided()
 
     assert [entry.shown for entry in writing.judged] == [f"{BULGES} [1].", f"{DEATHS} [2]."]
-    assert writing.usage.is_estimated
-    assert writing.usage.completion_tokens > 0
+    assert writing.written[None].usage.is_estimated
+    assert writing.written[None].usage.completion_tokens > 0
 
 
 async def test_a_section_written_twice_counts_as_it_was_written_last() -> None:

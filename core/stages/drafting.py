@@ -1,0 +1,348 @@
+"""Who writes an answer, and from what: the summary, begun while the plan is made or not, and the detail beside it.
+
+Two calls share one prompt up to the end of the early sources, which a provider's prompt cache reads once. What the
+detail says is shown behind the whole summary; what it sets right there is shown as a correction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from asyncio import FIRST_COMPLETED, FIRST_EXCEPTION
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from core.evidence.conflicts import read_statements
+from core.evidence.grounding import Grounder
+from core.evidence.judge import AnswerRuling, Judging
+from core.evidence.structure import CORRECTIONS, Judged
+from core.llm.ask_model import retry_once
+from core.llm.memo import kept_anew, remembered
+from core.model.answer import Confidence, ModelUsage, RemovedSentence, Section, Verdict
+from core.model.errors import ModelError, ModelGarbled
+from core.model.job import ResearchJob
+from core.model.ports import ChatRequest
+from core.model.source import SearchPlan, Source
+from core.pipeline.deps import Deps
+from core.presentation.progress import Progress
+from core.stages.gathering import Gathering
+from core.stages.prompting import Script, as_detail, as_summary, early_script, full_script
+from core.stages.search import CHOICE, EarlyChoice, early_sources
+from core.stages.writing import Tries, Writing
+
+log = logging.getLogger(__name__)
+
+UNCHECKED_NOTICE = "citations unchecked"
+OUT_OF_TIME = "time limit reached"
+CUT_OFF = "The model's answer was cut off at its length limit; its end is missing."
+NO_DETAIL = "The model did not write the detailed part."
+MIN_CHECK_S = 2.0  # of the time for an answer, kept for what the judge has still to say
+END_RESERVE_S = 0.5  # kept for putting the answer together; what is not judged by then is not confirmed
+TOLD = "told"  # in the job's memo
+REWRITE_S = 20.0  # that must be left to write an answer anew
+
+
+@dataclass
+class Draft:
+    """Judged sentences on their way to an answer, and what they cost; `unanswered` as in core/evidence/answering.py."""
+
+    judged: list[Judged]
+    writing: Writing | None = None
+    usage: tuple[ModelUsage, ...] = ()
+    notice: str = ""
+    stopped_because: str = ""
+    judging: Judging | None = None
+    answers: AnswerRuling = field(default_factory=lambda: AnswerRuling(None))
+    unanswered: str = ""
+    cap: Confidence | None = None
+    limitations: tuple[str, ...] = ()
+    removed: tuple[RemovedSentence, ...] = ()  # of another draft, in whose place this one stands
+    is_whole: bool = True  # False where one call has to write all of it anew
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether no claim stays open because the judge failed."""
+        is_open = any(entry.claim and entry.claim.verdict is Verdict.UNCHECKED for entry in self.judged)
+        return not (is_open and self.judging and self.judging.failures)
+
+    @property
+    def shown_notice(self) -> str:
+        return self.notice if self.is_checked else UNCHECKED_NOTICE
+
+    @property
+    def all_usage(self) -> tuple[ModelUsage, ...]:
+        return (*self.usage, *(self.judging.usage if self.judging else ()))
+
+
+def begin_writing(
+    job: ResearchJob, sources: Sequence[Source], deps: Deps, progress: Progress, script: Script, *, ends_at: float
+) -> tuple[Writing, asyncio.Task[None]]:
+    """What takes a writer's words, and the reading for their check, done while the model thinks about its first."""
+    loop = asyncio.get_running_loop()
+    grounder = script.grounder(sources, job.query, script.passages)
+    reading = asyncio.create_task(asyncio.to_thread(read_ahead, grounder))
+    judging = Judging(
+        deps.judge,
+        lambda: ends_at - loop.time() - END_RESERVE_S,
+        call_timeout_s=deps.settings.synthesis.check_timeout_s,
+    )
+    correction = CORRECTIONS.get(job.intent.language, CORRECTIONS["en"])
+    return Writing(grounder, progress, judging, job.query, correction), reading
+
+
+def tries_at(writing: Writing, script: Script, deps: Deps, *, ends_at: float) -> Tries:
+    """At a whole answer. The deps have a model."""
+    return _tries_at(None, writing, script, deps, lambda request: request, ends_at=ends_at)
+
+
+def _tries_at(
+    part: Section | None,
+    writing: Writing,
+    script: Script,
+    deps: Deps,
+    shape: Callable[[ChatRequest], ChatRequest],
+    *,
+    ends_at: float,
+) -> Tries:
+    assert deps.model is not None  # noqa: S101  # nobody writes without one
+    loop = asyncio.get_running_loop()
+    return Tries(deps.model, lambda: shape(script.request(ends_at - loop.time())), writing, deps.count_error, part)
+
+
+def read_ahead(grounder: Grounder) -> None:
+    grounder.read_ahead()
+    read_statements(grounder.read_sources)
+
+
+async def finish(draft: Draft, deps: Deps) -> None:
+    """Wait for the judge, and let go of the writing."""
+    writing = draft.writing
+    assert writing is not None  # noqa: S101  # its callers have just written
+    draft.limitations = (*draft.limitations, *writing.notes, *([CUT_OFF] if writing.is_short else []))
+    try:
+        draft.judged = await writing.decided()
+        draft.answers = await writing.answers_question()
+    finally:
+        await writing.aclose()
+    for failure in writing.judging.failures:
+        deps.count_error("check", failure)
+
+
+# Two calls at once
+
+
+@dataclass
+class Begun:
+    """A summary that is being written from `sources`; `task` ends with its call, and raises its `ModelError`."""
+
+    sources: Sequence[Source]
+    script: Script
+    writing: Writing
+    tries: Tries
+    reading: asyncio.Task[None]
+    task: asyncio.Task[None]
+
+    @property
+    def has_ended(self) -> bool:
+        """With an answer of the model, be it that there is none."""
+        return self.task.done() and not self.task.cancelled() and self.task.exception() is None
+
+    async def aclose(self) -> None:
+        """Nobody waits for it any more."""
+        self.task.cancel()
+        await asyncio.gather(self.task, self.reading, return_exceptions=True)
+        await self.writing.aclose()
+
+
+def begin_summary(
+    job: ResearchJob, sources: Sequence[Source], deps: Deps, progress: Progress, script: Script, *, ends_at: float
+) -> Begun:
+    writing, reading = begin_writing(job, sources, deps, progress, script, ends_at=ends_at)
+    tries = _tries_at("summary", writing, script, deps, as_summary, ends_at=ends_at)
+    loop = asyncio.get_running_loop()
+    task = asyncio.create_task(retry_once(tries, remaining_s=lambda: ends_at - loop.time()))
+    return Begun(sources, script, writing, tries, reading, task)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the summary said when the detail was begun; kept, so that whoever goes on asks for the same."""
+
+    summary: str
+
+
+async def write_in_parts(
+    job: ResearchJob, sources: Sequence[Source], deps: Deps, begun: Begun, script: Script | None, *, ends_at: float
+) -> Draft:
+    """The draft of two calls, the detail begun once the summary says its first sentence.
+
+    It is not whole, and nothing of it is shown any more, where nothing came of the summary, or where it does not
+    answer and there are sources that it was not written from. Raises `ModelError` where the model does not answer.
+    """
+    late = [source for source in sources if source.id not in {one.id for one in begun.sources}]
+    draft = Draft(begun.writing.judged, begun.writing, judging=begun.writing.judging)
+    detail = _Detail(job, sources, late, deps, begun, script, ends_at)
+    try:
+        async with asyncio.timeout_at(ends_at - MIN_CHECK_S):
+            await detail.write()
+    except TimeoutError:
+        draft.stopped_because = OUT_OF_TIME
+        log.warning("the model ran out of time")
+    except ModelGarbled:
+        log.warning("the summary could not be read")
+    except BaseException:
+        await begun.aclose()
+        raise
+    finally:
+        await detail.aclose()
+        draft.usage = (*begun.tries.usage, *detail.usage)
+    left_s = ends_at - asyncio.get_running_loop().time()
+    if begun.writing.judged:
+        draft.limitations = (NO_DETAIL,) if detail.has_failed else ()
+        await finish(draft, deps)
+        draft.is_whole = not (late and draft.answers.answers is False and left_s > REWRITE_S)
+    else:
+        draft.is_whole = begun.has_ended and not late
+    if not draft.is_whole:
+        await begun.aclose()
+        await begun.writing.progress.take_back()
+    return draft
+
+
+@dataclass
+class _Detail:
+    """The second call, and what late sources say of the first one's sentences."""
+
+    job: ResearchJob
+    sources: Sequence[Source]
+    late: Sequence[Source]
+    deps: Deps
+    begun: Begun
+    script: Script | None
+    ends_at: float
+    tries: Tries | None = None
+    has_failed: bool = False
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @property
+    def usage(self) -> tuple[ModelUsage, ...]:
+        return self.tries.usage if self.tries else ()
+
+    async def write(self) -> None:
+        """Until both are written. Raises the `ModelError` of the summary alone."""
+        begun, writing = self.begun, self.begun.writing
+        script = self.script or begun.script
+        if self.late:
+            script = await asyncio.to_thread(full_script, self.job, begun.script, self.sources, self.deps)
+            more = script.grounder(self.late, "", {one.id: script.passages.get(one.id, ()) for one in self.late})
+            await asyncio.to_thread(read_ahead, more)
+            writing.grounder.extend(more)
+            looking = self._start(writing.look_again([source.id for source in self.late]))
+        await asyncio.wait([begun.task, self._start(_until(writing.summary_begun))], return_when=FIRST_COMPLETED)
+        if writing.judged:
+            told = await remembered(self.deps.memo, self.job.id, TOLD, Told, self._tell)
+            shape = partial(as_detail, told=told.summary)
+            self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)
+            detail = self._start(retry_once(self.tries, remaining_s=self._left_s))
+            await asyncio.wait([begun.task, detail], return_when=FIRST_EXCEPTION)
+            await begun.task
+            try:
+                await detail
+            except ModelError:
+                self.has_failed = True
+                writing.judging.hurry()
+        await begun.task
+        if self.late and writing.judged:
+            await looking
+
+    async def aclose(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _tell(self) -> Told:
+        return Told(self.begun.writing.summary_so_far)
+
+    def _left_s(self) -> float:
+        return self.ends_at - asyncio.get_running_loop().time()
+
+    def _start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        return task
+
+
+async def _until(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+# Begun before the plan is made
+
+
+class HeadStart:
+    """The summary, written from what the question's own search finds while the plan is made; where that fits it.
+
+    Which pages it is written from is kept for the job: a later attempt asks the model for the same, and pays only for
+    what was in flight.
+    """
+
+    def __init__(
+        self, job: ResearchJob, deps: Deps, progress: Progress, gathering: Gathering, *, ends_at: float
+    ) -> None:
+        self._job, self._deps, self._progress, self._gathering = job, deps, progress, gathering
+        self._ends_at = ends_at
+        self._running: asyncio.Task[list[Source]] | None = None
+        self._begun: Begun | None = None
+        self._is_chosen = False
+
+    def begin(self, plan: SearchPlan, *, may_choose: bool = True) -> None:
+        """`plan` is that of the rules. One that may not choose goes on with what an attempt before has chosen."""
+        self._is_chosen = not may_choose
+        self._running = self._running or asyncio.create_task(self._run(plan, may_choose=may_choose))
+
+    async def sources(self) -> list[Source]:
+        """From which the answer was begun, numbered; none where it was not: then it is not begun any more."""
+        if self._running is None:
+            return []
+        if not self._is_chosen:
+            self._running.cancel()
+        (outcome,) = await asyncio.gather(self._running, return_exceptions=True)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome if isinstance(outcome, list) else []
+
+    async def resumed(self, sources: Sequence[Source]) -> Begun | None:
+        """What is being written from these of the job's sources, begun again where an attempt before has begun it."""
+        if sources and self._begun is None:
+            await self._write_from(sources)
+        return self._begun
+
+    async def discard(self) -> None:
+        """The plan understands the question otherwise: what was begun answers another one."""
+        await kept_anew(self._deps.memo, self._job.id, CHOICE, EarlyChoice(()))
+        await self.aclose()
+        self._running = None
+        if self._begun is not None:
+            self._begun = None
+            await self._progress.take_back()
+
+    async def aclose(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        if self._begun is not None:
+            await self._begun.aclose()
+
+    async def _run(self, plan: SearchPlan, *, may_choose: bool) -> list[Source]:
+        sources = await early_sources(self._gathering, plan, may_choose=may_choose)
+        self._is_chosen = True
+        if sources:
+            await self._write_from(sources)
+        return sources
+
+    async def _write_from(self, sources: Sequence[Source]) -> None:
+        script = await asyncio.to_thread(early_script, self._job, sources, self._deps)
+        self._begun = begin_summary(self._job, sources, self._deps, self._progress, script, ends_at=self._ends_at)
+        for source in sources:
+            await self._progress.source(source)

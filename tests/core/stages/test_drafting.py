@@ -1,0 +1,354 @@
+"""Summary and detail as two calls, the summary begun from the question's own search while the plan is made."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from core.model.answer import ModelUsage
+from core.model.attachments import Attachment
+from core.model.codec import decode
+from core.model.config import SynthesisSettings
+from core.model.errors import ModelUnavailable
+from core.model.events import Event
+from core.model.job import ResearchRequest
+from core.model.ports import ChatDelta, ChatRequest, JobMemo
+from core.model.source import SearchHit, SearchQuery
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.stages.drafting import NO_DETAIL
+from core.stages.search import CHOICE, EarlyChoice
+from tests.core.cats import PLAN, PURR, QUESTION, final, research, written
+from tests.fakes import AT_ONCE, Died, FakeSearch, Idle, Journal, by_words, hit, make_deps
+from tests.records import MemoryTables
+
+PARALLEL = replace(AT_ONCE, synthesis=SynthesisSettings(is_parallel=True))
+EARLY = {
+    "https://one.example/purr": PURR,
+    "https://two.example/purr": "Why do cats purr? Cats purr when they are calm. A purr lasts while they breathe.",
+    "https://three.example/purr": "A cat can purr all day. Kittens purr from their third day on.",
+}
+LATE = {"https://late.example/larynx": "The larynx of a purring cat moves 30 times a second. Lions roar instead."}
+TWITCH = "Cats purr because the muscles of the larynx twitch about 25 times a second [1]."
+BONES = "Purring may help bones heal [1]."
+LIONS = "Lions roar instead [4]."
+SUMMARY, DETAIL, WHOLE = written(TWITCH), written("", LIONS), written(f"{TWITCH} {BONES}", LIONS)
+IN_TIME = {"plan": "summary"}  # the plan is slow enough for the summary to be begun
+MOVES = "The larynx of a purring cat moves 30 times a second [4]."
+
+
+def part_of(request: ChatRequest) -> str:
+    """Which part a call is asked for: `summary`, `detail`, or `answer` for all of it."""
+    last = request.user.rpartition("</question>")[2]
+    return next((part for part in ("summary", "detail") if f"Write `{part}`" in last), "answer")
+
+
+@dataclass
+class TwoCalls:
+    """A model that writes each part when it may: `holds` says what a call waits for before its first word.
+
+    `done` are the calls that were answered to their end; a second one like it would be paid twice.
+    """
+
+    summary: str = SUMMARY
+    detail: str | Exception = DETAIL
+    answer: str = WHOLE
+    plan: str = PLAN
+    holds: Mapping[str, str] = field(default_factory=dict)
+    judge: Callable[[ChatRequest], str] = by_words
+    name: str = "two-1"
+    asked: list[tuple[str, ChatRequest]] = field(default_factory=list)
+    done: list[tuple[str, str]] = field(default_factory=list)
+    seen: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        name = part_of(request) if request.purpose == "answer" else request.purpose
+        self.asked.append((name, request))
+        self._event(name).set()
+        if name in self.holds:
+            await asyncio.wait_for(self._event(self.holds[name]).wait(), 10)
+        said = self.judge(request) if name == "check" else getattr(self, name)
+        if isinstance(said, Exception):
+            raise said
+        for start in range(0, len(said), 20):
+            yield ChatDelta(said[start : start + 20])
+            await asyncio.sleep(0)
+        self.done.append((name, request.user))
+        self._event(f"{name} done").set()
+        yield ChatDelta(usage=ModelUsage(10, 5))
+
+    def calls(self, name: str) -> list[ChatRequest]:
+        return [request for part, request in self.asked if part == name]
+
+    @property
+    def parts(self) -> list[str]:
+        return [part for part, _ in self.asked if part != "check"]
+
+    def _event(self, name: str) -> asyncio.Event:
+        return self.seen.setdefault(name, asyncio.Event())
+
+
+@dataclass
+class Library(FakeSearch):
+    """Finds the early pages for the question itself, the late one for what the plan asks."""
+
+    early: Mapping[str, str] = field(default_factory=lambda: EARLY)
+
+    async def search(self, query: SearchQuery, **more: Any) -> list[SearchHit]:
+        self.asked.append(query)
+        pages = LATE if query.text == "cat purring larynx" else self.early
+        return [
+            hit(url, text, title="Purring", rank=rank, is_complete=True)
+            for rank, (url, text) in enumerate(pages.items())
+        ]
+
+
+def deps_of(model: TwoCalls, **more: Any) -> Deps:
+    return make_deps(search=[Library("web", **more)], model=model, settings=PARALLEL)
+
+
+def shown(events: list[Event]) -> list[tuple[str, str | None]]:
+    return [(str(event.data["id"]), event.data["text"]) for event in events if event.type == "answer"]  # type: ignore[misc]
+
+
+async def test_the_summary_is_begun_while_the_plan_is_made() -> None:
+    """ADR 0005: the plan is answered only when the summary was asked for, and the answer still comes."""
+    model = TwoCalls(holds=IN_TIME)
+
+    done = final(await research(deps_of(model)))
+
+    assert model.parts == ["plan", "summary", "detail"]
+    assert done["answer"]["summary"] == TWITCH
+    assert done["answer"]["detail"] == LIONS
+    assert done["sources"][3]["url"] in LATE
+
+
+async def test_both_calls_begin_with_the_same_bytes_and_the_second_hears_what_the_first_has_said() -> None:
+    """A prompt cache reads the early sources once; numbers mean the same in both."""
+    model = TwoCalls(summary=written(f"{TWITCH} {BONES}"), holds={"plan": "summary done"})
+
+    await research(deps_of(model))
+
+    (first,), (second,) = model.calls("summary"), model.calls("detail")
+    shared = first.user[: first.user.index("<question>")]
+    assert (first.system, first.schema) == (second.system, second.schema)
+    assert second.user.startswith(shared)
+    assert [f'<source id="{number}"' in shared for number in (1, 2, 3, 4)] == [True, True, True, False]
+    assert '<source id="4"' in second.user
+    assert f"<summary>\n{TWITCH}" in second.user
+
+
+@dataclass
+class Noting:
+    """A job's memo that also tells which early pages were chosen; `chose` is set when it hears."""
+
+    kept: JobMemo
+    chosen: list[tuple[str, ...]] = field(default_factory=list)
+    chose: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def get(self, job_id: str, key: str) -> str | None:
+        return await self.kept.get(job_id, key)
+
+    async def put(self, job_id: str, key: str, value: str) -> None:
+        await self.kept.put(job_id, key, value)
+        if key == CHOICE:
+            self.chosen.append(decode(value, EarlyChoice).urls)
+            self.chose.set()
+
+    async def clear(self, job_id: str) -> None:
+        await self.kept.clear(job_id)
+
+
+async def test_it_is_not_begun_from_pages_that_do_not_fit() -> None:
+    """Then the plan is waited for, though it comes behind the pages."""
+    model = TwoCalls()
+    deps = deps_of(model)
+    memo = Noting(deps.memo)
+    model.seen["chosen"] = memo.chose
+    model.holds = {"plan": "chosen"}
+
+    await research(replace(deps, memo=memo), "Which moons of Saturn have oceans below their ice?")
+
+    assert memo.chosen == [()]
+    assert model.done[0][0] == "plan"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param({"query": f"{QUESTION} https://one.example/purr"}, id="a page is named"),
+        pytest.param({"query": QUESTION, "feedback": "too short"}, id="an answer is to be better"),
+        pytest.param({"query": QUESTION, "attachments": ("cats.txt",)}, id="a file is brought along"),
+        pytest.param({"query": "And why do they purr?", "thread": "t"}, id="it leans on what was said before"),
+    ],
+)
+async def test_it_is_not_begun_where_more_belongs_into_it(asked: dict[str, Any]) -> None:
+    """What the question alone finds is not enough there."""
+    deps = deps_of(TwoCalls())
+    memo = Noting(deps.memo)
+    if "thread" in asked:
+        await research(deps, "What do cats eat?", thread="t")
+    job = await Researcher(deps, Idle()).submit(
+        ResearchRequest(**asked), attachments=[Attachment("cats.txt", "text/plain", "cats", PURR)]
+    )
+
+    await run_job(job.id, replace(deps, memo=memo), DirectSteps())
+
+    assert memo.chosen == []
+    result = await deps.jobs.result(job.id)
+    assert result is not None and result.answer is not None  # noqa: PT018
+
+
+async def test_the_detail_is_shown_behind_the_whole_summary() -> None:
+    """Nothing jumps: who reads along sees the answer grow at its end only, whichever call is quicker."""
+    model = TwoCalls(summary=written(f"{TWITCH} {BONES}"), holds={"plan": "summary done"})
+
+    events = await research(deps_of(model))
+
+    assert [id for id, text in shown(events)] == ["summary-0", "summary-1", "detail-0"]
+
+
+async def test_what_the_summary_says_is_not_said_again() -> None:
+    """Its writer has heard only the beginning of it."""
+    model = TwoCalls(summary=written(f"{TWITCH} {BONES}"), detail=written("", f"{BONES} {LIONS}"), holds=IN_TIME)
+
+    events = await research(deps_of(model))
+
+    assert final(events)["answer"]["detail"] == LIONS
+    assert [text for _, text in shown(events)].count(BONES) == 1
+
+
+async def test_what_a_late_source_contradicts_is_corrected_where_it_is_read() -> None:
+    """The correction stands below the summary, in a paragraph of its own, checked as every sentence is."""
+    model = TwoCalls(
+        holds=IN_TIME, detail=json.dumps({"summary": MOVES, "detail": LIONS, "citations": []}), judge=contradicted
+    )
+
+    events = await research(deps_of(model))
+
+    done = final(events)
+    assert done["answer"]["summary"] == f"{TWITCH}\n\nCorrection: {MOVES}"
+    assert [id for id, _ in shown(events)] == ["summary-0", "summary-1", "detail-0"]
+    assert done["answer"]["conflicts"] != []
+    assert done["answer"]["confidence"] == "low"
+
+
+async def test_a_second_summary_is_no_correction() -> None:
+    """A model that minds its task little writes both parts in both calls."""
+    model = TwoCalls(
+        summary=written(TWITCH, LIONS), detail=written(f"Cats purr by their larynx [1]. {BONES}", LIONS), holds=IN_TIME
+    )
+
+    done = final(await research(deps_of(model)))
+
+    assert done["answer"]["summary"] == TWITCH
+    assert done["answer"]["detail"] == LIONS
+
+
+def contradicted(request: ChatRequest) -> str:
+    """As `by_words`, but for 25 and 30 times a second."""
+    said = json.loads(by_words(request))
+    items = request.user.split("<item ")[1:]
+    for row, item in zip(said.get("verdicts", []), items, strict=False):
+        claim, passage = item.partition("<claim>")[2].partition("</claim>")[::2]
+        if ("25 times" in claim and "30 times" in passage) or ("30 times" in claim and "25 times" in passage):
+            row["verdict"] = "contradicted"
+    return json.dumps(said)
+
+
+async def test_a_late_source_that_says_otherwise_is_a_conflict_though_nobody_wrote_of_it() -> None:
+    """The judge is asked about what was written before that source was read."""
+    model = TwoCalls(holds={"plan": "summary done"}, judge=contradicted)
+
+    done = final(await research(deps_of(model)))
+
+    assert model.calls("detail") != []
+    assert {side["source_id"] for conflict in done["answer"]["conflicts"] for side in conflict["positions"]} >= {
+        "src_1", "src_4",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("summary", [pytest.param(written(""), id="nothing"), pytest.param("I cannot.", id="noise")])
+async def test_where_nothing_comes_of_the_early_sources_one_call_writes_from_all(summary: str) -> None:
+    """What was found later may answer."""
+    model = TwoCalls(summary=summary, holds=IN_TIME)
+
+    done = final(await research(deps_of(model)))
+
+    assert model.parts[-1] == "answer"
+    assert done["answer"]["summary"] == f"{TWITCH} {BONES}"
+
+
+async def test_a_summary_that_does_not_answer_is_written_anew_from_all() -> None:
+    """D23: what was begun early is held to the same as any answer."""
+
+    def judge(request: ChatRequest) -> str:
+        if request.schema_name != "answers" or BONES[:20] in request.user:
+            return by_words(request)
+        return json.dumps({"answers": "no", "reason": "no reason is given"})
+
+    model = TwoCalls(judge=judge, holds=IN_TIME)
+
+    events = await research(deps_of(model))
+
+    assert final(events)["answer"]["summary"] == f"{TWITCH} {BONES}"
+    assert ("summary-0", None) in shown(events)
+
+
+async def test_a_plan_that_understands_another_question_discards_what_was_begun() -> None:
+    """What was shown of it is taken back."""
+    german = json.dumps({**json.loads(PLAN), "language": "de"})
+    model = TwoCalls(plan=german, holds={"plan": "summary done"})
+
+    events = await research(deps_of(model))
+
+    assert "Write in this language: German" in model.calls("summary")[-1].system
+    assert len(model.calls("summary")) == 2
+    assert final(events)["answer"]["summary"] == TWITCH
+
+
+async def test_a_detail_that_fails_does_not_cost_the_summary() -> None:
+    """It is asked for twice (S003-23), and its absence is said."""
+    model = TwoCalls(detail=ModelUnavailable("down"), holds=IN_TIME)
+
+    done = final(await research(deps_of(model)))
+
+    assert done["answer"]["summary"] == TWITCH
+    assert NO_DETAIL in done["answer"]["limitations"]
+    assert len(model.calls("detail")) == 2
+
+
+@pytest.mark.parametrize("dies_after", [False, True])
+@pytest.mark.parametrize("step", ["plan", "search", "synthesize"])
+async def test_no_call_that_was_answered_is_paid_again_after_a_kill(step: str, dies_after: bool) -> None:
+    """Whoever goes on begins from the same pages, asks for the same, and gives the same answer."""
+    tables, model, journal = MemoryTables(), TwoCalls(holds=IN_TIME), Journal(dies_in=step, dies_after=dies_after)
+    deps = make_deps(search=[Library("web")], model=model, settings=PARALLEL, tables=tables)
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
+    with pytest.raises(Died):
+        await run_job(job.id, deps, journal, is_resumable=True)
+
+    journal.dies_in = ""
+    await run_job(job.id, deps, journal, is_resumable=True)
+
+    written = [call for call in model.done if call[0] != "check"]
+    assert len(written) == len(set(written))
+    done = final(await deps.events.read(job.id))
+    assert done["answer"]["summary"] == TWITCH
+    assert done["answer"]["detail"] == LIONS
+    assert [source["id"] for source in done["sources"]] == ["src_1", "src_2", "src_3", "src_4"]
+
+
+async def test_an_answer_of_one_call_stays_one_where_calls_do_not_run_at_once() -> None:
+    """A model of one's own machine mostly answers one after the other."""
+    model = TwoCalls()
+
+    await research(make_deps(search=[Library("web")], model=model, settings=AT_ONCE))
+
+    assert model.parts == ["plan", "answer"]
