@@ -56,6 +56,9 @@ HOW_TO_STEER = "Reply to add a wish; or write: add …, drop 2, go deeper, answe
 NO_MODEL = "Needs a language model; none is set up here."
 CHECK_QUESTION = "Is what this message says true?"
 
+RESEARCH_IT = "Research it"
+QUESTION_CHANGED = "You changed your question. Research it?"
+
 REFRESH = "Refresh"
 WHAT_CHANGED = "What changed"
 
@@ -76,6 +79,7 @@ BUTTONS = {
     "not_now": NOT_NOW,
     "go_deeper": GO_DEEPER,
     "answer_now": ANSWER_NOW,
+    "changed": RESEARCH_IT,
 }
 
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import discord
 
+from adapters.chat.desk import Offer
 from adapters.chat.discord.findings import findings_text, prose_with_code
 from adapters.chat.discord.markup import is_linkable, name_line, page_link, plain, prose, source_line
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press, Row, word
@@ -130,6 +131,11 @@ class DiscordVoice:
     def question(self, text: str, *buttons: JobButton) -> DiscordMessage:
         """A question of our own, with the buttons that answer it."""
         return replace(self.notice(text), rows=(buttons,))
+
+    def changed(self, offer: Offer) -> DiscordMessage:
+        """Under an edited question, which it answers: what was edited is read there when the button is pressed."""
+        button = JobButton(Press.QUESTION_CHANGED, offer.job.id, wording.RESEARCH_IT, "primary")
+        return self.question(wording.QUESTION_CHANGED, button)
 
     def moved(self, page_url: str = "") -> DiscordMessage:
         """The last edit of a message whose token dies: with the page's link where there will be no new message."""
