@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core.model.errors import places_of
 from core.presentation.wording import NO_ANSWER
 
 MAX_NAMED = 4  # queries; more is not read
@@ -16,16 +17,19 @@ MAX_NAMED = 4  # queries; more is not read
 
 @dataclass(frozen=True)
 class Refusal:
-    """`searched` has places for `queries` and `places`; `advice` says what to ask instead."""
+    """`searched` has places for `queries` and `places`, of which two have names; `advice` says what to ask instead."""
 
     no_answer: str
     searched: str
     advice: str
+    web: str = "the web"
+    files: str = "the local files"
 
-    def summary(self, queries: Sequence[str], places: Sequence[str]) -> str:
+    def summary(self, queries: Sequence[str], providers: Sequence[str]) -> str:
         """With what was searched for and where, where anything was."""
-        if not places:
+        if not providers:
             return self.no_answer
+        places = [{"the web": self.web, "the local files": self.files}.get(one, one) for one in places_of(providers)]
         named = ", ".join(f'"{query}"' for query in queries[:MAX_NAMED])
         return f"{self.no_answer} {self.searched.format(queries=named, places=', '.join(places))}"
 
@@ -42,31 +46,43 @@ REFUSALS: Mapping[str, Refusal] = {
         "Gesucht wurde nach {queries} in {places}.",
         "Versuchen Sie, den Gegenstand ganz zu nennen, nach einer Sache auf einmal zu fragen oder ein Datum oder einen "
         "Ort wegzulassen.",
+        "dem Web",
+        "den lokalen Dateien",
     ),
     "fr": Refusal(
         "Je n'ai pas trouvé de sources fiables qui répondent à cette question.",
         "Recherche effectuée : {queries} dans {places}.",
         "Essayez de nommer le sujet en entier, de poser une seule question à la fois ou d'omettre une date ou un lieu.",
+        "le Web",
+        "les fichiers locaux",
     ),
     "es": Refusal(
         "No he encontrado fuentes fiables que respondan a esta pregunta.",
         "Se ha buscado {queries} en {places}.",
         "Pruebe a nombrar el tema por completo, a preguntar una sola cosa a la vez o a omitir una fecha o un lugar.",
+        "la web",
+        "los archivos locales",
     ),
     "it": Refusal(
         "Non ho trovato fonti affidabili che rispondano a questa domanda.",
         "Ricerca effettuata: {queries} in {places}.",
         "Provi a nominare l'argomento per intero, a chiedere una cosa alla volta o a omettere una data o un luogo.",
+        "il web",
+        "i file locali",
     ),
     "pt": Refusal(
         "Não encontrei fontes fiáveis que respondam a esta pergunta.",
         "Pesquisa efetuada: {queries} em {places}.",
         "Experimente indicar o assunto por completo, perguntar uma coisa de cada vez ou omitir uma data ou um lugar.",
+        "a web",
+        "os ficheiros locais",
     ),
     "nl": Refusal(
         "Ik heb geen betrouwbare bronnen gevonden die deze vraag beantwoorden.",
         "Er is gezocht naar {queries} in {places}.",
         "Probeer het onderwerp voluit te noemen, één ding tegelijk te vragen, of een datum of plaats weg te laten.",
+        "het web",
+        "de lokale bestanden",
     ),
 }
 

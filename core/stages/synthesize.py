@@ -46,7 +46,7 @@ from core.text.markers import Grammar
 
 log = logging.getLogger(__name__)
 
-QUOTED_NOTICE = "quoted from the sources; no model is configured"
+QUOTED_NOTICE = "quoted from the sources; no language model wrote it"
 LATE_NOTICE = "quoted from the sources; the model did not answer in time"
 UNREAD_NOTICE = "quoted from the sources; the model's answer could not be read"
 UNCONFIRMED_NOTICE = "quoted from the sources; the model's own sentences could not be confirmed"

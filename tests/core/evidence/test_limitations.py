@@ -129,7 +129,7 @@ CASES = {
     ),
     "extracts": (
         find(A, B, replace(make_source(3), extract_of_page="disallowed by robots.txt")),
-        ("1 of 3 pages could be read only as the search provider's extract (disallowed by robots.txt).",),
+        ("1 of 3 pages could be read only as the extract that a search gave (disallowed by robots.txt).",),
     ),
     "no-primary": (
         find(make_source(1, kind=SourceKind.UNKNOWN), make_source(2, kind=SourceKind.ESTABLISHED_PRESS)),

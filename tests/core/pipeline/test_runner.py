@@ -99,7 +99,7 @@ async def test_without_a_model_the_answer_is_quoted_word_for_word_and_says_so() 
 
     done = final(await research(deps))
 
-    assert done["answer"]["notice"] == QUOTED_NOTICE == "quoted from the sources; no model is configured"
+    assert done["answer"]["notice"] == QUOTED_NOTICE == "quoted from the sources; no language model wrote it"
     assert "the muscles of the larynx twitch" in done["answer"]["summary"]
     for citation in done["citations"]:
         assert citation["quote"] == PURR[citation["start"] : citation["end"]]
