@@ -184,7 +184,7 @@ def answer_card(
 
 def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> ProgressCard:
     steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card else []
-    found = [wording.sources_counted(None, len(snapshot.sources))] if snapshot.sources else []
+    found = [wording.sources_counted(len(snapshot.sources))] if snapshot.sources else []
     return ProgressCard(
         asked=asked_part(job),
         message=snapshot.message,

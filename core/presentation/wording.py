@@ -292,9 +292,9 @@ def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
 
 
 def confidence_headline(answer: ResearchAnswer) -> str:
-    """`High (3 corroborating sources)`; counts the cited sources, `3 of 4 sources` where one carries no claim.
+    """`High (3 corroborating sources)`; counts the cited sources whose passages carry a claim.
 
-    They corroborate one another where a claim rests on more than one; else they are just sources.
+    They corroborate one another where a claim rests on more than one; else they are cited, and no more.
     """
     word = CONFIDENCE_WORDS[answer.confidence]
     if answer.confidence is Confidence.INSUFFICIENT:
@@ -302,11 +302,8 @@ def confidence_headline(answer: ResearchAnswer) -> str:
     corroborating = {citation.source_id for citation in answer.citations if citation.verdict.carries}
     if not corroborating:
         return f"{word} (citations unchecked)"
-    cited = {citation.source_id for citation in answer.citations}
-    if len(corroborating) < len(cited):
-        return f"{word} ({len(corroborating)} of {counted(len(cited), 'source')})"
     is_shared = any(len(claim.evidence) > 1 for claim in answer.claims)
-    return f"{word} ({counted(len(corroborating), 'corroborating source' if is_shared else 'source')})"
+    return f"{word} ({counted(len(corroborating), 'corroborating source' if is_shared else 'cited source')})"
 
 
 def confidence_sentence(answer: ResearchAnswer) -> str:
@@ -369,17 +366,14 @@ def searched_beside(result: JobResult) -> str:
     return f"{queries} in {', '.join(places_of(result.providers))}" if result.providers else queries
 
 
-def sources_counted(answer: ResearchAnswer | None, read: int) -> str:
-    """`3 sources of 8 read`: those that the answer cites, as everything else counts them, of all that were read."""
-    cited = len({citation.source_id for citation in answer.citations}) if answer else 0
-    if not cited:
-        return f"{counted(read, 'source')} read"
-    return counted(cited, "source") + (f" of {read} read" if read > cited else "")
+def sources_counted(read: int) -> str:
+    """`8 sources`: those that were read, wherever sources are counted; any others are named as what they are."""
+    return counted(read, "source")
 
 
 def footer(result: JobResult, read: int) -> str:
-    """`12.3 s · 3 sources of 8 read · $0.004`; the cost only when there was one, the date of an earlier answer."""
-    parts = [duration(result.duration_s), sources_counted(result.answer, read)]
+    """`12.3 s · 8 sources · $0.004`; the cost only when there was one, the date when the answer is an earlier one."""
+    parts = [duration(result.duration_s), sources_counted(read)]
     cost = result.answer.metadata.cost_usd if result.answer else None
     if cost:
         parts.append(f"${cost:.3f}" if cost >= 0.001 else "under $0.001")
