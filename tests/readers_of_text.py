@@ -16,10 +16,10 @@ from adapters.chat.discord.markup import plain as discord_plain
 from adapters.chat.discord.markup import prose as discord_prose
 from adapters.chat.discord.translate import question_of as discord_question
 from adapters.chat.fitting import true_link
+from adapters.chat.slack.blocks import message
 from adapters.chat.slack.blocks import plain as slack_plain
 from adapters.chat.slack.blocks import prose as slack_prose
 from adapters.chat.slack.library_render import mrkdwn_pieces
-from adapters.chat.slack.message import message
 from adapters.chat.slack.plan import sentence_text
 from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options

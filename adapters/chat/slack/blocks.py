@@ -1,4 +1,5 @@
-"""Block Kit: the kinds of blocks the app uses, each within Slack's limits whatever text it is given. Pure.
+"""Block Kit: the kinds of blocks the app uses, each within Slack's limits whatever text it is given, and the message
+that is made of them. Pure.
 
 The only place that knows those limits. Text from the web or a model is escaped, so that it forms no
 mention and no link; every text object is `verbatim`, so that Slack makes none out of it either.
@@ -7,6 +8,8 @@ mention and no link; every text object is `verbatim`, so that Slack makes none o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import regex
 
@@ -15,6 +18,9 @@ from core.model.events import Json
 from core.model.source import Source
 from core.presentation import wording
 from core.presentation.render import one_line
+
+if TYPE_CHECKING:
+    from adapters.chat.slack.plan import Plan
 
 Block = dict[str, Json]
 
@@ -27,6 +33,11 @@ URL_LIMIT = 3000
 BLOCKS_LIMIT = 50  # of a message
 TEXT_LIMIT = 4000  # of the fallback; Slack recommends no more
 TITLE_LIMIT = 24  # of a modal
+MARKDOWN_LIMIT = 12_000  # of all markdown blocks of a message
+TABLE_ROWS, TABLE_COLUMNS = 100, 20  # of the one table that a message may have
+CELL_LIMIT = 300  # a screen's width is shared by all columns
+OPTION_LIMIT = 150  # of an option's value
+OPTIONS_LIMIT = 5  # of an overflow menu
 NAME_ROOM = 300
 ADDRESS_ROOM = 600  # two of them and a quote fit into a section
 
@@ -46,6 +57,16 @@ def plain(text: str, limit: int) -> str:
 def escaped(text: str) -> str:
     """What Slack asks of all text that is not its own markup (docs.slack.dev, formatting)."""
     return "".join(_ENTITIES.get(char, char) for char in text)
+
+
+def markdown(text: str, limit: int) -> str:
+    """Markdown of a model as Slack will show it: emphasis, lists, headings and quotes, but no link of its own.
+
+    Signs that would make a mention or an element are escaped, and what would make a link or an image is parted.
+    """
+    parted = regex.sub(r"\](?=\(|\[(?!\d))|(?<=^[ >]*\[[^\]\n]*)\](?=:)", "] ", text, flags=regex.MULTILINE)
+    whole = fit(parted, limit, escaped)
+    return regex.sub(r"^(?:&gt; ?)+", lambda quoted: quoted[0].replace("&gt;", ">"), whole, flags=regex.MULTILINE)
 
 
 def place_of(source: Source) -> str:
@@ -80,36 +101,55 @@ def divider() -> Block:
     return {"type": "divider"}
 
 
+def markdown_block(text: str) -> Block:
+    """`text` is Markdown that has been escaped and fitted."""
+    return {"type": "markdown", "text": text}
+
+
+def table(rows: Sequence[Sequence[str]]) -> Block:
+    """Cells as they stand, the first row as the head; every row has as many as the first, of which Slack takes some."""
+    width = min(len(rows[0]), TABLE_COLUMNS)
+    cells: list[Json] = [
+        [{"type": "raw_text", "text": fit(one_line(cell), CELL_LIMIT) or " "} for cell in [*row, *[""] * width][:width]]
+        for row in rows[:TABLE_ROWS]
+    ]
+    settings: list[Json] = [{"is_wrapped": True}] * width
+    return {"type": "table", "rows": cells, "column_settings": settings}
+
+
+def overflow(action_id: str, options: Sequence[Block]) -> list[Block]:
+    """The menu behind three dots; nothing where there is no option."""
+    return [{"type": "overflow", "action_id": action_id, "options": [*options[:OPTIONS_LIMIT]]}] if options else []
+
+
+def option(text: str, value: str, url: str = "") -> Block:
+    """Of an overflow menu; with a `url` also a link."""
+    made: Block = {"text": label(text, LABEL_LIMIT), "value": value[:OPTION_LIMIT]}
+    return {**made, "url": url} if url else made
+
+
+def is_linkable(url: str) -> bool:
+    return url.startswith(("https://", "http://")) and len(url) <= URL_LIMIT
+
+
 def actions(buttons: Sequence[Block]) -> list[Block]:
     """Nothing where there is no button: Slack refuses an empty row."""
     return [{"type": "actions", "elements": [*buttons]}] if buttons else []
 
 
-def button(action_id: str, text: str, value: str, *, style: str = "", confirm: Block | None = None) -> Block:
+def button(action_id: str, text: str, value: str, *, style: str = "") -> Block:
     made: Block = {"type": "button", "action_id": action_id, "text": label(text, LABEL_LIMIT)}
     made["value"] = value[:VALUE_LIMIT]
     if style:
         made["style"] = style
-    if confirm:
-        made["confirm"] = confirm
     return made
 
 
 def link_button(action_id: str, text: str, url: str) -> list[Block]:
     """Nothing where the address is none that Slack takes."""
-    if not url.startswith(("https://", "http://")) or len(url) > URL_LIMIT:
+    if not is_linkable(url):
         return []
     return [{"type": "button", "action_id": action_id, "text": label(text, LABEL_LIMIT), "url": url}]
-
-
-def confirmation(title: str, text: str, *, yes: str) -> Block:
-    """What Slack asks before it reports the click."""
-    return {
-        "title": label(title, 100),
-        "text": label(text, 300),
-        "confirm": label(yes, 30),
-        "deny": label(wording.CANCEL, 30),
-    }
 
 
 def modal(
@@ -163,3 +203,64 @@ def label(text: str, limit: int) -> Block:
 
 def mrkdwn(text: str) -> Block:
     return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+# One message to Slack as a value: its blocks, what is read aloud of it, and what goes with it
+
+
+@dataclass(frozen=True)
+class SlackUpload:
+    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
+
+    name: str
+    content: bytes
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class SlackMessage:
+    """`text` is what notifications and screen readers get; without it an update would drop the blocks.
+
+    `threaded` goes into the message's thread, and so do its `files` and the files of what `is_answer`. `is_aside` says
+    that it is for the asker alone and no answer. `plan` is what a stream shows instead, None where only an update can
+    say it.
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    threaded: SlackMessage | None = None
+    is_aside: bool = False
+    is_answer: bool = False
+    plan: Plan | None = None
+    files: tuple[SlackUpload, ...] = ()
+
+    def without(self, action_id: str) -> SlackMessage:
+        """The same without a button, or without an entry of a menu."""
+        kept: list[Block] = []
+        for block in self.blocks:
+            elements = block.get("elements")
+            if block["type"] != "actions" or not isinstance(elements, list):
+                kept.append(block)
+                continue
+            left = [_without(one, action_id) for one in elements if isinstance(one, dict)]
+            kept += actions([one for one in left if one.get("action_id") != action_id and one.get("options") != []])
+        return replace(self, blocks=tuple(kept))
+
+
+def _without(element: Block, name: str) -> Block:
+    options = element.get("options")
+    if not isinstance(options, list):
+        return element
+    left = [one for one in options if isinstance(one, dict) and not str(one.get("value")).startswith(f"{name}:")]
+    return {**element, "options": [*left]}
+
+
+def message(text: str, blocks: Sequence[Block]) -> SlackMessage:
+    """`text` is untrusted and becomes the fallback."""
+    said = fit(text, TEXT_LIMIT, escaped).strip() or wording.SOMETHING_BROKE
+    return SlackMessage(said, tuple(blocks[:BLOCKS_LIMIT]))
+
+
+def sentence_message(sentence: str) -> SlackMessage:
+    """One sentence of our own, without markup."""
+    return message(sentence, [section(plain(sentence, SECTION_LIMIT))])

@@ -12,16 +12,19 @@ from adapters.chat.fitting import fit, last_lines, units
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
+    SlackMessage,
+    SlackUpload,
     actions,
     button,
     context,
     escaped,
     header,
     link_button,
+    message,
     plain,
     section,
+    sentence_message,
 )
-from adapters.chat.slack.message import SlackMessage, SlackUpload, message, sentence_message
 from adapters.chat.slack.render import CANCEL, VIEW
 from core.library import wording
 from core.library.session import SaidToLibrary, Speaker

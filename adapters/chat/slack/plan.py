@@ -1,4 +1,4 @@
-"""What a stream shows while a question is researched: a plan with its tasks, and the sentences that passed the check.
+"""How work is shown: a plan with its tasks, while it is done and folded above the answer, and the checked sentences.
 
 A stream can only be added to. So `chunks` gives what is new since the last time, or says that something would have
 to be taken back, which only an update can do. Pure; the rules for untrusted text are those of blocks.py.
@@ -11,21 +11,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adapters.chat.fitting import fit, units
-from adapters.chat.slack.blocks import SECTION_LIMIT, Block, escaped, plain, prose, section
+from adapters.chat.slack.blocks import Block, context, markdown, markdown_block, plain
 from core.deep.state import Coverage
 from core.deep.viewing import ChecklistCard
 from core.evidence.citations import MARKS
-from core.model.answer import Verdict
+from core.model.answer import JobResult, Verdict
 from core.model.events import Json
 from core.model.job import JobStatus
+from core.model.source import Source
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
+from core.presentation.render import one_line
 
 TASK_LIMIT = 256  # characters of a task's title, details and output (docs.slack.dev, chat.appendStream)
 TITLE_ROOM = 200
 SHOWN_TASKS = 24  # a plan beyond that is not read; with their texts they stay far below what a message may hold
-SHOWN_SENTENCES = 30  # a stream takes 50 blocks; two are rows of buttons
+SHOWN_SENTENCES = 30
+SENTENCE_ROOM = 3000
 ANSWER_ROOM = 10_000  # characters; a message holds 12,000
 
 TaskStatus = Literal["pending", "in_progress", "complete"]
@@ -41,7 +44,7 @@ _OF_COVERAGE: Mapping[Coverage, TaskStatus] = {
 
 @dataclass(frozen=True)
 class Task:
-    """`output` is what came of it, told once."""
+    """`output` is what came of it, not escaped, told once."""
 
     id: str
     title: str
@@ -51,7 +54,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Plan:
-    """`sentences` are those that passed, not yet escaped, by id and in the order they passed; `rows` are buttons."""
+    """`sentences` are those that passed, not yet escaped, by id and in the order they passed; `rows` are small print
+    and buttons.
+    """
 
     title: str
     tasks: tuple[Task, ...]
@@ -61,6 +66,19 @@ class Plan:
     def takes_back(self, shown: Plan) -> bool:
         """Whether a sentence that is shown is gone or reads otherwise."""
         return self.sentences[: len(shown.sentences)] != shown.sentences
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All of it, for an update."""
+        return [plan_block(self.title, self.tasks), *([markdown_block(self.text())] if self.sentences else []),
+                *self.rows]  # fmt: skip
+
+    def text(self, start: int = 0) -> str:
+        """The sentences from `start` on, as Slack's Markdown: the first of all is the answer, in bold."""
+        said = [sentence_text(text) for _, text in self.sentences[start:]]
+        if said and not start:
+            said[0] = f"**{said[0]}**"
+        return " ".join(said)
 
     def chunks(self, shown: Plan | None, *, prefix: str) -> list[Block]:
         """What turns `shown`, None for nothing, into this plan; `prefix` goes before the ids of its tasks and rows."""
@@ -73,15 +91,14 @@ class Plan:
             for task in before.tasks
             if task.status != "complete" and task.id not in {one.id for one in self.tasks}
         ]
-        added = [section(sentence_text(text)) for _, text in self.sentences[len(before.sentences) :]]
-        rows = [
+        rows: list[Json] = [
             {**row, "block_id": f"{prefix}row-{number}"}
             for number, row in enumerate(self.rows)
             if row not in before.rows
         ]
-        blocks: list[Json] = [*rows, *added]
-        if blocks:
-            found.append({"type": "blocks", "blocks": blocks})
+        found += [{"type": "blocks", "blocks": rows}] if rows else []
+        if added := self.text(len(before.sentences)):
+            found.append({"type": "markdown_text", "text": f" {added}" if before.sentences else added})
         return found
 
 
@@ -90,8 +107,33 @@ def read_plan(snapshot: Snapshot, elapsed_s: float, rows: Sequence[Block]) -> Pl
     if snapshot.earlier:
         return None
     title = f"{plain(snapshot.message, TITLE_ROOM) or '…'} · {wording.duration(elapsed_s)}"
-    listed = [*_stage_tasks(snapshot), *_part_tasks(snapshot), *(_item_tasks(snapshot.card) if snapshot.card else [])]
+    listed = [*_stage_tasks(snapshot), *_part_tasks(snapshot)]
+    if snapshot.card:
+        listed += _item_tasks(snapshot.card)
+        rows = [context(plain(wording.HOW_TO_STEER, TITLE_ROOM)), *rows]
     return Plan(title, tuple(listed[:SHOWN_TASKS]), tuple(passed_sentences(snapshot)), tuple(rows))
+
+
+def done_plan(result: JobResult, sources: Sequence[Source]) -> list[Block]:
+    """What was done for an answer, folded into one line above it; nothing above one that was given before."""
+    title = "" if result.cached_at else wording.work_done(result, len(sources))
+    said = title.split(" · ")
+    came = {
+        "searched": " · ".join(f"“{query}”" for query in result.queries),
+        "read": ", ".join(dict.fromkeys(one.metadata.domain or one.title for one in sources)),
+        "checked": _verdicts(result),
+    }
+    tasks = [
+        Task(name, part[:1].upper() + part[1:], "complete", text)
+        for part in said
+        for name, text in came.items()
+        if part.casefold().startswith(name)
+    ]
+    return [plan_block(title, tasks)] if tasks else []
+
+
+def plan_block(title: str, tasks: Sequence[Task]) -> Block:
+    return {"type": "plan", "title": title, "tasks": [_task_card(task) for task in tasks]}
 
 
 def passed_sentences(snapshot: Snapshot) -> list[tuple[str, str]]:
@@ -101,7 +143,7 @@ def passed_sentences(snapshot: Snapshot) -> list[tuple[str, str]]:
     for sentence_id, marked in said_so_far(snapshot, "summary-"):
         if snapshot.marks.get(sentence_id, "") not in _PASSED:
             continue
-        room -= units(sentence_text(marked))
+        room -= units(sentence_text(marked)) + len("****") + 1
         if room < 0 or len(shown) == SHOWN_SENTENCES:
             break
         shown.append((sentence_id, marked))
@@ -109,8 +151,8 @@ def passed_sentences(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def sentence_text(text: str) -> str:
-    """As Slack's mrkdwn."""
-    return fit(prose(text), SECTION_LIMIT, escaped).strip() or "…"
+    """As Slack's Markdown, without emphasis of its own, on one line."""
+    return markdown(" ".join(text.replace("**", "").split()), SENTENCE_ROOM) or "…"
 
 
 def _stage_tasks(snapshot: Snapshot) -> list[Task]:
@@ -123,7 +165,7 @@ def _stage_tasks(snapshot: Snapshot) -> list[Task]:
 
 
 def _queries(snapshot: Snapshot) -> str:
-    return _task_text(" · ".join(f"“{query}”" for query in snapshot.queries))
+    return " · ".join(f"“{query}”" for query in snapshot.queries)
 
 
 def _read(snapshot: Snapshot) -> str:
@@ -131,7 +173,7 @@ def _read(snapshot: Snapshot) -> str:
     if not snapshot.sources:
         return ""
     places = dict.fromkeys(line.partition(" – ")[0] for line in snapshot.sources)
-    return _task_text(f"{wording.counted(len(snapshot.sources), 'source')}: {', '.join(places)}")
+    return f"{wording.counted(len(snapshot.sources), 'source')}: {', '.join(places)}"
 
 
 def _part_tasks(snapshot: Snapshot) -> list[Task]:
@@ -140,11 +182,19 @@ def _part_tasks(snapshot: Snapshot) -> list[Task]:
 
 
 def _item_tasks(card: ChecklistCard) -> list[Task]:
-    """The checklist of a deep research."""
-    return [
-        Task(f"item-{item.id}", _task_text(f"{item.id}. {item.description}") or "…", _OF_COVERAGE[item.coverage])
-        for item in card.items
+    """The checklist of a deep research, below a line that says how much of it is found."""
+    head = Task("items", _task_text(card.headline) or "…", "in_progress")
+    items = [Task(f"item-{item.id}", _task_text(item.line) or "…", _OF_COVERAGE[item.coverage]) for item in card.items]
+    return [head, *items] if card.iteration else items
+
+
+def _verdicts(result: JobResult) -> str:
+    """`6 supported, 2 in part, 1 removed`."""
+    claims, removed = (result.answer.claims, result.answer.removed) if result.answer else ((), ())
+    counts = [
+        (sum(one.verdict is verdict for one in claims), words) for verdict, words in wording.MARK_MEANINGS.items()
     ]
+    return ", ".join(f"{number} {words}" for number, words in [*counts, (len(removed), "removed")] if number)
 
 
 def _task_text(text: str) -> str:
@@ -155,5 +205,13 @@ def _task_text(text: str) -> str:
 def _task_chunk(task: Task, known: Task | None, prefix: str) -> Block:
     chunk: Block = {"type": "task_update", "id": f"{prefix}{task.id}", "title": task.title, "status": task.status}
     if task.output and not (known and known.output):  # Slack adds to what an output says already
-        chunk["output"] = task.output
+        chunk["output"] = _task_text(task.output) or "…"
     return chunk
+
+
+def _task_card(task: Task) -> Block:
+    card: Block = {"type": "task_card", "task_id": task.id, "title": task.title, "status": task.status}
+    if task.output:
+        text: Json = [{"type": "text", "text": fit(one_line(task.output), TASK_LIMIT) or "…"}]  # literally
+        card["output"] = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": text}]}
+    return card
