@@ -153,9 +153,9 @@ class Message:
 
 @dataclass
 class Session:
-    """Of an agent, by channel and thread; `statuses` are those it has had, newest last."""
+    """Of an agent, by channel and thread; `titles` and `statuses` are those it has had, newest last."""
 
-    title: str
+    titles: list[str]
     user: str
     statuses: list[str]
 

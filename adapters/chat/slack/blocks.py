@@ -44,11 +44,6 @@ ADDRESS_ROOM = 600  # two of them and a quote fit into a section
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def prose(text: str) -> str:
-    """Markdown as Slack writes it: its own bold, no heading signs. Not escaped yet."""
-    return regex.sub(r"^#{1,6}\s+", "", regex.sub(r"\*\*(\S(?:[^*\n]*\S)?)\*\*", r"*\1*", text), flags=regex.MULTILINE)
-
-
 def plain(text: str, limit: int) -> str:
     """Untrusted text as Slack will show it literally, at most `limit` characters, on one line."""
     return fit(one_line(text), limit, escaped)
@@ -64,8 +59,8 @@ def markdown(text: str, limit: int) -> str:
 
     Signs that would make a mention or an element are escaped, and what would make a link or an image is parted.
     """
-    parted = regex.sub(r"\](?=\(|\[(?!\d))|(?<=^[ >]*\[[^\]\n]*)\](?=:)", "] ", text, flags=regex.MULTILINE)
-    whole = fit(parted, limit, escaped)
+    undefined = regex.sub(r"^([ >]*\[[^\]\n]*\]):", r"\1 :", text, flags=regex.MULTILINE)
+    whole = fit(regex.sub(r"\](?=\(|\[(?!\d))", "] ", undefined), limit, escaped)
     return regex.sub(r"^(?:&gt; ?)+", lambda quoted: quoted[0].replace("&gt;", ">"), whole, flags=regex.MULTILINE)
 
 
@@ -223,7 +218,7 @@ class SlackMessage:
 
     `threaded` goes into the message's thread, and so do its `files` and the files of what `is_answer`. `is_aside` says
     that it is for the asker alone and no answer. `plan` is what a stream shows instead, None where only an update can
-    say it.
+    say it. `title` is what a session is called once the message ends it, "" for as it was.
     """
 
     text: str
@@ -233,6 +228,7 @@ class SlackMessage:
     is_answer: bool = False
     plan: Plan | None = None
     files: tuple[SlackUpload, ...] = ()
+    title: str = ""
 
     def without(self, action_id: str) -> SlackMessage:
         """The same without a button, or without an entry of a menu."""

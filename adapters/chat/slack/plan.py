@@ -183,9 +183,9 @@ def _part_tasks(snapshot: Snapshot) -> list[Task]:
 
 def _item_tasks(card: ChecklistCard) -> list[Task]:
     """The checklist of a deep research, below a line that says how much of it is found."""
-    head = Task("items", _task_text(card.headline) or "…", "in_progress")
+    head = [Task("items", _task_text(card.headline), "in_progress")] if card.headline else []
     items = [Task(f"item-{item.id}", _task_text(item.line) or "…", _OF_COVERAGE[item.coverage]) for item in card.items]
-    return [head, *items] if card.iteration else items
+    return [*head, *items]
 
 
 def _verdicts(result: JobResult) -> str:

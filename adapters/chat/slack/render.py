@@ -59,6 +59,7 @@ SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
 QUESTION_ROOM = 500
 LINE_ROOM = 300
 QUOTE_ROOM = 400
+SESSION_ROOM = 100  # of the 200 that Slack takes for a session's title; their list shows less
 ANSWER_ROOM = 5_000  # characters without the addresses of passages; a message takes 12,000 with them
 ITEM_ROOM = 600
 ABOUT_ROOM = 400
@@ -84,6 +85,7 @@ IN_THE_MENU = ("ask_again", IMPROVE, SHARE, CHANGED, VIEW)
 
 _TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
 _CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
+_BOLD = regex.compile(r"\*\*(.+?)\*\*")
 _TORN = regex.compile(rf"{_TAG}[a-z]*-?\d*{_TAG}?")
 _NO_PROSE = regex.compile(r"\s*(?:#|[-*+>|]\s|\d+[.)]\s|```)")
 _TABLE = regex.compile(r"(?:^\|.*\n)\|[ :|-]+\|?[^\S\n]*(?:\n\|.*)+", regex.MULTILINE)
@@ -137,8 +139,9 @@ class SlackVoice:
         asked = wording.follow_ups(job, result) if may_offer else ()
         blocks += actions([button(f"{FOLLOW_UP}_{at}", text, f"{text}:{job.id}") for at, text in enumerate(asked, 1)])
         blocks.append(context("\n".join(filter(None, [_labelled(card, "limitations"), plain(card.footer, LINE_ROOM)]))))
-        spoken = f"{card.title}: {_untagged(card.part('answer').text).replace('**', '')}"
-        return replace(message(spoken, blocks), threaded=sources_message(sources, result.answer), is_answer=True)
+        spoken = _untagged(card.part("answer").text).replace("**", "")
+        whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
+        return replace(whole, is_answer=True, title="" if is_plain else said.title())
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or wording.SOMETHING_BROKE
@@ -169,6 +172,11 @@ class _Said:
         blocks += [table(_rows(in_detail[0]))] if in_detail else []
         notice = plain(self.card.part("notice").text, LINE_ROOM)
         return [*(blocks or [markdown_block(wording.NO_ANSWER)]), *([context(f"_{notice}_")] if notice else [])]
+
+    def title(self) -> str:
+        """What the thread may be called: the answer's first sentence in plain words."""
+        found = _BOLD.match(_bold(_whole(self.answer, "summary")))
+        return fit(one_line(_CITED.sub("", found[1])), SESSION_ROOM) if found else ""
 
     def checklist(self, items: Sequence[CoveredItem]) -> list[Block]:
         """Each item with what became of it, and what the answer says of it (S002)."""
@@ -376,7 +384,7 @@ def _bold(text: str) -> str:
     """The first sentence, which is the answer, in bold, with the citations behind it."""
     if _NO_PROSE.match(text) or not text:
         return text
-    plain_text = _CITED.sub("", text)
+    plain_text = _CITED.sub("", text.partition("\n\n")[0][:ANSWER_ROOM])
     sentences = split_sentences(plain_text)
     left, end = len(plain_text[: sentences[0].end].rstrip()) if sentences else 0, 0
     for cited in [*_CITED.finditer(text), None]:

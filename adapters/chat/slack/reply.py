@@ -161,7 +161,7 @@ class SlackReply:
         at = self.at
         if at.session and message.plan is None:
             self.at = replace(at, session="")
-            await end_session(self._client, at.channel, at.thread_ts)
+            await end_session(self._client, at.channel, at.thread_ts, title=message.title)
 
     async def _attach(self, message: SlackMessage) -> None:
         """No picture may cost a message: without them it says so, and of another file no more than that."""

@@ -148,10 +148,19 @@ async def begin_session(client: AsyncWebClient, channel: str, thread_ts: str, *,
         _log.info("this thread has no status", extra={"reason": reason(exc)})
 
 
-async def end_session(client: AsyncWebClient, channel: str, thread_ts: str) -> None:
-    """Nothing works there any more, so Slack shows no Stop; an assistant's status goes by itself with a message."""
+async def end_session(client: AsyncWebClient, channel: str, thread_ts: str, *, title: str = "") -> None:
+    """Nothing works there any more, so Slack shows no Stop; an assistant's status goes by itself with a message.
+
+    A `title` takes the place of the question's: what was found is looked for later, not how it was asked.
+    """
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread_ts, status="active")
+            try:
+                await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread_ts, status="active")
+                if title:
+                    await client.agents_sessions_rename(channel_id=channel, thread_ts=thread_ts, title=title)
+            except SlackApiError:  # an assistant of before
+                if title:
+                    await client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread_ts, title=title)
     except FAULTS as exc:
         _log.debug("this thread has no status", extra={"reason": reason(exc)})
