@@ -187,23 +187,26 @@ class _Said:
 
     def confidence(self) -> str:
         """`*Confidence*: Low: Sources disagree on …`: how sure, and the reason that decided, on one line."""
-        conflicts = plain(self.card.part("conflicts").text, 2 * LINE_ROOM)
-        why = wording.deciding_reason(self.answer, "")
-        level = plain(self.card.part("confidence").text.partition(" (")[0] if why or conflicts else
-                      self.card.part("confidence").text, LINE_ROOM)  # fmt: skip
-        said = wording.deciding_reason(self.answer, conflicts) if conflicts else plain(why, LINE_ROOM)
+        headline = self.card.part("confidence").text
+        why = plain(wording.deciding_reason(self.answer, self.card.part("conflicts").text), 3 * LINE_ROOM)
+        level = headline.partition(" (")[0] if why else headline
         sides = {
             position.source_id: f"conflict-{place}-{side}"
             for place, conflict in reversed(list(enumerate(self.answer.conflicts)))
             for side, position in enumerate(conflict.positions)
         }
+        left = SECTION_LIMIT - 2 * LINE_ROOM - units(why)
 
         def link(found: regex.Match[str]) -> str:
-            address = self.links.passage(self.job, int(found[1]), sides.get(f"src_{found[1]}", ""))
-            return f"<{escaped(address)}|{found[0]}>" if self._knows(found[1]) and is_linkable(address) else found[0]
+            nonlocal left
+            number = found[1]
+            address = self.links.passage(self.job, int(number), sides.get(f"src_{number}", ""))
+            linked = f"<{escaped(address)}|{found[0]}>"
+            left -= units(linked)
+            return linked if left > 0 and self._knows(number) and is_linkable(address) else found[0]
 
-        said = regex.sub(r"\[(\d+)\]", link, said)
-        return f"*{wording.CONFIDENCE}*: {level}" + (f": {said}" if said else "")
+        said = regex.sub(r"\[(\d+)\]", link, why)
+        return f"*{wording.CONFIDENCE}*: {plain(level, LINE_ROOM)}" + (f": {said}" if said else "")
 
     def _pieces(self, text: str) -> Iterator[Block]:
         """Prose as Markdown, code literally, the first table as a table and any other as it is written."""

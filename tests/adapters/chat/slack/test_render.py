@@ -377,6 +377,6 @@ def test_modal_asks_and_gives_back():
     ids=["complete", "progress", "insufficient", "failed"],
 )
 def test_golden_blocks(name: str, message: SlackMessage):
-    kept = {key: value for key, value in asdict(message).items() if value not in (None, False, ())}
+    kept = {key: value for key, value in asdict(message).items() if value not in (None, False, (), "")}
 
     assert_golden(name, json.dumps(kept, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
