@@ -18,10 +18,9 @@ from adapters.chat.discord.markup import prose as discord_prose
 from adapters.chat.discord.translate import question_of as discord_question
 from adapters.chat.fitting import true_link
 from adapters.chat.slack.blocks import markdown as slack_markdown
-from adapters.chat.slack.blocks import message
 from adapters.chat.slack.blocks import plain as slack_plain
 from adapters.chat.slack.library_render import mrkdwn_pieces
-from adapters.chat.slack.plan import sentence_text
+from adapters.chat.slack.message import message, sentence_text
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options

@@ -17,9 +17,10 @@ from adapters.chat.discord.messages import TYPED as ON_DISCORD
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.slack.blocks import SECTION_LIMIT, SlackMessage
+from adapters.chat.slack.blocks import SECTION_LIMIT
 from adapters.chat.slack.home import TYPED as ON_SLACK
 from adapters.chat.slack.home import help_blocks
+from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
 from adapters.cli.answer import print_answer

@@ -11,7 +11,6 @@ from typing import Any
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
-    SlackMessage,
     actions,
     button,
     context,
@@ -20,14 +19,13 @@ from adapters.chat.slack.blocks import (
     escaped,
     header,
     label,
-    message,
     modal,
     plain,
     section,
-    sentence_message,
     text_input,
 )
 from adapters.chat.slack.client import Workspace, open_view
+from adapters.chat.slack.message import SlackMessage, message, sentence_message
 from adapters.chat.slack.threads import Admins
 from adapters.chat.slack.translate import Payload, tenant_of
 from core.model.errors import GorkdError

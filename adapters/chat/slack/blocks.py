@@ -1,5 +1,4 @@
-"""Block Kit: the kinds of blocks the app uses, each within Slack's limits whatever text it is given, and the message
-that is made of them. Pure.
+"""Block Kit: the kinds of blocks the app uses, each within Slack's limits whatever text it is given. Pure.
 
 The only place that knows those limits. Text from the web or a model is escaped, so that it forms no
 mention and no link; every text object is `verbatim`, so that Slack makes none out of it either.
@@ -8,8 +7,6 @@ mention and no link; every text object is `verbatim`, so that Slack makes none o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import regex
 
@@ -18,9 +15,6 @@ from core.model.events import Json
 from core.model.source import Source
 from core.presentation import wording
 from core.presentation.render import one_line
-
-if TYPE_CHECKING:
-    from adapters.chat.slack.plan import Plan
 
 Block = dict[str, Json]
 
@@ -198,65 +192,3 @@ def label(text: str, limit: int) -> Block:
 
 def mrkdwn(text: str) -> Block:
     return {"type": "mrkdwn", "text": text, "verbatim": True}
-
-
-# One message to Slack as a value: its blocks, what is read aloud of it, and what goes with it
-
-
-@dataclass(frozen=True)
-class SlackUpload:
-    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
-
-    name: str
-    content: bytes
-    description: str = ""
-
-
-@dataclass(frozen=True)
-class SlackMessage:
-    """`text` is what notifications and screen readers get; without it an update would drop the blocks.
-
-    `threaded` goes into the message's thread, and so do its `files` and the files of what `is_answer`. `is_aside` says
-    that it is for the asker alone and no answer. `plan` is what a stream shows instead, None where only an update can
-    say it. `title` is what a session is called once the message ends it, "" for as it was.
-    """
-
-    text: str
-    blocks: tuple[Block, ...]
-    threaded: SlackMessage | None = None
-    is_aside: bool = False
-    is_answer: bool = False
-    plan: Plan | None = None
-    files: tuple[SlackUpload, ...] = ()
-    title: str = ""
-
-    def without(self, action_id: str) -> SlackMessage:
-        """The same without a button, or without an entry of a menu."""
-        kept: list[Block] = []
-        for block in self.blocks:
-            elements = block.get("elements")
-            if block["type"] != "actions" or not isinstance(elements, list):
-                kept.append(block)
-                continue
-            left = [_without(one, action_id) for one in elements if isinstance(one, dict)]
-            kept += actions([one for one in left if one.get("action_id") != action_id and one.get("options") != []])
-        return replace(self, blocks=tuple(kept))
-
-
-def _without(element: Block, name: str) -> Block:
-    options = element.get("options")
-    if not isinstance(options, list):
-        return element
-    left = [one for one in options if isinstance(one, dict) and not str(one.get("value")).startswith(f"{name}:")]
-    return {**element, "options": [*left]}
-
-
-def message(text: str, blocks: Sequence[Block]) -> SlackMessage:
-    """`text` is untrusted and becomes the fallback."""
-    said = fit(text, TEXT_LIMIT, escaped).strip() or wording.SOMETHING_BROKE
-    return SlackMessage(said, tuple(blocks[:BLOCKS_LIMIT]))
-
-
-def sentence_message(sentence: str) -> SlackMessage:
-    """One sentence of our own, without markup."""
-    return message(sentence, [section(plain(sentence, SECTION_LIMIT))])

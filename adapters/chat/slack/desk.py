@@ -33,11 +33,11 @@ from adapters.chat.desk import (
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
-from adapters.chat.slack.blocks import SlackMessage, sentence_message
 from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, read_files, reason
 from adapters.chat.slack.home import help_message
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
+from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, post, take_away, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at

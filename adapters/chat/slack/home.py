@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.blocks import (
-    SECTION_LIMIT,
-    Block,
-    SlackMessage,
-    context,
-    divider,
-    escaped,
-    header,
-    message,
-    plain,
-    section,
-)
+from adapters.chat.slack.blocks import SECTION_LIMIT, Block, context, divider, escaped, header, plain, section
 from adapters.chat.slack.client import FAULTS, Workspace, reason
+from adapters.chat.slack.message import SlackMessage, message
 from adapters.chat.slack.poster import Mark, ThreadAddress, post
 from adapters.chat.slack.translate import Payload, tenant_of
 from core.model.answer import JobResult

@@ -14,10 +14,11 @@ from aiohttp import ClientSession
 
 from adapters.chat.library import LiveTalks
 from adapters.chat.slack import translate
-from adapters.chat.slack.blocks import LABEL_LIMIT, Block, SlackMessage, entry, label, modal, text_input
+from adapters.chat.slack.blocks import LABEL_LIMIT, Block, entry, label, modal, text_input
 from adapters.chat.slack.client import Workspace, Workspaces, download, open_view
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library_render import LibraryPress
+from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Admins, Threads, named
 from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid

@@ -14,8 +14,9 @@ from typing import Any, Literal
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.blocks import Block, SlackMessage, sentence_message
+from adapters.chat.slack.blocks import Block
 from adapters.chat.slack.client import FAULTS, reason, was_refused
+from adapters.chat.slack.message import SlackMessage, sentence_message
 from core.presentation import wording
 
 ATTEMPTS = 4

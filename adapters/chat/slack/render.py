@@ -19,7 +19,6 @@ from adapters.chat.slack.blocks import (
     MARKDOWN_LIMIT,
     SECTION_LIMIT,
     Block,
-    SlackMessage,
     actions,
     button,
     context,
@@ -29,18 +28,16 @@ from adapters.chat.slack.blocks import (
     link_button,
     markdown,
     markdown_block,
-    message,
     option,
     overflow,
     place_of,
     plain,
     preformatted,
     section,
-    sentence_message,
     table,
     thumbs,
 )
-from adapters.chat.slack.plan import done_plan, read_plan
+from adapters.chat.slack.message import SlackMessage, done_plan, message, read_plan, sentence_message
 from core.deep.viewing import CoveredItem, covered_items
 from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
 from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer

@@ -15,7 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import StoppedByPerson
 from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, Workspaces, reason, was_refused
-from adapters.chat.slack.plan import Plan
+from adapters.chat.slack.message import Plan
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, stop_stream
 
 if TYPE_CHECKING:

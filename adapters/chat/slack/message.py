@@ -1,4 +1,5 @@
-"""How work is shown: a plan with its tasks, while it is done and folded above the answer, and the checked sentences.
+"""One message to Slack as a value, and how work is shown in it: as a plan with its tasks, while it is done, and folded
+above the answer, with the sentences that were checked.
 
 A stream can only be added to. So `chunks` gives what is new since the last time, or says that something would have
 to be taken back, which only an update can do. Pure; the rules for untrusted text are those of blocks.py.
@@ -7,11 +8,23 @@ to be taken back, which only an update can do. Pure; the rules for untrusted tex
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from adapters.chat.fitting import fit, units
-from adapters.chat.slack.blocks import Block, context, markdown, markdown_block, plain
+from adapters.chat.slack.blocks import (
+    BLOCKS_LIMIT,
+    SECTION_LIMIT,
+    TEXT_LIMIT,
+    Block,
+    actions,
+    context,
+    escaped,
+    markdown,
+    markdown_block,
+    plain,
+    section,
+)
 from core.deep.state import Coverage
 from core.deep.viewing import ChecklistCard
 from core.evidence.citations import MARKS
@@ -215,3 +228,65 @@ def _task_card(task: Task) -> Block:
         text: Json = [{"type": "text", "text": fit(one_line(task.output), TASK_LIMIT) or "…"}]  # literally
         card["output"] = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": text}]}
     return card
+
+
+# One message to Slack as a value: its blocks, what is read aloud of it, and what goes with it
+
+
+@dataclass(frozen=True)
+class SlackUpload:
+    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
+
+    name: str
+    content: bytes
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class SlackMessage:
+    """`text` is what notifications and screen readers get; without it an update would drop the blocks.
+
+    `threaded` goes into the message's thread, and so do its `files` and the files of what `is_answer`. `is_aside` says
+    that it is for the asker alone and no answer. `plan` is what a stream shows instead, None where only an update can
+    say it. `title` is what a session is called once the message ends it, "" for as it was.
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    threaded: SlackMessage | None = None
+    is_aside: bool = False
+    is_answer: bool = False
+    plan: Plan | None = None
+    files: tuple[SlackUpload, ...] = ()
+    title: str = ""
+
+    def without(self, action_id: str) -> SlackMessage:
+        """The same without a button, or without an entry of a menu."""
+        kept: list[Block] = []
+        for block in self.blocks:
+            elements = block.get("elements")
+            if block["type"] != "actions" or not isinstance(elements, list):
+                kept.append(block)
+                continue
+            left = [_without(one, action_id) for one in elements if isinstance(one, dict)]
+            kept += actions([one for one in left if one.get("action_id") != action_id and one.get("options") != []])
+        return replace(self, blocks=tuple(kept))
+
+
+def _without(element: Block, name: str) -> Block:
+    options = element.get("options")
+    if not isinstance(options, list):
+        return element
+    left = [one for one in options if isinstance(one, dict) and not str(one.get("value")).startswith(f"{name}:")]
+    return {**element, "options": [*left]}
+
+
+def message(text: str, blocks: Sequence[Block]) -> SlackMessage:
+    """`text` is untrusted and becomes the fallback."""
+    said = fit(text, TEXT_LIMIT, escaped).strip() or wording.SOMETHING_BROKE
+    return SlackMessage(said, tuple(blocks[:BLOCKS_LIMIT]))
+
+
+def sentence_message(sentence: str) -> SlackMessage:
+    """One sentence of our own, without markup."""
+    return message(sentence, [section(plain(sentence, SECTION_LIMIT))])
