@@ -11,8 +11,8 @@ import discord
 
 from adapters.chat.desk import Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
-from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import acknowledge, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, place_of_interaction

@@ -20,8 +20,7 @@ from discord import app_commands
 from discord.http import HTTPClient, Route
 
 from adapters.chat.connecting import ChatDeps
-from adapters.chat.discord.acks import acknowledge
-from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress
+from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
 from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice

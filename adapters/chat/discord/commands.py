@@ -11,9 +11,9 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.administering import settings_command
 from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import acknowledge
 from adapters.chat.discord.library import library_command
 from adapters.chat.discord.messages import conversation_of, help_text, history_message
 from adapters.chat.discord.payload import DiscordMessage, word

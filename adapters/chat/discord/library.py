@@ -9,9 +9,8 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.client import ResearchClient, incoming
-from adapters.chat.discord.delivery import MessageAddress
+from adapters.chat.discord.delivery import MessageAddress, acknowledge, open_form
 from adapters.chat.discord.payload import LibraryButton, wish_form, word
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from core.library.session import Speaker
