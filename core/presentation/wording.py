@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
-from core.model.job import JobStatus, ResearchJob, Tenant
+from core.model.job import JobStatus, QuestionType, ResearchJob, Tenant
 from core.model.source import Source
 from core.pipeline.changes import AnswerChanges
 
@@ -56,6 +56,9 @@ HOW_TO_STEER = "Reply to add a wish; or write: add …, drop 2, go deeper, answe
 NO_MODEL = "Needs a language model; none is set up here."
 CHECK_QUESTION = "Is what this message says true?"
 
+RESEARCH_IT = "Research it"
+QUESTION_CHANGED = "You changed your question. Research it?"
+
 REFRESH = "Refresh"
 WHAT_CHANGED = "What changed"
 
@@ -76,6 +79,7 @@ BUTTONS = {
     "not_now": NOT_NOW,
     "go_deeper": GO_DEEPER,
     "answer_now": ANSWER_NOW,
+    "changed": RESEARCH_IT,
 }
 
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
@@ -160,6 +164,18 @@ MARK_MEANINGS = {
     Verdict.MOVED: "moved to the source that says it",
     Verdict.UNCHECKED: "not confirmed",
     Verdict.UNSUPPORTED: "not in this source",
+}
+
+
+FOLLOW_UP_CHARS = 75  # of a Slack button; a longer question is no button
+WHY_DISAGREE = "Why do the sources disagree on {subject}?"
+WHAT_IS_UNKNOWN = "What is still unknown about this?"
+FOLLOW_UPS: Mapping[QuestionType | None, str] = {
+    QuestionType.FACTUAL: "How is this known?",
+    QuestionType.COMPARISON: "Which of them suits whom?",
+    QuestionType.EXPLANATION: "Can you explain it more simply?",
+    QuestionType.CURRENT_EVENT: "What happened before that?",
+    None: "What speaks against this?",
 }
 
 
@@ -296,6 +312,37 @@ def confidence_sentence(answer: ResearchAnswer) -> str:
     return f"{CONFIDENCE_WORDS[answer.confidence]}: {', '.join(answer.confidence_reasons)}"
 
 
+def deciding_reason(answer: ResearchAnswer, conflicts: str) -> str:
+    """Why it is as sure as it is, in a clause: the reason that decided, and what the sources disagree on."""
+    reason = answer.confidence_reasons[0] if answer.confidence_reasons else ""
+    if not conflicts:
+        return reason
+    disagree = f"{CONFLICTS} {conflicts}"
+    return disagree if not reason or answer.confidence is Confidence.LOW else f"{reason}. {disagree}"
+
+
+def work_done(result: JobResult, read: int) -> str:
+    """`Searched 3 queries · read 6 pages · checked 9 sentences`; "" where nothing was searched or read for it."""
+    checked = len(result.answer.claims) + len(result.answer.removed) if result.answer else 0
+    parts = [(len(result.queries), "searched", "query"), (read, "read", "page"), (checked, "checked", "sentence")]
+    said = " · ".join(f"{done} {counted(number, noun)}" for number, done, noun in parts if number)
+    return said[:1].upper() + said[1:] if result.queries or read else ""
+
+
+def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
+    """What may be asked next, two or three questions for a button each; none where the answer is none, or not English.
+
+    The sources' disagreement first, then what the kind of question leaves open, then what any answer does.
+    """
+    answer = result.answer
+    if answer is None or answer.confidence is Confidence.INSUFFICIENT or job.intent.language not in ("", "en"):
+        return ()
+    subjects = [" ".join(conflict.subject.split()) for conflict in answer.conflicts]
+    asked = [WHY_DISAGREE.format(subject=subject) for subject in subjects[:1] if subject]
+    asked += [FOLLOW_UPS[kind] for kind in (result.question_type, None) if kind in FOLLOW_UPS]
+    return tuple(question for question in (*asked, WHAT_IS_UNKNOWN) if len(question) <= FOLLOW_UP_CHARS)[:3]
+
+
 def failure_sentence(job: ResearchJob) -> str:
     """Why there is no answer, for the person who asked."""
     if job.status is JobStatus.CANCELLED:
@@ -382,7 +429,9 @@ def needs_model(what: str) -> str:
 
 def counted(number: int, noun: str) -> str:
     """`1 source`, `8 sources`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"{number} {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun == "query" else f"{number} {noun}s"
 
 
 def day(moment: datetime) -> str:

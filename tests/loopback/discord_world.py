@@ -199,6 +199,13 @@ class DiscordWorld:
         told = next(frame for frame in reversed(frames) if frame["t"] == event)
         self.gateway.dispatch(event, told["d"])
 
+    def edit(self, message: Message, text: str) -> None:
+        """Somebody changes what they have written."""
+        message.versions.append({"content": text.replace("@gorkd", f"<@{data.BOT_ID}>")})
+        shown = message.to_json()
+        shown |= {"guild_id": message.guild_id, "member": data.member(message.author)} if message.guild_id else {}
+        self.gateway.dispatch("MESSAGE_UPDATE", shown)
+
     def delete(self, message: Message) -> None:
         message.is_deleted = True
         gone = {"id": message.id, "channel_id": message.channel_id}

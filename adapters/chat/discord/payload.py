@@ -37,6 +37,7 @@ class Press(StrEnum):
     NOT_NOW = "not_now"
     GO_DEEPER = "go_deeper"
     ANSWER_NOW = "answer_now"
+    QUESTION_CHANGED = "changed"
     GOOD = "good"
     BAD = "bad"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import discord
 
 from adapters.chat.code import about, excerpt, rest_of, shares
+from adapters.chat.desk import Offer
 from adapters.chat.discord.markup import (
     Cite,
     code_block,
@@ -62,8 +63,8 @@ PART_ROOM = 2 * LINE_ROOM
 BUTTONS = 5  # of a row; the others are in a menu
 _ROOMS = {"searched": LINE_ROOM, "advice": LINE_ROOM}  # of parts that are shorter than others
 # What stands below the answer, in its order; of what has no room, the last wanted goes first.
-_BELOW = ("conflicts", "plan", "sources", "limitations", "searched", "advice", "files", "offer")
-_WANTED_FIRST = ("sources", "offer", "files", "plan", "conflicts")
+_BELOW = ("plan", "sources", "limitations", "searched", "advice", "files", "offer")
+_WANTED_FIRST = ("sources", "offer", "files", "plan")
 _FIRST_THIRD = ("start_deep", "share", "refresh", "improve")  # which button is worth a place in the row
 
 EARLIER_ROOM = 1000  # of an earlier answer while it is being confirmed
@@ -177,6 +178,11 @@ class DiscordVoice:
         """A question of our own, with the buttons that answer it."""
         return replace(self.notice(text), rows=(buttons,))
 
+    def changed(self, offer: Offer) -> DiscordMessage:
+        """Under an edited question, which it answers: what was edited is read there when the button is pressed."""
+        button = JobButton(Press.QUESTION_CHANGED, offer.job.id, wording.RESEARCH_IT, "primary")
+        return self.question(wording.QUESTION_CHANGED, button)
+
     def moved(self, page_url: str = "") -> DiscordMessage:
         """The last edit of a message whose token dies: with the page's link where there will be no new message."""
         if not page_url:
@@ -255,9 +261,9 @@ class _Answer:
         """With the reason that decided, where it is not as sure as it may be."""
         notice = plain(self.card.part("notice").text, LINE_ROOM)
         line = f"**{wording.CONFIDENCE}**: {self.card.part('confidence').text}"
-        reasons = self.card.answer.confidence_reasons if self.card.answer else ()
-        if reasons and self.card.level in (Confidence.MEDIUM, Confidence.LOW):
-            line += f" · {rich(one_line(reasons[0]), LINE_ROOM, cite=self.cite)}"
+        if self.card.answer and self.card.level in (Confidence.MEDIUM, Confidence.LOW):
+            reason = one_line(wording.deciding_reason(self.card.answer, self.card.part("conflicts").text))
+            line += f" · {rich(reason, PART_ROOM, cite=self.cite)}" if reason else ""
         return (f"*{notice}*\n" if notice else "") + line
 
     def _below(self, said: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
+from adapters.chat.desk import Offer
 from adapters.chat.fitting import fit, units
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
@@ -142,6 +143,13 @@ def changes_message(changes: AnswerChanges | None) -> SlackMessage:
         return sentence_message(wording.NOTHING_TO_COMPARE)
     lines = [f"• {plain(line, 2 * LINE_ROOM)}" for line in wording.changes_lines(changes)]
     return message(wording.WHAT_CHANGED, [section(f"*{wording.WHAT_CHANGED}*"), *(section(line) for line in lines)])
+
+
+def changed_message(offer: Offer) -> SlackMessage:
+    """The button carries the question: what was edited cannot be looked up in time."""
+    ask = button("changed", wording.RESEARCH_IT, f"{offer.question}:{offer.job.id}", style="primary")
+    said = wording.QUESTION_CHANGED
+    return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
 
 def ready_message(asker: str) -> SlackMessage:

@@ -83,7 +83,11 @@ def assert_accepted(message: DiscordMessage) -> None:
 def outside_code(text: str) -> str:
     """What Discord's client formats: an escaped sign begins no code, and in code nothing acts."""
     assert text.count("```") % 2 == 0
-    return re.sub(r"(\\.)|`[^`\n]+`", lambda found: found[1] or "code", re.sub(r"(?s)```.*?```", "code", text))
+    return re.sub(
+        r"(\\.)|`[^`\n]+`",
+        lambda found: {None: "code", r"\\": "/"}.get(found[1], found[1]),
+        re.sub(r"(?s)```.*?```", "code", text),
+    )
 
 
 def assert_harmless(text: str) -> None:
@@ -112,8 +116,8 @@ def test_embed_reads_as_the_documents_show_it():
         f"**Question**: {samples.QUESTION}",
         "**Answer**: The Eddystone lighthouse is 49 metres tall "
         f"[[1]]({PASSAGE.format(1)})✓[[2]]({PASSAGE.format(2)})◐.",
-        "**Confidence**: Medium (3 corroborating sources) · 3 independent sources",
-        "**Sources disagree on**: height of the tower: 49 metres [[1]]",
+        "**Confidence**: Medium (3 corroborating sources) · 3 independent sources. "
+        "Sources disagree on height of the tower: 49 metres [[1]]",
         "**Sources**:\n1. [trinity.example](https://trinity.example/eddystone) - Eddystone Lighthouse\n2. ",
         f"[View Full Analysis]({PAGE})",
     ]
@@ -271,9 +275,9 @@ FORMS = [
     "| head | {0} |\n|---|---|\n| {0} | [1] |", "`code` **bold {}", "*[1]*({})", "\\\\`{}`", "``{}`",
 ]  # fmt: skip
 FRAGMENTS = [
-    *"*`_~|>#-+\\[]()<@! \n1a", "**", "***", "```", "``", "> ", ">>> ", "# ", "- ", "1. ", "[1]", "[1, 2]",
-    "[x](https://e.test)", "(https://e.test)", "https://e.test", "<https://e.test>", "@everyone", "<@1>", "<#1>", "<:a:1>", "<t:1>",
-    "discord.gg/x",
+    *"*`_~|>#-+\\[]()<@! \n1a", "**", "***", "```", "``", "> ", ">>> ", "# ", "- ", "1. ", "[1]",
+    "[1, 2]", "[x](https://e.test)", "(https://e.test)", "https://e.test", "<https://e.test>", "@everyone",
+    "<@1>", "<#1>", "<:a:1>", "<t:1>", "discord.gg/x",
     "\n| a | b |\n|---|---|\n| c | d |", "||", "~~", "__", "```py\n", "\n```\n",
 ]  # fmt: skip
 

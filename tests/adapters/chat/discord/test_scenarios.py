@@ -382,6 +382,14 @@ async def test_modes_complete_themselves(house: House):
     await house.discord.until(lambda: typing.choices is not None)
 
     assert [choice["value"] for choice in typing.choices or []] == ["quick"]
+    several = house.discord.typing("research", "mode", "")
+    more = house.discord.typing("research", "mode", "idea")
+
+    await house.discord.until(lambda: several.choices is not None and more.choices is not None)
+
+    offered = {choice["value"]: choice["name"] for choice in [*(several.choices or []), *(more.choices or [])]}
+    assert offered["idea,implementation"] == "Ideas + Implementations"
+    assert {"quick", "idea,implementation,freeform", "idea,quick"} <= offered.keys()
 
 
 async def test_help_and_history_are_for_the_asker_alone(house: House):
