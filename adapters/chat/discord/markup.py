@@ -45,6 +45,7 @@ _ITEM = regex.compile(r"(?P<space>\s*)[-*+]\s+(?P<text>\S.*)")
 _QUOTE = regex.compile(r"\s*>[>\s]*(?P<text>[^>\s].*)")
 _BELOW = regex.compile(r" {3,}([^\s\d].*)")  # what stands below an entry of a list: authors, date
 _LANGUAGE = regex.compile(r"[a-z0-9_+.#-]{1,20}")  # what Discord's client takes for one
+_TICKS = regex.compile(r"`{3,}")
 _BREAK = regex.compile(r"(?i)<br ?/?>")
 
 
@@ -95,7 +96,7 @@ def tables_in(text: str) -> list[str]:
 
 def code_block(code: str, language: str) -> str:
     """A fence of Discord's; one within the code is broken by zero-width spaces, which no eye sees."""
-    inner = code.replace(FENCE, "`\u200b`\u200b`")
+    inner = _TICKS.sub(lambda run: "\u200b".join(run[0]), code)
     named = language if _LANGUAGE.fullmatch(language) else ""
     return f"{FENCE}{named}\n{inner}\n{FENCE}"
 
