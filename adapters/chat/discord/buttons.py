@@ -145,7 +145,7 @@ async def _new_answer(
         job = await _visible(bot, interaction, job_id)
         return await submit(job, str(interaction.user.id), f"discord:{interaction.id}", address)
 
-    reply = await bot.answer(begin, spot)
+    reply = await bot.answer(begin, spot, in_place=in_place)
     if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere
         await reply.edit(bot.voice.notice(wording.ALREADY_BEGUN))
 

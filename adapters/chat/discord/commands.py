@@ -175,7 +175,7 @@ async def ask_here(
     """
     place = await bot.placed(place_of_interaction(interaction))
     private = place.settings.visibility == "private" if private is None else private
-    spot = await acknowledge(interaction, ephemeral=private)
+    spot = await acknowledge(interaction, ephemeral=private or bool(refusal))
     if spot is None:
         return
     if refusal:

@@ -86,12 +86,18 @@ class MessageAddress:
 
 @dataclass
 class DiscordReply:
-    """`on_final` is called after the answer stands in its message, for what belongs under it."""
+    """`on_final` is called after the answer stands in its message, for what belongs under it.
+
+    Once it `is_refused`, what a response of which nothing was shown yet says is for the asker's eyes alone; `in_place`
+    it is to take the place of the message that was pressed, which then stays.
+    """
 
     client: discord.Client
     voice: DiscordVoice
     spot: MessageAddress
     on_final: Callable[[MessageAddress, DiscordMessage], Awaitable[Sequence[Address]]]
+    in_place: bool = False
+    is_refused: bool = False
     is_dismissed: bool = False
     has_said_where: bool = False
     has_shown: bool = False
@@ -127,7 +133,9 @@ class DiscordReply:
     async def edit(self, payload: DiscordMessage, /) -> None:
         if self.is_dismissed or (self.spot.token and self.spot.must_move):
             raise AddressDead(f"message in {self.spot.channel_id}")
-        if self.spot.token:
+        if self.spot.token and self.is_refused and not self.has_shown:
+            await self._whisper(payload)
+        elif self.spot.token:
             await self._try(self._edit_response, payload)
         elif self.spot.message_id:
             await self._try(self._edit_message, payload)
@@ -164,6 +172,14 @@ class DiscordReply:
         if self.spot.message_id:
             with suppress(discord.NotFound):
                 await self._channel().get_partial_message(self.spot.message_id).delete()
+
+    async def _whisper(self, payload: DiscordMessage) -> None:
+        """A response stays as public as it was begun, so another one takes its place."""
+        webhook = self._webhook(self.spot)
+        if not self.in_place:
+            await webhook.delete_message(_ORIGINAL)
+        said: dict[str, Any] = {"embed": payload.embed} if self.spot.can_embed else {"content": payload.text}
+        await webhook.send(**said, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
 
     async def _stay(self, payload: DiscordMessage) -> None:
         """Where there can be no new message: the answer while the token lives, before it the page's link, once."""

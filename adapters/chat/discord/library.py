@@ -1,4 +1,4 @@
-"""The conversation with a team's papers in Discord, one a channel or thread: commands, words, buttons, files."""
+"""The conversation with a team's papers in Discord: commands, words, buttons, files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TalkTurn:
         place = self.place
         is_admin = place.is_direct or place.is_manager
         return Speaker(
-            place.scope, _thread_of(place), str(place.user_id),
+            place.scope, place.talk, str(place.user_id),
             is_admin=is_admin, key=_key(self.key), channel=place.public_id,
         )  # fmt: skip
 
@@ -84,7 +84,7 @@ async def hear_library(
     Raises `StoreError`.
     """
     has_files = bool(message.attachments)
-    heard = await bot.library.talks.hear(turn.place.scope, _thread_of(turn.place), said, has_files=has_files)
+    heard = await bot.library.talks.hear(turn.place.scope, turn.place.talk, said, has_files=has_files)
     if isinstance(heard, Addition):
         await _add(bot, turn, heard, message.attachments)
     elif heard is not None and not _is_of_answer(heard, answered):
@@ -127,10 +127,6 @@ def library_key(message_id: int) -> str:
 
 def _key(said_id: str) -> str:
     return f"discord:{said_id}"
-
-
-def _thread_of(place: DiscordPlace) -> str:
-    return f"discord:{place.channel_id}"
 
 
 def _is_of_answer(heard: Words, answered: ResearchJob | None) -> bool:
