@@ -177,7 +177,8 @@ class DiscordReply:
         """A response stays as public as it was begun, so another one takes its place."""
         webhook = self._webhook(self.spot)
         if not self.in_place:
-            await webhook.delete_message(_ORIGINAL)
+            with suppress(discord.NotFound):  # an earlier try has taken it away
+                await webhook.delete_message(_ORIGINAL)
         said: dict[str, Any] = {"embed": payload.embed} if self.spot.can_embed else {"content": payload.text}
         await webhook.send(**said, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
 
@@ -275,6 +276,7 @@ class DiscordReply:
     def _webhook(self, spot: MessageAddress) -> discord.Webhook:
         webhook = discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
         webhook.proxy = self.client.http.proxy  # which discord.py 2.7.1 forgets
+        webhook.type = discord.WebhookType.application  # else discord.py sends nothing to one person alone
         return webhook
 
     def _reference(self, message_id: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from adapters.chat.discord.render import DiscordVoice, sources_text
 from adapters.chat.fitting import units
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
-from core.model.answer import Confidence, RemovedSentence
+from core.model.answer import Citation, Confidence, RemovedSentence, Verdict
 from core.model.job import Scope
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
@@ -202,6 +202,56 @@ def test_progress_tells_stage_queries_sources_place_in_the_queue_and_time():
     assert message.embed.footer.text == "12.3 s · 2 sources"
     assert labels(message) == ["Cancel"]
     assert "3 questions are ahead of yours" in text_of(waiting)
+
+
+def test_sentences_are_shown_as_they_are_checked():
+    """With their marks, in the embed's own words; what is searched for has had its time then."""
+    snapshot = Snapshot(
+        message="Writing", queries=("eddystone height",), sources=("trinity.example – Eddystone",),
+        sentences={"summary-0": "It is **49 metres** tall [1].", "detail-0": "It is of granite."},
+        marks={"summary-0": "✓"},
+    )  # fmt: skip
+
+    message = VOICE.progress(samples.RUNNING, snapshot, 4.2)
+
+    assert text_of(message) == (
+        f"**Question**: {samples.QUESTION}\n\n**Answer**: It is **49 metres** tall [1]✓.\n\n-# Writing …"
+    )
+    assert labels(message) == ["Cancel"]
+
+
+@pytest.mark.parametrize(
+    ("cited", "listed"),
+    [
+        pytest.param([1, 4], ["1.", "4.", "2. (also read)"], id="what is cited, filled up to three"),
+        pytest.param([9, 8, 7, 6, 5, 4, 3], ["3.", "4.", "5.", "6.", "7.", "8.", "and 1 more"], id="at most six"),
+    ],
+)
+def test_the_sources_below_are_those_that_the_shown_sentences_cite(cited: list[int], listed: list[str]):
+    """D26: by number, whatever its place; Discord's own numbering of lists changes none of them."""
+    sources = [samples.source(n, url=f"https://a{n}.test", title="T", domain=f"a{n}.test") for n in range(1, 10)]
+    markers = "".join(f"[{number}]" for number in cited)
+    answer = replace(samples.ANSWER, summary=f"So it is {markers}.", claims=(), conflicts=(), citations=tuple(
+        Citation("So it is", f"src_{number}", None, Verdict.PARTIAL) for number in cited
+    ))  # fmt: skip
+
+    text = text_of(VOICE.outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), sources))
+
+    lines = text.partition("**Sources**:\n")[2].partition("\n\n")[0].replace("-# ", "").splitlines()
+    bare = [re.sub(r"^(\d)\\?\. .* - T", r"\1.", line) for line in lines]
+    assert bare == listed
+    assert ("\n4\\. " in text) is (4 in cited and 3 not in cited)
+
+
+def test_a_comparison_shows_its_table():
+    """What was asked for, in columns; the rest of the detail is on the page."""
+    table = "| Tower | Height |\n|---|---|\n| Eddystone | 49 m [1] |"
+    answer = replace(samples.ANSWER, detail=f"Some words.\n\n{table}\n\nMore words.")
+
+    text = text_of(VOICE.outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), samples.SOURCES))
+
+    assert "```\nTower      Height\n─────────  ────────\nEddystone  49 m [1]" in text
+    assert "words" not in text
 
 
 def test_a_shared_answer_names_who_shared_it_and_offers_nothing_that_is_the_askers():
