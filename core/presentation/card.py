@@ -29,6 +29,7 @@ ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "end
 STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 TITLE_CHARS = 40  # of a report's section where it is only named
 SHOWN_PLACES = 3  # of the sources of a running job, the latest
+MOST_LISTED, LEAST_LISTED = 6, 3  # sources below an answer (D26)
 _WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
 
 
@@ -109,6 +110,15 @@ class AnswerCard:
     def part(self, name: str) -> CardPart:
         """An empty one where the card has none."""
         return next((part for part in self.parts if part.name == name), CardPart(name, ""))
+
+
+@dataclass(frozen=True)
+class ListedSources:
+    """What stands below an answer (D26): what it cites, what was read too, and how many `more` it cites."""
+
+    cited: tuple[Source, ...]
+    also_read: tuple[Source, ...]
+    more: int
 
 
 @dataclass(frozen=True)
@@ -196,6 +206,17 @@ def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> Pro
         facts=(wording.duration(elapsed_s), *found),
         buttons=(*steer, CardButton("cancel")),
     )
+
+
+def listed_sources(card: AnswerCard, shown: str) -> ListedSources:
+    """Those that the text `shown` and the conflicts cite, by number; the best read fill them up."""
+    numbers = {int(number) for found in MARKER.findall(shown) for number in found.split(",")}
+    conflicts = card.answer.conflicts if card.answer else ()
+    disputed = {side.source_id for conflict in conflicts for side in conflict.positions}
+    cited = [source for source in card.sources if source.number in numbers or source.id in disputed]
+    others = [source for source in (*card.cited, *card.uncited) if source not in cited]
+    room = max(0, LEAST_LISTED - len(cited))
+    return ListedSources(tuple(cited[:MOST_LISTED]), tuple(others[:room]), max(0, len(cited) - MOST_LISTED))
 
 
 def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:

@@ -11,8 +11,8 @@ import discord
 
 from adapters.chat.desk import Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
-from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import acknowledge, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, place_of_interaction, question_of
@@ -145,7 +145,7 @@ async def _new_answer(
         job = await _visible(bot, interaction, job_id)
         return await submit(job, str(interaction.user.id), f"discord:{interaction.id}", address)
 
-    reply = await bot.answer(begin, spot)
+    reply = await bot.answer(begin, spot, in_place=in_place)
     if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere
         await reply.edit(bot.voice.notice(wording.ALREADY_BEGUN))
 

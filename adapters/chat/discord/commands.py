@@ -11,9 +11,9 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.administering import settings_command
 from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import acknowledge
 from adapters.chat.discord.library import library_command
 from adapters.chat.discord.messages import conversation_of, help_text, history_message
 from adapters.chat.discord.payload import DiscordMessage, word
@@ -175,7 +175,7 @@ async def ask_here(
     """
     place = await bot.placed(place_of_interaction(interaction))
     private = place.settings.visibility == "private" if private is None else private
-    spot = await acknowledge(interaction, ephemeral=private)
+    spot = await acknowledge(interaction, ephemeral=private or bool(refusal))
     if spot is None:
         return
     if refusal:

@@ -36,9 +36,9 @@ from adapters.chat.desk import hear as hear_words
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
-from adapters.chat.discord.markup import is_linkable, plain
+from adapters.chat.discord.markup import is_linkable, plain, within
 from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
-from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text, within
+from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text
 from adapters.chat.discord.translate import DiscordPlace, place_of_message, question_of
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
