@@ -63,7 +63,7 @@ PART_ROOM = 2 * LINE_ROOM
 BUTTONS = 5  # of a row; the others are in a menu
 _ROOMS = {"searched": LINE_ROOM, "advice": LINE_ROOM}  # of parts that are shorter than others
 # What stands below the answer, in its order; of what has no room, the last wanted goes first.
-_BELOW = ("plan", "sources", "limitations", "searched", "advice", "files", "offer")
+_BELOW = ("marks", "plan", "sources", "limitations", "searched", "advice", "files", "offer")
 _WANTED_FIRST = ("sources", "offer", "files", "plan")
 _FIRST_THIRD = ("start_deep", "share", "refresh", "improve")  # which button is worth a place in the row
 
@@ -135,12 +135,13 @@ class DiscordVoice:
         may_offer: bool = True,
         first_asker: str = "",
         unattached: Sequence[AnswerFile] = (),
+        explains: bool = False,
     ) -> DiscordMessage:
         """`may_offer` is False once deep research was declined below this answer (D9)."""
         page_url, may_share = self.links.link(job), job.request.is_private
         card = answer_card(
             job, result, sources,
-            page_url=page_url, may_share=may_share, may_offer=may_offer, unattached=unattached,
+            page_url=page_url, may_share=may_share, may_offer=may_offer, unattached=unattached, explains=explains,
         )  # fmt: skip
         embed = discord.Embed(title=card.heading, colour=COLOURS[card.level])
         if card.outcome == "ended":
@@ -273,7 +274,10 @@ class _Answer:
 
     def _line(self, part: CardPart) -> str:
         if part.name == "offer":
-            return f"*{part.text}*"
+            return f"*{plain(part.text, PART_ROOM)}*"
+        if part.name == "plan":
+            lines = [rich(line, LINE_ROOM, cite=self.cite) for line in part.text.split("\n")]
+            return "\n".join([f"**{part.label}**:", *lines])
         said = rich(one_line(part.text), _ROOMS.get(part.name, PART_ROOM), cite=self.cite)
         return f"**{part.label}**: {said}" if part.label else said
 
