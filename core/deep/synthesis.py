@@ -8,13 +8,14 @@ from itertools import zip_longest
 
 from core.deep.asking import checklist_frame, facts_frame, question_frame
 from core.deep.searching import known_sources
-from core.deep.state import Coverage, DeepState
+from core.deep.state import Coverage, DeepState, settled
 from core.evidence.authority import is_retracted
 from core.llm.prices import estimate_tokens
 from core.model.answer import ResearchAnswer
 from core.model.ports import ChatRequest
 from core.model.source import SearchMetadata, Source, SourceCollection, all_searches
 from core.pipeline.work import Work
+from core.presentation.wording import NOT_FOUND, PARTLY_FOUND
 from core.prompts import load_prompt
 from core.stages.prompting import (
     ANSWER_SCHEMA,
@@ -46,7 +47,15 @@ async def synthesize_answer(work: Work, state: DeepState, *, stopped_because: st
         stopped_because=stopped_because,
     )
     retracted = [source for source in sources if is_retracted(source)]
-    return replace(answer, limitations=(*gaps(state), *_earlier(state), *_retractions(retracted), *answer.limitations))
+    return replace(
+        answer,
+        limitations=(
+            *gaps(settled(state, answer.claims)),
+            *_earlier(state),
+            *_retractions(retracted),
+            *answer.limitations,
+        ),
+    )
 
 
 def gaps(state: DeepState) -> list[str]:
@@ -55,9 +64,9 @@ def gaps(state: DeepState) -> list[str]:
     for item in state.checklist:
         missing = f" Missing: {item.missing.rstrip('.')}." if item.missing else ""
         if item.coverage is Coverage.UNSATISFIED:
-            sentences.append(f"Not found: {item.description.rstrip('.')}.{missing}")
+            sentences.append(f"{NOT_FOUND} {item.description.rstrip('.')}.{missing}")
         elif item.coverage is Coverage.PARTIAL:
-            sentences.append(f"Only partly found: {item.description.rstrip('.')}.{missing}")
+            sentences.append(f"{PARTLY_FOUND} {item.description.rstrip('.')}.{missing}")
     return sentences
 
 

@@ -15,7 +15,7 @@ from core.model.attachments import Attachment
 from core.model.delivery import Address, Delivery
 from core.model.errors import InvalidQuery, JobNotFound, SetupError, StoreError
 from core.model.events import Event
-from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import JobQueue
 from core.model.source import Source
 from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
@@ -125,6 +125,13 @@ class Researcher:
             return None
         return await asyncio.to_thread(compare_answers, before.answer, now.answer)
 
+    async def is_first_answer(self, job: ResearchJob) -> bool:
+        """Whether who asked has had no answer before: what its marks mean is explained then, and not again."""
+        if not job.request.asker or job.status is not JobStatus.COMPLETED:
+            return False
+        asked = await self.history(job.request.asker, tenant=job.scope.tenant, limit=MAX_LATELY)
+        return not any(one.status is JobStatus.COMPLETED and one.created_at < job.created_at for one in asked)
+
     async def first_asker(self, job_id: str, *, scope: Scope) -> str:
         """Who asked what a repeated answer was given to first, by platform id; "" where that may not be told.
 
@@ -159,6 +166,17 @@ class Researcher:
         request = replace(await self._asked(old), basis=old.id, feedback=wish, asker=asker)
         if is_deeper:
             request = replace(request, depth="deep", modes=("deep",) if "deep" in MODES else request.modes)
+        return await self._again(old, request, dedupe_key, address)
+
+    async def ask_changed(
+        self, job_id: str, question: str, asker: str, *, scope: Scope, dedupe_key: str, address: Address | None = None
+    ) -> ResearchJob:
+        """Research an earlier job's question as its asker has changed it since; the earlier one ends where it runs."""
+        old = await self._visible(job_id, scope)
+        if not asker or old.request.asker != asker:
+            raise JobNotFound(job_id)
+        await self.cancel(old.id)
+        request = replace(old.request, query=question, basis="", feedback="", refreshes="")
         return await self._again(old, request, dedupe_key, address)
 
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
@@ -325,6 +343,11 @@ class Researcher:
             if job.request.thread == thread and is_steerable:
                 return job
         return None
+
+    async def unended(self, asker: str, *, scope: Scope) -> list[ResearchJob]:
+        """What of somebody's waits or runs in the scope, newest first."""
+        lately = await self._deps.jobs.recent(scope, limit=MAX_LATELY)
+        return [job for job in lately if job.request.asker == asker and job.status not in TERMINAL_STATUSES]
 
     async def _visible(self, job_id: str, scope: Scope) -> ResearchJob:
         job = await self._deps.jobs.get(job_id)

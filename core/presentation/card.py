@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.deep.viewing import ChecklistCard as ResearchPlanCard
+from core.deep.viewing import covered_items
 from core.evidence.citations import MARKS
 from core.evidence.confidence import short_conflicts
 from core.findings.results import TITLES
@@ -29,6 +30,7 @@ ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "end
 STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 TITLE_CHARS = 40  # of a report's section where it is only named
 SHOWN_PLACES = 3  # of the sources of a running job, the latest
+MOST_LISTED, LEAST_LISTED = 6, 3  # sources below an answer (D26)
 _WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
 
 
@@ -112,6 +114,15 @@ class AnswerCard:
 
 
 @dataclass(frozen=True)
+class ListedSources:
+    """What stands below an answer (D26): what it cites, what was read too, and how many `more` it cites."""
+
+    cited: tuple[Source, ...]
+    also_read: tuple[Source, ...]
+    more: int
+
+
+@dataclass(frozen=True)
 class ProgressCard:
     """How far a running job is. `facts` are for small print; `plan` is the checklist of a research in rounds."""
 
@@ -135,9 +146,10 @@ def answer_card(
     may_share: bool = False,
     may_offer: bool = True,
     unattached: Sequence[AnswerFile] = (),
+    explains: bool = False,
 ) -> AnswerCard:
     """`may_offer` is False once deep research was declined below this answer (D9). Of `unattached` files it is said
-    where they are.
+    where they are. It `explains` its marks to whoever sees them for the first time.
     """
     answer = result.answer if result and job.status is JobStatus.COMPLETED else None
     show = [CardButton("show_sources")] if sources else []
@@ -164,7 +176,7 @@ def answer_card(
         title=wording.title(job, result),
         level=answer.confidence,
         asked=asked_part(job),
-        parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached),
+        parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached, explains=explains),
         sources=tuple(sources),
         footer=wording.footer(result, len(sources)),
         buttons=(view, *show, *share, again, CardButton("improve")),
@@ -184,7 +196,7 @@ def answer_card(
 
 def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> ProgressCard:
     steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card else []
-    found = [wording.counted(len(snapshot.sources), "source")] if snapshot.sources else []
+    found = [wording.sources_counted(len(snapshot.sources))] if snapshot.sources else []
     return ProgressCard(
         asked=asked_part(job),
         message=snapshot.message,
@@ -196,6 +208,17 @@ def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> Pro
         facts=(wording.duration(elapsed_s), *found),
         buttons=(*steer, CardButton("cancel")),
     )
+
+
+def listed_sources(card: AnswerCard, shown: str) -> ListedSources:
+    """Those that the text `shown` and the conflicts cite, by number; the best read fill them up."""
+    numbers = {int(number) for found in MARKER.findall(shown) for number in found.split(",")}
+    conflicts = card.answer.conflicts if card.answer else ()
+    disputed = {side.source_id for conflict in conflicts for side in conflict.positions}
+    cited = [source for source in card.sources if source.number in numbers or source.id in disputed]
+    others = [source for source in (*card.cited, *card.uncited) if source not in cited]
+    room = max(0, LEAST_LISTED - len(cited))
+    return ListedSources(tuple(cited[:MOST_LISTED]), tuple(others[:room]), max(0, len(cited) - MOST_LISTED))
 
 
 def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
@@ -246,24 +269,28 @@ def _parts(
     *,
     offers_deep: bool,
     unattached: Sequence[AnswerFile],
+    explains: bool,
 ) -> tuple[CardPart, ...]:
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
     elsewhere = wording.files_elsewhere([file.name for file in unattached]) if unattached else ""
-    limitations = wording.limitations_line(wording.limitations_beside(answer))
+    items = covered_items(result)
+    limitations = wording.limitations_line(wording.limitations_beside(answer, has_plan=bool(items)))
     parts = [
         understood_part(job, result),
         CardPart("earlier", *wording.earlier_question(job, result)),
         CardPart("answer", marked_section(answer, "summary").strip() or wording.NO_ANSWER, wording.ANSWER),
         CardPart("detail", marked_section(answer, "detail")),
         CardPart("notice", answer.notice),
+        CardPart("marks", wording.MARKS_EXPLAINED if explains and answer.citations else ""),
         CardPart("confidence", wording.confidence_headline(answer), wording.CONFIDENCE),
-        CardPart("reasons", ", ".join(answer.confidence_reasons)),
+        CardPart("reasons", "" if is_insufficient else wording.deciding_reason(answer, "")),
+        CardPart("plan", "\n".join(item.text for item in items), wording.CHECKLIST),
         CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", wording.CONFLICTS),
         CardPart("limitations", limitations, wording.LIMITATIONS),
         CardPart("files", elsewhere),
         CardPart("searched", wording.searched_beside(result) if is_insufficient else "", wording.SEARCHED),
         CardPart("advice", refusal_in(job.intent.language).advice if is_insufficient else ""),
-        CardPart("offer", wording.OFFER_DEEP if offers_deep else ""),
+        CardPart("offer", wording.offer_deep(answer) if offers_deep else ""),
     ]
     return tuple(part for part in parts if part.text)
 

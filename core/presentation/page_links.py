@@ -60,6 +60,11 @@ class PageLinks:
         """`path`, with `?sig=` where the job's page is not for everybody."""
         return f"{path}?sig={self.sign(job)}" if is_private(job) else path
 
+    def passage(self, job: ResearchJob, number: int, claim_id: str = "") -> str:
+        """The address of a source as it was read, at what a claim cites of it."""
+        signed = self.address(job, f"/jobs/{job.id}/sources/{number}")
+        return f"{signed}{'&' if '?' in signed else '?'}claim={claim_id}#passage" if claim_id else signed
+
     def paper(self, place: PaperPlace, *, page: int | None = None) -> str:
         """The address of a paper's PDF, for whoever may look where `place` is; at `page`, which counts from 1."""
         at = f"#page={page}" if page else ""

@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
-from core.model.job import JobStatus, ResearchJob, Tenant
+from core.model.errors import places_of
+from core.model.job import JobStatus, QuestionType, ResearchJob, Tenant
 from core.model.source import Source
 from core.pipeline.changes import AnswerChanges
 
+CONFIRMED_CHARS = 80  # of a sentence where it is only named
 NAMED_CHARS = 150  # of an earlier question where it is named
 
 STATUS_MESSAGES = {
-    JobStatus.PENDING: "Waiting for a free worker",
+    JobStatus.PENDING: "Waiting for its turn",
     JobStatus.PLANNING: "Planning the search",
     JobStatus.SEARCHING: "Searching",
     JobStatus.FETCHING: "Reading the sources",
@@ -49,12 +51,18 @@ ADD_ITEM = "Add Item"
 DROP_ITEM = "Drop Item"
 GO_DEEPER = "Go Deeper"
 ANSWER_NOW = "Answer Now"
-OFFER_DEEP = "Deep research may find more; it typically takes 1–3 minutes. Start it?"
+OFFERS_DEEP = "Deep research would look for"
+OFFER_DEEP = OFFERS_DEEP + " {what}; it typically takes 1–3 minutes. Start it?"
+LOOKED_FOR = 2  # things that an offer names
+CHECKLIST = "Checklist"
 HEARD = "Noted; the next round minds it."
 HEARD_ANSWER_NOW = "Noted; the answer is written as soon as there is something to answer from."
 HOW_TO_STEER = "Reply to add a wish; or write: add …, drop 2, go deeper, answer now, cancel."
 NO_MODEL = "Needs a language model; none is set up here."
 CHECK_QUESTION = "Is what this message says true?"
+
+RESEARCH_IT = "Research it"
+QUESTION_CHANGED = "You changed your question. Research it?"
 
 REFRESH = "Refresh"
 WHAT_CHANGED = "What changed"
@@ -76,6 +84,7 @@ BUTTONS = {
     "not_now": NOT_NOW,
     "go_deeper": GO_DEEPER,
     "answer_now": ANSWER_NOW,
+    "changed": RESEARCH_IT,
 }
 
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
@@ -84,6 +93,7 @@ CONFLICTS = "Sources disagree on"
 # How a limitation begins that tells of a conflict.
 DISAGREE, DISAGREES_ALONE = "The sources disagree on", "One weaker source says otherwise on"
 DISAGREE_FURTHER = "They disagree on"
+NOT_FOUND, PARTLY_FOUND = "Not found:", "Only partly found:"  # of an item of a checklist
 FOUND_SO_FAR = "Found so far"
 SEARCHED, SEARCHING_FOR = "Searched", "Searching for"
 NO_SOURCES = "No sources were found."
@@ -145,6 +155,7 @@ STANDS = {
     "unconfirmed": "Not confirmed",
     "no evidence": "No evidence",
 }
+MARKS_EXPLAINED = "✓ the source says so · ◐ only in part, or not confirmed · ↪ moved to the source that says it"
 NOTHING_TO_CHECK = "This message states nothing that could be checked."
 
 CONFIDENCE_WORDS = {
@@ -160,6 +171,18 @@ MARK_MEANINGS = {
     Verdict.MOVED: "moved to the source that says it",
     Verdict.UNCHECKED: "not confirmed",
     Verdict.UNSUPPORTED: "not in this source",
+}
+
+
+FOLLOW_UP_CHARS = 75  # of a Slack button; a longer question is no button
+WHY_DISAGREE = "Why do the sources disagree on {subject}?"
+WHAT_IS_UNKNOWN = "What is still unknown about this?"
+FOLLOW_UPS: Mapping[QuestionType | None, str] = {
+    QuestionType.FACTUAL: "How is this known?",
+    QuestionType.COMPARISON: "Which of them suits whom?",
+    QuestionType.EXPLANATION: "Can you explain it more simply?",
+    QuestionType.CURRENT_EVENT: "What happened before that?",
+    None: "What speaks against this?",
 }
 
 
@@ -219,7 +242,7 @@ def not_answered_here(tenant: str) -> str:
 
 def no_provider_allowed(tenant: str) -> str:
     how = settings_command(tenant)
-    return f"The settings here leave me nothing to search with; an admin can allow a provider with {how}."
+    return f"I am allowed to search nothing here; an admin can change that with {how}."
 
 
 def please_wait(seconds: int) -> str:
@@ -238,9 +261,10 @@ def files_elsewhere(names: Sequence[str]) -> str:
     return f"{', '.join(names)} could not be attached; {them} on the page of this answer, under {EXPORT}."
 
 
-def limitations_beside(answer: ResearchAnswer) -> tuple[str, ...]:
-    """The limitations, for where the conflicts themselves stand beside them."""
-    told = (DISAGREE, DISAGREES_ALONE, DISAGREE_FURTHER) if answer.conflicts else ()
+def limitations_beside(answer: ResearchAnswer, *, has_plan: bool = False) -> tuple[str, ...]:
+    """The limitations, for where the conflicts themselves stand beside them, and perhaps the checklist."""
+    told: tuple[str, ...] = (DISAGREE, DISAGREES_ALONE, DISAGREE_FURTHER) if answer.conflicts else ()
+    told += (NOT_FOUND, PARTLY_FOUND) if has_plan else ()
     return tuple(one for one in answer.limitations if not one.startswith(told))
 
 
@@ -274,10 +298,28 @@ def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
     return answer.metadata.model != "" and answer.confidence in (Confidence.LOW, Confidence.INSUFFICIENT)
 
 
+def offer_deep(answer: ResearchAnswer) -> str:
+    """What deep research would look for, from what this answer lacks; most wanted first."""
+    wanted = [f"what settles the disagreement on {conflict.subject}" for conflict in answer.conflicts[:1]]
+    if answer.confidence is Confidence.INSUFFICIENT:
+        wanted.append("sources under other words, and what of the question they answer one by one")
+    wanted += [f"a source that confirms “{_named(one.text)}”" for one in answer.removed[:1]]
+    doubtful = [claim for claim in answer.claims if claim.verdict in (Verdict.PARTIAL, Verdict.UNCHECKED)]
+    wanted += [f"a source that confirms “{_named(claim.text)}”" for claim in doubtful[:1]]
+    if len({citation.source_id for citation in answer.citations}) == 1:
+        wanted.append("a second, independent source")
+    return OFFER_DEEP.format(what=", and ".join(wanted[:LOOKED_FOR]) or "stronger and more independent sources")
+
+
+def _named(text: str) -> str:
+    said = " ".join(text.split()).rstrip(".")
+    return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
+
+
 def confidence_headline(answer: ResearchAnswer) -> str:
     """`High (3 corroborating sources)`; counts the cited sources whose passages carry a claim.
 
-    They corroborate one another where a claim rests on more than one; else they are just sources.
+    They corroborate one another where a claim rests on more than one; else they are cited, and no more.
     """
     word = CONFIDENCE_WORDS[answer.confidence]
     if answer.confidence is Confidence.INSUFFICIENT:
@@ -286,7 +328,7 @@ def confidence_headline(answer: ResearchAnswer) -> str:
     if not corroborating:
         return f"{word} (citations unchecked)"
     is_shared = any(len(claim.evidence) > 1 for claim in answer.claims)
-    return f"{word} ({counted(len(corroborating), 'corroborating source' if is_shared else 'source')})"
+    return f"{word} ({counted(len(corroborating), 'corroborating source' if is_shared else 'cited source')})"
 
 
 def confidence_sentence(answer: ResearchAnswer) -> str:
@@ -296,6 +338,37 @@ def confidence_sentence(answer: ResearchAnswer) -> str:
     return f"{CONFIDENCE_WORDS[answer.confidence]}: {', '.join(answer.confidence_reasons)}"
 
 
+def deciding_reason(answer: ResearchAnswer, conflicts: str) -> str:
+    """Why it is as sure as it is, in a clause: the reason that decided, and what the sources disagree on."""
+    reason = answer.confidence_reasons[0] if answer.confidence_reasons else ""
+    if not conflicts:
+        return reason
+    disagree = f"{CONFLICTS} {conflicts}"
+    return disagree if not reason or answer.confidence is Confidence.LOW else f"{reason}. {disagree}"
+
+
+def work_done(result: JobResult, read: int) -> str:
+    """`Searched 3 queries · read 6 pages · checked 9 sentences`; "" where nothing was searched or read for it."""
+    checked = len(result.answer.claims) + len(result.answer.removed) if result.answer else 0
+    parts = [(len(result.queries), "searched", "query"), (read, "read", "page"), (checked, "checked", "sentence")]
+    said = " · ".join(f"{done} {counted(number, noun)}" for number, done, noun in parts if number)
+    return said[:1].upper() + said[1:] if result.queries or read else ""
+
+
+def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
+    """What may be asked next, two or three questions for a button each; none where the answer is none, or not English.
+
+    The sources' disagreement first, then what the kind of question leaves open, then what any answer does.
+    """
+    answer = result.answer
+    if answer is None or answer.confidence is Confidence.INSUFFICIENT or job.intent.language not in ("", "en"):
+        return ()
+    subjects = [" ".join(conflict.subject.split()) for conflict in answer.conflicts]
+    asked = [WHY_DISAGREE.format(subject=subject) for subject in subjects[:1] if subject]
+    asked += [FOLLOW_UPS[kind] for kind in (result.question_type, None) if kind in FOLLOW_UPS]
+    return tuple(one for one in dict.fromkeys((*asked, WHAT_IS_UNKNOWN)) if len(one) <= FOLLOW_UP_CHARS)[:3]
+
+
 def failure_sentence(job: ResearchJob) -> str:
     """Why there is no answer, for the person who asked."""
     if job.status is JobStatus.CANCELLED:
@@ -303,18 +376,29 @@ def failure_sentence(job: ResearchJob) -> str:
     return job.error.message if job.error and job.error.message else SOMETHING_BROKE
 
 
+def failure_cause(job: ResearchJob) -> str:
+    """The same for whoever runs gorkd, with the setting to look at."""
+    is_known = job.status is JobStatus.FAILED and job.error is not None and job.error.cause
+    return job.error.cause if is_known and job.error else failure_sentence(job)
+
+
 def searched_beside(result: JobResult) -> str:
-    """`“tides” · “spring tides” with wikipedia`, for below an answer; "" where the answer itself names its queries."""
+    """`“tides” · “spring tides” in Wikipedia`, for below an answer; "" where the answer itself names its queries."""
     summary = result.answer.summary if result.answer else ""
     if not result.queries or result.queries[0] in summary:
         return ""
     queries = " · ".join(f"“{query}”" for query in result.queries)
-    return f"{queries} with {', '.join(result.providers)}" if result.providers else queries
+    return f"{queries} in {', '.join(places_of(result.providers))}" if result.providers else queries
 
 
-def footer(result: JobResult, source_count: int) -> str:
+def sources_counted(read: int) -> str:
+    """`8 sources`: those that were read, wherever sources are counted; any others are named as what they are."""
+    return counted(read, "source")
+
+
+def footer(result: JobResult, read: int) -> str:
     """`12.3 s · 8 sources · $0.004`; the cost only when there was one, the date when the answer is an earlier one."""
-    parts = [duration(result.duration_s), counted(source_count, "source")]
+    parts = [duration(result.duration_s), sources_counted(read)]
     cost = result.answer.metadata.cost_usd if result.answer else None
     if cost:
         parts.append(f"${cost:.3f}" if cost >= 0.001 else "under $0.001")
@@ -374,15 +458,14 @@ def duration(seconds: float) -> str:
 
 def needs_model(what: str) -> str:
     """`what` cannot be done by rules: `Deep research`."""
-    return (
-        f"{what} needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint, "
-        "such as a local one."
-    )
+    return f"{what} needs a language model; none is set up here."
 
 
 def counted(number: int, noun: str) -> str:
     """`1 source`, `8 sources`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"{number} {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun == "query" else f"{number} {noun}s"
 
 
 def day(moment: datetime) -> str:

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.messages import TYPED as ON_DISCORD
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press
+from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.slack.blocks import SECTION_LIMIT
@@ -67,6 +67,8 @@ def slack_buttons(message: SlackMessage) -> dict[str, str]:
         for element in block.get("elements") or ():  # type: ignore[union-attr]
             if element.get("type") == "button":  # type: ignore[union-attr]
                 found[element["action_id"]] = element["text"]["text"]  # type: ignore[index,call-overload]
+            for option in element.get("options") or ():  # type: ignore[union-attr]
+                found[option["value"].partition(":")[0]] = option["text"]["text"]  # type: ignore[index,call-overload]
             if element.get("type") == "feedback_buttons":  # type: ignore[union-attr]
                 for name in ("positive_button", "negative_button"):
                     said: Any = element[name]  # type: ignore[index,call-overload]
@@ -82,6 +84,8 @@ def discord_buttons(message: DiscordMessage) -> dict[str, str]:
                 found["view_full_analysis"] = button.label
             elif isinstance(button, JobButton):
                 found[str(button.press)] = button.label
+            elif isinstance(button, MoreMenu):
+                found |= {str(press): label for press, label in button.choices}
     return found
 
 
@@ -106,15 +110,23 @@ def text_of(message: SlackMessage) -> str:
 
 @pytest.mark.parametrize("end", ENDS)
 def test_buttons_say_the_same_for_what_they_do(end: str) -> None:
-    """Of every outcome both chats offer the same, in the words of one table; Discord alone shares private answers."""
+    """Of every outcome both chats offer the same, in the words of one table; Discord alone shares private answers.
+
+    In Slack's one row is a way to go deeper under any answer, and what may be asked next.
+    """
     job, result = ENDS[end]
+    own = {"show_sources": wording.SOURCES, "start_deep": wording.GO_DEEPER}
 
     slack = slack_buttons(SLACK.outcome(job, result, samples.SOURCES))
+    slack = {action: said for action, said in slack.items() if not action.startswith("follow_up")}
     discord = discord_buttons(DISCORD.outcome(job, result, samples.SOURCES))
 
-    for action, said in [*slack.items(), *discord.items()]:
+    for action, said in discord.items():
         assert said == wording.BUTTONS[action], action
-    assert slack.keys() - {"share", "show_sources"} == discord.keys() - {"share", "show_sources"}
+    for action, said in slack.items():
+        assert said == own.get(action, wording.BUTTONS[action]), action
+    apart = {"share", "show_sources", "start_deep", "not_now"}
+    assert slack.keys() - apart == discord.keys() - apart
 
 
 async def test_what_was_found_and_left_out_is_said_wherever_nothing_answers() -> None:
@@ -175,7 +187,8 @@ async def test_marks_confidence_and_headings_are_the_same_everywhere() -> None:
         "paper": on_paper(job, result),
     }
     confidence = {name: wording.confidence_headline(result.answer) for name in shown} | {
-        "paper": wording.confidence_sentence(result.answer)
+        "paper": wording.confidence_sentence(result.answer),
+        "slack": f"Medium: {result.answer.confidence_reasons[0]}",
     }
 
     for name, text in shown.items():

@@ -189,6 +189,7 @@ class Api:
             "assistant.threads": self._assistant,
             "agents.sessions": self._session,
             "files": self._files,
+            "reactions": self._react,
         }
         return families.get(family, self._lookup)(method, given)
 
@@ -223,6 +224,15 @@ class Api:
     def _revoke(self) -> dict[str, Json]:
         self.state.tokens[self.token] = "token_revoked"
         return {"revoked": True}
+
+    def _react(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        message = self.state.messages.get((given["channel"], given["timestamp"]))
+        if message is None or message.is_deleted:
+            raise Refused("message_not_found")
+        if given["name"] in message.reactions:
+            raise Refused("already_reacted")
+        message.reactions.append(given["name"])
+        return {}
 
     def _chat(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         channel = self.state.direct(given["channel"]) if given["channel"].startswith("U") else given["channel"]
@@ -347,13 +357,13 @@ class Api:
         if method == "agents.sessions.rename":
             if known is None:
                 raise Refused("session_not_found")
-            known.title = given["title"]
-            return {"title": known.title}
+            known.titles.append(given["title"])
+            return {"title": given["title"]}
         if known is None:
-            known = Session(given.get("title", ""), given.get("initiator_user_id", ""), [])
+            known = Session([given.get("title", "")], given.get("initiator_user_id", ""), [])
             self.state.sessions[place] = known
         known.statuses.append(given["status"])
-        return {"status": given["status"], "title": known.title}
+        return {"status": given["status"], "title": known.titles[-1]}
 
     async def _respond(self, request: web.Request) -> web.Response:
         known = self.response_urls.get(request.match_info["name"])

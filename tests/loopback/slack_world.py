@@ -27,6 +27,7 @@ from tests.loopback.slack_state import (
     BOT_USER,
     GENERAL,
     SIGNING_SECRET,
+    Ephemeral,
     Message,
     State,
 )
@@ -103,6 +104,19 @@ class SlackWorld:
         }  # fmt: skip
         await self.send("event", self._event_body(event))
 
+    async def edits(self, message: Message, text: str) -> None:
+        """Somebody changes what they have written; a mention stays."""
+        before = {"type": "message", "user": message.user, "text": message.text, "ts": message.ts}
+        mention = f"<@{BOT_USER}> " if f"<@{BOT_USER}>" in message.text else ""
+        message.text, stamp = f"{mention}{text}", self.state.new_ts()
+        thread = {"thread_ts": message.thread_ts} if message.thread_ts else {}
+        now = {**before, **thread, "text": message.text, "edited": {"user": message.user, "ts": stamp}}
+        event = {
+            "type": "message", "subtype": "message_changed", "channel": message.channel, "message": now,
+            "previous_message": {**before, **thread}, "ts": stamp, "event_ts": stamp, "hidden": True,
+        }  # fmt: skip
+        await self.send("event", self._event_body(event))
+
     async def opens_messages(self, user: str) -> str:
         """Somebody opens their messages with an agent, which hears what else they look at; gives the channel."""
         channel, stamp = self.state.direct(user), self.state.new_ts()
@@ -154,16 +168,41 @@ class SlackWorld:
         return await self.send("interactive", payload)
 
     async def clicks(self, user: str, message: Message, action_id: str, **changes: Json) -> Ack:
-        """Somebody clicks a button of a message; of feedback buttons, `value` says which."""
+        """Somebody clicks a button of a message, or chooses from its menu; of feedback buttons, `value` says which."""
         element = message.buttons[action_id]
-        action = {"type": element["type"], "action_id": action_id, "block_id": "b", "action_ts": self.state.new_ts()}
-        action["value"] = changes.pop("value", element.get("value", ""))
+        action = {"block_id": "b", "action_ts": self.state.new_ts()}
+        if "menu" in element:
+            option = {"text": element["text"], "value": changes.pop("value", element["value"])}
+            action |= {"type": "overflow", "action_id": element["menu"], "selected_option": option}
+        else:
+            action |= {"type": element["type"], "action_id": action_id}
+            action["value"] = changes.pop("value", element.get("value", ""))
         container = {"type": "message", "message_ts": message.ts, "channel_id": message.channel}
         payload = {
             "type": "block_actions", "actions": [action], "container": container,
             "message": message.described(with_metadata=True), **self._interaction(user, message.channel), **changes,
         }  # fmt: skip
         return await self.send("interactive", payload)
+
+    async def clicks_aside(self, aside: Ephemeral, action_id: str) -> Ack:
+        """Who was shown something alone clicks a button of it: Slack then sends no message along."""
+        element = Message(aside.channel, "", "", aside.text, aside.blocks).buttons[action_id]
+        action = {"type": "button", "action_id": action_id, "block_id": "b", "action_ts": self.state.new_ts()}
+        container = {
+            "type": "message", "message_ts": self.state.new_ts(), "channel_id": aside.channel, "is_ephemeral": True,
+        }  # fmt: skip
+        payload = {
+            "type": "block_actions", "actions": [{**action, "value": element["value"]}], "container": container,
+            **self._interaction(aside.user, aside.channel),
+        }  # fmt: skip
+        return await self.send("interactive", payload)
+
+    async def shares(self, user: str, message: Message) -> None:
+        """Somebody chooses Share, and says yes."""
+        before = len(self.state.views)
+        await self.clicks(user, message, "share")
+        await self.until(lambda: len(self.state.views) > before)
+        await self.submits(user, self.state.views[-1], {})
 
     async def stops(self, user: str, message: Message, *, is_heard: bool = True) -> None:
         """Somebody presses Slack's own Stop on a stream; `is_heard` is whether the app has subscribed to that event."""
