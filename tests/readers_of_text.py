@@ -11,8 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from adapters.chat.code import excerpt
-from adapters.chat.discord.findings import code_block, prose_with_code
-from adapters.chat.discord.library_render import rich
+from adapters.chat.discord.markup import code_block, rich
 from adapters.chat.discord.markup import plain as discord_plain
 from adapters.chat.discord.markup import prose as discord_prose
 from adapters.chat.discord.translate import question_of as discord_question
@@ -300,7 +299,7 @@ READERS: Mapping[str, Reader] = {
     "Discord prose, all": lambda text: discord_prose(text, 10**6),
     "Discord rich": lambda text: rich(text, 4_000),
     "Discord rich, all": lambda text: rich(text, 10**6),
-    "Discord prose_with_code": lambda text: prose_with_code(text, 4_000),
+    "Discord rich, cited": lambda text: rich(text, 4_000, cite=lambda number: "https://gorkd.test"),
     "Discord code_block": lambda text: code_block(text, "python"),
     "Slack Markdown": lambda text: slack_markdown(text, 3_000),
     "Slack answer": _slack_answer,

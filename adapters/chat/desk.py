@@ -6,8 +6,10 @@ here, and draws what comes of it. All of it is pure but the calls into the resea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
 from core.model.job import TERMINAL_STATUSES, ResearchJob
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
     from adapters.chat.taking_away import TakingAway
     from core.model.answer import ResearchAnswer
     from core.model.delivery import Address
+    from core.model.job import Scope
     from core.model.source import Source
     from core.pipeline.researcher import Researcher
 
-Renewal = Literal["retry", "ask_again", "refresh", "improve", "deeper", "start_deep"]
+Renewal = Literal["retry", "ask_again", "refresh", "improve", "deeper", "start_deep", "changed"]
+Reaction = Literal["thanks", "heard"]
 
 # What each word asks for, by the kind core/pipeline/conversation.py reads it as. The rest is said below.
 _RENEWS: dict[ReplyKind, Renewal] = {
@@ -32,7 +36,8 @@ _OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history"})
 _ALSO_OF_RUNNING = frozenset(
     {"sources", "help", "history", "forget", "courtesy"}
 )  # the rest steers what can be steered
-_ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now"})
+_ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now", "changed"})
+REACTIONS: dict[Reaction, tuple[str, str]] = {"thanks": ("❤️", "heart"), "heard": ("👀", "eyes")}  # and Slack's names
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,13 @@ class Utterance:
 @dataclass(frozen=True)
 class Nothing:
     """Nobody waits for an answer."""
+
+
+@dataclass(frozen=True)
+class React:
+    """A sign at what was said, and no word."""
+
+    sign: Reaction
 
 
 @dataclass(frozen=True)
@@ -101,7 +113,7 @@ class Forget:
 
 @dataclass(frozen=True)
 class Steer:
-    """Say something to a job; `heard` is said to who spoke."""
+    """Say something to a job; `heard` is said to who spoke, or where it was written shown by a `sign` at it."""
 
     job: ResearchJob
     steering: Steering
@@ -110,33 +122,86 @@ class Steer:
     def heard(self) -> str:
         return wording.heard(self.steering.kind)
 
+    @property
+    def sign(self) -> Reaction | None:
+        return None if self.steering.kind == "cancel" else "heard"
 
-Deed = Nothing | Say | Show | Ask | Renew | ShowSources | Forget | Steer
+
+@dataclass(frozen=True)
+class Cancel:
+    """End all that who spoke has under way in the conversation."""
+
+    jobs: tuple[ResearchJob, ...]
 
 
-def hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> Deed:
+@dataclass(frozen=True)
+class Offer:
+    """Ask whether the question as it reads since it was edited is to be researched; `changed` is its button."""
+
+    job: ResearchJob
+    question: str
+
+
+_AT_ONCE: dict[ReplyKind, React | Show] = {
+    "courtesy": React("thanks"), "help": Show("help"), "history": Show("history"),
+}  # fmt: skip
+Deed = Nothing | React | Say | Show | Ask | Renew | ShowSources | Forget | Steer | Cancel | Offer
+
+
+def hear(
+    said: Utterance, job: ResearchJob | None, running: ResearchJob | None, theirs: Sequence[ResearchJob] = ()
+) -> Deed:
     """What an utterance asks for.
 
     `job` is the answer it was said under, whatever became of it: the one replied to, else the conversation's last.
-    `running` is research under way there that can be steered.
+    `running` is research under way there that can be steered, `theirs` what of the speaker's has not ended there
+    (`under_way`).
     """
     kind = said.reply.kind
-    if kind == "courtesy" and not said.has_files:
-        return Nothing()
+    if kind == "cancel" and theirs:
+        return Cancel(tuple(theirs))
     if not said.is_addressed and not _is_meant(said, job, running):
         return Nothing()
+    if kind in _AT_ONCE and not (kind == "courtesy" and said.has_files):
+        return _AT_ONCE[kind]
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
         return Steer(running, read_steering(said.text)) if is_own else Say(wording.NOT_YOURS)
-    if kind in ("help", "history"):
-        return Show("help" if kind == "help" else "history")
     if not said.is_about_answer:
         return Ask() if said.text or said.has_files else Say(wording.ASK_WHAT)
     return Say(wording.NOTHING_HERE) if job is None else _obey(said, job)
 
 
-def press(button: str, job: ResearchJob, presser: str) -> Deed | None:
-    """What a button does, by the name that it has on every platform; None where only the platform knows."""
+def hear_edit(text: str, job: ResearchJob | None) -> Deed:
+    """What the edit of a message asks for that was the question of `job`; `text` is what it says now.
+
+    A platform also tells of an edit when it shows a link's preview, and then the words are the same.
+    """
+    reply = read_reply(text)
+    if job is None or reply.kind != "question" or not reply.rest or job.request.quoted:
+        return Nothing()
+    return Nothing() if _words_of(reply.rest) == _words_of(job.query) else Offer(job, reply.rest)
+
+
+async def under_way(said: Utterance, researcher: Researcher, thread: str, *scopes: Scope) -> list[ResearchJob]:
+    """For `hear`: what of the speaker's runs in the conversation `thread`, asked for only where it is to be ended.
+
+    A word that is said in a channel itself begins a conversation of its own, and is about all of theirs in the channel.
+    """
+    if said.reply.kind != "cancel":
+        return []
+    found = {job.id: job for scope in scopes for job in await researcher.unended(said.asker, scope=scope)}
+    here = [job for job in found.values() if job.request.thread == thread]
+    channel = ":".join(thread.split(":")[:2])
+    is_new = not any([await researcher.latest(thread, scope=scope) for scope in scopes])
+    return here or [job for job in found.values() if is_new and job.request.thread.startswith(f"{channel}:")]
+
+
+def press(button: str, job: ResearchJob, presser: str, *, question: str = "") -> Deed | None:
+    """What a button does, by the name that it has on every platform; None where only the platform knows.
+
+    `question` is what an `Offer` was made for.
+    """
     if button in _ASKERS_ALONE and job.request.asker != presser:
         return Say(wording.NOT_YOURS)
     match button:
@@ -144,6 +209,8 @@ def press(button: str, job: ResearchJob, presser: str) -> Deed | None:
             return ShowSources(job)
         case "retry" | "ask_again" | "refresh" | "start_deep":
             return Renew(job, button)
+        case "changed":
+            return Renew(job, "changed", question) if question else Say(wording.ASK_WHAT)
         case "cancel" | "go_deeper" | "answer_now":
             return Steer(job, Steering(button))
     return None
@@ -160,19 +227,32 @@ async def renew(
         return await researcher.ask_again(job.id, asker, scope=scope, dedupe_key=key, address=address)
     if deed.how == "refresh":
         return await researcher.refresh(job.id, asker, scope=scope, dedupe_key=key, address=address)
+    if deed.how == "changed":
+        return await researcher.ask_changed(
+            job.id, deed.wish, asker, scope=scope, dedupe_key=key or changed_key(job, deed.wish), address=address
+        )
     is_deeper = deed.how in ("deeper", "start_deep")
     return await researcher.improve(
         job.id, deed.wish, asker, scope=scope, is_deeper=is_deeper, dedupe_key=key, address=address
     )
 
 
+def changed_key(job: ResearchJob, question: str) -> str:
+    """Under which a changed question is asked, and offered, once."""
+    return f"changed:{job.id}:{sha256(_words_of(question).encode()).hexdigest()[:12]}"
+
+
 async def obey(
-    deed: Say | Forget | Steer, researcher: Researcher, asker: str, taking_away: TakingAway | None = None
+    deed: Say | Forget | Steer | Cancel, researcher: Researcher, asker: str, taking_away: TakingAway | None = None
 ) -> str:
     """Do it, and give the sentence that says so. Raises `GorkdError`."""
     match deed:
         case Say(sentence):
             return sentence
+        case Cancel(jobs):
+            for one in jobs:
+                await researcher.cancel(one.id)
+            return wording.CANCELLING
         case Steer(job, steering):
             await researcher.steer(job.id, steering, scope=job.scope)
             return deed.heard
@@ -188,10 +268,15 @@ async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source],
     return await researcher.sources(job_id), result.answer if result else None
 
 
+def _words_of(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
 def _is_meant(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> bool:
     """Whether what was only heard is for the bot: our words under an answer of ours, else who asked goes on asking."""
     under = running or job
-    return under is not None and (said.reply.kind != "question" or under.request.asker == said.asker)
+    is_word = said.reply.kind not in ("question", "courtesy")
+    return under is not None and (is_word or under.request.asker == said.asker)
 
 
 def _obey(said: Utterance, job: ResearchJob) -> Deed:

@@ -325,7 +325,7 @@ class LiveAnswers(LivingMessages[Payload]):
     async def _pause(self, live: _Live[Payload], reading: asyncio.Task[None]) -> None:
         """Until the next edit is due, or the job has ended, or there is something to show at once.
 
-        That is an earlier answer (D12), and the first sentence where sentences are streamed.
+        That is an earlier answer (D12), and the first sentence; those after it wait for their turn.
         """
         every_s = self._pace.stream_every_s if live.reply.is_streaming else self._pace.edit_every_s
         async with _reading(live.urgent.wait()) as urgent:
@@ -337,7 +337,7 @@ class LiveAnswers(LivingMessages[Payload]):
             had, had_sentences = live.snapshot.earlier, bool(live.snapshot.sentences)
             live.snapshot = live.snapshot.after(event)
             is_whole = event.type == "status" and bool(live.snapshot.sentences)
-            is_first = live.reply.is_streaming and bool(live.snapshot.sentences) and not had_sentences
+            is_first = bool(live.snapshot.sentences) and not had_sentences
             if (live.snapshot.earlier and is_whole) or (had and not live.snapshot.earlier) or is_first:
                 live.urgent.set()
 
@@ -467,9 +467,9 @@ async def tried(
 
 
 async def ping(reply: ChatReply[Payload], job: ResearchJob, pace: EditPace) -> None:
-    """Call whoever waited long enough to look away."""
+    """Call whoever waited long enough to look away; who has cancelled waits for nothing."""
     ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
-    if ran_s <= pace.ping_after_s:
+    if ran_s <= pace.ping_after_s or job.status is JobStatus.CANCELLED:
         return
     try:
         async with asyncio.timeout(pace.edit_timeout_s):

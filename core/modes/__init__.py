@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import regex
 
@@ -20,6 +21,7 @@ MODES: dict[str, Mode] = {module.MODE.name: module.MODE for module in _ALL}
 # Not to be chosen: each is what a button or a command of its own does.
 _ACTIONS: dict[str, Mode] = {check.MODE.name: check.MODE}
 DEFAULT_MODE = quick.MODE.name
+_FOUND_TOGETHER = (idea.MODE.name, implementation.MODE.name, freeform.MODE.name)
 _RETIRED = {"both": "freeform"}
 
 
@@ -43,6 +45,26 @@ def find_modes(names: Sequence[str]) -> Mode:
 def read_modes(text: str) -> tuple[str, ...]:
     """Names as people write them, `idea, Freeform` or `idea+freeform`; each once. They may be unknown, or none."""
     return tuple(dict.fromkeys(name for name in regex.split(r"[\s,;+]+", text.strip().casefold()) if name))
+
+
+def choices_for(typed: str) -> list[tuple[str, tuple[str, ...]]]:
+    """What can be chosen where `typed` stands so far: `Idea + Implementation` and its modes' names, best first.
+
+    Several may be researched at once; they are offered once the first of them is named, and those that list what they
+    find also before. `typed` may be names, or a part of a title or a description.
+    """
+    chosen = tuple(name for name in read_modes(typed) if name in MODES)
+    wanted = typed.casefold().strip()
+    said = {name: f"{mode.title}: {mode.description}" for name, mode in MODES.items()}
+    if chosen:
+        offered = [chosen, *((*chosen, name) for name in MODES if name not in chosen)]
+    else:
+        offered = [(name,) for name in MODES if wanted in f"{name} {said[name]}".casefold()]
+        offered += [] if wanted else [names for size in (2, 3) for names in combinations(_FOUND_TOGETHER, size)]
+    return [
+        (said[names[0]] if len(names) == 1 else " + ".join(MODES[name].title for name in names), names)
+        for names in offered
+    ]
 
 
 def option_words(option: Option) -> str:

@@ -67,7 +67,7 @@ DEPTH = DepthOption(
 ROUNDS = NumberOption(
     "max_iterations", "Rounds", "How many rounds at most", 1, MAX_ROUNDS, ResearchRequest.max_iterations
 )
-MODE = WordsOption("mode", "Mode", "How to research it, one or several with commas, as in quick,idea")
+MODE = WordsOption("mode", "Mode", "How to research it; several can be chosen and run at once")
 CONTEXT = WordsOption("context", "Context", "What the question is about, or for whom")
 PRIVATE = WordsOption("private", "Private", "Only you see the answer; you can share it later")
 FRESH = WordsOption("fresh", "Fresh", "Do not repeat an earlier answer")

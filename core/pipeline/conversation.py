@@ -34,13 +34,18 @@ ReplyKind = Literal[
     "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy"
 ]  # fmt: skip
 
+_PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey)\s*,?\s+)?"
 _POLITE = r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you))?"
 _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     ("sources", r"(?:show\s+|list\s+|give\s+)?(?:me\s+)?(?:the\s+|your\s+|its\s+|all\s+)*sources"),
     ("deeper", r"(?:go\s+|dig\s+|look\s+)?deeper"),
     ("again", r"(?:ask\s+|try\s+)?again|refresh"),
     ("retry", r"retry"),
-    ("cancel", r"cancel|stop"),
+    (
+        "cancel",
+        r"(?:cancel|stop|abort)(?:\s+(?:it|this|that|now|the\s+research|my\s+question|searching|researching))?|never\s?mind"
+        r"|stopp|abbrechen|abbruch|arrête[zr]?|annule[zr]?|cancelar?|detente|annulla|fermati?|basta|annuleer|annuleren",
+    ),
     ("forget", r"forget(?:\s+(?:this|it|that|my\s+question))?"),
     ("history", r"(?:my\s+)?history"),
     ("help", r"help"),
@@ -70,7 +75,9 @@ _BESIDE_KIND = frozenset(
 _WHOLLY_KIND = ("got it", "i see", "well done", "alles klar", "d'accord", "d’accord", "va bene", "tudo bem")
 _MAX_KIND_WORDS = 8
 _EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
-_REPLIES = [(kind, regex.compile(rf"(?:{words}){_POLITE}\s*[.!]*", regex.IGNORECASE)) for kind, words in _WHOLE]
+_REPLIES = [
+    (kind, regex.compile(rf"{_PLEASE}(?:{words}){_POLITE}\s*[.!]*", regex.IGNORECASE)) for kind, words in _WHOLE
+]
 _LEADS = [(kind, regex.compile(words, regex.IGNORECASE)) for kind, words in _LED]
 
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")

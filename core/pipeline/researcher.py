@@ -161,6 +161,17 @@ class Researcher:
             request = replace(request, depth="deep", modes=("deep",) if "deep" in MODES else request.modes)
         return await self._again(old, request, dedupe_key, address)
 
+    async def ask_changed(
+        self, job_id: str, question: str, asker: str, *, scope: Scope, dedupe_key: str, address: Address | None = None
+    ) -> ResearchJob:
+        """Research an earlier job's question as its asker has changed it since; the earlier one ends where it runs."""
+        old = await self._visible(job_id, scope)
+        if not asker or old.request.asker != asker:
+            raise JobNotFound(job_id)
+        await self.cancel(old.id)
+        request = replace(old.request, query=question, basis="", feedback="", refreshes="")
+        return await self._again(old, request, dedupe_key, address)
+
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
         """Raises `AttachmentUnreadable`, whose `user_message` names the file and says why."""
         return await self._deps.attachment_reader.read(name, media_type, content)
@@ -325,6 +336,11 @@ class Researcher:
             if job.request.thread == thread and is_steerable:
                 return job
         return None
+
+    async def unended(self, asker: str, *, scope: Scope) -> list[ResearchJob]:
+        """What of somebody's waits or runs in the scope, newest first."""
+        lately = await self._deps.jobs.recent(scope, limit=MAX_LATELY)
+        return [job for job in lately if job.request.asker == asker and job.status not in TERMINAL_STATUSES]
 
     async def _visible(self, job_id: str, scope: Scope) -> ResearchJob:
         job = await self._deps.jobs.get(job_id)

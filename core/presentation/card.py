@@ -29,6 +29,7 @@ ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "end
 STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 TITLE_CHARS = 40  # of a report's section where it is only named
 SHOWN_PLACES = 3  # of the sources of a running job, the latest
+MOST_LISTED, LEAST_LISTED = 6, 3  # sources below an answer (D26)
 _WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
 
 
@@ -112,6 +113,15 @@ class AnswerCard:
 
 
 @dataclass(frozen=True)
+class ListedSources:
+    """What stands below an answer (D26): what it cites, what was read too, and how many `more` it cites."""
+
+    cited: tuple[Source, ...]
+    also_read: tuple[Source, ...]
+    more: int
+
+
+@dataclass(frozen=True)
 class ProgressCard:
     """How far a running job is. `facts` are for small print; `plan` is the checklist of a research in rounds."""
 
@@ -184,7 +194,7 @@ def answer_card(
 
 def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> ProgressCard:
     steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card else []
-    found = [wording.counted(len(snapshot.sources), "source")] if snapshot.sources else []
+    found = [wording.sources_counted(len(snapshot.sources))] if snapshot.sources else []
     return ProgressCard(
         asked=asked_part(job),
         message=snapshot.message,
@@ -196,6 +206,17 @@ def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> Pro
         facts=(wording.duration(elapsed_s), *found),
         buttons=(*steer, CardButton("cancel")),
     )
+
+
+def listed_sources(card: AnswerCard, shown: str) -> ListedSources:
+    """Those that the text `shown` and the conflicts cite, by number; the best read fill them up."""
+    numbers = {int(number) for found in MARKER.findall(shown) for number in found.split(",")}
+    conflicts = card.answer.conflicts if card.answer else ()
+    disputed = {side.source_id for conflict in conflicts for side in conflict.positions}
+    cited = [source for source in card.sources if source.number in numbers or source.id in disputed]
+    others = [source for source in (*card.cited, *card.uncited) if source not in cited]
+    room = max(0, LEAST_LISTED - len(cited))
+    return ListedSources(tuple(cited[:MOST_LISTED]), tuple(others[:room]), max(0, len(cited) - MOST_LISTED))
 
 
 def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
@@ -257,7 +278,7 @@ def _parts(
         CardPart("detail", marked_section(answer, "detail")),
         CardPart("notice", answer.notice),
         CardPart("confidence", wording.confidence_headline(answer), wording.CONFIDENCE),
-        CardPart("reasons", ", ".join(answer.confidence_reasons)),
+        CardPart("reasons", "" if is_insufficient else wording.deciding_reason(answer, "")),
         CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", wording.CONFLICTS),
         CardPart("limitations", limitations, wording.LIMITATIONS),
         CardPart("files", elsewhere),

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.messages import TYPED as ON_DISCORD
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press
+from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.slack.blocks import SECTION_LIMIT
@@ -84,6 +84,8 @@ def discord_buttons(message: DiscordMessage) -> dict[str, str]:
                 found["view_full_analysis"] = button.label
             elif isinstance(button, JobButton):
                 found[str(button.press)] = button.label
+            elif isinstance(button, MoreMenu):
+                found |= {str(press): label for press, label in button.choices}
     return found
 
 

@@ -170,10 +170,12 @@ class Message:
 
     @property
     def buttons(self) -> dict[str, dict[str, Any]]:
-        """By label."""
+        """By label, the choices of a menu too, each with its menu's id."""
         rows = self.versions[-1].get("components") or []
         items = [item for row in rows for item in row["components"]]
-        return {item.get("label") or item["emoji"]["name"]: item for item in items}
+        chosen = [{**one, "custom_id": item["custom_id"]} for item in items for one in item.get("options", [])]
+        shown = [item for item in items if "options" not in item]
+        return {item.get("label") or item["emoji"]["name"]: item for item in [*shown, *chosen]}
 
     def to_json(self) -> dict[str, Any]:
         now_is = self.versions[-1]

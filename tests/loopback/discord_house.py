@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.presentation import wording
 from tests.adapters.durable.outside import PAGES, USUAL
 from tests.adapters.durable.processes import Process
 from tests.loopback.deep_responders import DEEP
@@ -88,7 +89,7 @@ class House:
 def is_final(message: Message) -> bool:
     """Whether it is no longer a placeholder or a progress report."""
     title = str(message.embed.get("title") or message.text)
-    passing = ("Researching", "📚 Library", "being restarted; your answer will")
+    passing = ("Researching", "📚 Library", "being restarted; your answer will", wording.ON_IT)
     return not message.is_thinking and bool(message.text) and not any(words in title for words in passing)
 
 

@@ -145,7 +145,14 @@ def _components(rows: list[Mapping[str, Any]]) -> Iterator[str]:
     names = [item["custom_id"] for item in items if item.get("custom_id")]
     if len(names) != len(set(names)):
         yield f"custom ids twice: {names}"
+    for row in rows:
+        if len(row["components"]) > 1 and any(item.get("type") in (3, 8) for item in row["components"]):
+            yield "a menu beside something else"
     for item in items:
+        if item.get("type") in (3, 8):
+            yield from _menu(item)
+            yield from _length("placeholder", item.get("placeholder"), 0, 150)
+            continue
         yield from _length("label", item.get("label"), 0, 80)
         if item.get("style") == 5:
             yield from _address("button.url", item.get("url") or "-", 512)

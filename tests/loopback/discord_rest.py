@@ -270,7 +270,7 @@ class Rest:
         if not interaction.is_member and len(interaction.followups) >= FOLLOWUPS_OF_A_USER_INSTALL:
             raise Refused(400, 40094, "Maximum number of follow up messages reached")
         self._judge("followup", message_problems(body))
-        if interaction.response and interaction.response.is_thinking:
+        if interaction.response and interaction.response.is_thinking and not interaction.response.is_deleted:
             self._change(interaction.response, body)
             return _json(interaction.response.to_json())
         message = self._say(interaction, body)

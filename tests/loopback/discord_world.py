@@ -122,10 +122,12 @@ class DiscordWorld:
         return self._begin(2, asked, person, channel)
 
     def press(self, message: Message, label: str, *, person: dict[str, Any] = data.ASKER) -> Interaction:
-        """Somebody presses a button; an ephemeral message is pressed by whom it was shown to."""
+        """Somebody presses a button, or chooses in a menu; an ephemeral message is pressed by whom it was shown to."""
         assert label in message.buttons, message.text
         item = message.buttons[label]
         asked = {"custom_id": item["custom_id"], "component_type": 2, "id": 1}
+        if "value" in item:
+            asked |= {"component_type": 3, "values": [item["value"]]}
         return self._begin(3, asked, person, self.channels[message.channel_id], message=message)
 
     def submit(self, form: Interaction, *values: str) -> Interaction:
@@ -196,6 +198,13 @@ class DiscordWorld:
         frames = self.gateway.sessions[-1].frames
         told = next(frame for frame in reversed(frames) if frame["t"] == event)
         self.gateway.dispatch(event, told["d"])
+
+    def edit(self, message: Message, text: str) -> None:
+        """Somebody changes what they have written."""
+        message.versions.append({"content": text.replace("@gorkd", f"<@{data.BOT_ID}>")})
+        shown = message.to_json()
+        shown |= {"guild_id": message.guild_id, "member": data.member(message.author)} if message.guild_id else {}
+        self.gateway.dispatch("MESSAGE_UPDATE", shown)
 
     def delete(self, message: Message) -> None:
         message.is_deleted = True

@@ -189,6 +189,7 @@ class Api:
             "assistant.threads": self._assistant,
             "agents.sessions": self._session,
             "files": self._files,
+            "reactions": self._react,
         }
         return families.get(family, self._lookup)(method, given)
 
@@ -223,6 +224,15 @@ class Api:
     def _revoke(self) -> dict[str, Json]:
         self.state.tokens[self.token] = "token_revoked"
         return {"revoked": True}
+
+    def _react(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
+        message = self.state.messages.get((given["channel"], given["timestamp"]))
+        if message is None or message.is_deleted:
+            raise Refused("message_not_found")
+        if given["name"] in message.reactions:
+            raise Refused("already_reacted")
+        message.reactions.append(given["name"])
+        return {}
 
     def _chat(self, method: str, given: Mapping[str, Json]) -> dict[str, Json]:
         channel = self.state.direct(given["channel"]) if given["channel"].startswith("U") else given["channel"]

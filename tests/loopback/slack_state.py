@@ -41,6 +41,7 @@ METHOD_SCOPES = {
     "users.info": "users:read",
     "team.info": "team:read",
     "conversations.open": "im:write",
+    "reactions.add": "reactions:write",
 }
 
 
@@ -105,6 +106,7 @@ class Message:
     is_deleted: bool = False
     files: list[Json] = field(default_factory=list)
     stream: StreamState | None = None
+    reactions: list[str] = field(default_factory=list)
 
     def described(self, *, with_metadata: bool) -> dict[str, Json]:
         said: dict[str, Json] = {"type": "message", "ts": self.ts, "user": self.user, "text": self.text}

@@ -27,6 +27,7 @@ from tests.loopback.slack_state import (
     BOT_USER,
     GENERAL,
     SIGNING_SECRET,
+    Ephemeral,
     Message,
     State,
 )
@@ -103,6 +104,19 @@ class SlackWorld:
         }  # fmt: skip
         await self.send("event", self._event_body(event))
 
+    async def edits(self, message: Message, text: str) -> None:
+        """Somebody changes what they have written; a mention stays."""
+        before = {"type": "message", "user": message.user, "text": message.text, "ts": message.ts}
+        mention = f"<@{BOT_USER}> " if f"<@{BOT_USER}>" in message.text else ""
+        message.text, stamp = f"{mention}{text}", self.state.new_ts()
+        thread = {"thread_ts": message.thread_ts} if message.thread_ts else {}
+        now = {**before, **thread, "text": message.text, "edited": {"user": message.user, "ts": stamp}}
+        event = {
+            "type": "message", "subtype": "message_changed", "channel": message.channel, "message": now,
+            "previous_message": {**before, **thread}, "ts": stamp, "event_ts": stamp, "hidden": True,
+        }  # fmt: skip
+        await self.send("event", self._event_body(event))
+
     async def opens_messages(self, user: str) -> str:
         """Somebody opens their messages with an agent, which hears what else they look at; gives the channel."""
         channel, stamp = self.state.direct(user), self.state.new_ts()
@@ -167,6 +181,19 @@ class SlackWorld:
         payload = {
             "type": "block_actions", "actions": [action], "container": container,
             "message": message.described(with_metadata=True), **self._interaction(user, message.channel), **changes,
+        }  # fmt: skip
+        return await self.send("interactive", payload)
+
+    async def clicks_aside(self, aside: Ephemeral, action_id: str) -> Ack:
+        """Who was shown something alone clicks a button of it: Slack then sends no message along."""
+        element = Message(aside.channel, "", "", aside.text, aside.blocks).buttons[action_id]
+        action = {"type": "button", "action_id": action_id, "block_id": "b", "action_ts": self.state.new_ts()}
+        container = {
+            "type": "message", "message_ts": self.state.new_ts(), "channel_id": aside.channel, "is_ephemeral": True,
+        }  # fmt: skip
+        payload = {
+            "type": "block_actions", "actions": [{**action, "value": element["value"]}], "container": container,
+            **self._interaction(aside.user, aside.channel),
         }  # fmt: skip
         return await self.send("interactive", payload)
 

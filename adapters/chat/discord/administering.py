@@ -10,8 +10,8 @@ from typing import Any, cast
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import open_form
 from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import open_form
 from adapters.chat.discord.markup import plain
 from adapters.chat.discord.payload import DiscordMessage, PanelButton, Pressable, submitted, word
 from adapters.chat.discord.translate import Asked, place_of_interaction

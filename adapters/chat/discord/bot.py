@@ -21,8 +21,8 @@ from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.commands import add_commands, is_registered
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress
 from adapters.chat.discord.library import press_library
-from adapters.chat.discord.messages import forget_messages, hear, help_text
-from adapters.chat.discord.payload import JobItem, LibraryButton, LibraryItem, Press, form_of, wish_of
+from adapters.chat.discord.messages import forget_messages, hear, hear_edited, help_text
+from adapters.chat.discord.payload import JobItem, LibraryButton, LibraryItem, MenuItem, Press, form_of, wish_of
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked
 from core.model.delivery import Address
@@ -95,7 +95,7 @@ class ResearchBot(ResearchClient):
         await self.taking_away.run()
 
     async def setup_hook(self) -> None:
-        self.add_dynamic_items(JobItem, LibraryItem, SettingsItem)
+        self.add_dynamic_items(JobItem, MenuItem, LibraryItem, SettingsItem)
         # As Discord sent them: `fetch_commands` of discord.py 2.7.1 loses where a command may be used.
         registered = cast("Sequence[Mapping[str, Any]]", await self.http.get_global_commands(self.application_id or 0))
         if not is_registered(self.tree, registered):
@@ -127,6 +127,9 @@ class ResearchBot(ResearchClient):
     async def on_message(self, message: discord.Message) -> None:
         self.traffic.note(message.channel.id)
         await hear(self, message)
+
+    async def on_raw_message_edit(self, event: discord.RawMessageUpdateEvent) -> None:
+        await hear_edited(self, event)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         await welcome_guild(self, guild)

@@ -11,14 +11,14 @@ import discord
 
 from adapters.chat.desk import Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
-from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import acknowledge, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.render import sources_text
-from adapters.chat.discord.translate import Asked, place_of_interaction
+from adapters.chat.discord.translate import Asked, place_of_interaction, question_of
 from adapters.chat.reply import AddressDead
 from core.model.delivery import Address
-from core.model.errors import GorkdError, JobNotFound
+from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import ResearchJob
 from core.presentation import wording
 
@@ -36,6 +36,9 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: Press, jo
         return
     if press in (Press.RETRY, Press.ASK_AGAIN, Press.REFRESH, Press.START):
         await _again(bot, interaction, press, job_id)
+        return
+    if press is Press.QUESTION_CHANGED:
+        await _research_changed(bot, interaction, job_id)
         return
     if press is Press.NOT_NOW:
         await _decline(bot, interaction, job_id)
@@ -87,6 +90,43 @@ async def _again(bot: ResearchClient, interaction: Asked, press: Press, job_id: 
     await _new_answer(bot, interaction, job_id, submit, in_place=press is Press.RETRY)
 
 
+async def _research_changed(bot: ResearchClient, interaction: Asked, job_id: str) -> None:
+    """The offer becomes the answer to what the edited message says now; for its asker alone."""
+    asker = str(interaction.user.id)
+
+    async def refused() -> DiscordMessage:
+        deed = pressed("changed", await _visible(bot, interaction, job_id), asker, question="?")
+        return bot.voice.refusal(deed.sentence if isinstance(deed, Say) else wording.SOMETHING_BROKE)
+
+    async def submit(job: ResearchJob, asker: str, _: str, address: Address) -> ResearchJob:
+        deed = pressed("changed", job, asker, question=await _edited(bot, interaction))
+        if not isinstance(deed, Renew):
+            raise InvalidQuery(deed.sentence if isinstance(deed, Say) else wording.ASK_WHAT, rule="changed")
+        return await renew(deed, bot.researcher, asker, address=address)
+
+    try:
+        is_theirs = (await bot.researcher.job(job_id)).request.asker == asker
+    except GorkdError:
+        is_theirs = False
+    if is_theirs:
+        await _new_answer(bot, interaction, job_id, submit, in_place=True)
+    else:
+        await bot.whisper(interaction, refused)
+
+
+async def _edited(bot: ResearchClient, interaction: Asked) -> str:
+    """What the message says above the one with the button; "" where it is gone."""
+    above = interaction.message.reference if interaction.message else None
+    if above is None or above.message_id is None or bot.user is None:
+        return ""
+    try:
+        message = await bot.get_partial_messageable(above.channel_id).fetch_message(above.message_id)
+    except discord.HTTPException as exc:
+        _log.info("an edited question is gone", extra={"reason": str(exc)})
+        return ""
+    return question_of(message.content, bot.user.id)
+
+
 async def _new_answer(
     bot: ResearchClient,
     interaction: Asked,
@@ -105,7 +145,7 @@ async def _new_answer(
         job = await _visible(bot, interaction, job_id)
         return await submit(job, str(interaction.user.id), f"discord:{interaction.id}", address)
 
-    reply = await bot.answer(begin, spot)
+    reply = await bot.answer(begin, spot, in_place=in_place)
     if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere
         await reply.edit(bot.voice.notice(wording.ALREADY_BEGUN))
 

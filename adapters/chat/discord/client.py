@@ -20,8 +20,7 @@ from discord import app_commands
 from discord.http import HTTPClient, Route
 
 from adapters.chat.connecting import ChatDeps
-from adapters.chat.discord.acks import acknowledge
-from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress
+from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
 from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice
@@ -29,7 +28,7 @@ from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.threads import Traffic, spread, take_away
 from adapters.chat.discord.translate import Asked, DiscordPlace
 from adapters.chat.library import LiveTalks
-from adapters.chat.live import LiveAnswers
+from adapters.chat.live import LiveAnswers, tried
 from adapters.chat.reply import AddressDead, EditPace
 from adapters.chat.taking_away import TakingAway
 from adapters.proxies import Proxies
@@ -48,7 +47,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from adapters.chat.live import tried
 from core.library.wording import RESTARTED
 from core.model.job import Scope
 
@@ -102,27 +100,51 @@ class ResearchClient(discord.AutoShardedClient):
         files: Sequence[discord.Attachment] = (),
     ) -> None:
         """`key` names the message or interaction: asked twice, it is still one question."""
+        reply = self.reply(spot)
+        if files and not spot.token and not self.is_retiring:  # fetching takes longer than anybody looks at nothing
+            await tried(reply, self.voice.notice(wording.ON_IT), key, self.pace)
 
-        async def submit(address: Address) -> ResearchJob:
-            async with self.unsubmitted.storing(key, request, spot):
+        async def submit() -> ResearchJob:
+            async with self.unsubmitted.storing(key, request, reply.spot):
                 attachments = await read_files(self.researcher, files)
-                return await self.researcher.submit(request, dedupe_key=key, attachments=attachments, address=address)
+                return await self.researcher.submit(
+                    request, dedupe_key=key, attachments=attachments, address=reply.address
+                )
 
-        await self.answer(submit, spot, known=await self.live.known(request.scope, key))
+        await self._answer(submit, reply, known=await self.live.known(request.scope, key))
 
     async def answer(
-        self, submit: Callable[[Address], Awaitable[ResearchJob]], spot: MessageAddress, *, known: bool = False
+        self,
+        submit: Callable[[Address], Awaitable[ResearchJob]],
+        spot: MessageAddress,
+        *,
+        known: bool = False,
+        in_place: bool = False,
     ) -> DiscordReply:
         """Keep a message alive until the job that `submit` makes has ended; returns it as it was left.
 
         The job is stored with the message's address, so that whoever restarts in between goes on there.
         """
         reply = self.reply(spot)
+        reply.in_place = in_place
+        await self._answer(partial(submit, spot.to_address()), reply, known=known)
+        return reply
+
+    async def _answer(self, submit: Callable[[], Awaitable[ResearchJob]], reply: DiscordReply, *, known: bool) -> None:
+        """What is refused is the asker's own business."""
+
+        async def refusable() -> ResearchJob:
+            try:
+                return await submit()
+            except GorkdError:
+                reply.is_refused = True
+                raise
+
         if self.is_retiring:
+            reply.is_refused = True
             await reply.edit(self.voice.refusal(word("asking.restarting")))
         else:
-            await self.live.answer_job(partial(submit, spot.to_address()), reply, known=known)
-        return reply
+            await self.live.answer_job(refusable, reply, known=known)
 
     def reply(self, spot: MessageAddress) -> DiscordReply:
         reply = DiscordReply(self, self.voice, spot, self._spread)

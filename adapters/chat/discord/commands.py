@@ -11,15 +11,15 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.administering import settings_command
 from adapters.chat.discord.client import ResearchClient
+from adapters.chat.discord.delivery import acknowledge
 from adapters.chat.discord.library import library_command
 from adapters.chat.discord.messages import conversation_of, help_text, history_message
 from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
 from core.model.job import Depth, ResearchRequest
-from core.modes import DEFAULT_MODE, MODES, option_words, read_modes
+from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.section.asking import CHOICES, NO_BRIEF, words_for
@@ -93,11 +93,9 @@ def _research(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
 
 
 async def _complete_mode(_: Asked, current: str) -> list[app_commands.Choice[str]]:
-    """Every mode that somebody asks in; checking a message begins at the message."""
-    wanted = current.casefold().strip()
-    described = [(mode.name, f"{mode.title}: {mode.description}") for mode in MODES.values() if mode.name != "check"]
-    fitting = [one for one in described if wanted in one[0].casefold() or wanted in one[1].casefold()]
-    return [app_commands.Choice(name=shown[:CHOICE_LENGTH], value=name) for name, shown in fitting[:MAX_CHOICES]]
+    """Every mode that somebody asks in, and several at once; checking a message begins at the message."""
+    found = choices_for(current)[:MAX_CHOICES]
+    return [app_commands.Choice(name=shown[:CHOICE_LENGTH], value=",".join(names)) for shown, names in found]
 
 
 def _research_this(bot: ResearchClient) -> app_commands.ContextMenu:
@@ -177,7 +175,7 @@ async def ask_here(
     """
     place = await bot.placed(place_of_interaction(interaction))
     private = place.settings.visibility == "private" if private is None else private
-    spot = await acknowledge(interaction, ephemeral=private)
+    spot = await acknowledge(interaction, ephemeral=private or bool(refusal))
     if spot is None:
         return
     if refusal:

@@ -1,7 +1,7 @@
 """The message that lives, in Discord: an interaction's response or a channel's message, edited until the end.
 
 A response can be edited for 15 minutes only. From minute 13 on a new message in the channel takes its place or,
-where the bot may not write there, the page's link does.
+where the bot may not write there, the page's link does. Such a response begins with its acknowledgement, below.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
+import aiohttp
 import discord
 
 from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.discord.translate import Asked
 from adapters.chat.reply import AddressDead, FilesRefused
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
@@ -35,6 +37,10 @@ MISSING_PERMISSIONS = 50013
 TOO_LARGE, ENTITY_TOO_LARGE = 413, 40005  # as an HTTP status, and as Discord's own code
 MAX_FILES_BYTES = 10_000_000  # of one message; what a server without boosts takes is 10 MiB
 NO_HISTORY = 160002  # who may not read a channel's history may not reply there, only write
+
+ALREADY_ACKED = 40060  # an earlier try took effect, although its reply was lost
+TOO_LATE = 10062
+STANDS = "acknowledged"
 
 _log = logging.getLogger(__name__)
 _ORIGINAL = cast(int, "@original")  # discord.py puts it into the path as it is
@@ -80,12 +86,18 @@ class MessageAddress:
 
 @dataclass
 class DiscordReply:
-    """`on_final` is called after the answer stands in its message, for what belongs under it."""
+    """`on_final` is called after the answer stands in its message, for what belongs under it.
+
+    Once it `is_refused`, what a response of which nothing was shown yet says is for the asker's eyes alone; `in_place`
+    it is to take the place of the message that was pressed, which then stays.
+    """
 
     client: discord.Client
     voice: DiscordVoice
     spot: MessageAddress
     on_final: Callable[[MessageAddress, DiscordMessage], Awaitable[Sequence[Address]]]
+    in_place: bool = False
+    is_refused: bool = False
     is_dismissed: bool = False
     has_said_where: bool = False
     has_shown: bool = False
@@ -121,7 +133,9 @@ class DiscordReply:
     async def edit(self, payload: DiscordMessage, /) -> None:
         if self.is_dismissed or (self.spot.token and self.spot.must_move):
             raise AddressDead(f"message in {self.spot.channel_id}")
-        if self.spot.token:
+        if self.spot.token and self.is_refused and not self.has_shown:
+            await self._whisper(payload)
+        elif self.spot.token:
             await self._try(self._edit_response, payload)
         elif self.spot.message_id:
             await self._try(self._edit_message, payload)
@@ -158,6 +172,15 @@ class DiscordReply:
         if self.spot.message_id:
             with suppress(discord.NotFound):
                 await self._channel().get_partial_message(self.spot.message_id).delete()
+
+    async def _whisper(self, payload: DiscordMessage) -> None:
+        """A response stays as public as it was begun, so another one takes its place."""
+        webhook = self._webhook(self.spot)
+        if not self.in_place:
+            with suppress(discord.NotFound):  # an earlier try has taken it away
+                await webhook.delete_message(_ORIGINAL)
+        said: dict[str, Any] = {"embed": payload.embed} if self.spot.can_embed else {"content": payload.text}
+        await webhook.send(**said, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
 
     async def _stay(self, payload: DiscordMessage) -> None:
         """Where there can be no new message: the answer while the token lives, before it the page's link, once."""
@@ -253,6 +276,7 @@ class DiscordReply:
     def _webhook(self, spot: MessageAddress) -> discord.Webhook:
         webhook = discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
         webhook.proxy = self.client.http.proxy  # which discord.py 2.7.1 forgets
+        webhook.type = discord.WebhookType.application  # else discord.py sends nothing to one person alone
         return webhook
 
     def _reference(self, message_id: int) -> dict[str, Any]:
@@ -266,3 +290,85 @@ class DiscordReply:
 def nonce_of(kind: str, job_id: str) -> str:
     """At most 25 characters: who sends it again is given the message that is there."""
     return f"{kind}{job_id.removeprefix('job_')[:24]}"
+
+
+# The first answer to an interaction, which Discord wants within 3 seconds, and where the rest can then be said
+
+
+async def acknowledge(interaction: Asked, *, ephemeral: bool = False, in_place: bool = False) -> MessageAddress | None:
+    """Say that it was heard. `ephemeral` shows the answer to one person; `in_place` edits the pressed message.
+
+    None when Discord takes no answer any more and nothing else can be written to.
+    """
+    for _ in range(0 if interaction.extras.get(STANDS) else 2):  # a reply that was lost is asked for once more
+        try:
+            if in_place:
+                await interaction.response.defer()
+            else:
+                await interaction.response.defer(ephemeral=ephemeral, thinking=True)
+        except (aiohttp.ClientError, OSError) as exc:
+            _log.warning("acknowledgement lost", extra={"error": str(exc)})
+            continue
+        except discord.InteractionResponded:
+            _log.info("acknowledged before")
+        except discord.HTTPException as exc:
+            if exc.code == TOO_LATE:
+                return _without_token(interaction, ephemeral=ephemeral)
+            if exc.code == ALREADY_ACKED:
+                interaction.extras[STANDS] = True  # which discord.py does not know
+            elif exc.status < 500:
+                raise
+        break
+    return _spot(interaction, ephemeral=ephemeral, in_place=in_place)
+
+
+async def open_form(interaction: Asked, form: discord.ui.Modal) -> None:
+    """A form must be the first answer; one whose reply was lost stands open all the same."""
+    try:
+        await interaction.response.send_modal(form)
+    except (aiohttp.ClientError, OSError) as exc:
+        _log.warning("form perhaps not opened", extra={"error": str(exc)})
+    except discord.HTTPException as exc:
+        if exc.code != ALREADY_ACKED:
+            _log.warning("form not opened", extra={"error": str(exc)})
+
+
+def _spot(interaction: Asked, *, ephemeral: bool, in_place: bool) -> MessageAddress:
+    message = interaction.message if in_place else None
+    is_hidden = ephemeral or bool(message and message.flags.ephemeral)
+    return MessageAddress(
+        channel_id=interaction.channel_id or 0,
+        asker_id=interaction.user.id,
+        token=interaction.token,
+        token_until=time.time() + TOKEN_LIFE_S,
+        can_post=may_post(interaction) and not is_hidden,
+        can_embed=may_embed(interaction),
+    )
+
+
+def _without_token(interaction: Asked, *, ephemeral: bool) -> MessageAddress | None:
+    if ephemeral or not may_post(interaction):
+        return None
+    return MessageAddress(
+        channel_id=interaction.channel_id or 0,
+        asker_id=interaction.user.id,
+        question_id=interaction.id,
+        can_post=True,
+        can_embed=may_embed(interaction),
+    )
+
+
+def may_post(interaction: Asked) -> bool:
+    """Whether the bot may send messages of its own where the interaction is."""
+    if interaction.context.dm_channel:
+        return True
+    if not interaction.is_guild_integration():
+        return False
+    allowed = interaction.app_permissions
+    is_thread = isinstance(interaction.channel, discord.Thread)
+    return allowed.view_channel and (allowed.send_messages_in_threads if is_thread else allowed.send_messages)
+
+
+def may_embed(interaction: Asked) -> bool:
+    """Where the bot is no member it may what everybody may."""
+    return not interaction.is_guild_integration() or interaction.app_permissions.embed_links

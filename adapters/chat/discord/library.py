@@ -1,4 +1,4 @@
-"""The conversation with a team's papers in Discord, one a channel or thread: commands, words, buttons, files."""
+"""The conversation with a team's papers in Discord: commands, words, buttons, files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.acks import acknowledge, open_form
 from adapters.chat.discord.client import ResearchClient, incoming
-from adapters.chat.discord.delivery import MessageAddress
+from adapters.chat.discord.delivery import MessageAddress, acknowledge, open_form
 from adapters.chat.discord.payload import LibraryButton, wish_form, word
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from core.library.session import Speaker
@@ -39,7 +38,7 @@ class TalkTurn:
         place = self.place
         is_admin = place.is_direct or place.is_manager
         return Speaker(
-            place.scope, _thread_of(place), str(place.user_id),
+            place.scope, place.talk, str(place.user_id),
             is_admin=is_admin, key=_key(self.key), channel=place.public_id,
         )  # fmt: skip
 
@@ -85,7 +84,7 @@ async def hear_library(
     Raises `StoreError`.
     """
     has_files = bool(message.attachments)
-    heard = await bot.library.talks.hear(turn.place.scope, _thread_of(turn.place), said, has_files=has_files)
+    heard = await bot.library.talks.hear(turn.place.scope, turn.place.talk, said, has_files=has_files)
     if isinstance(heard, Addition):
         await _add(bot, turn, heard, message.attachments)
     elif heard is not None and not _is_of_answer(heard, answered):
@@ -128,10 +127,6 @@ def library_key(message_id: int) -> str:
 
 def _key(said_id: str) -> str:
     return f"discord:{said_id}"
-
-
-def _thread_of(place: DiscordPlace) -> str:
-    return f"discord:{place.channel_id}"
 
 
 def _is_of_answer(heard: Words, answered: ResearchJob | None) -> bool:

@@ -6,11 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import discord
-import regex
 
-from adapters.chat.code import excerpt, pieces_of
-from adapters.chat.discord.findings import code_block
-from adapters.chat.discord.markup import is_linkable, plain, prose
+from adapters.chat.discord.markup import is_linkable, plain, rich
 from adapters.chat.discord.payload import (
     DiscordMessage,
     DiscordUpload,
@@ -22,14 +19,13 @@ from adapters.chat.discord.payload import (
     word,
 )
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
-from adapters.chat.fitting import last_lines, units
+from adapters.chat.fitting import last_lines
 from core.library import wording
 from core.library.session import SaidToLibrary, Speaker
 from core.library.states import COMMANDS, Conversation, State
 from core.model.job import Scope
 from core.presentation import wording as common
 from core.presentation.page_links import PageLinks, PaperPlace
-from core.presentation.render import printable
 
 COLOUR = 0x3498DB
 TEXT_ROOM = 3_700  # of an embed's 4,096; the next steps have 300
@@ -37,16 +33,10 @@ PLAIN_ROOM = 1_600  # of a message's 2,000, where the bot may not embed
 PAGE_ROOM = 600  # of a page's text above its picture
 TITLE_ROOM = 250
 LINE_ROOM = 1_000
-LEAST_ROOM = 80  # for the beginning of a line that is too long
 ASKED_ROOM = 200
 PAPER_BUTTONS = 10  # two rows; the others are named by number
 PICTURE = "page.png"
 PARAGRAPH = "\n\n"
-_CODE = regex.compile(r"`([\w<>|\[\] .:/-]{1,80})`")
-_ITEM = regex.compile(r"(?P<space>\s*)[-*•]\s+(?P<text>.+)")
-_BELOW = regex.compile(r" {3,}(\S.*)")  # what stands below an entry of a list: authors, date
-_HEADING = regex.compile(r"#{1,6}\s+(.+?)\s*#*")
-_BOLD = regex.compile(r"\*\*(\S(?:[^*\n]*\S)?)\*\*")
 _ALONE = frozenset({"Help", "Status", ""})  # replies about the conversation: nothing goes on from them
 _OF_NUMBER = {State.SELECT_NEW: "summarize", State.SELECT_VIEW: "summary"}  # what a number's button does; else open
 
@@ -115,75 +105,6 @@ class DiscordLibraryVoice:
         return [LinkButton(common.VIEW_FULL_ANALYSIS, url)] if is_linkable(url) else []
 
 
-def rich(text: str, limit: int) -> str:
-    """Markdown as Discord shows it in at most `limit` units: headings and bold, dots for lists, code in closed blocks.
-
-    Everything else literally. What is too long ends after a whole line, else within it, with an ellipsis.
-    """
-    shown: list[str] = []
-    room = limit
-    for piece, language, is_code in pieces_of(printable(text)):
-        part, is_whole = _block(piece, language, room) if is_code else _lines(piece, room, limit)
-        shown.append(part)
-        room -= units(part) + 1
-        if not is_whole:
-            break
-    return "\n".join(shown).strip()
-
-
-def _lines(text: str, room: int, limit: int) -> tuple[str, bool]:
-    """What of the prose has room, and whether that is all of it."""
-    shown: list[str] = []
-    for line in regex.sub(r"\n{3,}", "\n\n", text).strip().split("\n"):
-        written = _line(line, limit)
-        if units(written) + 3 > room:
-            rest = _line(line, room - 3) if room > LEAST_ROOM else "…"
-            return "\n".join([*shown, rest if units(rest) <= room else "…"]).strip(), False
-        shown.append(written)
-        room -= units(written) + 1
-    return "\n".join(shown), True
-
-
-def _block(code: str, language: str, room: int) -> tuple[str, bool]:
-    """As `_lines`, of code; what is shown of it is always closed."""
-    whole = code_block(code, language)
-    if units(whole) + 3 <= room:
-        return whole, True
-    left = room - (units(whole) - units(code)) - 3  # the fence, and what breaks fences within
-    return (f"{code_block(excerpt(code, left).text, language)}\n…" if left > LEAST_ROOM else "…"), False
-
-
-def _line(line: str, room: int) -> str:
-    heading, item, small = _HEADING.fullmatch(line), _ITEM.fullmatch(line), _BELOW.fullmatch(line)
-    if heading:
-        return f"**{plain(heading[1], LINE_ROOM)}**"
-    if item:
-        return f"{item['space']}• {_words(item['text'], room)}"
-    if small:
-        return f"-# {_words(small[1], room)}"
-    return _words(line, room)
-
-
-def _words(text: str, room: int) -> str:
-    """Escaped, but for bold and for code that is just words."""
-    pieces: list[str] = []
-    end = 0
-    for found in regex.finditer(rf"{_CODE.pattern}|{_BOLD.pattern}", text):
-        code, bold = found[1], found[2]
-        pieces += [_literal(text[end : found.start()], room), f"`{code}`" if code else f"**{plain(bold, LINE_ROOM)}**"]
-        end = found.end()
-    return "".join([*pieces, _literal(text[end:], room)])
-
-
-def _literal(text: str, room: int) -> str:
-    """As `prose`, with the blanks at its ends."""
-    inner = text.strip()
-    if not inner:
-        return text
-    start = text.index(inner)
-    return f"{text[:start]}{prose(inner, max(room - 3, 2))}{text[start + len(inner) :]}"
-
-
 def _text(said: SaidToLibrary) -> str:
     """The reply; above a picture the sentence that it marks, in place of how the page begins."""
     if said.reply.file:
@@ -195,7 +116,7 @@ def _text(said: SaidToLibrary) -> str:
 
 def _next_steps() -> str:
     """S000-38, in small print."""
-    return "\n\n" + "\n".join(f"-# {_words(line, LINE_ROOM)}" for line in wording.NEXT_STEPS)
+    return "\n\n" + "\n".join(f"-# {rich(line, LINE_ROOM)}" for line in wording.NEXT_STEPS)
 
 
 def _files(said: SaidToLibrary) -> tuple[DiscordUpload, ...]:

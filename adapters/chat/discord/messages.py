@@ -11,26 +11,34 @@ from functools import partial
 import discord
 
 from adapters.chat.desk import (
+    REACTIONS,
     Ask,
+    Cancel,
     Deed,
     Forget,
+    Offer,
+    React,
+    Reaction,
     Renew,
     Say,
     Show,
     ShowSources,
     Steer,
     Utterance,
+    changed_key,
+    hear_edit,
     obey,
     renew,
     sources_of,
+    under_way,
 )
 from adapters.chat.desk import hear as hear_words
 from adapters.chat.discord.client import ResearchClient
-from adapters.chat.discord.delivery import MessageAddress
+from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
-from adapters.chat.discord.markup import is_linkable, plain
-from adapters.chat.discord.payload import DiscordMessage, job_of, word
-from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text, within
+from adapters.chat.discord.markup import is_linkable, plain, within
+from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
+from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text
 from adapters.chat.discord.translate import DiscordPlace, place_of_message, question_of
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
@@ -128,7 +136,8 @@ async def _respond(
     running = await _steerable(bot, place, thread, answered)
     utterance = Utterance(said, str(place.user_id), has_files=bool(message.attachments))
     job = await _job(bot, place, thread, answered) if utterance.is_about_answer and running is None else running
-    deed = hear_words(utterance, job, running)
+    theirs = await under_way(utterance, bot.researcher, thread, place.scope)
+    deed = hear_words(utterance, job, running, theirs)
     key = f"discord:{message.id}"
     if isinstance(deed, Ask):
         request = ResearchRequest(
@@ -144,8 +153,51 @@ async def _respond(
             return await submit(address=address)
 
         await bot.answer(begin, spot, known=await bot.live.known(deed.job.scope, key))
+    elif isinstance(deed, React):
+        await _react(message, deed.sign)
+    elif isinstance(deed, Steer) and await _react(message, deed.sign):
+        await obey(deed, bot.researcher, utterance.asker)
     else:
         await _do(bot, deed, place, spot)
+
+
+async def _react(message: discord.Message, sign: Reaction | None) -> bool:
+    """Whether the sign stands at the message; Discord may not let us."""
+    try:
+        if sign:
+            await message.add_reaction(REACTIONS[sign][0])
+    except discord.HTTPException as exc:
+        _log.info("no reaction", extra={"reason": str(exc)})
+        return False
+    return sign is not None
+
+
+async def hear_edited(bot: ResearchClient, event: discord.RawMessageUpdateEvent) -> None:
+    """A question that reads otherwise than it was researched is offered again. Previews are told of as edits too."""
+    message = event.message
+    if message.author.bot or bot.user is None or not message.content:
+        return
+    try:
+        place = await bot.placed(place_of_message(message))
+        job = await bot.researcher.asked(f"discord:{message.id}", scope=place.scope)
+        deed = hear_edit(question_of(message.content, bot.user.id), job)
+        if isinstance(deed, Offer):
+            await _offer(bot, message, deed)
+    except (GorkdError, discord.HTTPException) as error:
+        _log.warning("an edited question is not offered", extra={"error": str(error)})
+
+
+async def _offer(bot: ResearchClient, message: discord.Message, deed: Offer) -> None:
+    """Once for each wording, and gone with the question. Raises `GorkdError`, `discord.HTTPException`."""
+    spot = await _spot(message)
+    if spot is None:
+        return
+    shown = bot.voice.changed(deed)
+    said = {"embed": shown.embed} if spot.can_embed else {"content": shown.text}
+    nonce = nonce_of("e", changed_key(deed.job, deed.question).rpartition(":")[2])
+    sent = await message.reply(**said, view=view_of(shown), mention_author=False, nonce=nonce)  # type: ignore[arg-type]  # either
+    at = MessageAddress(message.channel.id, message.author.id, sent.id, can_post=True)
+    await bot.researcher.note_shown(deed.job.id, [at.to_address()])
 
 
 async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: MessageAddress) -> None:
@@ -160,7 +212,7 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
             said = bot.voice.notice(help_text())
         case ShowSources(job):
             said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
-        case Forget() | Steer():
+        case Forget() | Steer() | Cancel():
             said = bot.voice.notice(await obey(deed, researcher, asker, bot.taking_away))
         case _:
             return

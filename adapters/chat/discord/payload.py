@@ -37,6 +37,7 @@ class Press(StrEnum):
     NOT_NOW = "not_now"
     GO_DEEPER = "go_deeper"
     ANSWER_NOW = "answer_now"
+    QUESTION_CHANGED = "changed"
     GOOD = "good"
     BAD = "bad"
 
@@ -78,6 +79,18 @@ class LibraryButton:
 
 
 @dataclass(frozen=True)
+class MoreMenu:
+    """What is pressed less often: each choice does to the job what its button would."""
+
+    job_id: str
+    choices: tuple[tuple[Press, str], ...]
+
+    @property
+    def custom_id(self) -> str:
+        return f"more:{self.job_id}"
+
+
+@dataclass(frozen=True)
 class PanelButton:
     """Below what is shown to one person; who hears it knows its `custom_id`."""
 
@@ -93,7 +106,7 @@ class DiscordUpload:
     content: bytes = field(repr=False)
 
 
-Row = tuple[JobButton | LibraryButton | LinkButton | PanelButton, ...]
+Row = tuple[JobButton | LibraryButton | LinkButton | PanelButton | MoreMenu, ...]
 
 
 @dataclass(frozen=True)
@@ -133,6 +146,7 @@ STYLES = {
     "danger": discord.ButtonStyle.danger,
 }
 _TEMPLATE = rf"(?P<press>{'|'.join(Press)}):(?P<job_id>{JOB_ID})"
+_MENU = rf"more:(?P<job_id>{JOB_ID})"
 _LIBRARY = r"library:(?P<tag>[0-9a-f]{0,12}):(?P<words>.{1,90})"
 _IMPROVING = (wording.IMPROVE_TITLE, wording.IMPROVE_LABEL, wording.IMPROVE_HINT)
 _COMPLAINING = (wording.WRONG_TITLE, wording.WRONG_LABEL, wording.WRONG_HINT)
@@ -168,6 +182,24 @@ class JobItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_TEMPLATE
         await cast(Pressable, interaction.client).pressed(interaction, self.button.press, self.button.job_id)
 
 
+class MenuItem(discord.ui.DynamicItem[discord.ui.Select[Any]], template=_MENU):
+    """The menu below an answer."""
+
+    def __init__(self, menu: MoreMenu) -> None:
+        options = [discord.SelectOption(label=label, value=press.value) for press, label in menu.choices]
+        super().__init__(discord.ui.Select(custom_id=menu.custom_id, placeholder=word("answer.more"), options=options))
+        self.menu = menu
+
+    @classmethod
+    async def from_custom_id(cls, _: Any, item: discord.ui.Item[Any], match: re.Match[str], /) -> MenuItem:
+        chosen = [(Press(one.value), one.label) for one in cast("discord.ui.Select[Any]", item).options]
+        return cls(MoreMenu(match["job_id"], tuple(chosen)))
+
+    async def callback(self, interaction: discord.Interaction[Any]) -> None:
+        chosen = cast("dict[str, Any]", interaction.data)["values"][0]
+        await cast(Pressable, interaction.client).pressed(interaction, Press(chosen), self.menu.job_id)
+
+
 class LibraryItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_LIBRARY):
     """A button that says something to the library."""
 
@@ -198,7 +230,9 @@ def job_of(message: discord.Message | None) -> str:
     rows = message.components if message else []
     for row in rows:
         for item in getattr(row, "children", []):
-            found = re.fullmatch(_TEMPLATE, getattr(item, "custom_id", None) or "")
+            found = re.fullmatch(
+                rf"(?:more|{'|'.join(Press)}):(?P<job_id>{JOB_ID})", getattr(item, "custom_id", None) or ""
+            )
             if found:
                 return found["job_id"]
     return ""
@@ -257,14 +291,20 @@ def _written(components: list[dict[str, Any]]) -> str:
     return " ".join(filter(None, found))
 
 
-def _item(button: JobButton | LibraryButton | LinkButton | PanelButton, row: int) -> discord.ui.Item[Any]:
+def _item(button: JobButton | LibraryButton | LinkButton | PanelButton | MoreMenu, row: int) -> discord.ui.Item[Any]:
     if isinstance(button, LinkButton):
         return discord.ui.Button(label=button.label, url=button.url, row=row)
     if isinstance(button, PanelButton):
         return discord.ui.Button(label=button.label, custom_id=button.custom_id, row=row)
-    item = LibraryItem(button) if isinstance(button, LibraryButton) else JobItem(button)
+    item = _lasting(button)
     item.row = row
     return item
+
+
+def _lasting(button: JobButton | LibraryButton | MoreMenu) -> JobItem | LibraryItem | MenuItem:
+    if isinstance(button, MoreMenu):
+        return MenuItem(button)
+    return LibraryItem(button) if isinstance(button, LibraryButton) else JobItem(button)
 
 
 # The Discord bot's own words, from one data file; a test keeps the file and its uses the same set

@@ -6,38 +6,78 @@ characters, and a text of 2000 where the bot may not embed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import discord
 
-from adapters.chat.discord.findings import findings_text, prose_with_code
-from adapters.chat.discord.markup import is_linkable, name_line, page_link, plain, prose, source_line
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, Press, Row, word
+from adapters.chat.code import about, excerpt, rest_of, shares
+from adapters.chat.desk import Offer
+from adapters.chat.discord.markup import (
+    Cite,
+    code_block,
+    is_linkable,
+    name_line,
+    page_link,
+    plain,
+    prose,
+    rich,
+    source_line,
+    source_link,
+    tables_in,
+    within,
+)
+from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
 from adapters.chat.fitting import fit, units
+from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.pipeline.changes import AnswerChanges
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.presentation.card import AnswerCard, CardButton, CardPart, answer_card, progress_card
+from core.presentation.card import (
+    AnswerCard,
+    CardButton,
+    CardPart,
+    FoundEntry,
+    answer_card,
+    listed_sources,
+    progress_card,
+    said_so_far,
+)
 from core.presentation.page_links import PageLinks
-from core.presentation.render import is_used, one_line
+from core.presentation.render import MARKER, is_used, one_line
+from core.presentation.wording import counted
+from core.text.sentences import split_sentences
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
 CONTENT_LIMIT = 2000
 THREAD_NAME_LIMIT = 100
-TOP_SOURCES = 3  # G-02; all of them are behind Show Sources
+FOUND_SOURCES = 3  # of those that a question had found when it ended without an answer
 QUESTION_ROOM = 300  # a longer question is recognised by its beginning
 LINE_ROOM = 200
 LEAST_ANSWER = 600  # the answer's room; what would leave it less is left out
 LEAST_FOUND = 0.6  # of all the room, where lists and code are the answer
 PART_ROOM = 2 * LINE_ROOM
+BUTTONS = 5  # of a row; the others are in a menu
 _ROOMS = {"searched": LINE_ROOM, "advice": LINE_ROOM}  # of parts that are shorter than others
-# Parts with a place of their own; of what comes below, the first is left out last.
-_ABOVE = ("understood", "earlier", "answer", "detail", "notice", "confidence", "reasons")
-_WANTED_FIRST = ("offer", "files", "sources")
+# What stands below the answer, in its order; of what has no room, the last wanted goes first.
+_BELOW = ("plan", "sources", "limitations", "searched", "advice", "files", "offer")
+_WANTED_FIRST = ("sources", "offer", "files", "plan")
+_FIRST_THIRD = ("start_deep", "share", "refresh", "improve")  # which button is worth a place in the row
+
+EARLIER_ROOM = 1000  # of an earlier answer while it is being confirmed
+RUNNING_LIMIT = 1800  # of a progress report: with title and footer it fits a plain message
+ITEM_ROOM = 120  # of an item of a research plan
+FOUND_ROOM = 420  # of what a finding says
+ABOUT_ROOM = 240
+ABSTRACT_ROOM = 1600
+OTHER_ROOM = 1200  # of what a mode of another kind answered
+LEAST_CODE = 60  # less shows nothing of it
+NOTE_ROOM = 60  # of the line that tells where the rest of the code is
+NOTES_ROOM = 1000  # of what is only named
+ANY = 1_000_000
 
 COLOURS = {
     Confidence.HIGH: 0x2ECC71,
@@ -46,9 +86,6 @@ COLOURS = {
     Confidence.INSUFFICIENT: 0xE74C3C,
     None: 0xE74C3C,
 }  # G-02
-EARLIER_ROOM = 1000  # of an earlier answer while it is being confirmed
-RUNNING_LIMIT = 1800  # of a progress report: with title and footer it fits a plain message
-ITEM_ROOM = 120  # of an item of a research plan
 COLOUR_RUNNING = 0x5865F2
 COLOUR_FAILED = 0xE74C3C
 
@@ -60,21 +97,33 @@ class DiscordVoice:
     links: PageLinks
 
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
+        """Until there is a sentence, what is done; from then on the sentences as each is checked."""
         card = progress_card(job, snapshot, elapsed_s)
-        lines = [_asked(card.asked), "", f"**{plain(card.message, LINE_ROOM)}** …"]
         items = card.plan.items if card.plan else ()
-        if card.plan:
-            lines += [plain(card.plan.headline, LINE_ROOM), *(plain(item.line, ITEM_ROOM) for item in items)]
-            lines += [f"-# {wording.HOW_TO_STEER}"] if items else []
-        lines += [f"· {plain(part, LINE_ROOM)}" for part in card.running]
-        if card.queries:
-            lines.append(f"-# {wording.SEARCHING_FOR}: {plain(' · '.join(card.queries), 2 * LINE_ROOM)}")
-        if snapshot.earlier:
-            lines.append(prose(card.earlier, EARLIER_ROOM))
-        lines += [f"· {plain(line, LINE_ROOM)}" for line in card.places]
+        plan = (
+            [plain(card.plan.headline, LINE_ROOM), *(plain(item.line, ITEM_ROOM) for item in items)]
+            if card.plan
+            else []
+        )
+        said = card.earlier or _said(snapshot)
+        head = f"{_asked(card.asked)}\n\n"
+        if said:
+            steps = [f"-# {plain(card.message, LINE_ROOM)} …"]
+            name = "" if snapshot.earlier else f"**{wording.ANSWER}**: "
+            room = RUNNING_LIMIT - units(head) - units("\n".join([*plan, *steps])) - units(name) - 3
+            head += f"{name}{rich(said, min(room, EARLIER_ROOM) if snapshot.earlier else room)}\n\n"
+        else:
+            steps = [f"**{plain(card.message, LINE_ROOM)}** …"]
+        lines = [*steps, *plan, *([f"-# {wording.HOW_TO_STEER}"] if items else [])]
+        if not said or snapshot.earlier:
+            lines += [f"· {plain(part, LINE_ROOM)}" for part in card.running]
+            if card.queries:
+                lines.append(f"-# {wording.SEARCHING_FOR}: {plain(' · '.join(card.queries), 2 * LINE_ROOM)}")
+            lines += [f"· {plain(line, LINE_ROOM)}" for line in card.places]
         embed = discord.Embed(title=f"🔍 {word('progress.title')}", colour=COLOUR_RUNNING)
         row = _row(job, card.buttons if items else card.buttons[-1:])
-        message = _message(embed, within(lines, RUNNING_LIMIT), " · ".join(card.facts), (row,))
+        text = head + within(lines, RUNNING_LIMIT - units(head))
+        message = _message(embed, text.strip(), " · ".join(card.facts), (row,))
         return replace(message, page_url=self.links.link(job))
 
     def outcome(
@@ -96,13 +145,11 @@ class DiscordVoice:
         embed = discord.Embed(title=card.heading, colour=COLOURS[card.level])
         if card.outcome == "ended":
             return replace(_ended(embed, card, job), job_id=job.id)
-        parts = _Answer(card, page_url, first_asker)
-        rows = [_row(job, buttons) for buttons in (card.buttons, (*card.renewing, *card.votes), card.offers) if buttons]
-        message = replace(_composed(embed, parts, card.footer, tuple(rows)), job_id=job.id)
+        parts = _Answer(card, page_url, first_asker, _passages(self.links, job, card))
+        message = replace(_composed(embed, parts, card.footer, _rows(job, card)), job_id=job.id)
         if card.outcome == "insufficient":
             return message
-        name = fit(one_line(card.asked.text), THREAD_NAME_LIMIT) or word("answer.details")
-        return replace(message, thread_name=name, details=tuple(parts.details()))
+        return replace(message, thread_name=_thread_name(card), details=tuple(parts.details()))
 
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
         """A private answer, shown to a channel on its asker's wish."""
@@ -131,6 +178,11 @@ class DiscordVoice:
         """A question of our own, with the buttons that answer it."""
         return replace(self.notice(text), rows=(buttons,))
 
+    def changed(self, offer: Offer) -> DiscordMessage:
+        """Under an edited question, which it answers: what was edited is read there when the button is pressed."""
+        button = JobButton(Press.QUESTION_CHANGED, offer.job.id, wording.RESEARCH_IT, "primary")
+        return self.question(wording.QUESTION_CHANGED, button)
+
     def moved(self, page_url: str = "") -> DiscordMessage:
         """The last edit of a message whose token dies: with the page's link where there will be no new message."""
         if not page_url:
@@ -145,36 +197,52 @@ class _Answer:
     card: AnswerCard
     page_url: str
     first_asker: str
+    cite: Cite
 
     def within(self, limit: int) -> str:
-        """S003-20's text. The answer gets the room that the other parts leave; the last of them yield to it."""
+        """S003-20's text. The answer gets the room that the other parts leave; the last wanted yield to it."""
         card = self.card
         name = "" if card.found else f"**{wording.ANSWER}**: "
         before = f"{_asked(card.asked)}\n{self._understood()}{self._earlier()}\n{name}"
         view = page_link(self.page_url)
-        tail = "\n\n".join(["", self._confidence(), *([view] if view else [])])
-        for part in self._optional():
-            wider = tail.removesuffix(view).rstrip("\n") + f"\n\n{part}" + (f"\n\n{view}" if view else "")
-            if limit - units(before) - units(wider) >= (limit * LEAST_FOUND if card.found else LEAST_ANSWER):
-                tail = wider
-        room = limit - units(before) - units(tail)
+        said, least = self._shown(), (limit * LEAST_FOUND if card.found else LEAST_ANSWER)
+        parts = self._below(said)
+        for name in sorted(parts, key=_yields):
+            if limit - units(before) - units(self._tail(parts, view)) >= least:
+                break
+            del parts[name]
+        room = limit - units(before) - units(self._tail(parts, view)) - 1
         if card.findings and card.found:
-            return before + findings_text(card.findings, card.found, room, more=view) + tail
-        return before + prose(self._shown(), room, more=f"… {view}".rstrip()) + tail
+            text = findings_text(card.findings, card.found, room, more=view)
+        else:
+            text = self._linked(said, room, more=f"… {view}".rstrip())
+        cited = self._sources(text) if "sources" in parts else ""
+        if cited and units(cited) <= units(parts["sources"]):  # of an answer that was cut those that are still cited
+            parts["sources"] = cited
+        gap = "\n" if text.startswith(FENCE) else ""  # code begins a line of its own
+        return before + gap + text + self._tail(parts, view)
 
     def details(self) -> list[discord.Embed]:
         """What a thread under the answer holds: the detail, and all sources."""
-        write = prose_with_code if self.card.findings else prose
-        detail = write(self.card.part("detail").text, DESCRIPTION_LIMIT, more=f"… {page_link(self.page_url)}".rstrip())
+        more = f"… {page_link(self.page_url)}".rstrip()
+        detail = self._linked(self.card.part("detail").text, DESCRIPTION_LIMIT, more=more)
         listed = _listed(self.card.sources, self.card.cited, DESCRIPTION_LIMIT) if self.card.sources else ""
         shown = [(word("answer.details"), detail), (wording.SOURCES, listed)]
         colour = COLOURS[self.card.level]
         return [discord.Embed(title=title, description=text, colour=colour) for title, text in shown if text.strip()]
 
+    def _linked(self, text: str, room: int, *, more: str) -> str:
+        """With its numbers as links where all of it then has room."""
+        linked = rich(text, ANY, cite=self.cite)
+        return linked if units(linked) <= room else rich(text, room, more=more)
+
     def _shown(self) -> str:
-        """The summary; of a checked message also what sources say of each claim, which is what was asked for."""
-        summary = self.card.part("answer").text
-        return f"{summary}\n\n{self.card.part('detail').text}" if self.card.asked.name == "message" else summary
+        """The summary with the tables below it; of a checked message also what sources say of each claim, which is
+        what was asked for.
+        """
+        summary, detail = self.card.part("answer").text, self.card.part("detail").text
+        below = [detail] if self.card.asked.name == "message" else tables_in(detail)
+        return "\n\n".join([summary, *filter(None, below)])
 
     def _understood(self) -> str:
         said = self.card.part("understood").text
@@ -185,18 +253,43 @@ class _Answer:
         whom = f" <@{self.first_asker}>" if self.first_asker.isdigit() else ""
         return f"*{earlier.label}{whom}: {plain(earlier.text, LINE_ROOM)}*\n" if earlier.text else ""
 
-    def _confidence(self) -> str:
-        notice, reasons = (plain(self.card.part(name).text, LINE_ROOM) for name in ("notice", "reasons"))
-        line = f"**{wording.CONFIDENCE}**: {self.card.part('confidence').text}"
-        return (f"*{notice}*\n" if notice else "") + line + (f"\n-# {reasons}" if reasons else "")
+    def _tail(self, parts: Mapping[str, str], view: str) -> str:
+        below = [parts[name] for name in _BELOW if name in parts]
+        return "\n\n".join(["", self._confidence(), *below, *([view] if view else [])])
 
-    def _optional(self) -> list[str]:
-        """Most wanted first; sources only where the answer's own text does not name them."""
-        shown = {part.name: _line(part) for part in self.card.parts if part.name not in _ABOVE}
-        if self.card.cited and not self.card.found:
-            lines = map(source_line, self.card.cited[:TOP_SOURCES])
-            shown["sources"] = "\n".join([f"**{wording.SOURCES}**:", *lines])
-        return [shown.pop(name) for name in _WANTED_FIRST if name in shown] + list(shown.values())
+    def _confidence(self) -> str:
+        """With the reason that decided, where it is not as sure as it may be."""
+        notice = plain(self.card.part("notice").text, LINE_ROOM)
+        line = f"**{wording.CONFIDENCE}**: {self.card.part('confidence').text}"
+        if self.card.answer and self.card.level in (Confidence.MEDIUM, Confidence.LOW):
+            reason = one_line(wording.deciding_reason(self.card.answer, self.card.part("conflicts").text))
+            line += f" · {rich(reason, PART_ROOM, cite=self.cite)}" if reason else ""
+        return (f"*{notice}*\n" if notice else "") + line
+
+    def _below(self, said: str) -> dict[str, str]:
+        """By name; sources only where the answer's own text does not name them."""
+        shown = {part.name: self._line(part) for part in self.card.parts if part.name in _BELOW}
+        return shown | ({"sources": self._sources(said)} if self.card.cited and not self.card.found else {})
+
+    def _line(self, part: CardPart) -> str:
+        if part.name == "offer":
+            return f"*{part.text}*"
+        said = rich(one_line(part.text), _ROOMS.get(part.name, PART_ROOM), cite=self.cite)
+        return f"**{part.label}**: {said}" if part.label else said
+
+    def _sources(self, shown: str) -> str:
+        listed = listed_sources(self.card, shown)
+        lines = [*map(source_line, listed.cited), *(f"{source_line(one)} (also read)" for one in listed.also_read)]
+        numbers = [source.number for source in (*listed.cited, *listed.also_read)]
+        if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+            lines = [line.replace(". ", "\\. ", 1) for line in lines]  # Discord counts on from a list's first number
+        more = [f"-# and {listed.more} more"] if listed.more else []
+        return "\n".join([f"**{wording.SOURCES}**:", *lines, *more])
+
+
+def _yields(name: str) -> int:
+    """Least wanted first."""
+    return -_WANTED_FIRST.index(name) if name in _WANTED_FIRST else -len(_WANTED_FIRST) - 1
 
 
 def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, limit: int = CONTENT_LIMIT) -> str:
@@ -215,12 +308,47 @@ def _listed(sources: Sequence[Source], cited: Sequence[Source], limit: int) -> s
     return "\n".join(lines) or wording.NO_SOURCES
 
 
+def _passages(links: PageLinks, job: ResearchJob, card: AnswerCard) -> Cite:
+    """Where each number leads: to what the answer cites of that source, on the page."""
+    cited: dict[int, str] = {}
+    for claim in card.answer.claims if card.answer else ():
+        for evidence in claim.evidence:
+            cited.setdefault(int(evidence.source_id.removeprefix("src_")), claim.id)
+    known = {str(source.number): source.number for source in card.sources}
+    return lambda number: links.passage(job, known[number], cited.get(known[number], "")) if number in known else ""
+
+
+def _said(snapshot: Snapshot) -> str:
+    return " ".join(text for _, text in said_so_far(snapshot, "summary"))
+
+
+def _thread_name(card: AnswerCard) -> str:
+    """The answer's first sentence, without its numbers."""
+    answer = card.answer.summary if card.answer else ""
+    first = next((sentence.text for sentence in split_sentences(answer)), "")
+    bare = one_line(MARKER.sub("", first).replace("*", "").replace("`", ""))
+    return fit(bare.replace(" .", "."), THREAD_NAME_LIMIT) or word("answer.details")
+
+
 def _ended(embed: discord.Embed, card: AnswerCard, job: ResearchJob) -> DiscordMessage:
     """Failed or cancelled: why, what had been found, and what can be done (D14)."""
     lines = [_asked(card.asked), "", plain(card.part("failure").text, 2 * LINE_ROOM)]
     if card.sources:
-        lines += ["", f"**{wording.FOUND_SO_FAR}**:", *map(name_line, card.sources[:TOP_SOURCES])]
+        lines += ["", f"**{wording.FOUND_SO_FAR}**:", *map(name_line, card.sources[:FOUND_SOURCES])]
     return _message(embed, "\n".join(lines), card.footer, (_row(job, card.buttons),))
+
+
+def _rows(job: ResearchJob, card: AnswerCard) -> tuple[Row, ...]:
+    """One row of what is pressed most, and the rest in a menu below it."""
+    offered = [*card.buttons, *card.renewing, *card.votes, *card.offers]
+    third = next((one for name in _FIRST_THIRD for one in offered if one.name == name), None)
+    shown = [
+        one for one in offered if one.name in ("view_full_analysis", "show_sources", "good", "bad") or one is third
+    ]
+    shown.sort(key=lambda one: one in card.votes)
+    rest = [one for one in offered if one not in shown]
+    menu = MoreMenu(job.id, tuple((Press(one.name), one.label) for one in rest))
+    return (_row(job, shown[:BUTTONS]), *([(menu,)] if rest else []))
 
 
 def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
@@ -232,22 +360,6 @@ def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
         for button in buttons
         if button.name != "view_full_analysis" or is_linkable(button.url)
     )
-
-
-def _line(part: CardPart) -> str:
-    if part.name == "offer":
-        return f"*{part.text}*"
-    said = plain(part.text, _ROOMS.get(part.name, PART_ROOM))
-    return f"**{part.label}**: {said}" if part.label else said
-
-
-def within(lines: Sequence[str], limit: int) -> str:
-    """The lines from the first on, as many as there is room for; one that is too long is left out."""
-    kept: list[str] = []
-    for line in lines:
-        if units("\n".join([*kept, line])) <= limit:
-            kept.append(line)
-    return "\n".join(kept)
 
 
 def _asked(asked: CardPart) -> str:
@@ -268,3 +380,63 @@ def _message(embed: discord.Embed, text: str, footer: str, rows: tuple[Row, ...]
     if footer:
         embed.set_footer(text=footer)
     return DiscordMessage(embed, f"**{embed.title}**\n{text}" + (f"\n-# {footer}" if footer else ""), rows)
+
+
+# Ideas, implementations and reports: lists with their sources, and code in blocks that are always closed
+
+
+def findings_text(view: FindingsView, entries: Sequence[FoundEntry], limit: int, *, more: str = "") -> str:
+    """All that was found within `limit`: first what each item says, then code in the room that is left."""
+    written = [_found(entry, is_first=not place) for place, entry in enumerate(entries)]
+    kept: list[tuple[str, FoundItem | None]] = []
+    used = units(f"\n-# … {counted(99, 'more result')} {more}")
+    for text, entry in zip(written, entries, strict=True):
+        if used + units(text) + 1 > limit:
+            break
+        kept.append((text, entry.item))
+        used += units(text) + 1
+    coded = [item for _, item in kept if item and item.code]
+    needs = [units(code_block(excerpt(item.code, ANY).text, item.language)) + NOTE_ROOM for item in coded]
+    room_of = dict(zip((item.number for item in coded), shares(needs, limit - used), strict=True))
+    lines: list[str] = []
+    for text, item in kept:
+        block = _block_of(item, view, room_of[item.number]) if item and item.code else ""
+        lines += [text, block] if block else [text]
+    left = sum(entry.item is not None for entry in entries[len(kept) :])
+    if left:
+        lines.append(f"-# … {counted(left, 'more result')} {more}".rstrip())
+    return "\n".join(lines)
+
+
+def _found(entry: FoundEntry, *, is_first: bool) -> str:
+    """`**1.** What it says [1]✓`, and below it the place, what sort of place it is, and what checking found."""
+    gap = "\n" if entry.begins and not is_first else ""
+    match entry.kind:
+        case "heading":
+            return f"{gap}**{entry.text}**"
+        case "other":
+            return f"{gap}**{plain(entry.title, 80)}**\n{rich(entry.text, OTHER_ROOM)}"
+        case "text":
+            return rich(entry.text, ABSTRACT_ROOM)
+        case "note":
+            return f"{gap}-# {plain(entry.text, NOTES_ROOM)}"
+    place = source_link(entry.source) if entry.source else ""
+    said = prose(entry.text, FOUND_ROOM).replace("\n", " ")
+    said = said or (f"Code of {plain(entry.source.title, 80)}" if entry.source else "…")
+    item = entry.item
+    known = plain(about(item), ABOUT_ROOM) if item else ""
+    return f"**{item.number if item else ''}.** {said}\n-# {' · '.join(filter(None, [place, known]))}"
+
+
+def _block_of(item: FoundItem, view: FindingsView, room: int) -> str:
+    """The code in its fence, with where the rest of it is; "" where there is no room worth it."""
+    whole = code_block(excerpt(item.code, ANY).text, item.language)
+    note = rest_of(item, 0, view)
+    if units(f"{whole}\n-# {note}") < room:
+        return f"{whole}\n-# {note}" if note else whole
+    broken = code_block(item.code, "").count("\u200b")
+    left = room - units(code_block("", item.language)) - broken - NOTE_ROOM
+    if left < LEAST_CODE:
+        return ""
+    shown = excerpt(item.code, left)
+    return f"{code_block(shown.text, item.language)}\n-# … {rest_of(item, shown.left_out, view)}"

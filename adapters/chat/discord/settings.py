@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from adapters.proxies import DIRECT, Proxies
 from core.model.errors import SetupError
 
-PERMISSIONS = 309237730304  # docs/discord.md says what each of them is for
+PERMISSIONS = 309237763136  # docs/discord.md says what each of them is for
 Threads = Literal["busy", "always", "never"]
 
 

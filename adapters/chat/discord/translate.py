@@ -27,6 +27,7 @@ class DiscordPlace:
     guild_id: int = 0
     audience_id: int = 0
     is_direct: bool = False
+    is_thread: bool = False
     is_open: bool = False
     is_manager: bool = False
     settings: TenantSettings = DEFAULTS
@@ -35,6 +36,12 @@ class DiscordPlace:
     def public_id(self) -> str:
         """The channel, of a thread its parent; "" for direct messages."""
         return "" if self.is_direct else str(self.audience_id or self.channel_id)
+
+    @property
+    def talk(self) -> str:
+        """Which conversation with the library this is: a thread's own, else each person's in the channel."""
+        own = "" if self.is_direct or self.is_thread else f":{self.user_id}"
+        return f"discord:{self.channel_id}{own}"
 
     @property
     def scope(self) -> Scope:
@@ -69,6 +76,7 @@ def place_of_message(message: discord.Message) -> DiscordPlace:
         guild_id=message.guild.id if message.guild else 0,
         audience_id=audience_of(message.channel),
         is_direct=isinstance(message.channel, discord.DMChannel),
+        is_thread=isinstance(message.channel, discord.Thread),
         is_open=is_open(message.channel),
         is_manager=isinstance(message.author, discord.Member) and message.author.guild_permissions.manage_guild,
     )
@@ -83,6 +91,7 @@ def place_of_interaction(interaction: Asked) -> DiscordPlace:
         guild_id=(interaction.guild_id or 0) if is_member else 0,
         audience_id=audience_of(interaction.channel),
         is_direct=bool(interaction.context.dm_channel),
+        is_thread=isinstance(interaction.channel, discord.Thread),
         is_open=is_member and is_open(interaction.channel),
         is_manager=is_member and interaction.permissions.manage_guild,
     )

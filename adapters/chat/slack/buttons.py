@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, obey, press, renew, sources_of
+from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, changed_key, obey, press, renew, sources_of
 from adapters.chat.slack.blocks import Block, entry, modal, section, text_input
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
@@ -29,6 +29,7 @@ from adapters.chat.slack.render import (
     changes_message,
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
+from adapters.chat.slack.threads import thread_in
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
 from core.model.answer import MAX_REASON_CHARS
 from core.model.errors import GorkdError, JobNotFound
@@ -163,7 +164,7 @@ class Buttons:
         click = Click.of(body, workspace)
         try:
             job = await self._visible(click.value.rpartition(":")[2], click)
-            deed = press(name, job, click.user)
+            deed = press(name, job, click.user, question=click.value.rpartition(":")[0])
             if deed is not None:
                 await self._do(deed, click)
             elif act is not None:
@@ -189,7 +190,10 @@ class Buttons:
         key = {
             "retry": f"retry:{job.id}", "refresh": f"refresh:{job.id}:{click.day}", "start_deep": f"deep:{job.id}",
             "ask_again": f"again:{click.action_ts}", "improve": f"improve:{click.action_ts}",
+            "changed": changed_key(job, deed.wish),
         }[deed.how]  # fmt: skip
+        if deed.how == "changed":  # the offer was shown to one person alone, so nothing can hang on it
+            where = thread_in(job.request.thread)
         if deed.how == "retry":
             where, ts = click.root_ts if click.root_ts != click.message_ts else "", click.message_ts
         reply = self._reply(click, job, key, thread_ts=where, ts=ts)

@@ -16,19 +16,25 @@ from slack_sdk.errors import SlackApiError
 
 from adapters.chat.desk import (
     Ask,
+    Cancel,
     Deed,
     Forget,
     Nothing,
+    Offer,
+    React,
     Renew,
     Say,
     Show,
     ShowSources,
     Steer,
     Utterance,
+    changed_key,
     hear,
+    hear_edit,
     obey,
     renew,
     sources_of,
+    under_way,
 )
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
@@ -38,8 +44,8 @@ from adapters.chat.slack.home import help_message
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.message import SlackMessage, sentence_message
-from adapters.chat.slack.poster import Mark, ThreadAddress, post, take_away, whisper
-from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message
+from adapters.chat.slack.poster import Mark, ThreadAddress, post, react, take_away, whisper
+from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.stream import begin_session
 from adapters.chat.slack.threads import Threads, named
@@ -67,6 +73,7 @@ from adapters.chat.slack.translate import PLATFORM, SlackFile, described_file
 from core.section.asking import CHOICES, check_request, words_for
 
 HISTORY_LENGTH = 10
+OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
 
 _log = logging.getLogger(__name__)
@@ -93,6 +100,7 @@ class Desk:
         object.__setattr__(self, "taking_away", TakingAway(self.researcher, translate.PLATFORM, self.take_away))
         self.inbox.openers |= {
             "message": self._open_message, "command": self._open_command, "shortcut": self._open_shortcut,
+            "edit": self._open_edit,
         }  # fmt: skip
 
     async def heard(self, event: Payload, team_id: str, *, is_mention: bool) -> None:
@@ -100,6 +108,9 @@ class Desk:
         workspace = await self.workspaces.find(team_id, is_hurried=True)
         if event.get("subtype") == "message_deleted":
             await self._forget_asked(workspace, event)
+            return
+        if event.get("subtype") == "message_changed":
+            await self._heard_edit(workspace, event)
             return
         if not translate.is_from_a_person(event):
             return
@@ -159,6 +170,31 @@ class Desk:
             await self.library.take(workspace, said, for_library)
         else:
             await self._take(workspace, said, f"{said.channel_id}:{said.ts}", is_asked=is_mention)
+
+    async def _heard_edit(self, workspace: Workspace, event: Payload) -> None:
+        """Only of a question that was researched, by our own records: every edit of a channel comes by."""
+        edited = {**(event.get("message") or {}), "channel": event.get("channel")}
+        if translate.is_from_a_person(edited) and (found := await self._offered(workspace, edited)):
+            name = f"edit:{found[0].channel_id}:{found[0].ts}:{event.get('ts')}"
+            body = {"team": workspace.team_id, "event": edited}
+            await self.inbox.take(Letter("edit", workspace.team_id, found[0].user_id, name, body))
+
+    async def _open_edit(self, body: Payload) -> None:
+        workspace = await self.workspaces.find(str(body["team"]))
+        if found := await self._offered(workspace, body["event"]):
+            said, offer = found
+            place = await self.threads.place(workspace, said.channel_id, said.user_id)
+            at = self._address(place, f"offer:{changed_key(offer.job, offer.question)}", said.thread_ts or said.ts)
+            await self._tell(changed_message(offer), place, SlackReply(workspace, at))
+
+    async def _offered(self, workspace: Workspace, edited: Payload) -> tuple[SlackSaid, Offer] | None:
+        """Of a message that asked something, whoever could see the answer then, and says something else now."""
+        said = translate.said_in(edited, workspace.bot_user_id)
+        key = f"{translate.PLATFORM}:{workspace.team_id}:{said.channel_id}:{said.ts}"
+        scopes = translate.scopes_of(workspace.team_id, said.channel_id, said.user_id)
+        jobs = [await self.researcher.asked(key, scope=scope) for scope in scopes]
+        deed = hear_edit(said.text, next(filter(None, jobs), None))
+        return (said, deed) if isinstance(deed, Offer) and len(deed.question) <= OFFERED_CHARS else None
 
     async def _open_command(self, body: Payload) -> None:
         workspace = await self.workspaces.find(str(body["team"]))
@@ -255,8 +291,9 @@ class Desk:
         steered = [job for _, job in waiting if can_be_steered(job.request.modes) and job.request.asker == said.user_id]
         if steered and "<@" not in said.raw:
             return True
-        is_word = may_be_words(said.text) or read_reply(said.text).kind not in ("question", "courtesy")
-        if not (is_word or _is_open_question(said)):
+        kind = read_reply(said.text).kind
+        is_word = may_be_words(said.text) or kind not in ("question", "courtesy")
+        if not (is_word or kind == "courtesy" or _is_open_question(said)):
             return False
         recorded = await self.threads.recorded(workspace, said)
         conversation = recorded or named(said.channel_id, said.thread_ts)
@@ -288,13 +325,16 @@ class Desk:
             said.text, said.user_id, is_addressed=is_asked or place.is_direct, has_files=bool(said.files)
         )
         running = await self._running(place, conversation) if said.thread_ts else None
-        last = None
-        if said.thread_ts or utterance.is_about_answer:
-            last = await self._last(place, conversation, said)
-        deed = hear(utterance, last, running)
+        last = await self._last(place, conversation, said) if said.thread_ts or utterance.is_about_answer else None
+        theirs = await under_way(utterance, self.researcher, conversation, place.scope, place.own_scope)
+        deed = hear(utterance, last, running, theirs)
         try:
             if isinstance(deed, Ask):
                 await self._ask(workspace, said, place, reply)
+            elif isinstance(deed, React):
+                await react(workspace.client, said.channel_id, said.ts, deed.sign)
+            elif isinstance(deed, Steer) and await react(workspace.client, said.channel_id, said.ts, deed.sign):
+                await obey(deed, self.researcher, place.user_id)
             else:
                 await self._do(deed, place, reply)
         except GorkdError as error:
@@ -347,7 +387,7 @@ class Desk:
                 await self.begin(submit, reply, job.scope)
             case ShowSources(job):
                 await self._post_sources(job, reply)
-            case Say() | Forget() | Steer():
+            case Say() | Forget() | Steer() | Cancel():
                 said = await obey(deed, self.researcher, place.user_id, self.taking_away)
                 await self._tell(self.voice.refusal(said), place, reply)
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.chat.desk import REACTIONS, Reaction
 from adapters.chat.slack.blocks import Block
 from adapters.chat.slack.client import FAULTS, reason, was_refused
 from adapters.chat.slack.message import SlackMessage, sentence_message
@@ -198,3 +199,14 @@ async def _post_once(client: AsyncWebClient, spot: ThreadAddress, message: Slack
         unfurl_media=False,
     )
     return str(posted["ts"])
+
+
+async def react(client: AsyncWebClient, channel: str, ts: str, sign: Reaction | None) -> bool:
+    """Whether the sign stands at a message; apps made before lack the scope."""
+    try:
+        if sign:
+            await client.reactions_add(channel=channel, timestamp=ts, name=REACTIONS[sign][1])
+    except FAULTS as exc:
+        _log.info("no reaction", extra={"reason": reason(exc)})
+        return reason(exc) == "already_reacted"
+    return sign is not None

@@ -13,6 +13,7 @@ from typing import Literal
 import regex
 
 from adapters.chat.code import about, excerpt, pieces_of, rest_of
+from adapters.chat.desk import Offer
 from adapters.chat.fitting import fit, true_link, units
 from adapters.chat.slack.blocks import (
     ADDRESS_ROOM,
@@ -266,6 +267,13 @@ def changes_message(changes: AnswerChanges | None) -> SlackMessage:
     return message(wording.WHAT_CHANGED, [section(f"*{wording.WHAT_CHANGED}*"), *(section(line) for line in lines)])
 
 
+def changed_message(offer: Offer) -> SlackMessage:
+    """The button carries the question: what was edited cannot be looked up in time."""
+    ask = button("changed", wording.RESEARCH_IT, f"{offer.question}:{offer.job.id}", style="primary")
+    said = wording.QUESTION_CHANGED
+    return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
+
+
 def ready_message(asker: str) -> SlackMessage:
     """Calls the asker: an edit of the answer's own message notifies nobody."""
     said = f"<@{asker}> {wording.READY}"
@@ -276,7 +284,7 @@ def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None
     """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
     if not sources:
         return sentence_message(wording.NO_SOURCES)
-    said = wording.counted(len(sources), "source")
+    said = wording.sources_counted(len(sources))
     standing = {source.id: "" if is_used(source, answer) else f" · {wording.NOT_CITED}" for source in sources}
     lines = [
         f"{_source_line(source)} · {wording.relevance(source)}{standing[source.id]}"

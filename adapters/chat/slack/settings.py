@@ -21,6 +21,7 @@ SCOPES = (  # manifest.yml has the same; docs/slack.md says what each is for
     "groups:history",
     "im:history",
     "im:write",
+    "reactions:write",
     "users:read",
 )
 

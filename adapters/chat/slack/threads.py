@@ -142,6 +142,12 @@ def named(channel: str, ts: str) -> str:
     return f"{PLATFORM}:{channel}:{ts}" if ts else f"{PLATFORM}:{channel}"
 
 
+def thread_in(conversation: str) -> str:
+    """The timestamp of the thread that `named` a conversation; "" where it was none."""
+    ts = conversation.split(":")[2:3]
+    return ts[0] if ts and ts[0].replace(".", "").isdecimal() else ""
+
+
 class Admins:
     """Asks Slack once in `REMEMBERED_S` for each person."""
 

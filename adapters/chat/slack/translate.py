@@ -152,14 +152,16 @@ def read_options(text: str, scope: Scope, own_scope: Scope, *, is_private: bool 
 
     `is_private` is what it is where nothing is said of it. Raises `InvalidQuery`.
     """
-    given = {name.lower(): value for name, value in _OPTION.findall(text)}
+    found = _OPTION.findall(text)
+    given = {name.lower(): value for name, value in found}
+    modes = [_unquoted(value) for name, value in found if name.lower() == "mode"]  # each is one more
     request = ResearchRequest(" ".join(_OPTION.sub(" ", text).split()) if given else text.strip(), scope)
     if "private" in given:
         is_private = given["private"].lower() in _YES
     return replace(
         request,
         scope=own_scope if is_private else scope,
-        modes=read_modes(_unquoted(given["mode"])) if "mode" in given else request.modes,
+        modes=read_modes(" ".join(modes)) if modes else request.modes,
         depth=DEPTH.read(given["depth"]) if "depth" in given else request.depth,
         top_k=TOP_K.read(given["top_k"]) if "top_k" in given else request.top_k,
         max_iterations=ROUNDS.read(given["max_iterations"]) if "max_iterations" in given else request.max_iterations,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from adapters.chat.desk import REACTIONS
 from core.model.job import JobStatus
 from core.presentation import wording
 from tests.adapters.chat.slack.house import SlackHouse
@@ -54,6 +55,8 @@ class Platform(Protocol):
 
     async def says(self, talk: Talk, who: Any, text: str) -> Read: ...
 
+    async def edits(self, talk: Talk, text: str) -> Read: ...
+
     async def presses(self, talk: Talk, who: Any, button: str) -> Read: ...
 
     async def until(self, condition: Callable[[], object]) -> None: ...
@@ -81,11 +84,25 @@ class InDiscord:
         """In a channel as a reply to the answer, which may be gone."""
         above = self._answer(talk) if talk.where == "channel" else None
         said = self.discord.say(self._to_bot(talk.where, text), person=who, channel=talk.channel, reply_to=above)
-        return lambda: self._replies(said)
+        signs = {sign for sign, _ in REACTIONS.values()}
+        return lambda: [
+            *self._replies(said),
+            *(sign for message, sign in self.discord.reactions if message == said.id and sign in signs),
+        ]
+
+    async def edits(self, talk: Talk, text: str) -> Read:
+        """Of the question; read is what is then said under it besides its answer."""
+        before = len(self._replies(talk.asked))
+        self.discord.edit(talk.asked, self._to_bot(talk.where, text))
+        return lambda: self._replies(talk.asked)[before:]
 
     async def presses(self, talk: Talk, who: Any, button: str) -> Read:
         before = talk.shown()
-        pressed = self.discord.press(self._answer(talk), wording.BUTTONS[button], person=who)
+        label = wording.BUTTONS[button]
+        under = next(one for one in reversed(self._under(talk)) if label in one.buttons)
+        pressed = self.discord.press(under, label, person=who)
+        if under is not self._answer(talk):
+            return lambda: [*{one.text for one in (under, *self.discord.replies_to(pressed)) if not one.is_thinking}]
         # A message that took the place of the pressed one is read once.
         return lambda: [*{*self._replies(pressed), *([talk.shown()] if talk.shown() != before else [])}]
 
@@ -103,9 +120,12 @@ class InDiscord:
 
     def _answer(self, talk: Talk) -> discord_data.Message:
         """Also when it has been taken away since."""
-        return next(
+        return self._under(talk)[0]
+
+    def _under(self, talk: Talk) -> list[discord_data.Message]:
+        return [
             one for one in self.discord.messages.values() if (one.reference or {}).get("message_id") == talk.asked.id
-        )
+        ]
 
     def _replies(self, said: Any) -> list[str]:
         return [one.text for one in self.discord.replies_to(said) if not one.is_thinking]
@@ -137,15 +157,26 @@ class InSlack:
     async def says(self, talk: Talk, who: Any, text: str) -> Read:
         read = self._reader(talk, who)
         if talk.where == "direct":
-            await self.slack.direct(who, text)
+            said = await self.slack.direct(who, text)
         else:
-            await self.slack.mentions(who, talk.channel, text, thread_ts=talk.thread)
+            said = await self.slack.mentions(who, talk.channel, text, thread_ts=talk.thread)
+        signs = {name: sign for sign, name in REACTIONS.values()}
+        return lambda: [*read(), *(signs[name] for name in said.reactions)]
+
+    async def edits(self, talk: Talk, text: str) -> Read:
+        read = self._reader(talk, talk.asker)
+        await self.slack.edits(talk.asked, text)
         return read
 
     async def presses(self, talk: Talk, who: Any, button: str) -> Read:
         read = self._reader(talk, who)
         answer = self.slack.state.of_bot(talk.channel)[0]
-        if button == "good":
+        if button == "changed" and talk.where != "direct":  # the offer is for the asker's eyes alone
+            aside = next(one for one in reversed(self.slack.state.ephemerals) if one.user == talk.asker)
+            await self.slack.clicks_aside(aside, button)
+        elif button == "changed":
+            await self.slack.clicks(who, self.slack.state.of_bot(talk.channel)[-1], button)
+        elif button == "good":
             await self.slack.clicks(who, answer, "rate", value=answer.buttons["rate"]["positive_button"]["value"])
         else:
             await self.slack.clicks(who, answer, button)

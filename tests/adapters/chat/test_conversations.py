@@ -14,6 +14,7 @@ from typing import get_args
 import pytest
 import pytest_asyncio
 
+from adapters.chat.desk import REACTIONS
 from core.presentation import wording
 from core.presentation.help import HOW_TO_ASK
 from tests.adapters.chat.slack.house import slack_house
@@ -22,14 +23,18 @@ from tests.loopback.discord_house import RESPONDERS, discord_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 COMPLETE, ENDED = wording.TITLE_COMPLETE, "That research has ended"
-WORDS = ("sources", "improve", "deeper", "again", "retry", "cancel", "forget", "help", "history", "thanks")
-Step = tuple[str, str, str]  # who, what ("[button]" is pressed), and what that person then reads; "" for nothing at all
+WORDS = ("sources", "improve", "deeper", "again", "retry", "cancel", "forget", "help", "history", "thanks", "stop")
+LOVED = REACTIONS["thanks"][0]
+OTHER = "What causes the neap tides?"
+# Who, what ("[button]" is pressed, "~question" is what the question is changed to), and what that person then reads,
+# "" for nothing at all.
+Step = tuple[str, str, str]
 
 # Each is one conversation: what changes nothing comes first, and one thing at most begins a new answer.
 SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
     "failed": (
         (
-            ("other", "forget", wording.NOT_YOURS), ("other", "cancel", wording.NOT_YOURS), ("asker", "thanks!", ""),
+            ("other", "forget", wording.NOT_YOURS), ("other", "cancel", wording.NOT_YOURS), ("asker", "thanks!", LOVED),
             ("asker", "sources", SOURCE), ("other", "help", HOW_TO_ASK), ("asker", "cancel", ENDED),
             ("asker", "forget", wording.FORGOTTEN),
         ),
@@ -42,21 +47,25 @@ SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
     ),
     "completed": (
         (
-            ("asker", "👍", ""), ("other", "sources", SOURCE), ("other", "forget", wording.NOT_YOURS),
+            ("asker", "👍", LOVED), ("asker", "Thank you very much!", LOVED),
+            ("other", "sources", SOURCE), ("other", "forget", wording.NOT_YOURS),
             ("asker", "[good]", wording.THANKS), ("other", "[show_sources]", SOURCE), ("asker", "cancel", ENDED),
             ("asker", "forget", wording.FORGOTTEN),
         ),
         (("other", "improve", COMPLETE),),
         (("asker", "retry", COMPLETE),),
         (("other", "[ask_again]", COMPLETE),),
+        (("asker", f"~{OTHER}", wording.QUESTION_CHANGED), ("asker", "[changed]", COMPLETE)),
     ),
     "running": (
         (
-            ("other", "cancel", wording.NOT_YOURS), ("other", "[cancel]", wording.NOT_YOURS), ("asker", "ok", ""),
+            ("other", "cancel", wording.NOT_YOURS), ("other", "[cancel]", wording.NOT_YOURS), ("asker", "ok", LOVED),
             ("other", "forget", wording.NOT_YOURS), ("asker", "retry", wording.ALREADY_BEGUN),
             ("asker", "sources", SOURCE), ("asker", "cancel", wording.CANCELLING),
         ),
         (("asker", "[cancel]", wording.CANCELLING),),
+        (("asker", "stop", wording.CANCELLING),),
+        (("asker", "please stop it!", wording.CANCELLING),),
         (("asker", "forget", wording.FORGOTTEN),),
     ),
     "forgotten": (
@@ -131,7 +140,9 @@ async def _play(platform: Platform, talk: Talk, script: Sequence[Step]) -> list[
     wrong: list[str] = []
     for who, what, expected in script:
         person = talk.asker if who == "asker" else talk.other
-        if what.startswith("["):
+        if what.startswith("~"):
+            read = await platform.edits(talk, what.removeprefix("~"))
+        elif what.startswith("["):
             read = await platform.presses(talk, person, what.strip("[]"))
         else:
             read = await platform.says(talk, person, what)

@@ -6,11 +6,31 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.chat.desk import Ask, Deed, Forget, Nothing, Renew, Say, Show, ShowSources, Steer, Utterance, hear, press
+from adapters.chat.desk import (
+    Ask,
+    Cancel,
+    Deed,
+    Forget,
+    Nothing,
+    Offer,
+    React,
+    Renew,
+    Say,
+    Show,
+    ShowSources,
+    Steer,
+    Utterance,
+    changed_key,
+    hear,
+    hear_edit,
+    press,
+    under_way,
+)  # fmt: skip
 from core.model.job import JobStatus, ResearchJob
 from core.model.steering import Steering
+from core.pipeline.researcher import Researcher
 from core.presentation import wording
-from tests.fakes import make_job
+from tests.fakes import Idle, make_deps, make_job
 
 ADA, BEN = "U1", "U2"
 ENDED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
@@ -34,8 +54,8 @@ UNDER_ANSWER = {
     "cancel": (Steer, Say),
     "help": (Show, Show),
     "history": (Show, Show),
-    "thanks!": (Nothing, Nothing),
-    "👍": (Nothing, Nothing),
+    "thanks!": (React, React),
+    "👍": (React, React),
     "And the Sun?": (Ask, Ask),
 }
 
@@ -64,7 +84,7 @@ def test_a_word_means_the_same_under_every_answer_that_has_ended(word: str, stat
         ("cancel", Steer(RUNNING, Steering("cancel"))),
         ("stop", Steer(RUNNING, Steering("cancel"))),
         ("forget", Forget(RUNNING)),
-        ("thanks", Nothing()),
+        ("thanks", React("thanks")),
     ],
 )
 def test_a_word_under_a_question_that_is_being_answered(word: str, deed: Deed) -> None:
@@ -81,11 +101,11 @@ def test_a_word_under_a_question_that_is_being_answered(word: str, deed: Deed) -
         ("sources", ShowSources(DEEP)),
         ("forget", Forget(DEEP)),
         ("help", Show("help")),
-        ("ok, thanks", Nothing()),
+        ("ok, thanks", React("thanks")),
     ],
 )
 def test_research_in_rounds_is_steered_by_who_asked(said: str, deed: Deed) -> None:
-    others = deed if isinstance(deed, (ShowSources, Show, Nothing)) else NOT_YOURS
+    others = deed if isinstance(deed, (ShowSources, Show, React)) else NOT_YOURS
 
     assert hear(Utterance(said, ADA), DEEP, DEEP) == deed
     assert hear(Utterance(said, BEN), DEEP, DEEP) == others
@@ -105,7 +125,8 @@ def test_a_word_with_no_answer_above_it_is_no_question(word: str) -> None:
         ("And the Sun?", BEN, Nothing()),
         ("forget", BEN, NOT_YOURS),
         ("help", BEN, Show("help")),
-        ("great", ADA, Nothing()),
+        ("great", ADA, React("thanks")),
+        ("great", BEN, Nothing()),
     ],
 )
 def test_what_is_only_heard_in_a_thread_of_ours(said: str, asker: str, deed: Deed) -> None:
@@ -123,7 +144,7 @@ def test_a_file_may_come_with_thanks_and_without_a_word() -> None:
 def test_every_button_has_its_rights(button: str) -> None:
     """Sharing, cancelling and steering are its asker's alone."""
     job = asked_by_ada(JobStatus.COMPLETED)
-    is_askers = button in ("share", "cancel", "go_deeper", "answer_now")
+    is_askers = button in ("share", "cancel", "go_deeper", "answer_now", "changed")
 
     assert (press(button, job, BEN) == NOT_YOURS) is is_askers
     assert press(button, job, ADA) != NOT_YOURS
@@ -134,3 +155,48 @@ def test_a_button_that_renews_an_answer_does_so_for_everyone(button: str) -> Non
     job = asked_by_ada(JobStatus.FAILED)
 
     assert press(button, job, BEN) == Renew(job, button)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("word", ["stop", "Stop!", "cancel that", "please stop", "never mind", "abbrechen", "annuler"])
+def test_stop_ends_whatever_runs_of_who_says_it(word: str) -> None:
+    """Also a question that was asked before the last one, and under an answer that has ended."""
+    older = replace(RUNNING, id="job_older")
+
+    assert hear(Utterance(word, ADA), RUNNING, None, [RUNNING, older]) == Cancel((RUNNING, older))
+    assert hear(Utterance(word, ADA, is_addressed=False), RUNNING, None, [RUNNING]) == Cancel((RUNNING,))
+    assert hear(Utterance(word, ADA), asked_by_ada(JobStatus.COMPLETED), None, [older]) == Cancel((older,))
+    assert hear(Utterance(word, BEN), RUNNING, None, []) == NOT_YOURS
+
+
+async def test_stop_in_a_thread_leaves_what_runs_elsewhere_and_in_a_channel_ends_all_there() -> None:
+    researcher = Researcher(make_deps(), Idle())
+    first, second = [await _submitted(researcher, thread, ADA) for thread in ("discord:1:10", "discord:1:11")]
+    elsewhere = await _submitted(researcher, "discord:2:12", ADA)
+    await _submitted(researcher, "discord:1:13", BEN)
+    scope = first.scope
+
+    async def found(word: str, thread: str) -> set[str]:
+        return {job.id for job in await under_way(Utterance(word, ADA), researcher, thread, scope, scope)}
+
+    assert await found("stop", "discord:1:10") == {first.id}
+    assert await found("stop", "discord:1:99") == {first.id, second.id}
+    assert await found("stop", "discord:2:98") == {elsewhere.id}
+    assert await found("And the Sun?", "discord:1:10") == set()
+
+
+def test_an_edited_question_is_offered_where_it_says_something_else() -> None:
+    """A preview of a link, or another blank, is no change; nor is a word of ours."""
+    job = asked_by_ada(JobStatus.COMPLETED)
+
+    assert hear_edit("What causes neap tides?", job) == Offer(job, "What causes neap tides?")
+    assert hear_edit(" What causes  the tides?", job) == Nothing()
+    assert hear_edit("thanks", job) == Nothing()
+    assert hear_edit("", job) == Nothing()
+    assert hear_edit("What causes neap tides?", None) == Nothing()
+    assert press("changed", job, ADA, question="Why?") == Renew(job, "changed", "Why?")
+    assert changed_key(job, "Why?") == changed_key(job, " why? ") != changed_key(job, "Who?")
+
+
+async def _submitted(researcher: Researcher, thread: str, asker: str) -> ResearchJob:
+    request = replace(make_job(f"What causes the tides of {thread} for {asker}?", asker=asker).request, thread=thread)
+    return await researcher.submit(request)

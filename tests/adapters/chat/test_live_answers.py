@@ -40,7 +40,7 @@ class Plain:
     """Payloads are words."""
 
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> str:
-        return f"progress: {snapshot.message}"
+        return " ".join([f"progress: {snapshot.message}", *snapshot.sentences.values()])
 
     def outcome(
         self,
@@ -73,6 +73,13 @@ class Board:
         """Wait until some message says `words`."""
         async with asyncio.timeout(10):
             while words not in self.last_words():
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def until_part(self, words: str) -> None:
+        """As `until`, of words among others."""
+        async with asyncio.timeout(10):
+            while words not in "".join(self.last_words()):
                 self._changed.clear()
                 await self._changed.wait()
 
@@ -240,6 +247,25 @@ async def test_of_two_processes_one_keeps_a_message_alive(world: World) -> None:
     assert [words for edits in world.board.shown.values() for words in edits].count("outcome: completed") == 2
     assert await two.resume(reopen) == 0
     assert turns.holders == {}
+
+
+async def test_the_first_sentence_is_shown_at_once_and_the_next_ones_in_their_turn(world: World) -> None:
+    """Once it is checked, where sentences are not streamed too; two sentences at once are one edit."""
+    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=replace(PACE, edit_every_s=60.0))
+    reply = BoardReply(world.board)
+    task = await asked(world, bot, reply)
+
+    for number, text in enumerate(("It is tall.", "It is old."), 1):
+        said = {"section": "summary", "id": f"summary-{number}", "text": text, "mark": "✓"}
+        await world.deps.events.append("job_1", 1, "answer", said)
+        if number == 1:
+            await world.board.until_part("It is tall.")
+    edits = len(world.board.shown[1])
+    await world.end("job_1")
+    await task
+
+    assert edits == 2
+    assert world.board.last_words() == ["outcome: completed"]
 
 
 async def test_an_answer_is_the_last_edit_and_its_address_is_erased(world: World) -> None:
@@ -492,8 +518,8 @@ async def test_a_forgotten_job_is_said_to_be_gone() -> None:
     assert world.board.last_words() == ["refusal: There is no such job, or it is not yours to see."]
 
 
-@pytest.mark.parametrize(("seconds", "pings"), [(59, 0), (61, 1)], ids=["short", "long"])
-async def test_who_waited_over_a_minute_is_told_once(world: World, seconds: int, pings: int) -> None:
+@pytest.mark.parametrize(("seconds", "pings"), [(29, 0), (31, 1)], ids=["short", "long"])
+async def test_who_waited_over_half_a_minute_is_told_once(world: World, seconds: int, pings: int) -> None:
     """An edit notifies nobody."""
     reply = BoardReply(world.board)
     task = await asked(world, world.bot(), reply)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.discord.findings import code_block, prose_with_code
+from adapters.chat.discord.markup import code_block, rich
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.fitting import units
 from adapters.chat.slack.message import SlackMessage
@@ -50,8 +50,8 @@ def slack_message(job: ResearchJob, result: JobResult) -> SlackMessage:
 
 
 def codes_in(message: SlackMessage) -> list[str]:
-    rich = [block["elements"][0] for block in message.blocks if block["type"] == "rich_text"]  # type: ignore[index]
-    return [str(one["elements"][0]["text"]) for one in rich]  # type: ignore[call-overload,index]
+    coded = [block["elements"][0] for block in message.blocks if block["type"] == "rich_text"]  # type: ignore[index]
+    return [str(one["elements"][0]["text"]) for one in coded]  # type: ignore[call-overload,index]
 
 
 def attached(result: JobResult) -> dict[str, str]:
@@ -159,7 +159,7 @@ def test_words_comments_and_strings_have_their_colours(language: str, code: str,
 
 @given(st.lists(st.one_of(CODES.map(lambda code: code_block(code, "python")), TEXTS), max_size=6).map("\n".join))
 def test_a_thread_gets_closed_blocks_too(text: str) -> None:
-    said = prose_with_code(text, 900)
+    said = rich(text, 900)
 
     assert units(said) <= 900
     assert said.count("```") % 2 == 0

@@ -13,9 +13,8 @@ import discord
 import pytest
 from discord.http import Route
 
-from adapters.chat.discord.acks import acknowledge
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.delivery import MessageAddress, nonce_of
+from adapters.chat.discord.delivery import MessageAddress, acknowledge, nonce_of
 from adapters.chat.discord.messages import HISTORY_LENGTH, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.threads import BUSY_MESSAGES, Traffic

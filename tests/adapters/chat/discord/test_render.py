@@ -10,14 +10,15 @@ from urllib.parse import urlsplit
 import discord
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from adapters.chat.discord.markup import plain
+from adapters.chat.discord.markup import plain, rich
 from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice, sources_text
 from adapters.chat.fitting import units
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
-from core.model.answer import Confidence, RemovedSentence
+from core.model.answer import Citation, Confidence, RemovedSentence, Verdict
 from core.model.job import Scope
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
@@ -31,6 +32,7 @@ from tests.shared_data import shared_data
 VOICE = DiscordVoice(samples.LINKS)
 JOB = samples.COMPLETED.id
 PAGE = f"https://gorkd.test/jobs/{JOB}"
+PASSAGE = PAGE + "/sources/{}?claim=summary-0#passage"
 PRIVATE = replace(
     samples.COMPLETED,
     request=replace(samples.COMPLETED.request, scope=Scope("discord:1", "user:7"), is_private=True, asker="7"),
@@ -42,7 +44,7 @@ ACTIVE = re.compile(
     re.I,
 )
 MASKED = re.compile(r"(?<!\\)\]\((?P<address>[^)]*)\)")
-LINK = re.compile(r"(?<!\\)\[(?P<label>[^\]]*)\]\((?P<address>[^)]*)\)")
+LINK = re.compile(r"(?<!\\)\[(?P<label>\[\d{1,3}\]|[^\[\]]*)\]\((?P<address>[^)]*)\)")
 BARE = re.compile(r"https?://\S+")
 # What begins a line and would be a heading, a subtext, a quote or a fence, unless we wrote it.
 FORMATTED_LINE = re.compile(r"(?m)^(?:#{1,3} |>>> |```|\|\|)")
@@ -78,14 +80,28 @@ def assert_accepted(message: DiscordMessage) -> None:
     assert_harmless(message.text)
 
 
+def outside_code(text: str) -> str:
+    """What Discord's client formats: an escaped sign begins no code, and in code nothing acts."""
+    assert text.count("```") % 2 == 0
+    return re.sub(
+        r"(\\.)|`[^`\n]+`",
+        lambda found: {None: "code", r"\\": "/"}.get(found[1], found[1]),
+        re.sub(r"(?s)```.*?```", "code", text),
+    )
+
+
 def assert_harmless(text: str) -> None:
-    """No ping, no formatting that is not ours, and links only to the page and to hosts named by their label."""
+    """No ping, no formatting that is not ours, and links only to our pages and to hosts named by their label."""
+    text = outside_code(text)
     assert not ACTIVE.search(text)
     assert not FORMATTED_LINE.search(text)
     for link in LINK.finditer(text):
         host = (urlsplit(link["address"]).hostname or "").removeprefix("www.")
-        assert link["label"].replace("\\", "") in (host, "View Full Analysis")
-    assert len(MASKED.findall(text)) == len(re.findall(r"(?<!\\)\[[^\]]*\]\(", text))
+        if link["label"] == "View Full Analysis" or link["label"].startswith("["):  # the page, and numbers there
+            assert host == "gorkd.test"
+        else:
+            assert link["label"].replace("\\", "") == host
+    assert len(MASKED.findall(text)) == len(LINK.findall(text))
     assert not BARE.search(MASKED.sub("", text))
     assert not re.search(r"(?<!\\)\[[\d, ]*$", text)  # a citation that was cut
 
@@ -98,8 +114,10 @@ def test_embed_reads_as_the_documents_show_it():
     text = text_of(message)
     parts = [
         f"**Question**: {samples.QUESTION}",
-        "**Answer**: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐.",
-        "**Confidence**: Medium (3 corroborating sources)",
+        "**Answer**: The Eddystone lighthouse is 49 metres tall "
+        f"[[1]]({PASSAGE.format(1)})✓[[2]]({PASSAGE.format(2)})◐.",
+        "**Confidence**: Medium (3 corroborating sources) · 3 independent sources. "
+        "Sources disagree on height of the tower: 49 metres [[1]]",
         "**Sources**:\n1. [trinity.example](https://trinity.example/eddystone) - Eddystone Lighthouse\n2. ",
         f"[View Full Analysis]({PAGE})",
     ]
@@ -161,8 +179,8 @@ def test_buttons_are_the_same_words_everywhere_and_carry_the_job():
     message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)
     private = VOICE.outcome(PRIVATE, samples.RESULT, samples.SOURCES)
 
-    assert labels(message) == ["View Full Analysis", "Show Sources", "Ask Again", "Improve", "👍", "👎"]
-    assert labels(private) == ["View Full Analysis", "Show Sources", "Share", "Ask Again", "Improve", "👍", "👎"]
+    assert rows(message) == [["View Full Analysis", "Show Sources", "Improve", "👍", "👎"], ["Ask Again"]]
+    assert rows(private) == [["View Full Analysis", "Show Sources", "Share", "👍", "👎"], ["Ask Again", "Improve"]]
     assert items(message)[0]["url"] == PAGE
     assert items(message)[1]["custom_id"] == f"show_sources:{JOB}"
     assert "?sig=" in items(private)[0]["url"]
@@ -186,6 +204,56 @@ def test_progress_tells_stage_queries_sources_place_in_the_queue_and_time():
     assert "3 questions are ahead of yours" in text_of(waiting)
 
 
+def test_sentences_are_shown_as_they_are_checked():
+    """With their marks, in the embed's own words; what is searched for has had its time then."""
+    snapshot = Snapshot(
+        message="Writing", queries=("eddystone height",), sources=("trinity.example – Eddystone",),
+        sentences={"summary-0": "It is **49 metres** tall [1].", "detail-0": "It is of granite."},
+        marks={"summary-0": "✓"},
+    )  # fmt: skip
+
+    message = VOICE.progress(samples.RUNNING, snapshot, 4.2)
+
+    assert text_of(message) == (
+        f"**Question**: {samples.QUESTION}\n\n**Answer**: It is **49 metres** tall [1]✓.\n\n-# Writing …"
+    )
+    assert labels(message) == ["Cancel"]
+
+
+@pytest.mark.parametrize(
+    ("cited", "listed"),
+    [
+        pytest.param([1, 4], ["1.", "4.", "2. (also read)"], id="what is cited, filled up to three"),
+        pytest.param([9, 8, 7, 6, 5, 4, 3], ["3.", "4.", "5.", "6.", "7.", "8.", "and 1 more"], id="at most six"),
+    ],
+)
+def test_the_sources_below_are_those_that_the_shown_sentences_cite(cited: list[int], listed: list[str]):
+    """D26: by number, whatever its place; Discord's own numbering of lists changes none of them."""
+    sources = [samples.source(n, url=f"https://a{n}.test", title="T", domain=f"a{n}.test") for n in range(1, 10)]
+    markers = "".join(f"[{number}]" for number in cited)
+    answer = replace(samples.ANSWER, summary=f"So it is {markers}.", claims=(), conflicts=(), citations=tuple(
+        Citation("So it is", f"src_{number}", None, Verdict.PARTIAL) for number in cited
+    ))  # fmt: skip
+
+    text = text_of(VOICE.outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), sources))
+
+    lines = text.partition("**Sources**:\n")[2].partition("\n\n")[0].replace("-# ", "").splitlines()
+    bare = [re.sub(r"^(\d)\\?\. .* - T", r"\1.", line) for line in lines]
+    assert bare == listed
+    assert ("\n4\\. " in text) is (4 in cited and 3 not in cited)
+
+
+def test_a_comparison_shows_its_table():
+    """What was asked for, in columns; the rest of the detail is on the page."""
+    table = "| Tower | Height |\n|---|---|\n| Eddystone | 49 m [1] |"
+    answer = replace(samples.ANSWER, detail=f"Some words.\n\n{table}\n\nMore words.")
+
+    text = text_of(VOICE.outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), samples.SOURCES))
+
+    assert "```\nTower      Height\n─────────  ────────\nEddystone  49 m [1]" in text
+    assert "words" not in text
+
+
 def test_a_shared_answer_names_who_shared_it_and_offers_nothing_that_is_the_askers():
     message = VOICE.shared(PRIVATE, samples.RESULT, samples.SOURCES, by="ada")
 
@@ -198,8 +266,8 @@ def test_the_thread_takes_the_detail_and_all_sources():
     message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)
 
     detail, listed = message.details
-    assert message.thread_name == samples.QUESTION
-    assert "A helipad was added in 1980 [3]↪." in (detail.description or "")
+    assert message.thread_name == "The Eddystone lighthouse is 49 metres tall."
+    assert "A helipad was added in 1980 [[3]](https://gorkd.test/jobs/" in (detail.description or "")
     assert "4. [shop.example](https://shop.example/mugs) - Lighthouse mugs · relevance 50 % · not cited" in (
         listed.description or ""
     )
@@ -252,12 +320,67 @@ def test_any_list_of_sources_fits_a_message(outcome):
     assert_harmless(text)
 
 
+FORMS = [
+    "{}", "**{}**", "*{}*", "`{}`", "> {}", "## {}", "- {}", "1. {}", "[1]{}", "**[1]** {}", "```\n{}\n```",
+    "| head | {0} |\n|---|---|\n| {0} | [1] |", "`code` **bold {}", "*[1]*({})", "\\\\`{}`", "``{}`",
+]  # fmt: skip
+FRAGMENTS = [
+    *"*`_~|>#-+\\[]()<@! \n1a", "**", "***", "```", "``", "> ", ">>> ", "# ", "- ", "1. ", "[1]",
+    "[1, 2]", "[x](https://e.test)", "(https://e.test)", "https://e.test", "<https://e.test>", "@everyone",
+    "<@1>", "<#1>", "<:a:1>", "<t:1>", "discord.gg/x",
+    "\n| a | b |\n|---|---|\n| c | d |", "||", "~~", "__", "```py\n", "\n```\n",
+]  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join), st.integers(40, 400))
+def test_only_markdown_that_is_let_through_acts(text: str, limit: int):
+    """Outside code every sign that acts is escaped or ours, and every address is one that we gave."""
+    shown = rich(text, limit, cite=lambda number: f"https://gorkd.test/{number}")
+
+    assert units(shown) <= limit
+    assert_harmless(shown)
+    bare = LINK.sub("", re.sub(r"(?m)^-# |^ {0,8}- |^> ", "", re.sub(r"\\.", "", outside_code(shown))))
+    assert not set(bare.replace("[1]", "").replace("[1, 2]", "")) & set("`_~|<>#[]\\")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("It **is [1]✓** so.", "It **is [[1]](https://p.test/1)✓** so.", id="bold"),
+        pytest.param("- a\n- *b* [1, 2]", "- a\n- *b* [[1]](https://p.test/1)[[2]](https://p.test/2)", id="list"),
+        pytest.param("## Why\n> They said `x_y`.", "**Why**\n> They said `x_y`.", id="quote"),
+        pytest.param("[1](https://e.test)", "\\[1\\](https:\u200b//e.test)", id="masked link"),
+        pytest.param("snake_case and 3*4*5", "snake\\_case and 3\\*4\\*5", id="no emphasis"),
+        pytest.param(
+            "| Roof | Cools |\n|---|:-:|\n| **Sedum** | 1 °C [1]✓ |\n| Grass<br>mix | 2 °C |",
+            "```\nRoof       Cools\n─────────  ─────────\nSedum      1 °C [1]✓\nGrass mix  2 °C\n```",
+            id="table",
+        ),
+    ],
+)
+def test_an_answers_own_markdown_is_passed_through(text: str, shown: str):
+    assert rich(text, 500, cite=lambda number: f"https://p.test/{number}") == shown
+
+
+@given(st.lists(st.lists(st.text("ab 語", max_size=60), min_size=2, max_size=4), min_size=1, max_size=6))
+def test_a_table_is_no_wider_than_an_embed(rows: list[list[str]]):
+    """Where its columns can be that narrow; no word of it is lost."""
+    lines = ["|".join(["", *row, ""]) for row in rows]
+
+    shown = rich("\n".join([lines[0], "|---|---|", *lines[1:]]), 10_000)
+
+    said = sorted(char for row in rows for cell in row for char in cell if not char.isspace())
+    assert sorted("".join(shown.strip("`").replace("─", "").split())) == said
+    assert all(len(line) <= 56 for line in shown.splitlines())
+
+
 def test_known_mention_and_link_tricks_stay_text():
     """The collected samples in question, answer, title and limitation."""
     lines = shared_data("hostile_sample", "mention_link_cases.jsonl").read_text("utf-8").splitlines()
     payloads = [json.loads(line)["payload"] for line in lines]
 
-    for payload in payloads:
+    for payload in [form.format(payload) for payload in payloads for form in FORMS]:
         request = replace(samples.COMPLETED.request, query=payload, quoted=payload)
         answer = replace(
             samples.ANSWER, summary=payload, limitations=(payload,), removed=(RemovedSentence(payload, ""),)
@@ -313,7 +436,14 @@ def items(message: DiscordMessage) -> list[dict[str, object]]:
 
 
 def labels(message: DiscordMessage) -> list[object]:
-    return [item["label"] for item in items(message)]
+    return [label for row in rows(message) for label in row]
+
+
+def rows(message: DiscordMessage) -> list[list[object]]:
+    """The labels of each row of buttons, and of a menu its choices."""
+    view = view_of(message)
+    shown = view.to_components() if view else []
+    return [[one["label"] for item in row["components"] for one in item.get("options", [item])] for row in shown]
 
 
 def test_the_view_is_a_view():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from adapters.chat.desk import REACTIONS
 from tests.adapters.durable.tables import rows_of, until
 from tests.loopback.discord_data import ASKER, OTHER, Channel, Message
 from tests.loopback.discord_house import RESPONDERS, House, discord_house, is_final
@@ -52,11 +53,12 @@ async def test_a_command_is_acknowledged_at_once_and_answered_in_one_message(hou
     assert asked.acked_s < 1
     assert answer.embed["title"] == "📊 Research Complete"
     assert "gravity of the Moon" in answer.text
-    assert list(answer.buttons)[:6] == ["View Full Analysis", "Show Sources", "Ask Again", "Improve", "👍", "👎"]
+    assert list(answer.buttons)[:5] == ["View Full Analysis", "Show Sources", "Start", "👍", "👎"]
+    assert {"Ask Again", "Improve", "Not now"} <= set(answer.buttons)
     progress = [version for version in answer.versions if "Researching" in json.dumps(version)]
     assert len(progress) >= 2
     assert "Cancel" in json.dumps(progress[-1])
-    assert "How tides work" in json.dumps(progress[-1])
+    assert any("How tides work" in json.dumps(version) for version in progress)
 
 
 @pytest.mark.parametrize("where", ["direct", "elsewhere", "hidden", "no_send", "no_embeds", "no_threads"])
@@ -351,10 +353,10 @@ async def test_deep_research_by_name_tells_its_time_and_can_be_spoken_to(house: 
     assert "typically takes" in running.text
     assert "answer now, cancel" in running.text
 
-    noted = await house.final(house.discord.say("@gorkd leave out the Sun", reply_to=running))
+    noted = house.discord.say("@gorkd leave out the Sun", reply_to=running)
     refused = await house.final(house.discord.say("@gorkd answer now", reply_to=running, person=OTHER))
 
-    assert "Noted" in noted.text
+    await house.discord.until(lambda: (noted.id, REACTIONS["heard"][0]) in house.discord.reactions)
     assert "Only the person who asked" in refused.text
     deepened = await house.final(house.discord.press(running, "Go Deeper"))
     assert "Noted" in deepened.text
@@ -371,9 +373,12 @@ async def test_deep_research_by_name_tells_its_time_and_can_be_spoken_to(house: 
     ],
 )
 async def test_a_refused_question_says_why(house: House, options: dict[str, object], words: str):
-    answer = await house.final(house.discord.slash("research", **options))
+    asked = house.discord.slash("research", **options)
+    answer = await house.final(asked)
 
     assert words in answer.text
+    assert answer.is_ephemeral
+    assert house.discord.replies_to(asked) == [answer]
 
 
 async def test_modes_complete_themselves(house: House):
@@ -382,6 +387,14 @@ async def test_modes_complete_themselves(house: House):
     await house.discord.until(lambda: typing.choices is not None)
 
     assert [choice["value"] for choice in typing.choices or []] == ["quick"]
+    several = house.discord.typing("research", "mode", "")
+    more = house.discord.typing("research", "mode", "idea")
+
+    await house.discord.until(lambda: several.choices is not None and more.choices is not None)
+
+    offered = {choice["value"]: choice["name"] for choice in [*(several.choices or []), *(more.choices or [])]}
+    assert offered["idea,implementation"] == "Ideas + Implementations"
+    assert {"quick", "idea,implementation,freeform", "idea,quick"} <= offered.keys()
 
 
 async def test_help_and_history_are_for_the_asker_alone(house: House):
@@ -410,6 +423,23 @@ async def test_an_attached_file_is_a_source_of_its_question(house: House, way: s
     answer = await house.final(asked)
 
     assert "12 metres" in answer.text
+    assert "notes.txt" in answer.text
+
+
+async def test_a_file_is_answered_at_once_and_summarised_under_a_bare_mention(house: House):
+    """A placeholder stands there while the file is fetched, and becomes the answer."""
+    house.discord.holds_files = True
+    asked = house.discord.say("@gorkd", file=("notes.txt", "text/plain", NOTES.encode()))
+    await house.discord.until(lambda: house.discord.replies_to(asked))
+    (placeholder,) = house.discord.replies_to(asked)
+    assert "On it" in placeholder.text
+
+    house.discord.holds_files = False
+    house.discord.notify()
+    answer = await house.final(asked)
+
+    assert answer is placeholder
+    assert "What does this document say?" in answer.text
     assert "notes.txt" in answer.text
 
 
@@ -450,7 +480,7 @@ async def test_in_a_busy_channel_details_go_to_a_thread_where_the_talk_goes_on(h
     answer = await house.final(house.discord.slash("research", channel=channel, query=TIDES))
     await house.discord.until(lambda: answer.thread and len(house.discord.said_in(answer.thread)) == 2)
     assert answer.thread is not None
-    assert answer.thread.name == TIDES
+    assert answer.thread.name == "The tides are caused by the gravity of the Moon and of the Sun."
     calls = len(house.world.model.calls)
 
     await house.final(house.discord.say("@gorkd And why are they higher at full moon?", channel=answer.thread))

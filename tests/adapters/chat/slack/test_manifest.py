@@ -41,6 +41,7 @@ METHODS = (
     "files.completeUploadExternal",
     "users.info",
     "assistant.threads.setSuggestedPrompts",
+    "reactions.add",
 )
 BEFORE = {"assistant_view": {"assistant_description": "Answers."}}
 AGENT = {"agent_view": MANIFEST["features"]["agent_view"]}

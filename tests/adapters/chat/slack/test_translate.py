@@ -123,3 +123,9 @@ def test_settings_name_what_is_missing_and_hide_what_is_secret():
     ]:
         with pytest.raises(SetupError, match=named):
             SlackSettings.from_env(wrong)
+
+
+def test_several_modes_are_named_one_after_the_other() -> None:
+    request = read_options("mode:idea How can moss stop noise? mode:implementation", HERE, OWN)
+
+    assert (request.query, request.modes) == ("How can moss stop noise?", ("idea", "implementation"))
