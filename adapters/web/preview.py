@@ -135,9 +135,9 @@ def discord_rows(message: Payload) -> tuple[PreviewPart, ...]:
             "actions",
             buttons=tuple(
                 Button(
-                    _pictured(str(one.get("label") or "")),
+                    _pictured(str(one.get("label") or one.get("placeholder") or "")),
                     safe_link(str(one.get("url") or "")),
-                    styles.get(one["style"], ""),
+                    styles.get(one.get("style"), ""),
                 )
                 for one in row.get("components") or ()
             ),
