@@ -53,7 +53,7 @@ class SecretBox:
         except (InvalidToken, UnicodeError) as exc:
             raise StoreError(
                 "a stored token cannot be decrypted",
-                user_message="A stored token cannot be read: GORKD_SECRET has changed. "
+                operator_message="A stored token cannot be read: GORKD_SECRET has changed. "
                 "Put the earlier secret behind the new one, separated by a comma, or connect again.",
             ) from exc
 

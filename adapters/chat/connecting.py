@@ -73,7 +73,7 @@ async def run_by_itself(platform: str, run: Callable[[], Awaitable[None]]) -> No
         try:
             return await run()
         except SetupError as error:
-            return _log.error("%s is off until gorkd is started again: %s", platform, error.user_message)
+            return _log.error("%s is off until gorkd is started again: %s", platform, error.operator_message)
         except Exception:  # noqa: BLE001 -- the boundary of one bot; the pages and the other bot go on
             _log.exception("%s broke; starting it again", platform, extra={"retry_s": RETRY_S[-1]})
         await asyncio.sleep(RETRY_S[-1])

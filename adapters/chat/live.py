@@ -467,9 +467,9 @@ async def tried(
 
 
 async def ping(reply: ChatReply[Payload], job: ResearchJob, pace: EditPace) -> None:
-    """Call whoever waited long enough to look away."""
+    """Call whoever waited long enough to look away; who has cancelled waits for nothing."""
     ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
-    if ran_s <= pace.ping_after_s:
+    if ran_s <= pace.ping_after_s or job.status is JobStatus.CANCELLED:
         return
     try:
         async with asyncio.timeout(pace.edit_timeout_s):

@@ -106,6 +106,6 @@ class EditPace:
     edit_timeout_s: float = 30.0  # an edit may wait for the platform's rate limit
     upload_timeout_s: float = 60.0  # all files of one answer
     farewell_s: float = 2.0  # to tell of a shutdown before the process goes
-    ping_after_s: float = 60.0  # who waited so long has looked away
+    ping_after_s: float = 30.0  # who waited so long has looked away
     backoff_s: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # between tries to deliver into the message
     patience_s: tuple[float, ...] = (60.0, 300.0, 900.0)  # then between tries that may also post a new one

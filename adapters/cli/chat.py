@@ -101,7 +101,7 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
         for row in await _lay_out(chatting, said, is_person=is_person):
             console.print(Text(row), soft_wrap=True)
     except GorkdError as error:
-        say(error.user_message)
+        say(error.operator_message)
 
 
 def _show(console: Console, said: SaidToLibrary) -> None:

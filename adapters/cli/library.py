@@ -112,7 +112,7 @@ async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf:
                 done = await _add_one(desk, shelf, thing)
             except GorkdError as error:
                 failed += 1
-                say(f"{head}{error.user_message}")
+                say(f"{head}{error.operator_message}")
                 continue
             added += done.is_new
             state = "added" if done.is_new else "is there already"
@@ -214,7 +214,7 @@ async def _reindex(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
             if isinstance(done, Paper):
                 say(f"read anew: {done.id}")
             else:
-                say(done.user_message)
+                say(done.operator_message)
                 code = Exit.FAILED
     return code
 

@@ -74,7 +74,7 @@ async def follow(researcher: Researcher, job_id: str) -> ResearchJob:
 
 def say_failure(job: ResearchJob) -> Exit:
     """Why there is no answer, and how to exit."""
-    say(f"{wording.failure_sentence(job)} ({job.id})")
+    say(f"{wording.failure_cause(job)} ({job.id})")
     return Exit.INTERRUPTED if job.status is JobStatus.CANCELLED else code_of(job.error.code if job.error else "")
 
 
@@ -93,7 +93,7 @@ def report(error: GorkdError, *, as_json: bool) -> Exit:
     """For errors before there is a job."""
     if as_json:
         print_json({"error": {"code": error.code, "message": error.user_message, "details": {}}})
-    say(error.user_message)
+    say(error.operator_message)
     return code_of(error.code)
 
 

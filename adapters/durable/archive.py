@@ -36,7 +36,7 @@ class JournalArchive:
                 await self._queue.forget(job_id)
         except SQLAlchemyError as exc:
             raise StoreError(
-                f"the journal failed: {exc}", user_message="The journal of jobs cannot be changed."
+                f"the journal failed: {exc}", operator_message="The journal of jobs cannot be changed."
             ) from exc
         await self._scrub()
         return 0  # what it held was counted where it is kept
@@ -55,7 +55,7 @@ class JournalArchive:
         while not await asyncio.to_thread(_is_scrubbed, self._file):
             if loop.time() > ends_at:
                 words = f"What was removed may still stand in {self._file.name}, which is in use; please try again."
-                raise StoreError(f"{self._file} is in use", user_message=words)
+                raise StoreError(f"{self._file} is in use", operator_message=words)
             await asyncio.sleep(_PAUSE_S)
 
 

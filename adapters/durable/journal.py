@@ -48,7 +48,7 @@ def open_client(settings: DurableSettings) -> DBOSClient:
         name = "DATABASE_URL" if settings.file is None else "GORKD_DATA"
         raise SetupError(
             f"the journal of jobs cannot be opened: {reason}",
-            user_message=f"The journal of jobs cannot be opened ({reason}); please check {name}.",
+            operator_message=f"The journal of jobs cannot be opened ({reason}); please check {name}.",
         ) from exc
 
 

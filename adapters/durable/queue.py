@@ -168,7 +168,7 @@ class DurableQueue:
         try:
             client = await self.client()
         except SetupError as exc:
-            raise StoreError(str(exc), user_message=exc.user_message) from exc
+            raise StoreError(str(exc), operator_message=exc.operator_message) from exc
         from sqlalchemy.exc import SQLAlchemyError
 
         from adapters.durable.journal import reason_of
@@ -212,7 +212,7 @@ class DurableQueue:
 def _unusable(reason: str) -> StoreError:
     return StoreError(
         f"the journal of jobs failed: {reason}",
-        user_message=f"gorkd cannot use its journal of jobs ({reason}); please try again in a minute.",
+        operator_message=f"gorkd cannot use its journal of jobs ({reason}); please try again in a minute.",
     )
 
 

@@ -37,7 +37,7 @@ class WorkerSlot:
         except OSError as exc:
             raise SetupError(
                 f"worker names cannot be kept in {names}: {exc}",
-                user_message=f"gorkd cannot write to {names} ({exc.strerror}); please check GORKD_DATA.",
+                operator_message=f"gorkd cannot write to {names} ({exc.strerror}); please check GORKD_DATA.",
             ) from exc
         raise SetupError(f"{MAX_WORKERS} workers already run on {folder} (GORKD_DATA).")
 

@@ -120,7 +120,7 @@ class OpenAIEmbeddings:
             except TimeoutError as exc:
                 raise ModelTimeout(
                     f"{self.endpoint.host} did not embed {len(texts)} texts in {within_s:.0f} s",
-                    user_message=SLOW,
+                    operator_message=SLOW,
                 ) from exc
             except call_failures() as exc:
                 raise model_error(exc, self.endpoint) from safe_cause(exc, self.endpoint)
@@ -182,7 +182,7 @@ class OpenAIEmbeddings:
         return list((matrix / np.where(lengths == 0, 1.0, lengths)).astype(np.float32))
 
     def _garbled(self, what: str) -> ModelGarbled:
-        return ModelGarbled(f"{self.endpoint.host} sent {what}", user_message=GARBLED)
+        return ModelGarbled(f"{self.endpoint.host} sent {what}", operator_message=GARBLED)
 
 
 def _is_too_many(exc: openai.APIStatusError) -> bool:

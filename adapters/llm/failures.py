@@ -107,7 +107,7 @@ def unavailable(endpoint: Endpoint, message: str, *, wait_s: float | None = None
     return ModelUnavailable(
         message,
         retry_after_s=wait_s,
-        user_message=f"The model endpoint could not be reached; check {endpoint.url_setting} or try again.",
+        operator_message=f"The model endpoint could not be reached; check {endpoint.url_setting} or try again.",
     )
 
 
@@ -145,7 +145,7 @@ def _translations() -> tuple[tuple[type[Exception], Callable[..., ModelError]], 
 
 def _timed_out(exc: Exception, endpoint: Endpoint) -> ModelError:
     what = type(exc.__cause__ or exc).__name__
-    return ModelTimeout(f"{endpoint.host} did not answer in time ({what})", user_message=SLOW)
+    return ModelTimeout(f"{endpoint.host} did not answer in time ({what})", operator_message=SLOW)
 
 
 def _unconnected(exc: Exception, endpoint: Endpoint) -> ModelError:
@@ -155,7 +155,7 @@ def _unconnected(exc: Exception, endpoint: Endpoint) -> ModelError:
 
 def _garbled(exc: Exception, endpoint: Endpoint) -> ModelError:
     said = f"{endpoint.host} sent what is no answer: {type(exc).__name__}: {endpoint.redact(str(exc))}"
-    return ModelGarbled(said, user_message=GARBLED)
+    return ModelGarbled(said, operator_message=GARBLED)
 
 
 def _filtered(exc: Exception, endpoint: Endpoint) -> ModelError:
@@ -165,7 +165,7 @@ def _filtered(exc: Exception, endpoint: Endpoint) -> ModelError:
 def _wrong_address(exc: Exception, endpoint: Endpoint) -> ModelError:
     return ModelRejected(
         f"{endpoint.url_setting} is no address: {endpoint.redact(str(exc))}",
-        user_message=f"{endpoint.url_setting} is not a valid address.",
+        operator_message=f"{endpoint.url_setting} is not a valid address.",
     )
 
 
@@ -179,7 +179,7 @@ def _status(exc: openai.APIStatusError, endpoint: Endpoint) -> ModelError:
         return known
     if exc.status_code in {HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY} or exc.status_code >= 500:
         return unavailable(endpoint, said, wait_s=wait_s)
-    return ModelRejected(said, user_message=_refused(endpoint))
+    return ModelRejected(said, operator_message=_refused(endpoint))
 
 
 def _event(exc: openai.APIError, endpoint: Endpoint) -> ModelError:
@@ -195,15 +195,15 @@ def _by_words(
     """The error that the words of a refusal name where its number does not, or names another."""
     words = f"{exc.message} {exc.body if exc.body is not None else ''}"
     if codes & _GARBLED_CODES:
-        return ModelGarbled(said, user_message=GARBLED)
+        return ModelGarbled(said, operator_message=GARBLED)
     if codes & _LENGTH_CODES or (_TOO_LONG.search(words) and not codes & {"429", "401", "403"}):
         window, sent = _number(_WINDOW, words), _number(_SENT, words)
         told = f" of {window:,} tokens" if window else ""
         message = f"The question and its sources are too long for the model's window{told}; {_larger(endpoint)}"
-        return PromptTooLong(said, window=window, sent=sent, user_message=message)
+        return PromptTooLong(said, window=window, sent=sent, operator_message=message)
     for pattern, cause in _CAUSES:
         if pattern.search(words) and not codes & _QUOTA_CODES:
-            return ModelRejected(said, user_message=cause.format(endpoint=endpoint))
+            return ModelRejected(said, operator_message=cause.format(endpoint=endpoint))
     if re.search(r"\bloading\b", words, re.IGNORECASE) and codes & {"503", "unavailable_error"}:
         message = "The model is still being loaded; please try again in a moment."
         return ModelUnavailable(said, retry_after_s=wait_s or LOADING_S, user_message=message)
@@ -243,9 +243,9 @@ def _larger(endpoint: Endpoint) -> str:
 def _by_code(codes: set[str], said: str, endpoint: Endpoint, *, wait_s: float | None = None) -> ModelError | None:
     """The error that words and numbers name, the most telling first; None when they say nothing known."""
     if codes & _RATE_CODES and not codes & _QUOTA_CODES:
-        return ModelRateLimited(said, retry_after_s=wait_s, user_message=BUSY)
+        return ModelRateLimited(said, retry_after_s=wait_s, operator_message=BUSY)
     if codes & _TIME_CODES:
-        return ModelTimeout(said, user_message=SLOW)
+        return ModelTimeout(said, operator_message=SLOW)
     meanings = (
         (_QUOTA_CODES, f"The account behind {endpoint.key_setting} has no quota left; check its plan and billing."),
         (_FILTER_CODES, "The model declined to answer this question; please rephrase it."),
@@ -255,7 +255,8 @@ def _by_code(codes: set[str], said: str, endpoint: Endpoint, *, wait_s: float | 
     )
     for known, message in meanings:
         if codes & known:
-            return ModelRejected(said, user_message=message)
+            said_to_people = message if known is _FILTER_CODES else None
+            return ModelRejected(said, user_message=said_to_people, operator_message=message)
     return None
 
 
@@ -268,7 +269,7 @@ def _nothing_there(endpoint: Endpoint) -> str:
 
 def wrong_page(endpoint: Endpoint, content_type: str) -> ModelRejected:
     """Success, but with a web page: the address is not that of an API."""
-    return ModelRejected(f"{endpoint.host} answered with {content_type}", user_message=_nothing_there(endpoint))
+    return ModelRejected(f"{endpoint.host} answered with {content_type}", operator_message=_nothing_there(endpoint))
 
 
 def _refused(endpoint: Endpoint) -> str:

@@ -220,7 +220,7 @@ class OpenAIChat:
         except TimeoutError as exc:
             limits = f"{request.timeout_s:g} s a call, {self._stall_s:g} s between two pieces"
             raise ModelTimeout(
-                f"{self._endpoint.host} sent nothing more in time ({limits})", user_message=SLOW
+                f"{self._endpoint.host} sent nothing more in time ({limits})", operator_message=SLOW
             ) from exc
         except call_failures() as exc:
             raise model_error(exc, self._endpoint) from safe_cause(exc, self._endpoint)
@@ -233,7 +233,7 @@ class OpenAIChat:
         for _ in range(MAX_REFUSALS - 1):
             dialect = self.dialect
             if call.request.tools and not dialect.takes("tools"):
-                raise ToolsUnsupported(f"{self._endpoint.host} takes no tools", user_message=NO_TOOLS)
+                raise ToolsUnsupported(f"{self._endpoint.host} takes no tools", operator_message=NO_TOOLS)
             try:
                 return await self._create(client, call.fitted.request)
             except openai.APIStatusError as exc:

@@ -136,7 +136,7 @@ async def _within(tries: AsyncGenerator[Finding, None]) -> tuple[Finding, ...]:
         says = f"{ENDPOINT_S:.0f} s were up; the rest was not tried"
         found.append(Finding("time", "warning" if found else "failed", says))
     except ModelError as exc:
-        found.append(Finding("answer", "warning" if found else "failed", exc.user_message))
+        found.append(Finding("answer", "warning" if found else "failed", exc.operator_message))
     return tuple(found)
 
 
@@ -158,7 +158,7 @@ async def _chat(chat: OpenAIChat, patience: float) -> AsyncGenerator[Finding, No
         try:
             yield await try_out()
         except ModelError as exc:
-            yield Finding(part, "warning", exc.user_message)
+            yield Finding(part, "warning", exc.operator_message)
     async for finding in _long(chat, prose, patience):
         yield finding
 
@@ -234,7 +234,7 @@ async def _long(chat: OpenAIChat, prose: Timed, patience: float) -> AsyncGenerat
     try:
         answer = await _ask(chat, replace(request, timeout_s=LONG_S))
     except PromptTooLong as exc:
-        yield Finding("window", "failed", exc.user_message)
+        yield Finding("window", "failed", exc.operator_message)
         return
     except ModelTimeout:
         says = f"{LONG_PROMPT_TOKENS:,} tokens were not read in {LONG_S:.0f} s; a smaller model may be quick enough"
@@ -242,7 +242,7 @@ async def _long(chat: OpenAIChat, prose: Timed, patience: float) -> AsyncGenerat
         yield Finding("speed", "warning", says, _late(patience), (f"GORKD_PATIENCE={needed}",))
         return
     except ModelError as exc:
-        yield Finding("window", "warning", f"{LONG_PROMPT_TOKENS:,} tokens got no answer: {exc.user_message}")
+        yield Finding("window", "warning", f"{LONG_PROMPT_TOKENS:,} tokens got no answer: {exc.operator_message}")
         return
     yield _window(chat, told, answer)
     yield speed_finding(answer, prose, patience)

@@ -122,11 +122,11 @@ class Answer:
             self.called[part.place] = ToolCall(part.id or known.id, part.name or known.name, arguments)
             self.length += len(part.arguments)
         if self.length > MAX_ANSWER_CHARS:
-            raise ModelGarbled(f"more than {MAX_ANSWER_CHARS} characters of answer", user_message=GARBLED)
+            raise ModelGarbled(f"more than {MAX_ANSWER_CHARS} characters of answer", operator_message=GARBLED)
         if self.length >= self.looked_at + LOOK_EVERY:
             self.looked_at = self.length
             if repeats_itself(self.end):
-                raise ModelGarbled("the model repeats itself without end", user_message=GARBLED)
+                raise ModelGarbled("the model repeats itself without end", operator_message=GARBLED)
 
     def check_ending(self, endpoint: Endpoint) -> None:
         """Raises the `ModelError` that the way it ended amounts to. A cut at the token limit is none: part will do."""
@@ -140,14 +140,14 @@ class Answer:
         elif not self.pieces:
             raise unavailable(endpoint, f"{endpoint.host} ended the stream before it began")
         elif not self.has_choice:
-            raise ModelGarbled(f"{endpoint.host} sent no choices", user_message=GARBLED)
+            raise ModelGarbled(f"{endpoint.host} sent no choices", operator_message=GARBLED)
         elif not self.finish_reason:
             raise unavailable(endpoint, f"{endpoint.host} broke off before any text")
         elif self.finish_reason == "length":
             said = f"{endpoint.host} used all its tokens without an answer, for thinking"
-            raise ModelGarbled(said, user_message=ALL_THOUGHT)
+            raise ModelGarbled(said, operator_message=ALL_THOUGHT)
         else:
-            raise ModelGarbled(f"empty answer (finish_reason {self.finish_reason!r})", user_message=GARBLED)
+            raise ModelGarbled(f"empty answer (finish_reason {self.finish_reason!r})", operator_message=GARBLED)
 
 
 def repeats_itself(text: str) -> bool:

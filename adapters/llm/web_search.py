@@ -64,7 +64,7 @@ class OpenAIWebSearch:
                 response = await self._create(request, depth)
         except TimeoutError as exc:
             said = f"{self._endpoint.host} did not end a web search in {request.timeout_s:g} s"
-            raise ModelTimeout(said, user_message=SLOW) from exc
+            raise ModelTimeout(said, operator_message=SLOW) from exc
         except call_failures() as exc:
             raise model_error(exc, self._endpoint) from safe_cause(exc, self._endpoint)
         return self._read(response, request)
@@ -111,7 +111,7 @@ class OpenAIWebSearch:
         if refusal and not text:
             raise declined(self._endpoint.redact(refusal))
         if not text.strip():
-            raise ModelGarbled(f"{self._endpoint.host} sent a response without text", user_message=GARBLED)
+            raise ModelGarbled(f"{self._endpoint.host} sent a response without text", operator_message=GARBLED)
         calls = [item for item in items if _word(item, "type") == "web_search_call"]
         pages: dict[str, FoundPage] = {}
         for page in [*_cited(parts), *_found(calls)]:

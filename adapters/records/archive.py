@@ -146,7 +146,7 @@ class SqlArchive:
             if loop.time() > ends_at:
                 raise StoreError(
                     "gorkd.db-wal is in use",
-                    user_message="What was removed may still stand in gorkd.db-wal, which is in use; please try again.",
+                    operator_message="What was removed may still stand in gorkd.db-wal, which is in use; try again.",
                 )
             await asyncio.sleep(_PAUSE_S)
 

@@ -213,7 +213,7 @@ class PostgresDatabase:
             log.warning("the database %s is away: %s", self._name, reason)
         raise StoreError(
             f"the database {self._name} (DATABASE_URL) failed: {reason}",
-            user_message=f"gorkd cannot use its database ({reason}); please try again in a minute.",
+            operator_message=f"gorkd cannot use its database ({reason}); please try again in a minute.",
         ) from exc
 
 

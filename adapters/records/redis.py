@@ -124,7 +124,7 @@ def away(exc: BaseException) -> StoreError:
     """What to raise where somebody waits for Redis itself."""
     return StoreError(
         f"Redis (REDIS_URL) failed: {type(exc).__name__}",
-        user_message="Redis (REDIS_URL) does not answer; please try again when it is back.",
+        operator_message="Redis (REDIS_URL) does not answer; please try again when it is back.",
     )
 
 
@@ -392,7 +392,7 @@ class RedisArchive:
         except (RedisError, OSError, TimeoutError) as exc:
             raise StoreError(
                 f"Redis (REDIS_URL) failed: {type(exc).__name__}",
-                user_message="Redis (REDIS_URL) does not answer, so what it holds could not be removed.",
+                operator_message="Redis (REDIS_URL) does not answer, so what it holds could not be removed.",
             ) from exc
 
     async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:

@@ -79,7 +79,7 @@ async def try_out(tables: Tables, clock: Clock, damage: Callable[[], str] = str)
     if reason := await asyncio.to_thread(damage):
         raise StoreError(
             f"the records are not sound: {reason}",
-            user_message=f"gorkd cannot use its records ({reason}); whoever runs it should look at them.",
+            operator_message=f"gorkd cannot use its records ({reason}); whoever runs it should look at them.",
         )
     await tables.execute(_TRY, (clock(),))
 

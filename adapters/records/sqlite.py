@@ -136,7 +136,7 @@ class Database:
                 self._told = reason
             raise StoreError(
                 f"the data folder {self._folder} (GORKD_DATA) failed: {reason}",
-                user_message=f"gorkd cannot use its data folder ({reason}); whoever runs it should look at GORKD_DATA.",
+                operator_message=f"gorkd cannot use its data folder ({reason}); look at GORKD_DATA.",
             ) from exc
         except ValueError as exc:  # e.g. half a surrogate pair, which neither JSON nor SQLite can hold
             raise StoreError(f"a value cannot be stored: {exc}") from exc

@@ -377,9 +377,15 @@ class Gate:
             return
         if isinstance(cause, ProviderRateLimited):
             raise ProviderRateLimited(
-                cause.provider, cause.reason, retry_after_s=left_s, user_message=cause.user_message, plain=cause.plain
+                cause.provider,
+                cause.reason,
+                retry_after_s=left_s,
+                operator_message=cause.operator_message,
+                plain=cause.plain,
             )
-        raise ProviderUnavailable(cause.provider, cause.reason, user_message=cause.user_message, plain=cause.plain)
+        raise ProviderUnavailable(
+            cause.provider, cause.reason, operator_message=cause.operator_message, plain=cause.plain
+        )
 
     def _refuse_long_wait(self, rate: CallRate) -> None:
         expected_s = (self._waiting + 1) * rate.period_s / rate.calls

@@ -51,8 +51,8 @@ def status_error(service: Service, status: int, *, retry_after: str | None = Non
     check = service.key_variable if status in {400, 401, 403, *QUOTA_STATUSES} else service.url_variable
     said = "says that the plan's quota is used up" if status in QUOTA_STATUSES else "refused the request"
     mend = service.hints.get(status) or f"check {check or service.url_variable}"
-    user_message = f"{service.label} {said} (HTTP {status}); {mend}."
-    return ProviderRejected(service.name, reason, user_message=user_message, plain=plain)
+    operator_message = f"{service.label} {said} (HTTP {status}); {mend}."
+    return ProviderRejected(service.name, reason, operator_message=operator_message, plain=plain)
 
 
 def error_in_answer(service: Service, body: bytes) -> ProviderError | None:
@@ -77,32 +77,36 @@ def too_many(
     service: Service, reason: str, *, retry_after_s: float | None, plain: str, hint: str = ""
 ) -> ProviderRateLimited:
     mend = hint or "wait, or lower its rate in GORKD_SEARCH_RATES"
-    user_message = f"{service.label} is asked too often ({reason}); {mend}."
+    operator_message = f"{service.label} is asked too often ({reason}); {mend}."
     return ProviderRateLimited(
-        service.name, reason, retry_after_s=retry_after_s, user_message=user_message, plain=plain
+        service.name, reason, retry_after_s=retry_after_s, operator_message=operator_message, plain=plain
     )
 
 
 def broken(service: Service, reason: str, *, plain: str) -> ProviderUnavailable:
-    user_message = f"{service.label} has trouble of its own ({reason}); if it stays so, check {service.url_variable}."
-    return ProviderUnavailable(service.name, reason, user_message=user_message, plain=plain)
+    operator_message = (
+        f"{service.label} has trouble of its own ({reason}); if it stays so, check {service.url_variable}."
+    )
+    return ProviderUnavailable(service.name, reason, operator_message=operator_message, plain=plain)
 
 
 def garbled(service: Service, reason: str) -> ProviderGarbled:
-    user_message = f"{service.label} gave an answer that cannot be read; check {service.url_variable}."
-    return ProviderGarbled(service.name, reason, user_message=user_message, plain="gave an answer that cannot be read")
+    operator_message = f"{service.label} gave an answer that cannot be read; check {service.url_variable}."
+    return ProviderGarbled(
+        service.name, reason, operator_message=operator_message, plain="gave an answer that cannot be read"
+    )
 
 
 def unreachable(service: Service, why: str) -> ProviderUnavailable:
     """For a server that no connection could be made to."""
-    user_message = f"{service.label} could not be reached; check the network and {service.url_variable}."
+    operator_message = f"{service.label} could not be reached; check the network and {service.url_variable}."
     reason = f"could not be reached ({why})"
-    return ProviderUnavailable(service.name, reason, user_message=user_message, plain="could not be reached")
+    return ProviderUnavailable(service.name, reason, operator_message=operator_message, plain="could not be reached")
 
 
 def too_late(service: Service, reason: str) -> ProviderTimeout:
-    user_message = f"{service.label} is too slow ({reason}); check the network and {service.url_variable}."
-    return ProviderTimeout(service.name, reason, user_message=user_message, plain="no answer in time")
+    operator_message = f"{service.label} is too slow ({reason}); check the network and {service.url_variable}."
+    return ProviderTimeout(service.name, reason, operator_message=operator_message, plain="no answer in time")
 
 
 def _said(answer: dict[str, object]) -> str:

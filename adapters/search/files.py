@@ -198,8 +198,8 @@ class FileIndex:
         return self._database
 
     def _unusable(self, error: Exception) -> ProviderUnavailable:
-        user_message = f"Local file search cannot use its index {self._path}; check GORKD_DATA."
-        return ProviderUnavailable("files", f"index {self._path}: {error}", user_message=user_message)
+        operator_message = f"Local file search cannot use its index {self._path}; check GORKD_DATA."
+        return ProviderUnavailable("files", f"index {self._path}: {error}", operator_message=operator_message)
 
     def _throw_away(self) -> None:
         self.close()

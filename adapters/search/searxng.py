@@ -115,7 +115,7 @@ def _silent(engines: Sequence[object]) -> ProviderUnavailable:
     return ProviderUnavailable(
         SERVICE.name,
         reason,
-        user_message=f"SearXNG: {reason}; its page /stats says more, and settings.yml switches other engines on.",
+        operator_message=f"SearXNG: {reason}; its page /stats says more, and settings.yml switches other engines on.",
         plain="its engines did not answer",
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.deep.state import Coverage
+from core.model.answer import Claim, JobResult
 from core.model.events import Json, rows
 from core.pipeline.trace import ToolTrace
 from core.presentation.render import iso_utc, one_line
@@ -71,6 +73,56 @@ def read_card(data: Json) -> ChecklistCard | None:
         constraints=_texts(card, "constraints"),
         out_of_scope=_texts(card, "out_of_scope"),
     )
+
+
+@dataclass(frozen=True)
+class CoveredItem:
+    """An item of the checklist when the research has ended; `line` is a sentence of the answer with its citations, ""
+    where none is about it.
+    """
+
+    description: str
+    coverage: Coverage
+    line: str
+
+    @property
+    def stand(self) -> str:
+        return {Coverage.SATISFIED: "✓", Coverage.PARTIAL: "◐ partly", Coverage.UNSATISFIED: "○ not found"}[
+            self.coverage
+        ]
+
+
+def covered_items(result: JobResult) -> tuple[CoveredItem, ...]:
+    """What became of each item, those that were found first; none where nothing was researched in rounds.
+
+    An item's line is the sentence that shares most words with it, so that it can be read beside its item.
+    """
+    told, claims = result.details.get("checklist_coverage"), result.answer.claims if result.answer else ()
+    if not isinstance(told, dict):
+        return ()
+    found = [(text, Coverage.SATISFIED) for text in _texts(told, "satisfied")]
+    for gap in _texts(told, "gaps"):
+        text, _, kind = gap.rpartition(" - ")
+        found.append((text, Coverage.PARTIAL if kind.startswith("partial") else Coverage.UNSATISFIED))
+    return tuple(
+        CoveredItem(text, coverage, "" if coverage is Coverage.UNSATISFIED else _line_on(text, claims))
+        for text, coverage in found
+    )
+
+
+def _line_on(item: str, claims: Sequence[Claim]) -> str:
+    wanted = _long_words(item)
+    cited = [claim for claim in claims if claim.evidence]
+    best = max(cited, key=lambda claim: len(wanted & _long_words(claim.text)), default=None)
+    if best is None or not wanted & _long_words(best.text):
+        return ""
+    numbers = "".join(f"[{entry.source_id.removeprefix('src_')}]" for entry in best.evidence)
+    return f"{one_line(best.text).rstrip('.')} {numbers}."
+
+
+def _long_words(text: str) -> set[str]:
+    """The beginnings of the words that carry its meaning, so that forms of a word are one."""
+    return {word[:6] for word in re.findall(r"\w{4,}", text.casefold())}
 
 
 def coverage_of(row: Mapping[str, Json]) -> Coverage:

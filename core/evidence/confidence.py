@@ -26,7 +26,7 @@ from core.evidence.authority import (
 )
 from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
 from core.model.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, ResearchAnswer, Verdict
-from core.model.errors import provider_name
+from core.model.errors import place_name, places_of
 from core.model.job import QuestionType
 from core.model.source import Source, SourceCollection, SourceKind
 from core.presentation.render import cut, one_line
@@ -346,23 +346,21 @@ def find_limitations(
 ) -> tuple[str, ...]:
     """At most `MAX_LIMITATIONS` sentences, most important first.
 
-    They speak of the sources that the claims rest on; where there is no claim, of all that were read.
+    They speak of the sources that the claims rest on; where there is no claim, of what was read and dropped.
     """
     used = _used(found.sources, claims)
     sentences = [
         *_checking(claims, is_checked=is_checked),
         *_stopping(stopped_because),
         *found.search_metadata.notes,
-        *(() if claims else _left_out(found)),
-        *_retractions(used),
+        *(_retractions(used) if claims else _in_vain(found)),
         *_disagreements(conflicts, found.sources),
         *(_breadth(used) if claims else ()),
-        *_age(used, question_type, now),
+        *(_age(used, question_type, now) if claims else ()),
         *_failures(found),
         *_late_pages(found),
-        *_extracts(used),
-        *_kinds(used),
-        *(_left_out(found) if claims else ()),
+        *((*_extracts(used), *_kinds(used)) if claims else ()),
+        *_left_out(found),
     ]
     return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
 
@@ -446,16 +444,32 @@ def _age(used: Sequence[Source], question_type: QuestionType, now: datetime) -> 
 
 def _failures(found: SourceCollection) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
+    searched = places_of(found.search_metadata.providers_used)
     for provider, reason in sorted(found.search_metadata.failures.items()):
-        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(provider_name(provider))
+        place = place_name(provider)
+        name = f"one search of {place}" if place in searched else place
+        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(name)
     for reason, names in by_reason.items():
-        *first, last = names
-        yield f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
+        *first, last = dict.fromkeys(names)
+        told = f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
+        yield told if told.startswith("arXiv") else f"{told[:1].upper()}{told[1:]}"
 
 
 def _late_pages(found: SourceCollection) -> Iterator[str]:
     if late := found.search_metadata.pages_late:
         yield f"{counted(late, 'page')} did not answer in time."
+
+
+def _in_vain(found: SourceCollection) -> Iterator[str]:
+    """What was read and says nothing of what was asked."""
+    places = list(dict.fromkeys(source.metadata.domain or source.title for source in found.sources))
+    if not places:
+        return
+    more = [f"{len(places) - MAX_PLACES} more"] if len(places) > MAX_PLACES else []
+    listed = ", ".join([*(_short(place, 40) for place in places[:MAX_PLACES]), *more])
+    few = len(found.sources)
+    vainly = "was read and does not" if few == 1 else "were read and do not"
+    yield f"{counted(few, 'source')} {vainly} answer it: {listed}."
 
 
 def _left_out(found: SourceCollection) -> Iterator[str]:
@@ -477,9 +491,9 @@ def _extracts(used: Sequence[Source]) -> Iterator[str]:
         return
     reasons = ", ".join(dict.fromkeys(source.extract_of_page for source in cut))
     if len(used) == 1:
-        yield f"The page could be read only as the search provider's extract ({reasons})."
+        yield f"The page could be read only as the extract that a search gave ({reasons})."
     else:
-        yield f"{len(cut)} of {len(used)} pages could be read only as the search provider's extract ({reasons})."
+        yield f"{len(cut)} of {len(used)} pages could be read only as the extract that a search gave ({reasons})."
 
 
 def _kinds(used: Sequence[Source]) -> Iterator[str]:

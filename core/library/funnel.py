@@ -229,7 +229,7 @@ class WatchedLibrary:
         self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
         search = self._library.matching(shelves, index, query, limit=limit, papers=papers)
-        return await self._noted(f"{index} by words (BM25), the best {limit}, no similarity: {query}", search)
+        return await self._noted(f"{index} by words, the best {limit}, no similarity: {query}", search)
 
     def note(self, how: str, found: int) -> None:
         """What was decided about a search."""

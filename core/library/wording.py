@@ -10,11 +10,9 @@ STAGE_2 = "📚 Stage 2: Gathering detailed evidence from {papers} papers..."
 STAGE_3 = "✍️  Stage 3: Synthesizing answer from evidence..."
 FOUND_PAPERS = "   Found {papers} relevant papers"
 FOUND_CHUNKS = "   Retrieved {chunks} content chunks"
-EMPTY = (
-    "The library is empty; add papers with `gorkd library add FOLDER`, or in a chat with “add to library” and a file."
-)
+EMPTY = "The library is empty; send a PDF and say “add to library”, or name an arXiv id, a DOI or an address."
 NO_PAPERS = '❌ No papers found relevant to query: "{query}". Try refining your search terms.'
-BY_WORDS = "The embedding model did not answer, so papers were found by their words alone."
+BY_WORDS = "Meanings could not be compared just now, so papers were found by their words alone."
 NO_CONTENT = "❌ No detailed content found in the selected papers. Papers may not be properly indexed."
 SUGGEST_REBUILD = "Run `rebuild-index` to index the papers anew."
 SYNTHESIS_FAILED = "❌ Failed to synthesize research answer: {reason}"
@@ -37,9 +35,7 @@ RESTARTED_ALONE = "I was restarted before this was done; please say it again."
 SAY_AGAIN = "I am being restarted; please say that again in a moment."
 REWRITING_NEEDS_MODEL = needs_model("Rewriting")
 ADMINS_ONLY = "Only admins may change the library."
-EMPTY_LIBRARY = (
-    "The library holds no papers yet: add some with `gorkd library add`, or drop a PDF with “add to library”."
-)
+EMPTY_LIBRARY = "The library holds no papers yet: drop a PDF with “add to library”, or name an arXiv id or a DOI."
 ADD_WHAT = "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address, and say “add to library”."
 READING = "📄 Reading {name} …"
 FETCHING = "📥 Fetching {name} …"

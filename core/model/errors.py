@@ -51,27 +51,38 @@
     └── StoreError              the database
         └── StaleAttempt        a newer attempt owns the job
 
-`str(error)` is for the log. `user_message` is the one sentence a person reads, and `retryable`
-tells the worker whether the same call may succeed later.
+`str(error)` is for the log. `user_message` is the one sentence a person reads, who knows no setting and no command of
+ours; `operator_message` is the one for whoever runs gorkd, and says what to look at. `retryable` tells the worker
+whether the same call may succeed later.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class GorkdError(Exception):
-    """Root of the tree. `code` is the API's error code (G-01)."""
+    """Root of the tree. `code` is the API's error code (G-01); `told` is what people hear where no raiser says more."""
 
     code = "INTERNAL_ERROR"
     retryable = False
+    told = ""
+    _operator_message: str | None = None  # journals of before have none
 
-    def __init__(self, message: str, *, user_message: str | None = None) -> None:
+    def __init__(self, message: str, *, user_message: str | None = None, operator_message: str | None = None) -> None:
         super().__init__(message)
         self._user_message = user_message
+        self._operator_message = operator_message
 
     @property
     def user_message(self) -> str:
         """One sentence for the person who asked: what happened and what to do next."""
-        return self._user_message or str(self)
+        return self._user_message or self.told or str(self)
+
+    @property
+    def operator_message(self) -> str:
+        """One sentence for whoever runs gorkd: what happened, and which setting to look at."""
+        return self._operator_message or self._user_message or str(self)
 
 
 class InvalidQuery(GorkdError):
@@ -87,18 +98,20 @@ class InvalidQuery(GorkdError):
 class SetupError(GorkdError):
     """Configuration or the machine is wrong, e.g. a data folder that cannot be written."""
 
+    told = "Something is not set up right here; the admin can see what."
+
 
 class ProviderError(GorkdError):
     """A search provider did not deliver. `provider` is its name in `GORKD_PROVIDERS`.
 
-    `reason` is for logs and traces, `plain` the same in a few words for those who asked; `user_message` tells an
-    operator which setting to look at.
+    `reason` is for logs and traces, `plain` the same in a few words for those who asked.
     """
 
     code = "SEARCH_FAILED"
+    told = "A search gave no answer; please try again."
 
-    def __init__(self, provider: str, message: str, *, user_message: str | None = None, plain: str = "") -> None:
-        super().__init__(f"{provider}: {message}", user_message=user_message)
+    def __init__(self, provider: str, message: str, *, operator_message: str | None = None, plain: str = "") -> None:
+        super().__init__(f"{provider}: {message}", operator_message=operator_message)
         self.provider = provider
         self.reason = message
         self.plain = plain or message
@@ -121,10 +134,10 @@ class ProviderRateLimited(ProviderError):
         message: str,
         *,
         retry_after_s: float | None = None,
-        user_message: str | None = None,
+        operator_message: str | None = None,
         plain: str = "",
     ) -> None:
-        super().__init__(provider, message, user_message=user_message, plain=plain)
+        super().__init__(provider, message, operator_message=operator_message, plain=plain)
         self.retry_after_s = retry_after_s
 
 
@@ -144,21 +157,31 @@ class SearchFailed(GorkdError):
 
     def __init__(self, failures: dict[str, str]) -> None:
         named = ", ".join(f"{name} ({reason})" for name, reason in failures.items())
-        shown = ", ".join(f"{provider_name(name)} ({reason})" for name, reason in failures.items())
+        shown = ", ".join(f"{place_name(name)} ({reason})" for name, reason in failures.items())
         super().__init__(
             f"no provider answered: {named}",
-            user_message=f"No search provider gave an answer: {shown}. Please retry in a minute; if it stays so, "
+            user_message=f"No search gave an answer: {shown}. Please retry in a minute; if it stays so, the admin can "
+            "see why.",
+            operator_message=f"No search gave an answer: {named}. Please retry in a minute; if it stays so, "
             "`gorkd doctor` says which setting to look at.",
         )
         self.failures = failures
 
 
-_PROVIDER_NAMES = {"arxiv": "arXiv", "pubmed": "PubMed", "searxng": "SearXNG", "files": "The search in local files"}
+_PLACES = {
+    "arxiv": "arXiv", "pubmed": "PubMed", "wikipedia": "Wikipedia", "files": "the local files",
+    "tavily": "the web", "exa": "the web", "searxng": "the web",
+}  # fmt: skip
 
 
-def provider_name(provider: str) -> str:
-    """As people write it."""
-    return _PROVIDER_NAMES.get(provider, provider[:1].upper() + provider[1:])
+def place_name(provider: str) -> str:
+    """Where a provider searches, as people say it: which service does it is the operator's business."""
+    return _PLACES.get(provider, provider if provider == "library" else f"{provider[:1].upper()}{provider[1:]}")
+
+
+def places_of(providers: Sequence[str]) -> tuple[str, ...]:
+    """Each once."""
+    return tuple(dict.fromkeys(map(place_name, providers)))
 
 
 class NoProviderAllowed(GorkdError):
@@ -215,10 +238,12 @@ class ModelError(GorkdError):
     """The language or embedding model did not deliver."""
 
     code = "LLM_FAILED"
+    told = "The language model is not answering; the admin can see why."
 
 
 class ModelTimeout(ModelError):
     retryable = True
+    told = "The language model did not answer in time; please try again."
 
 
 class ModelUnavailable(ModelError):
@@ -226,16 +251,31 @@ class ModelUnavailable(ModelError):
 
     retryable = True
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None, user_message: str | None = None) -> None:
-        super().__init__(message, user_message=user_message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        user_message: str | None = None,
+        operator_message: str | None = None,
+    ) -> None:
+        super().__init__(message, user_message=user_message, operator_message=operator_message)
         self.retry_after_s = retry_after_s
 
 
 class ModelRateLimited(ModelError):
     retryable = True
+    told = "The language model is asked too much just now; please try again in a minute."
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None, user_message: str | None = None) -> None:
-        super().__init__(message, user_message=user_message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        user_message: str | None = None,
+        operator_message: str | None = None,
+    ) -> None:
+        super().__init__(message, user_message=user_message, operator_message=operator_message)
         self.retry_after_s = retry_after_s
 
 
@@ -249,8 +289,10 @@ class PromptTooLong(ModelRejected):
     `sent` is how many tokens the endpoint counted, 0 likewise.
     """
 
-    def __init__(self, message: str, *, window: int = 0, sent: int = 0, user_message: str | None = None) -> None:
-        super().__init__(message, user_message=user_message)
+    told = "This is too long for the language model here; please ask about less at once."
+
+    def __init__(self, message: str, *, window: int = 0, sent: int = 0, operator_message: str | None = None) -> None:
+        super().__init__(message, operator_message=operator_message)
         self.window, self.sent = window, sent
 
 
@@ -260,6 +302,7 @@ class ToolsUnsupported(ModelError):
 
 class ModelGarbled(ModelError):
     retryable = True
+    told = "The language model's answer could not be read; please try again."
 
 
 class ControlFailed(ModelError):
@@ -301,14 +344,7 @@ class StoreError(GorkdError):
     """The database could not be read or written. What exactly happened is for the log alone, unless the caller says."""
 
     code = "UNAVAILABLE"
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        user_message: str = "What is kept here cannot be read or written now; please try again soon.",
-    ) -> None:
-        super().__init__(message, user_message=user_message)
+    told = "What is kept here cannot be read or written now; please try again soon."
 
 
 class StaleAttempt(StoreError):

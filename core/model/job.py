@@ -161,11 +161,15 @@ class QueryIntent:
 
 @dataclass(frozen=True)
 class JobError:
-    """Why a job failed. `code` is one of G-01's error codes; `message` is for people."""
+    """Why a job failed. `code` is one of G-01's error codes; `message` is for people.
+
+    `cause` is for whoever runs gorkd, where it says more: which setting to look at.
+    """
 
     code: str
     message: str
     retryable: bool = False
+    cause: str = ""
 
 
 @dataclass(frozen=True)

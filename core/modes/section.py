@@ -35,11 +35,11 @@ from core.section.sections import PLANS, Section, possible_sections, sections_in
 from core.section.writing import Writer, Written, select_for_writing
 from core.stages.synthesize import UNCHECKED_NOTICE, usage_metadata
 
-NO_PAPERS = "The paper library is empty; add papers with `gorkd library add`, then ask again."
+NO_PAPERS = "The paper library is empty; add papers to it, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
-NO_EMBEDDER = "No embedding model is set: BM25's rank stands for the vector score."
+NO_EMBEDDER = "Passages were found by their words alone: nothing here compares meanings."
 OUT_OF_TIME = "{title}: the search for evidence ended early, since its time was up."
-BY_WORDS = "The embedding model did not answer; {count} of {all} searches went by words alone."
+BY_WORDS = "{count} of {all} searches went by words alone, since meanings could not be compared just then."
 NOT_JUDGED = "{count} of {all} passages could not be judged by the model and were left out."
 
 MAX_NAMED, MAX_TITLE_CHARS = 5, 80  # papers that were left out
@@ -65,7 +65,9 @@ async def run(work: Work) -> JobResult:
     shelves = Shelves(work.deps.library, shelves_of(work.job.scope), work.deps.embedder)
     papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
     if not papers:
-        raise EmptyLibrary("no papers", user_message=NO_PAPERS)
+        raise EmptyLibrary(
+            "no papers", user_message=NO_PAPERS, operator_message=f"{NO_PAPERS} `gorkd library add` does."
+        )
     table = await work.steps.run("keys", partial(_keys, papers), KeyTable)
     draft = _Draft(work, model, brief, shelves, papers, table.keys, wanted)
     for section in sections:

@@ -85,9 +85,9 @@ async def _find(probe: Probe, timeout_s: float) -> Finding:
     except TimeoutError:
         return Finding(probe.part, "failed", f"no answer in {timeout_s:g} s; check the address and the network")
     except Doubt as exc:
-        return Finding(probe.part, "warning", exc.user_message)
+        return Finding(probe.part, "warning", exc.operator_message)
     except GorkdError as exc:
-        return Finding(probe.part, "failed", exc.user_message)
+        return Finding(probe.part, "failed", exc.operator_message)
     except Exception as exc:  # noqa: BLE001 -- one part that breaks must not hide what is found of the others
         return Finding(probe.part, "failed", f"the check itself broke ({type(exc).__name__}); please report this")
 
@@ -154,7 +154,7 @@ async def _failure(part: str, try_out: TryOut) -> str:
     except TimeoutError:
         return f"Within {CHECK_WITHIN_S:.0f} s nothing was heard of {part}."
     except GorkdError as error:
-        return error.user_message
+        return error.operator_message
     return ""
 
 

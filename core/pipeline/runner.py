@@ -94,8 +94,8 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
     started = perf_counter()
     progress = Progress(job, deps)
 
-    async def fail(code: str, message: str, *, retryable: bool) -> None:
-        error = JobError(code, message, retryable)
+    async def fail(code: str, message: str, *, retryable: bool, cause: str = "") -> None:
+        error = JobError(code, message, retryable, cause)
         await deliver_failure(progress.job, deps, JobStatus.FAILED, error=error, started=started)
 
     try:
@@ -110,11 +110,10 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
     except StaleAttempt as exc:
         log.warning("a newer attempt has taken over", extra={"error": str(exc)})
     except GorkdError as exc:
-        if type(exc).code == GorkdError.code:
-            log.warning("job ended", extra={"attempt": progress.job.attempt, "error": str(exc)})
+        log.warning("job ended", extra={"attempt": progress.job.attempt, "error": str(exc)})
         if is_resumable and isinstance(exc, StoreError):
             raise
-        await fail(exc.code, exc.user_message, retryable=exc.retryable)
+        await fail(exc.code, exc.user_message, retryable=exc.retryable, cause=exc.operator_message)
     except Exception:  # process boundary: a bug must still end in words, with its traceback in the log
         log.exception("job broke")
         await fail("INTERNAL_ERROR", SOMETHING_BROKE, retryable=True)

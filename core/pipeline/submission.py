@@ -100,7 +100,7 @@ class Submission:
         except QueueFull as exc:
             if not is_new:
                 return  # it was accepted when it was first sent
-            error = JobError(exc.code, exc.user_message, exc.retryable)
+            error = JobError(exc.code, exc.user_message, exc.retryable, exc.operator_message)
             await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
             await self._deps.deliveries.erase(job.id)  # whoever asked is told by the error
             raise

@@ -29,6 +29,9 @@ class Deadline:
         return max(0.0, self.ends_at - reserve_s - asyncio.get_running_loop().time())
 
 
+SET_A_MODEL = "Set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint, such as a local one."
+
+
 @dataclass(frozen=True)
 class Work:
     """What a mode is given for one attempt at one job."""
@@ -44,5 +47,5 @@ class Work:
         """For `what` no rule can do. Raises `SetupError` that says so where no model is configured."""
         if self.deps.model is None:
             words = f"{needs_model(what)} The mode `quick` works without one."
-            raise SetupError(f"{what} without a model", user_message=words)
+            raise SetupError(f"{what} without a model", user_message=words, operator_message=f"{words} {SET_A_MODEL}")
         return self.deps.model

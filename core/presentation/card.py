@@ -194,7 +194,7 @@ def answer_card(
 
 def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> ProgressCard:
     steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card else []
-    found = [wording.counted(len(snapshot.sources), "source")] if snapshot.sources else []
+    found = [wording.sources_counted(len(snapshot.sources))] if snapshot.sources else []
     return ProgressCard(
         asked=asked_part(job),
         message=snapshot.message,
@@ -278,7 +278,7 @@ def _parts(
         CardPart("detail", marked_section(answer, "detail")),
         CardPart("notice", answer.notice),
         CardPart("confidence", wording.confidence_headline(answer), wording.CONFIDENCE),
-        CardPart("reasons", ", ".join(answer.confidence_reasons)),
+        CardPart("reasons", "" if is_insufficient else wording.deciding_reason(answer, "")),
         CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", wording.CONFLICTS),
         CardPart("limitations", limitations, wording.LIMITATIONS),
         CardPart("files", elsewhere),

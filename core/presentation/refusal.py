@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core.model.errors import places_of
 from core.presentation.wording import NO_ANSWER
 
 MAX_NAMED = 4  # queries; more is not read
@@ -16,16 +17,19 @@ MAX_NAMED = 4  # queries; more is not read
 
 @dataclass(frozen=True)
 class Refusal:
-    """`searched` has places for `queries` and `places`; `advice` says what to ask instead."""
+    """`searched` has places for `queries` and `places`, of which two have names; `advice` says what to ask instead."""
 
     no_answer: str
     searched: str
     advice: str
+    web: str = "the web"
+    files: str = "the local files"
 
-    def summary(self, queries: Sequence[str], places: Sequence[str]) -> str:
+    def summary(self, queries: Sequence[str], providers: Sequence[str]) -> str:
         """With what was searched for and where, where anything was."""
-        if not places:
+        if not providers:
             return self.no_answer
+        places = [{"the web": self.web, "the local files": self.files}.get(one, one) for one in places_of(providers)]
         named = ", ".join(f'"{query}"' for query in queries[:MAX_NAMED])
         return f"{self.no_answer} {self.searched.format(queries=named, places=', '.join(places))}"
 
@@ -39,34 +43,46 @@ REFUSALS: Mapping[str, Refusal] = {
     "en": _ENGLISH,
     "de": Refusal(
         "Ich habe keine verlässlichen Quellen gefunden, die das beantworten.",
-        "Gesucht wurde nach {queries} in {places}.",
+        "Gesucht wurde nach {queries} ({places}).",
         "Versuchen Sie, den Gegenstand ganz zu nennen, nach einer Sache auf einmal zu fragen oder ein Datum oder einen "
         "Ort wegzulassen.",
+        "Web",
+        "lokale Dateien",
     ),
     "fr": Refusal(
         "Je n'ai pas trouvé de sources fiables qui répondent à cette question.",
-        "Recherche effectuée : {queries} dans {places}.",
+        "Recherche effectuée : {queries} ({places}).",
         "Essayez de nommer le sujet en entier, de poser une seule question à la fois ou d'omettre une date ou un lieu.",
+        "Web",
+        "fichiers locaux",
     ),
     "es": Refusal(
         "No he encontrado fuentes fiables que respondan a esta pregunta.",
-        "Se ha buscado {queries} en {places}.",
+        "Se ha buscado {queries} ({places}).",
         "Pruebe a nombrar el tema por completo, a preguntar una sola cosa a la vez o a omitir una fecha o un lugar.",
+        "web",
+        "archivos locales",
     ),
     "it": Refusal(
         "Non ho trovato fonti affidabili che rispondano a questa domanda.",
-        "Ricerca effettuata: {queries} in {places}.",
+        "Ricerca effettuata: {queries} ({places}).",
         "Provi a nominare l'argomento per intero, a chiedere una cosa alla volta o a omettere una data o un luogo.",
+        "web",
+        "file locali",
     ),
     "pt": Refusal(
         "Não encontrei fontes fiáveis que respondam a esta pergunta.",
-        "Pesquisa efetuada: {queries} em {places}.",
+        "Pesquisa efetuada: {queries} ({places}).",
         "Experimente indicar o assunto por completo, perguntar uma coisa de cada vez ou omitir uma data ou um lugar.",
+        "web",
+        "ficheiros locais",
     ),
     "nl": Refusal(
         "Ik heb geen betrouwbare bronnen gevonden die deze vraag beantwoorden.",
-        "Er is gezocht naar {queries} in {places}.",
+        "Er is gezocht naar {queries} ({places}).",
         "Probeer het onderwerp voluit te noemen, één ding tegelijk te vragen, of een datum of plaats weg te laten.",
+        "web",
+        "lokale bestanden",
     ),
 }
 

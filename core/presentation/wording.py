@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
+from core.model.errors import places_of
 from core.model.job import JobStatus, QuestionType, ResearchJob, Tenant
 from core.model.source import Source
 from core.pipeline.changes import AnswerChanges
@@ -16,7 +17,7 @@ from core.pipeline.changes import AnswerChanges
 NAMED_CHARS = 150  # of an earlier question where it is named
 
 STATUS_MESSAGES = {
-    JobStatus.PENDING: "Waiting for a free worker",
+    JobStatus.PENDING: "Waiting for its turn",
     JobStatus.PLANNING: "Planning the search",
     JobStatus.SEARCHING: "Searching",
     JobStatus.FETCHING: "Reading the sources",
@@ -235,7 +236,7 @@ def not_answered_here(tenant: str) -> str:
 
 def no_provider_allowed(tenant: str) -> str:
     how = settings_command(tenant)
-    return f"The settings here leave me nothing to search with; an admin can allow a provider with {how}."
+    return f"I am allowed to search nothing here; an admin can change that with {how}."
 
 
 def please_wait(seconds: int) -> str:
@@ -293,7 +294,7 @@ def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
 def confidence_headline(answer: ResearchAnswer) -> str:
     """`High (3 corroborating sources)`; counts the cited sources whose passages carry a claim.
 
-    They corroborate one another where a claim rests on more than one; else they are just sources.
+    They corroborate one another where a claim rests on more than one; else they are cited, and no more.
     """
     word = CONFIDENCE_WORDS[answer.confidence]
     if answer.confidence is Confidence.INSUFFICIENT:
@@ -302,7 +303,7 @@ def confidence_headline(answer: ResearchAnswer) -> str:
     if not corroborating:
         return f"{word} (citations unchecked)"
     is_shared = any(len(claim.evidence) > 1 for claim in answer.claims)
-    return f"{word} ({counted(len(corroborating), 'corroborating source' if is_shared else 'source')})"
+    return f"{word} ({counted(len(corroborating), 'corroborating source' if is_shared else 'cited source')})"
 
 
 def confidence_sentence(answer: ResearchAnswer) -> str:
@@ -350,18 +351,29 @@ def failure_sentence(job: ResearchJob) -> str:
     return job.error.message if job.error and job.error.message else SOMETHING_BROKE
 
 
+def failure_cause(job: ResearchJob) -> str:
+    """The same for whoever runs gorkd, with the setting to look at."""
+    is_known = job.status is JobStatus.FAILED and job.error is not None and job.error.cause
+    return job.error.cause if is_known and job.error else failure_sentence(job)
+
+
 def searched_beside(result: JobResult) -> str:
-    """`“tides” · “spring tides” with wikipedia`, for below an answer; "" where the answer itself names its queries."""
+    """`“tides” · “spring tides” in Wikipedia`, for below an answer; "" where the answer itself names its queries."""
     summary = result.answer.summary if result.answer else ""
     if not result.queries or result.queries[0] in summary:
         return ""
     queries = " · ".join(f"“{query}”" for query in result.queries)
-    return f"{queries} with {', '.join(result.providers)}" if result.providers else queries
+    return f"{queries} in {', '.join(places_of(result.providers))}" if result.providers else queries
 
 
-def footer(result: JobResult, source_count: int) -> str:
+def sources_counted(read: int) -> str:
+    """`8 sources`: those that were read, wherever sources are counted; any others are named as what they are."""
+    return counted(read, "source")
+
+
+def footer(result: JobResult, read: int) -> str:
     """`12.3 s · 8 sources · $0.004`; the cost only when there was one, the date when the answer is an earlier one."""
-    parts = [duration(result.duration_s), counted(source_count, "source")]
+    parts = [duration(result.duration_s), sources_counted(read)]
     cost = result.answer.metadata.cost_usd if result.answer else None
     if cost:
         parts.append(f"${cost:.3f}" if cost >= 0.001 else "under $0.001")
@@ -421,10 +433,7 @@ def duration(seconds: float) -> str:
 
 def needs_model(what: str) -> str:
     """`what` cannot be done by rules: `Deep research`."""
-    return (
-        f"{what} needs a language model: set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint, "
-        "such as a local one."
-    )
+    return f"{what} needs a language model; none is set up here."
 
 
 def counted(number: int, noun: str) -> str:

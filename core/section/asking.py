@@ -16,7 +16,7 @@ from core.section.sections import PLANS, Section, possible_sections, sections_in
 
 NO_BRIEF = (
     "A section needs a context: attach a YAML or JSON file with `concept:` and `description:`, "
-    "or ask in a thread in which I have answered questions. At a terminal: `gorkd section introduction --context FILE`."
+    "or ask in a thread in which I have answered questions."
 )
 WHOLE_PAPER = "paper"
 CHOICES: Mapping[str, str] = MappingProxyType(

@@ -170,7 +170,7 @@ class _Searching:
             self._deps.setbacks.note(error)
             log.warning(
                 "provider gave nothing",
-                extra={"provider": error.provider, "reason": error.reason, "mend": error.user_message},
+                extra={"provider": error.provider, "reason": error.reason, "mend": error.operator_message},
             )
         return (
             hits,

@@ -33,7 +33,7 @@ from core.model.answer import (
     SynthesisMetadata,
     Verdict,
 )
-from core.model.errors import ModelError, ModelGarbled
+from core.model.errors import ModelError, ModelGarbled, ModelTimeout
 from core.model.job import ResearchJob
 from core.model.ports import ChatModel, ChatRequest
 from core.model.source import Source, SourceCollection
@@ -46,7 +46,7 @@ from core.text.markers import Grammar
 
 log = logging.getLogger(__name__)
 
-QUOTED_NOTICE = "quoted from the sources; no model is configured"
+QUOTED_NOTICE = "quoted from the sources; no language model wrote it"
 LATE_NOTICE = "quoted from the sources; the model did not answer in time"
 UNREAD_NOTICE = "quoted from the sources; the model's answer could not be read"
 UNCONFIRMED_NOTICE = "quoted from the sources; the model's own sentences could not be confirmed"
@@ -116,6 +116,7 @@ async def answer_question(
         script = script or partial(answer_script, job, found.sources, deps)
         draft = await _write(job, found.sources, deps, deps.model, progress, prepare=script, ends_at=ends_at)
         draft = await _quote_instead(job, found.sources, draft, progress)
+        _refuse_silence(draft)
     draft.stopped_because = draft.stopped_because or stopped_because
     answer = conclude(job, found, deps, draft)
     metadata = usage_metadata(deps, [*usage, *draft.all_usage], seconds=perf_counter() - started)
@@ -151,6 +152,16 @@ async def _quote_instead(job: ResearchJob, sources: Sequence[Source], draft: Dra
         limitations=draft.writing.notes,
         removed=left.removed,
     )
+
+
+def _refuse_silence(draft: Draft) -> None:
+    """A model that hangs, or writes what nobody can read, is told as that: its silence says nothing of the sources."""
+    if _grounded(draft).citations:
+        return
+    if draft.stopped_because == OUT_OF_TIME:
+        raise ModelTimeout("the model wrote nothing in time, and nothing could be quoted instead")
+    if draft.notice == UNREAD_NOTICE:
+        raise ModelGarbled("the model wrote nothing readable, and nothing could be quoted instead")
 
 
 async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress: Progress, *, notice: str) -> Draft:

@@ -148,7 +148,7 @@ async def test_embeddings_are_tried_for_real() -> None:
         pytest.param(FakeSearch("web"), "warning", "check its address", id="finds nothing"),
         pytest.param(FakeSearch("files", strength="files"), "ok", "answers in", id="own files need not match"),
         pytest.param(
-            FakeSearch("web", error=ProviderRejected("web", "401", user_message="Check WEB_API_KEY.")),
+            FakeSearch("web", error=ProviderRejected("web", "401", operator_message="Check WEB_API_KEY.")),
             "failed",
             "Check WEB_API_KEY.",
             id="key refused",
@@ -313,6 +313,6 @@ async def test_what_is_not_configured_is_off_and_says_how_to_turn_it_on() -> Non
 
 async def test_a_model_that_refuses_is_told_in_its_own_words() -> None:
     """Any error of the port becomes a finding."""
-    model = FakeModel({"doctor": ModelRejected("no", user_message="Set OPENAI_API_KEY.")})
+    model = FakeModel({"doctor": ModelRejected("no", operator_message="Set OPENAI_API_KEY.")})
 
     assert (await found(doctor.model_probe(model))).says == "Set OPENAI_API_KEY."

@@ -62,7 +62,7 @@ def test_what_was_not_sealed_here_is_refused(spoil) -> None:
     with pytest.raises(StoreError) as refused:
         box.open(spoil(box.seal("token")))
 
-    assert "GORKD_SECRET" in refused.value.user_message
+    assert "GORKD_SECRET" in refused.value.operator_message
 
 
 def test_a_secret_can_be_replaced_without_losing_what_it_sealed(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ async def test_without_key_and_network_a_question_about_the_project_is_answered_
 
     assert offline.code == 0, offline.err
     assert job["status"] == "completed"
-    assert job["answer"]["notice"] == "quoted from the sources; no model is configured"
+    assert job["answer"]["notice"] == "quoted from the sources; no language model wrote it"
     assert "confidence" in job["answer"]["summary"].casefold()
     paths = {source["id"]: Path(source["url"].removeprefix("file://")) for source in job["sources"]}
     assert "confidence.md" in {paths[citation["source_id"]].name for citation in job["citations"]}

@@ -30,7 +30,7 @@ class Part:
         if self.hangs:
             await asyncio.Event().wait()
         if self.failure:
-            raise StoreError("for the log", user_message=self.failure)
+            raise StoreError("for the log", operator_message=self.failure)
 
 
 class House:

@@ -162,9 +162,9 @@ def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None
     """For whoever clicked "Show Sources": every source that was read, best first, cited or not."""
     if not sources:
         return sentence_message(wording.NO_SOURCES)
-    blocks = [section(f"*{wording.counted(len(sources), 'source')}*, the cited ones with a quote")]
+    blocks = [section(f"*{wording.sources_counted(len(sources))}*, the cited ones with a quote")]
     blocks += _source_blocks(sources, answer)
-    return message(f"{wording.counted(len(sources), 'source')} were read", blocks)
+    return message(f"{wording.sources_counted(len(sources))} were read", blocks)
 
 
 def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessage:

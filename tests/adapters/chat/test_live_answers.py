@@ -518,8 +518,8 @@ async def test_a_forgotten_job_is_said_to_be_gone() -> None:
     assert world.board.last_words() == ["refusal: There is no such job, or it is not yours to see."]
 
 
-@pytest.mark.parametrize(("seconds", "pings"), [(59, 0), (61, 1)], ids=["short", "long"])
-async def test_who_waited_over_a_minute_is_told_once(world: World, seconds: int, pings: int) -> None:
+@pytest.mark.parametrize(("seconds", "pings"), [(29, 0), (31, 1)], ids=["short", "long"])
+async def test_who_waited_over_half_a_minute_is_told_once(world: World, seconds: int, pings: int) -> None:
     """An edit notifies nobody."""
     reply = BoardReply(world.board)
     task = await asked(world, world.bot(), reply)

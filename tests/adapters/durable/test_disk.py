@@ -111,7 +111,7 @@ async def test_full_disk_is_named_and_what_runs_goes_on_when_there_is_room(
     worker.running.terminate()
     await worker.ended()
 
-    assert "database or disk is full" in refused.value.user_message
+    assert "database or disk is full" in refused.value.operator_message
     assert status is JobStatus.COMPLETED
     assert last["status"] == "completed"
     assert [event.type for event in events].count("complete") == 1
@@ -146,7 +146,7 @@ async def test_locked_database_costs_time_only(name: str, world: World, one_mach
             if name == "gorkd.db":
                 with pytest.raises(StoreError) as refused:
                     await house.researcher.submit(ResearchRequest("How high is the tide in the Bay of Fundy?"))
-                assert "another process holds gorkd.db" in refused.value.user_message
+                assert "another process holds gorkd.db" in refused.value.operator_message
             await asyncio.sleep(9)  # how long it is held
         async with asyncio.timeout(40):
             status = await ended(house, job.id)

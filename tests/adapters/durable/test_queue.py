@@ -230,7 +230,7 @@ async def test_journal_that_cannot_be_opened_is_one_clear_sentence(tmp_path: Pat
     with pytest.raises(SetupError) as refused:
         await opened.queue.client()
 
-    assert "GORKD_DATA" in refused.value.user_message
+    assert "GORKD_DATA" in refused.value.operator_message
     await opened.queue.aclose()
 
 

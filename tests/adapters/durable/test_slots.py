@@ -46,4 +46,4 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError) as refused:
         WorkerSlot.take(tmp_path)
 
-    assert "GORKD_DATA" in refused.value.user_message
+    assert "GORKD_DATA" in refused.value.operator_message

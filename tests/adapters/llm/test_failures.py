@@ -111,7 +111,7 @@ async def test_status_becomes_an_error_that_says_what_to_do(fault, error, says):
         await model.aclose()
 
     assert type(caught.value) is error
-    assert says in caught.value.user_message
+    assert says in caught.value.operator_message
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ async def test_refused_key_appears_nowhere():
         await model.aclose()
 
     printed = "".join(traceback.format_exception(caught.value))
-    assert KEY not in printed + caught.value.user_message + repr(vars(model))
+    assert KEY not in printed + caught.value.operator_message + repr(vars(model))
     assert "Incorrect API key provided: ***" in str(caught.value)
-    assert caught.value.user_message == "The model endpoint refused the key; check OPENAI_API_KEY."
+    assert caught.value.operator_message == "The model endpoint refused the key; check OPENAI_API_KEY."
 
 
 async def test_address_where_nobody_listens_is_given_up_at_once():
@@ -166,7 +166,7 @@ async def test_address_where_nobody_listens_is_given_up_at_once():
         await complete(model, REQUEST)
     await model.aclose()
 
-    assert "OPENAI_BASE_URL" in caught.value.user_message
+    assert "OPENAI_BASE_URL" in caught.value.operator_message
     assert caught.value.retryable
 
 
@@ -179,7 +179,7 @@ async def test_address_of_a_web_site_is_told_apart_from_a_missing_model():
             await complete(model, REQUEST)
         await model.aclose()
 
-    assert "OPENAI_BASE_URL" in caught.value.user_message
+    assert "OPENAI_BASE_URL" in caught.value.operator_message
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ async def test_prompt_that_is_too_long_is_told_with_the_window(status, code, mes
         await model.aclose()
 
     assert (caught.value.window, caught.value.sent) == (window, sent)
-    assert "GORKD_CONTEXT_TOKENS" in caught.value.user_message
+    assert "GORKD_CONTEXT_TOKENS" in caught.value.operator_message
 
 
 @pytest.mark.parametrize(
@@ -311,4 +311,4 @@ async def test_words_name_the_cause_where_the_number_does_not(fault, error, says
         await model.aclose()
 
     assert type(caught.value) is error
-    assert says in caught.value.user_message
+    assert says in caught.value.operator_message

@@ -159,7 +159,7 @@ async def test_restart_of_the_server_costs_no_restart_of_ours(postgres, postgres
     back = await asyncio.gather(*(jobs.get(f"job_{number}") for number in range(5)))
 
     assert failed_after < 4
-    assert "127.0.0.1" not in caught.value.user_message
+    assert "127.0.0.1" not in caught.value.operator_message
     assert back == [make_job(number) for number in range(5)]
     assert await impatient.rows("SELECT 1") == [(1,)]
 

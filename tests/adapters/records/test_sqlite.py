@@ -87,7 +87,7 @@ async def test_full_disk_is_said_and_corrupts_nothing(database, tmp_path):
     assert kept == []
     assert str(tmp_path) in str(caught.value)
     assert "GORKD_DATA" in str(caught.value)
-    assert str(tmp_path) not in caught.value.user_message
+    assert str(tmp_path) not in caught.value.operator_message
     assert await sources.sources("job_1") == big
     assert await database.rows("PRAGMA integrity_check") == [("ok",)]
 

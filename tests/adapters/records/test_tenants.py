@@ -47,7 +47,7 @@ async def test_no_file_says_what_a_token_is(database, tmp_path, clock):
     with pytest.raises(StoreError) as refused:
         await SqlTokens(database, SecretBox(("another secret of it",)), clock=clock).get("slack:T1")
 
-    assert "GORKD_SECRET" in refused.value.user_message
+    assert "GORKD_SECRET" in refused.value.operator_message
     files = [path for path in tmp_path.iterdir() if path.name.startswith(FILE_NAME)]
     assert files
     assert not any(TOKEN.encode() in path.read_bytes() for path in files)

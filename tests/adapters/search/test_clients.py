@@ -14,7 +14,7 @@ from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
 
 SERVICE = Service("somewhere", "Somewhere", url_variable="SOMEWHERE_URL")
-DOWN = ProviderUnavailable("somewhere", "could not be reached", user_message="Somewhere is down.")
+DOWN = ProviderUnavailable("somewhere", "could not be reached", operator_message="Somewhere is down.")
 WIKIPEDIA = Service("wikipedia", "Wikipedia", url_variable="WIKIPEDIA_BASE_URL", domain="127.0.0.1", at_once=2)
 AROUND = Surroundings(
     limits=TimeLimits(search_s=10, connect_s=0.5), rates={"wikipedia": CallRate(1000, 1.0, burst=1000)}
@@ -78,7 +78,7 @@ async def test_those_who_wait_learn_at_once_that_the_provider_is_down() -> None:
     async with asyncio.timeout(1):
         with pytest.raises(ProviderUnavailable) as caught:
             await waiting
-    assert caught.value.user_message == "Somewhere is down."
+    assert caught.value.operator_message == "Somewhere is down."
 
 
 async def test_what_could_not_be_reached_is_tried_again_after_a_while() -> None:

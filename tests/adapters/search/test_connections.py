@@ -67,7 +67,7 @@ async def test_a_refused_connection_is_given_up_at_once(name: str, closed_port: 
         await ask_at(name, env_of(name, f"http://127.0.0.1:{closed_port}"))
 
     assert time.monotonic() - started < 2.0
-    assert f"{name.upper()}_BASE_URL" in caught.value.user_message
+    assert f"{name.upper()}_BASE_URL" in caught.value.operator_message
 
 
 @each_online

@@ -223,7 +223,7 @@ async def test_an_index_that_cannot_be_kept_is_said_in_one_sentence(folder: Path
     with pytest.raises(ProviderUnavailable) as caught:
         await ask(searched, "tides")
 
-    assert "GORKD_DATA" in caught.value.user_message
+    assert "GORKD_DATA" in caught.value.operator_message
     assert str(tmp_path / "data") in str(caught.value)
 
 

@@ -110,7 +110,7 @@ async def test_a_new_provider_is_its_file_and_one_word(tmp_path: Path) -> None:
         ("almanac", "https://almanac.test/tides", "Of tides", 1),
     ]
     assert caught.value.retry_after_s == 7
-    assert "The almanac is asked too often" in caught.value.user_message
+    assert "The almanac is asked too often" in caught.value.operator_message
 
 
 @pytest.mark.usefixtures("with_the_almanac")

@@ -111,7 +111,7 @@ async def test_a_refused_key_names_its_variable() -> None:
         with pytest.raises(ProviderRejected) as caught:
             await ask(world, "sea bathing", key=BAD_KEY)
 
-    assert "NCBI_API_KEY" in caught.value.user_message
+    assert "NCBI_API_KEY" in caught.value.operator_message
     assert BAD_KEY not in str(caught.value)
 
 

@@ -27,8 +27,8 @@ async def test_a_refusal_names_the_variable_to_check(name: str, status: int) -> 
     with pytest.raises(ProviderRejected) as caught:
         await ask_failing(name, Fault(status=status))
 
-    assert KEYS.get(name, f"{name.upper()}_BASE_URL") in caught.value.user_message
-    shown = f"{caught.value} {caught.value.user_message}"
+    assert KEYS.get(name, f"{name.upper()}_BASE_URL") in caught.value.operator_message
+    shown = f"{caught.value} {caught.value.operator_message}"
     assert not any(key in shown for key in (TAVILY_KEY, EXA_KEY, NCBI_KEY))
 
 
@@ -39,7 +39,7 @@ async def test_a_used_up_plan_is_no_reason_to_retry(name: str, status: int) -> N
     with pytest.raises(ProviderRejected) as caught:
         await ask_failing(name, Fault(status=status))
 
-    assert "quota" in caught.value.user_message
+    assert "quota" in caught.value.operator_message
     assert not caught.value.retryable
 
 
@@ -52,7 +52,7 @@ async def test_a_wrong_address_is_rejected_and_redirects_are_not_followed(name: 
     with pytest.raises((ProviderRejected, ProviderGarbled)) as caught:
         await ask_failing(name, fault)
 
-    assert f"{name.upper()}_BASE_URL" in caught.value.user_message
+    assert f"{name.upper()}_BASE_URL" in caught.value.operator_message
 
 
 @each_online
@@ -121,7 +121,7 @@ async def test_a_wrong_key_is_rejected_by_the_service_itself(name: str) -> None:
         with pytest.raises(ProviderRejected) as caught:
             await ask_at(name, {**world.env(name), KEYS[name]: "wrong"})
 
-    assert KEYS[name] in caught.value.user_message
+    assert KEYS[name] in caught.value.operator_message
 
 
 @pytest.mark.parametrize("name", ["tavily", "exa"])
@@ -166,7 +166,7 @@ async def test_an_error_in_the_body_of_a_success_is_an_error(
         await ask_failing(name, Fault(body=body, headers={"Content-Type": "application/json"}))
 
     assert caught.value.plain == plain
-    assert f"{name.upper()}{setting}" in caught.value.user_message or setting in caught.value.user_message
+    assert f"{name.upper()}{setting}" in caught.value.operator_message or setting in caught.value.operator_message
 
 
 @each_online
@@ -187,4 +187,4 @@ async def test_people_read_the_reason_and_operators_the_setting(
         await ask_failing(name, fault, search=HASTY if fault.kind == "hang" else None)
 
     assert caught.value.plain == plain
-    assert setting in caught.value.user_message
+    assert setting in caught.value.operator_message

@@ -83,7 +83,7 @@ def because(reason: str, *sources: Source) -> list[Claim]:
 CASES = {
     "nothing": (find(A, B), ()),
     "one-source": (find(A), ("Everything rests on one source: site1.example.",)),
-    "nothing-rests-on-it": (find(A, claims=[]), ()),
+    "nothing-rests-on-it": (find(A, claims=[]), ("1 source was read and does not answer it: site1.example.",)),
     "one-file": (
         find(make_source(1, kind=SourceKind.LOCAL)),
         ("Everything rests on one source: Title 1.",),
@@ -121,15 +121,15 @@ CASES = {
     ),
     "providers": (
         find(A, B, failures={"exa": "timed out", "arxiv": "HTTP 503."}),
-        ("arXiv gave nothing: HTTP 503.", "Exa gave nothing: timed out."),
+        ("arXiv gave nothing: HTTP 503.", "The web gave nothing: timed out."),
     ),
     "providers-alike": (
         find(A, B, failures={"exa": "timed out", "arxiv": "timed out", "pubmed": "timed out"}),
-        ("arXiv, Exa and PubMed gave nothing: timed out.",),
+        ("arXiv, the web and PubMed gave nothing: timed out.",),
     ),
     "extracts": (
         find(A, B, replace(make_source(3), extract_of_page="disallowed by robots.txt")),
-        ("1 of 3 pages could be read only as the search provider's extract (disallowed by robots.txt).",),
+        ("1 of 3 pages could be read only as the extract that a search gave (disallowed by robots.txt).",),
     ),
     "no-primary": (
         find(make_source(1, kind=SourceKind.UNKNOWN), make_source(2, kind=SourceKind.ESTABLISHED_PRESS)),

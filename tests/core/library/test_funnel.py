@@ -151,7 +151,7 @@ async def test_where_no_cosine_reaches_the_cutoff_words_decide() -> None:
     assert elsewhere == []  # one word of many makes no paper relevant
     assert [entry.detail for entry in log.kept["job_1"]][:2] == [
         "summary by similarity, at most 32",
-        f"summary by words (BM25), the best 32, no similarity: {QUERY}",
+        f"summary by words, the best 32, no similarity: {QUERY}",
     ]
 
 
@@ -213,8 +213,8 @@ async def test_the_trace_says_how_a_search_ranked(embedder) -> None:
         await search_content_index_filtered(watched, QUERY, found)
 
     noted = [(entry.kind, entry.name, entry.detail) for entry in log.kept["job_1"]]
-    summary = f"summary by words (BM25), the best 32, no similarity: {QUERY}"
-    content = f"content by words (BM25), the best 60, no similarity: {QUERY}"
+    summary = f"summary by words, the best 32, no similarity: {QUERY}"
+    content = f"content by words, the best 60, no similarity: {QUERY}"
     expected = [summary, content]
     if embedder is not None:
         expected = ["summary by similarity, at most 32", summary, "content by similarity, at most 60", content]

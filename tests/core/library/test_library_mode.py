@@ -124,7 +124,7 @@ async def test_an_empty_library_says_how_papers_come_into_it() -> None:
     _, job, result = await asked(FakeModel({}), papers=())
 
     assert job.status is JobStatus.COMPLETED
-    assert result.answer.detail.startswith("The library is empty; add papers")
+    assert result.answer.detail.startswith("The library is empty; send a PDF")
     assert result.answer.confidence_reasons == ("there is no paper yet",)
 
 

@@ -215,7 +215,7 @@ async def test_a_network_that_fails_is_told_and_one_begins_anew() -> None:
     spoken = replace(spoken, desk=replace(spoken.desk, finder=Away()))
     conversation, reply = await spoken.say(conversation, "find x")
 
-    assert reply.text == "❌ arxiv: no answer in 10 s"
+    assert reply.text == f"❌ {ProviderTimeout.told}"
     assert conversation == Conversation(history=("research tides", "find x"))
 
 
@@ -316,7 +316,7 @@ async def test_what_others_say_of_a_summary_stays_in_their_conversation() -> Non
 async def test_without_a_model_nothing_is_rewritten_and_that_is_said(shown: str) -> None:
     conversation, reply = await said(shown, "improve shorter")
 
-    assert reply.text.startswith("Rewriting needs a language model: set OPENAI_API_KEY")
+    assert reply.text.startswith("Rewriting needs a language model")
     assert conversation.draft != ""
 
 
@@ -342,7 +342,7 @@ async def test_an_empty_library_says_how_to_fill_it() -> None:
     conversation, reply = await said("list", empty=True)
 
     assert conversation.state is State.INITIAL
-    assert "gorkd library add" in reply.text
+    assert "add to library" in reply.text
 
 
 @given(st.lists(st.one_of(st.sampled_from([*COMMANDS, "1", "yes"]), st.text(max_size=20)), max_size=6), st.data())

@@ -20,7 +20,7 @@ async def _doubtful() -> str:
 
 
 async def _wrong() -> str:
-    raise SetupError("key refused", user_message="Copy the key anew.")
+    raise SetupError("key refused", operator_message="Copy the key anew.")
 
 
 async def _broken() -> str:

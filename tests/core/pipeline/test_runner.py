@@ -13,7 +13,7 @@ import pytest
 from adapters.records.jobs import SqlJobStore
 from core.model.answer import Confidence
 from core.model.config import SearchSettings, Settings
-from core.model.errors import ModelRejected, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
+from core.model.errors import ModelRejected, ModelTimeout, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
 from core.model.job import JobStatus, ResearchRequest
 from core.modes.quick import MODE as QUICK
 from core.pipeline.researcher import Researcher
@@ -99,7 +99,7 @@ async def test_without_a_model_the_answer_is_quoted_word_for_word_and_says_so() 
 
     done = final(await research(deps))
 
-    assert done["answer"]["notice"] == QUOTED_NOTICE == "quoted from the sources; no model is configured"
+    assert done["answer"]["notice"] == QUOTED_NOTICE == "quoted from the sources; no language model wrote it"
     assert "the muscles of the larynx twitch" in done["answer"]["summary"]
     for citation in done["citations"]:
         assert citation["quote"] == PURR[citation["start"] : citation["end"]]
@@ -171,7 +171,7 @@ async def test_no_relevant_source_is_an_insufficient_answer_that_says_what_was_s
 
     assert (done["status"], done["answer"]["confidence"]) == ("completed", Confidence.INSUFFICIENT)
     assert QUESTION in done["answer"]["summary"]
-    assert "web" in done["answer"]["summary"]
+    assert "in Web." in done["answer"]["summary"]
     assert done["citations"] == []
 
 
@@ -341,6 +341,27 @@ async def test_a_model_that_runs_out_of_time_leaves_a_quoted_answer_that_says_so
     assert done["status"] == "completed"
     assert done["metadata"]["stopped_because"] == "time limit reached"
     assert done["answer"]["notice"] == LATE_NOTICE
+
+
+@pytest.mark.parametrize("question", [QUESTION, "Warum schnurren Katzen?"], ids=["en", "de"])
+async def test_a_model_that_hangs_is_told_as_that_where_nothing_can_be_quoted(
+    monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    """D11, D14: its silence says nothing of the sources; Retry begins with those that were found."""
+    from core.modes import MODES, quick
+
+    monkeypatch.setitem(MODES, "quick", replace(quick.MODE, deadline_s=4.6))
+    page = "Cats purr, why? " + " ".join(["Photos of cats", "Katzen, die schnurren", "Videos", "Shop"] * 12)
+    model = FakeModel({"plan": PLAN, "answer": written("Cats purr [1].")}, hangs_after=0)
+    deps = make_deps(
+        search=[FakeSearch("web", [hit("https://cats.example/shop", page, is_complete=True)])], model=model
+    )
+
+    done = final(await research(deps, question))
+
+    assert (done["status"], done["answer"]) == ("failed", None)
+    assert done["error"] == {"code": "LLM_FAILED", "message": ModelTimeout.told, "retryable": True}
+    assert [source["url"] for source in done["sources"]] == ["https://cats.example/shop"]
 
 
 async def test_a_store_that_fails_does_not_cost_the_answer() -> None:

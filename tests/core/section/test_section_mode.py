@@ -342,7 +342,10 @@ async def test_search_goes_by_words_where_the_embedding_model_does_not_answer() 
     result = await deps.jobs.result(job.id)
     assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
     assert view(result)["section_text"] == MOON
-    assert "The embedding model did not answer; 1 of 1 searches went by words alone." in result.answer.limitations
+    assert (
+        "1 of 1 searches went by words alone, since meanings could not be compared just then."
+        in result.answer.limitations
+    )
 
 
 async def test_sections_of_one_document_share_what_was_paid_for() -> None:
