@@ -29,6 +29,7 @@ from adapters.chat.discord.markup import (
 )
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
 from adapters.chat.fitting import fit, units
+from core.deep.viewing import CoveredItem, covered_items
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
@@ -145,7 +146,8 @@ class DiscordVoice:
         embed = discord.Embed(title=card.heading, colour=COLOURS[card.level])
         if card.outcome == "ended":
             return replace(_ended(embed, card, job), job_id=job.id)
-        parts = _Answer(card, page_url, first_asker, _passages(self.links, job, card))
+        covered = covered_items(result) if result else ()
+        parts = _Answer(card, page_url, first_asker, _passages(self.links, job, card), covered)
         message = replace(_composed(embed, parts, card.footer, _rows(job, card)), job_id=job.id)
         if card.outcome == "insufficient":
             return message
@@ -198,6 +200,7 @@ class _Answer:
     page_url: str
     first_asker: str
     cite: Cite
+    covered: Sequence[CoveredItem]
 
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last wanted yield to it."""
@@ -216,7 +219,7 @@ class _Answer:
             text = findings_text(card.findings, card.found, room, more=view)
         else:
             text = self._linked(said, room, more=f"… {view}".rstrip())
-        cited = self._sources(text) if "sources" in parts else ""
+        cited = self._sources(f"{text}\n{parts.get('plan', '')}") if "sources" in parts else ""
         if cited and units(cited) <= units(parts["sources"]):  # of an answer that was cut those that are still cited
             parts["sources"] = cited
         gap = "\n" if text.startswith(FENCE) else ""  # code begins a line of its own
@@ -269,13 +272,25 @@ class _Answer:
     def _below(self, said: str) -> dict[str, str]:
         """By name; sources only where the answer's own text does not name them."""
         shown = {part.name: self._line(part) for part in self.card.parts if part.name in _BELOW}
-        return shown | ({"sources": self._sources(said)} if self.card.cited and not self.card.found else {})
+        plan = self._plan()
+        shown |= {"plan": plan} if plan else {}
+        cites = self.card.cited and not self.card.found
+        return shown | ({"sources": self._sources(f"{said}\n{plan}")} if cites else {})
 
     def _line(self, part: CardPart) -> str:
         if part.name == "offer":
             return f"*{part.text}*"
         said = rich(one_line(part.text), _ROOMS.get(part.name, PART_ROOM), cite=self.cite)
         return f"**{part.label}**: {said}" if part.label else said
+
+    def _plan(self) -> str:
+        """The checklist of a research in rounds, with a cited line below each item."""
+        lines = [
+            f"{item.stand} {plain(item.description, ITEM_ROOM)}"
+            + (f"\n-# {rich(item.line, LINE_ROOM, cite=self.cite)}" if item.line else "")
+            for item in self.covered
+        ]
+        return "\n".join([f"**{word('answer.plan')}**", *lines]) if lines else ""
 
     def _sources(self, shown: str) -> str:
         listed = listed_sources(self.card, shown)
