@@ -7,6 +7,7 @@ Each takes the text alone and may raise what it raises on ordinary text. A new p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from adapters.chat.code import excerpt
@@ -15,11 +16,11 @@ from adapters.chat.discord.markup import plain as discord_plain
 from adapters.chat.discord.markup import prose as discord_prose
 from adapters.chat.discord.translate import question_of as discord_question
 from adapters.chat.fitting import true_link
+from adapters.chat.slack.blocks import markdown as slack_markdown
 from adapters.chat.slack.blocks import plain as slack_plain
-from adapters.chat.slack.blocks import prose as slack_prose
 from adapters.chat.slack.library_render import mrkdwn_pieces
-from adapters.chat.slack.message import message
-from adapters.chat.slack.plan import sentence_text
+from adapters.chat.slack.message import message, sentence_text
+from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options
 from adapters.logs import Redactor
@@ -58,7 +59,7 @@ from core.library.states import read_command
 from core.library.talk import slug
 from core.library.words import read_addition, read_words
 from core.llm.prices import estimate_tokens
-from core.model.answer import Claim, Evidence, Verdict
+from core.model.answer import Claim, Confidence, Evidence, ResearchAnswer, Verdict
 from core.model.job import LOCAL
 from core.model.steering import read_steering
 from core.modes import read_modes
@@ -91,6 +92,7 @@ from core.text.sentences import code_spans, split_sentences
 from core.text.terms import question_terms, terms, words
 from core.text.urls import ascii_host, canonical_url, is_web_url
 from tests.fakes import make_source
+from tests.golden import samples
 
 Reader = Callable[[str], object]
 _PROSE = "The tide at [1] rises because the Moon pulls at the sea (see https://a.example/b). "
@@ -151,6 +153,12 @@ def _markers(text: str) -> object:
 
 def _settled(text: str) -> object:
     return is_settled(text, 0, len(text) // 2)
+
+
+def _slack_answer(text: str) -> object:
+    """What of an answer becomes Slack's Markdown, its table and its title."""
+    answer = ResearchAnswer(text, text, Confidence.LOW)
+    return SlackVoice(samples.LINKS).outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), [])
 
 
 READERS: Mapping[str, Reader] = {
@@ -293,7 +301,8 @@ READERS: Mapping[str, Reader] = {
     "Discord rich, all": lambda text: rich(text, 10**6),
     "Discord rich, cited": lambda text: rich(text, 4_000, cite=lambda number: "https://gorkd.test"),
     "Discord code_block": lambda text: code_block(text, "python"),
-    "Slack prose": slack_prose,
+    "Slack Markdown": lambda text: slack_markdown(text, 3_000),
+    "Slack answer": _slack_answer,
     "Slack plain": lambda text: slack_plain(text, 3_000),
     "Slack sentence": sentence_text,
     "Slack message": lambda text: message(text, []),

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
-from urllib.parse import urlencode
 
 from core.model.job import ResearchJob, Scope
 from core.model.ports import Clock
@@ -62,12 +61,9 @@ class PageLinks:
         return f"{path}?sig={self.sign(job)}" if is_private(job) else path
 
     def passage(self, job: ResearchJob, number: int, claim_id: str = "") -> str:
-        """The address of a source as it was read, at the passage that a claim cites."""
-        asked = {"claim": claim_id} if claim_id else {}
-        if is_private(job):
-            asked["sig"] = self.sign(job)
-        below = f"/jobs/{job.id}/sources/{number}{'?' if asked else ''}{urlencode(asked)}"
-        return f"{self.public_url.rstrip('/')}{below}{'#passage' if claim_id else ''}"
+        """The address of a source as it was read, at what a claim cites of it."""
+        signed = self.address(job, f"/jobs/{job.id}/sources/{number}")
+        return f"{signed}{'&' if '?' in signed else '?'}claim={claim_id}#passage" if claim_id else signed
 
     def paper(self, place: PaperPlace, *, page: int | None = None) -> str:
         """The address of a paper's PDF, for whoever may look where `place` is; at `page`, which counts from 1."""

@@ -341,7 +341,7 @@ def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
     subjects = [" ".join(conflict.subject.split()) for conflict in answer.conflicts]
     asked = [WHY_DISAGREE.format(subject=subject) for subject in subjects[:1] if subject]
     asked += [FOLLOW_UPS[kind] for kind in (result.question_type, None) if kind in FOLLOW_UPS]
-    return tuple(question for question in (*asked, WHAT_IS_UNKNOWN) if len(question) <= FOLLOW_UP_CHARS)[:3]
+    return tuple(one for one in dict.fromkeys((*asked, WHAT_IS_UNKNOWN)) if len(one) <= FOLLOW_UP_CHARS)[:3]
 
 
 def failure_sentence(job: ResearchJob) -> str:

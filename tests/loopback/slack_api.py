@@ -357,13 +357,13 @@ class Api:
         if method == "agents.sessions.rename":
             if known is None:
                 raise Refused("session_not_found")
-            known.title = given["title"]
-            return {"title": known.title}
+            known.titles.append(given["title"])
+            return {"title": given["title"]}
         if known is None:
-            known = Session(given.get("title", ""), given.get("initiator_user_id", ""), [])
+            known = Session([given.get("title", "")], given.get("initiator_user_id", ""), [])
             self.state.sessions[place] = known
         known.statuses.append(given["status"])
-        return {"status": given["status"], "title": known.title}
+        return {"status": given["status"], "title": known.titles[-1]}
 
     async def _respond(self, request: web.Request) -> web.Response:
         known = self.response_urls.get(request.match_info["name"])

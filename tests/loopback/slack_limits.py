@@ -16,6 +16,7 @@ Json = Any
 
 BLOCK_TYPES = {
     "header", "section", "divider", "context", "actions", "image", "input", "markdown", "context_actions", "rich_text",
+    "table", "plan", "task_card",
 }  # fmt: skip
 VIEW_BLOCKS = {"header", "section", "divider", "context", "actions", "image", "input"}
 TEXT_CUT = 40_000
@@ -73,6 +74,11 @@ def message_faults(message: Mapping[str, Json]) -> list[str]:
     markdown = sum(len(block.get("text", "")) for block in blocks if block.get("type") == "markdown")
     if markdown > MARKDOWN_TOTAL:
         faults.append(f"{markdown} characters in markdown blocks; at most {MARKDOWN_TOTAL} over the message")
+    kinds = [block.get("type") for block in blocks]
+    if kinds.count("table") > 1:
+        faults.append("only_one_table_allowed: more than one table block")
+    if {"plan", "task_card"} <= {*kinds}:
+        faults.append("plan and task_card blocks beside each other")
     metadata = message.get("metadata")
     if metadata and not (metadata.get("event_type") and isinstance(metadata.get("event_payload"), dict)):
         faults.append("metadata without event_type and event_payload")
@@ -260,8 +266,49 @@ def _input(at: str, block: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _markdown(at: str, block: Mapping[str, Json]) -> Iterator[str]:
-    if not block.get("text"):
+    if not str(block.get("text") or "").strip():
         yield f"{at}: empty markdown"
+    yield from _surrogates(at, block.get("text") or "")
+
+
+def _table(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    """As docs.slack.dev has it: 100 rows of 20 cells, each a text that is not empty; no more settings than columns."""
+    rows = block.get("rows") or []
+    if not 1 <= len(rows) <= 100:
+        yield f"{at}: {len(rows)} rows; 1 to 100 are allowed"
+    if len({len(row) for row in rows}) > 1 or not all(1 <= len(row) <= 20 for row in rows):
+        yield f"{at}: rows of {sorted({len(row) for row in rows})} cells; 1 to 20, and as many in each, are allowed"
+    for cell in (cell for row in rows for cell in row):
+        if cell.get("type") == "rich_text":
+            yield from _rich_text(at, cell)
+        elif cell.get("type") != "raw_text" or not cell.get("text"):
+            yield f"{at}: cell {cell}"
+    settings = block.get("column_settings") or []
+    if len(settings) > 20 or any(set(one or {}) - {"align", "is_wrapped"} for one in settings):
+        yield f"{at}: column_settings {settings}"
+
+
+def _plan(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    if not str(block.get("title") or "").strip():
+        yield f"{at}: a plan without title"
+    ids = [task.get("task_id") for task in block.get("tasks") or []]
+    if len(set(ids)) != len(ids):
+        yield f"{at}: a task_id occurs twice"
+    for task in block.get("tasks") or []:
+        yield from _task_card(f"{at}.tasks", task)
+
+
+def _task_card(at: str, block: Mapping[str, Json]) -> Iterator[str]:
+    """Details and output are rich text; the kinds of status are those of chunks."""
+    if block.get("type") != "task_card" or not block.get("task_id") or not str(block.get("title") or "").strip():
+        yield f"{at}: task {block}"
+    if block.get("status") not in ("pending", "in_progress", "complete", "error"):
+        yield f"{at}: status {block.get('status')!r}"
+    for name in ("details", "output"):
+        if name in block and block[name].get("type") != "rich_text":
+            yield f"{at}.{name}: no rich text"
+        elif name in block:
+            yield from _rich_text(f"{at}.{name}", block[name])
 
 
 def _rich_text(at: str, block: Mapping[str, Json]) -> Iterator[str]:
@@ -270,7 +317,8 @@ def _rich_text(at: str, block: Mapping[str, Json]) -> Iterator[str]:
     if not elements:
         yield f"{at}: no elements"
     for element in elements:
-        if element.get("type") != "rich_text_preformatted" or set(element) - {"type", "elements", "border"}:
+        known = {"rich_text_preformatted": {"border"}, "rich_text_section": set()}.get(element.get("type"))
+        if known is None or set(element) - {"type", "elements"} - known:
             yield f"{at}: element {sorted(element)} of type {element.get('type')!r}"
             continue
         if not element.get("elements"):
@@ -290,6 +338,9 @@ _CHECKS = {
     "context_actions": _context_actions,
     "input": _input,
     "markdown": _markdown,
+    "table": _table,
+    "plan": _plan,
+    "task_card": _task_card,
 }
 
 
@@ -337,6 +388,19 @@ def _choice(at: str, element: Mapping[str, Json]) -> Iterator[str]:
         yield f"{at}: initial options that are none of the options"
 
 
+def _overflow(at: str, element: Mapping[str, Json]) -> Iterator[str]:
+    """One to five options, each perhaps a link."""
+    options = element.get("options") or []
+    if not 1 <= len(options) <= 5:
+        yield f"{at}: {len(options)} options in an overflow menu; 1 to 5 are allowed"
+    for option in options:
+        yield from _option_faults(at, option, {"plain_text"})
+        yield from _length(f"{at}.option.url", option.get("url") or "", 3000)
+        if "url" in option and not re.match(r"https?://[^/\s]+", option["url"]):
+            yield f"{at}: invalid url {option['url'][:60]!r}"
+    yield from _confirm(at, element)
+
+
 def _number(at: str, element: Mapping[str, Json]) -> Iterator[str]:
     if not isinstance(element.get("is_decimal_allowed"), bool):
         yield f"{at}: number_input without is_decimal_allowed"
@@ -366,6 +430,7 @@ _FIELDS = {
     "static_select": _choice,
     "multi_static_select": _choice,
     "external_select": _choice,
+    "overflow": _overflow,
     "number_input": _number,
     "multi_conversations_select": _conversations,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,11 @@ METHOD_SCOPES = {
     "conversations.open": "im:write",
     "reactions.add": "reactions:write",
 }
+
+
+def read_markdown(text: str) -> str:
+    """What is read of Markdown: links as their labels, nothing of what makes words bold."""
+    return re.sub(r"\[(\[\d+\])\]\([^()\s]*\)", r"\1", text).replace("**", "")
 
 
 @dataclass
@@ -118,29 +124,40 @@ class Message:
 
     @property
     def buttons(self) -> dict[str, Json]:
-        """Every clickable element by its action_id."""
-        return {
+        """Every clickable element by its action_id, of a menu also each option, by what its value begins with."""
+        found = {
             element["action_id"]: element
             for block in self.blocks
             for element in [*block.get("elements", []), *([block["accessory"]] if "accessory" in block else [])]
             if "action_id" in element
         }
+        menus = [element for element in found.values() if element["type"] == "overflow"]
+        options = {
+            one["value"].partition(":")[0]: {**one, "menu": menu["action_id"]}
+            for menu in menus
+            for one in menu["options"]
+        }
+        return {**found, **options}
 
     @property
     def shown(self) -> str:
-        """Every text of its blocks, or its own text."""
+        """Every text of its blocks as people read it, or its own text."""
         texts: list[str] = []
         for block in self.blocks:
             parts = [block.get("text"), *block.get("fields", []), *block.get("elements", [])]
+            parts += [cell for row in block.get("rows", []) for cell in row]
             texts += [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+            if block["type"] == "markdown":
+                texts.append(read_markdown(block["text"]))
+            texts += [block["title"], *(task["title"] for task in block["tasks"])] if block["type"] == "plan" else []
         return "\n".join(texts) or self.text
 
 
 @dataclass
 class Session:
-    """Of an agent, by channel and thread; `statuses` are those it has had, newest last."""
+    """Of an agent, by channel and thread; `titles` and `statuses` are those it has had, newest last."""
 
-    title: str
+    titles: list[str]
     user: str
     statuses: list[str]
 

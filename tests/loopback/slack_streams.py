@@ -101,7 +101,8 @@ class Streams:
         blocks = [block for one in chunks if one["type"] == "blocks" for block in one["blocks"]]
         if len(message.text) + sum(map(len, texts)) > MARKDOWN_TOTAL:
             raise Refused("msg_too_long")
-        if sum(block["type"] != "plan" for block in message.blocks) + len(blocks) > BLOCKS_OF_A_STREAM:
+        shown = [block for block in message.blocks if block["type"] not in ("plan", "markdown")]
+        if len(shown) + len(blocks) > BLOCKS_OF_A_STREAM:
             raise Refused("msg_blocks_too_many")
         stream.mode = mode or stream.mode
         message.text += "".join(texts)
@@ -114,7 +115,16 @@ class Streams:
         kept = [block for block in message.blocks if block["type"] != "plan"]
         plan = {"type": "plan", "title": stream.title, "tasks": list(stream.plan.values())}
         message.blocks = [*([plan] if stream.plan or stream.title else []), *kept, *blocks]
+        for text in filter(None, texts):
+            self._add_text(message, text)
         message.versions.append(message.text)
+
+    def _add_text(self, message: Message, text: str) -> None:
+        """What is streamed goes on where it stopped."""
+        if message.blocks[-1:] and message.blocks[-1]["type"] == "markdown":
+            message.blocks[-1] = {"type": "markdown", "text": message.blocks[-1]["text"] + text}
+        else:
+            message.blocks.append({"type": "markdown", "text": text})
 
     def _update_task(self, stream: StreamState, chunk: Mapping[str, Json]) -> None:
         """Title and status are replaced; details and output are added to."""

@@ -168,10 +168,15 @@ class SlackWorld:
         return await self.send("interactive", payload)
 
     async def clicks(self, user: str, message: Message, action_id: str, **changes: Json) -> Ack:
-        """Somebody clicks a button of a message; of feedback buttons, `value` says which."""
+        """Somebody clicks a button of a message, or chooses from its menu; of feedback buttons, `value` says which."""
         element = message.buttons[action_id]
-        action = {"type": element["type"], "action_id": action_id, "block_id": "b", "action_ts": self.state.new_ts()}
-        action["value"] = changes.pop("value", element.get("value", ""))
+        action = {"block_id": "b", "action_ts": self.state.new_ts()}
+        if "menu" in element:
+            option = {"text": element["text"], "value": changes.pop("value", element["value"])}
+            action |= {"type": "overflow", "action_id": element["menu"], "selected_option": option}
+        else:
+            action |= {"type": element["type"], "action_id": action_id}
+            action["value"] = changes.pop("value", element.get("value", ""))
         container = {"type": "message", "message_ts": message.ts, "channel_id": message.channel}
         payload = {
             "type": "block_actions", "actions": [action], "container": container,
@@ -191,6 +196,13 @@ class SlackWorld:
             **self._interaction(aside.user, aside.channel),
         }  # fmt: skip
         return await self.send("interactive", payload)
+
+    async def shares(self, user: str, message: Message) -> None:
+        """Somebody chooses Share, and says yes."""
+        before = len(self.state.views)
+        await self.clicks(user, message, "share")
+        await self.until(lambda: len(self.state.views) > before)
+        await self.submits(user, self.state.views[-1], {})
 
     async def stops(self, user: str, message: Message, *, is_heard: bool = True) -> None:
         """Somebody presses Slack's own Stop on a stream; `is_heard` is whether the app has subscribed to that event."""

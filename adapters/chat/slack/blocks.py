@@ -27,15 +27,15 @@ URL_LIMIT = 3000
 BLOCKS_LIMIT = 50  # of a message
 TEXT_LIMIT = 4000  # of the fallback; Slack recommends no more
 TITLE_LIMIT = 24  # of a modal
+MARKDOWN_LIMIT = 12_000  # of all markdown blocks of a message
+TABLE_ROWS, TABLE_COLUMNS = 100, 20  # of the one table that a message may have
+CELL_LIMIT = 300  # a screen's width is shared by all columns
+OPTION_LIMIT = 150  # of an option's value
+OPTIONS_LIMIT = 5  # of an overflow menu
 NAME_ROOM = 300
 ADDRESS_ROOM = 600  # two of them and a quote fit into a section
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-
-
-def prose(text: str) -> str:
-    """Markdown as Slack writes it: its own bold, no heading signs. Not escaped yet."""
-    return regex.sub(r"^#{1,6}\s+", "", regex.sub(r"\*\*(\S(?:[^*\n]*\S)?)\*\*", r"*\1*", text), flags=regex.MULTILINE)
 
 
 def plain(text: str, limit: int) -> str:
@@ -46,6 +46,16 @@ def plain(text: str, limit: int) -> str:
 def escaped(text: str) -> str:
     """What Slack asks of all text that is not its own markup (docs.slack.dev, formatting)."""
     return "".join(_ENTITIES.get(char, char) for char in text)
+
+
+def markdown(text: str, limit: int) -> str:
+    """Markdown of a model as Slack will show it: emphasis, lists, headings and quotes, but no link of its own.
+
+    Signs that would make a mention or an element are escaped, and what would make a link or an image is parted.
+    """
+    undefined = regex.sub(r"^([ >]*\[[^\]\n]*\]):", r"\1 :", text, flags=regex.MULTILINE)
+    whole = fit(regex.sub(r"\](?=\(|\[(?!\d))", "] ", undefined), limit, escaped)
+    return regex.sub(r"^(?:&gt; ?)+", lambda quoted: quoted[0].replace("&gt;", ">"), whole, flags=regex.MULTILINE)
 
 
 def place_of(source: Source) -> str:
@@ -80,36 +90,55 @@ def divider() -> Block:
     return {"type": "divider"}
 
 
+def markdown_block(text: str) -> Block:
+    """`text` is Markdown that has been escaped and fitted."""
+    return {"type": "markdown", "text": text}
+
+
+def table(rows: Sequence[Sequence[str]]) -> Block:
+    """Cells as they stand, the first row as the head; every row has as many as the first, of which Slack takes some."""
+    width = min(len(rows[0]), TABLE_COLUMNS)
+    cells: list[Json] = [
+        [{"type": "raw_text", "text": fit(one_line(cell), CELL_LIMIT) or " "} for cell in [*row, *[""] * width][:width]]
+        for row in rows[:TABLE_ROWS]
+    ]
+    settings: list[Json] = [{"is_wrapped": True}] * width
+    return {"type": "table", "rows": cells, "column_settings": settings}
+
+
+def overflow(action_id: str, options: Sequence[Block]) -> list[Block]:
+    """The menu behind three dots; nothing where there is no option."""
+    return [{"type": "overflow", "action_id": action_id, "options": [*options[:OPTIONS_LIMIT]]}] if options else []
+
+
+def option(text: str, value: str, url: str = "") -> Block:
+    """Of an overflow menu; with a `url` also a link."""
+    made: Block = {"text": label(text, LABEL_LIMIT), "value": value[:OPTION_LIMIT]}
+    return {**made, "url": url} if url else made
+
+
+def is_linkable(url: str) -> bool:
+    return url.startswith(("https://", "http://")) and len(url) <= URL_LIMIT
+
+
 def actions(buttons: Sequence[Block]) -> list[Block]:
     """Nothing where there is no button: Slack refuses an empty row."""
     return [{"type": "actions", "elements": [*buttons]}] if buttons else []
 
 
-def button(action_id: str, text: str, value: str, *, style: str = "", confirm: Block | None = None) -> Block:
+def button(action_id: str, text: str, value: str, *, style: str = "") -> Block:
     made: Block = {"type": "button", "action_id": action_id, "text": label(text, LABEL_LIMIT)}
     made["value"] = value[:VALUE_LIMIT]
     if style:
         made["style"] = style
-    if confirm:
-        made["confirm"] = confirm
     return made
 
 
 def link_button(action_id: str, text: str, url: str) -> list[Block]:
     """Nothing where the address is none that Slack takes."""
-    if not url.startswith(("https://", "http://")) or len(url) > URL_LIMIT:
+    if not is_linkable(url):
         return []
     return [{"type": "button", "action_id": action_id, "text": label(text, LABEL_LIMIT), "url": url}]
-
-
-def confirmation(title: str, text: str, *, yes: str) -> Block:
-    """What Slack asks before it reports the click."""
-    return {
-        "title": label(title, 100),
-        "text": label(text, 300),
-        "confirm": label(yes, 30),
-        "deny": label(wording.CANCEL, 30),
-    }
 
 
 def modal(

@@ -34,7 +34,7 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import EditPace
 from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, home_entries
-from adapters.chat.slack.buttons import FEEDBACK, Buttons
+from adapters.chat.slack.buttons import FEEDBACK, SHARING, Buttons
 from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
     API_TIMEOUT_S,
@@ -63,8 +63,8 @@ from adapters.chat.slack.library import ASK, PAPER, WISH, SlackLibrary, said_in_
 from adapters.chat.slack.library_render import IMPROVE, OPEN, SAVE, SlackLibraryVoice
 from adapters.chat.slack.poster import as_json
 from adapters.chat.slack.render import SlackVoice
-from adapters.chat.slack.sessions import suggest_prompts
 from adapters.chat.slack.settings import SlackSettings
+from adapters.chat.slack.stream import suggest_prompts
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
 from adapters.proxies import DIRECT, Proxies
@@ -275,6 +275,7 @@ def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
     for action_id, act in buttons.actions.items():
         app.action(action_id)(listener(act))
     app.view(FEEDBACK)(listener(buttons.explained))
+    app.view(SHARING)(listener(buttons.confirmed))
 
     buttons.desk.inbox.openers[ANSWER_WISH] = buttons.wished
 

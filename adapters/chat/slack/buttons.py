@@ -12,15 +12,16 @@ from functools import partial
 from typing import Any
 
 from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, changed_key, obey, press, renew, sources_of
-from adapters.chat.slack.blocks import Block, entry, modal, text_input
+from adapters.chat.slack.blocks import Block, entry, modal, section, text_input
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
     CHANGED,
+    FOLLOW_UP,
     IMPROVE,
-    NOT_NOW,
+    MORE,
     RATE,
     SHARE,
     VIEW,
@@ -32,11 +33,11 @@ from adapters.chat.slack.threads import thread_in
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
 from core.model.answer import MAX_REASON_CHARS
 from core.model.errors import GorkdError, JobNotFound
-from core.model.job import ResearchJob
+from core.model.job import ResearchJob, ResearchRequest
 from core.presentation import wording
 
 _log = logging.getLogger(__name__)
-FEEDBACK, WISH, SAID = "feedback", "answer_wish", "reason"
+FEEDBACK, WISH, SHARING, SAID = "feedback", "answer_wish", "sharing", "reason"
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,13 @@ class Click:
             action_ts=str(action.get("action_ts") or ""),
             trigger_id=str(body.get("trigger_id") or ""),
             response_url=str(body.get("response_url") or ""),
-            value=str(action.get("value") or ""),
+            value=str(action.get("value") or (action.get("selected_option") or {}).get("value") or ""),
         )
+
+    def told(self, job: ResearchJob) -> str:
+        """What a form about the job carries along; a trigger is used up by then."""
+        kept = {name: value for name, value in vars(self).items() if name != "workspace"}
+        return json.dumps({**kept, "value": job.id, "trigger_id": ""})
 
     @property
     def thread_ts(self) -> str:
@@ -90,14 +96,22 @@ class Buttons:
     def actions(self) -> dict[str, Callable[[Payload], Awaitable[None]]]:
         """By action id."""
         handlers: dict[str, Callable[[Click, ResearchJob], Awaitable[None]]] = {
-            SHARE: self._share,
+            SHARE: self._ask_to_share,
             IMPROVE: self._ask_wish,
             CHANGED: self._tell_changes,
             RATE: self._rate,
-            NOT_NOW: self._decline_deep,
+            **{f"{FOLLOW_UP}_{number}": self._follow_up for number in range(1, 4)},
         }
         names = (wording.BUTTONS.keys() - {VIEW}) | handlers.keys()  # a link is Slack's own business
-        return {name: partial(self._handle, name, handlers.get(name)) for name in names}
+        actions = {name: partial(self._handle, name, handlers.get(name)) for name in names}
+
+        async def choose(body: Payload) -> None:
+            """What is behind the three dots does what a button of its name does."""
+            chosen = str((body["actions"][0].get("selected_option") or {}).get("value") or "").partition(":")[0]
+            if chosen in actions:
+                await actions[chosen](body)
+
+        return {**actions, MORE: choose}
 
     async def explained(self, body: Payload) -> None:
         """The modal of a 👎 was sent off."""
@@ -121,10 +135,24 @@ class Buttons:
         except GorkdError as error:
             await self._whisper(click, error.user_message)
 
+    async def confirmed(self, body: Payload) -> None:
+        """The modal of Share was sent off."""
+        click_told, _ = said_in_modal(body.get("view") or {})
+        workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
+        click = Click(workspace, **json.loads(click_told))
+        try:
+            await self._share(click, await self._visible(click.value, click))
+        except GorkdError as error:
+            await self._whisper(click, error.user_message)
+
     async def _ask_wish(self, click: Click, job: ResearchJob) -> None:
+        await self._open(click, wish_modal(click.told(job)))
+
+    async def _ask_to_share(self, click: Click, job: ResearchJob) -> None:
+        await self._open(click, share_modal(click.told(job)))
+
+    async def _open(self, click: Click, view: Block) -> None:
         """A trigger lives for 3 s."""
-        told = {name: value for name, value in vars(click).items() if name not in ("workspace", "trigger_id")}
-        view = wish_modal(json.dumps({**told, "value": job.id, "trigger_id": ""}))
         if not await open_view(click.workspace, click.trigger_id, view):
             await self._whisper(click, wording.FORM_NOT_OPENED)
 
@@ -207,12 +235,14 @@ class Buttons:
     async def _tell_changes(self, click: Click, job: ResearchJob) -> None:
         await self._show(click, changes_message(await self.desk.researcher.changes(job.id, scope=job.scope)))
 
-    async def _decline_deep(self, click: Click, job: ResearchJob) -> None:
-        """The offer goes, the answer stays."""
-        result, sources = await self.desk.researcher.result(job.id), await self.desk.researcher.sources(job.id)
-        thread_ts = click.root_ts if click.root_ts != click.message_ts else ""
-        reply = self._reply(click, job, f"declined:{job.id}", thread_ts=thread_ts, ts=click.message_ts)
-        await reply.edit(replace(self.desk.voice.outcome(job, result, sources, may_offer=False), threaded=None))
+    async def _follow_up(self, click: Click, job: ResearchJob) -> None:
+        """One of the questions that were offered, as if it had been written in the thread."""
+        asked = replace(
+            ResearchRequest(click.value.rpartition(":")[0], job.scope), asker=click.user, thread=job.request.thread,
+            channel=job.request.channel, is_private=job.request.is_private,
+        )  # fmt: skip
+        reply = self._reply(click, job, f"follow:{click.action_ts}", thread_ts=click.thread_ts)
+        await self.desk.begin(partial(self.desk.researcher.submit, asked, dedupe_key=key_of(reply)), reply, job.scope)
 
     async def _rate(self, click: Click, job: ResearchJob) -> None:
         """The vote counts without a reason too."""
@@ -253,6 +283,12 @@ def wish_modal(click: str) -> Block:
     """Asks what is to be better; `click` comes back with it."""
     asked = entry(SAID, wording.IMPROVE_LABEL, text_input(MAX_REASON_CHARS, wording.IMPROVE_HINT))
     return modal(WISH, wording.IMPROVE_TITLE, [asked], submit=wording.SEND, metadata=click)
+
+
+def share_modal(click: str) -> Block:
+    """Asks whether everybody is to see it; `click` comes back with it."""
+    asked = section(wording.SHARE_QUESTION)
+    return modal(SHARING, wording.SHARE_TITLE, [asked], submit=wording.SHARE, metadata=click)
 
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:

@@ -30,7 +30,20 @@ if TYPE_CHECKING:
 API_TIMEOUT_S = 10.0
 LIMITED = 429
 RATE_LIMITED = frozenset({"ratelimited", "rate_limited"})
-PASSING = frozenset({"not_in_channel", "channel_not_found", "user_not_found"})  # an invitation ends them
+NO_STREAMS = (
+    frozenset(  # what forbids them in a channel; any other refusal is of one call (docs.slack.dev, chat.startStream)
+        {
+            "channel_type_not_supported",
+            "messages_tab_disabled",
+            "missing_scope",
+            "restricted_action",
+            "restricted_action_non_threadable_channel",
+            "restricted_action_read_only_channel",
+            "unknown_method",
+        }
+    )
+)
+NO_STREAMS_S = 3600.0  # then they may be allowed
 STREAM_LIFE_S = 270.0  # Slack ends a stream about 5 min after its start
 LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
 REPEATABLE = (
@@ -56,22 +69,23 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class StreamGate:
-    """What is known of a workspace: which channels take no streams, and until when Slack asks for silence."""
+    """What is known of a workspace: until when a channel takes no streams, and until when Slack asks for silence."""
 
     life_s: float = STREAM_LIFE_S
     clock: Callable[[], float] = time.monotonic
-    refusing: set[str] = field(default_factory=set)
+    refusing: dict[str, float] = field(default_factory=dict)
     quiet_until: float = 0.0
 
     def is_open(self, channel: str) -> bool:
-        return channel not in self.refusing and self.clock() >= self.quiet_until
+        return self.clock() >= max(self.quiet_until, self.refusing.get(channel, 0.0))
 
     def refused(self, channel: str, error: Exception) -> None:
-        """Remember it; a limit passes, and so may a refusal, but most would come again."""
+        """Remember a limit, and for an hour what forbids streams there; anything else may go well the next time."""
         if isinstance(error, SlackApiError) and reason(error) in RATE_LIMITED:
             self.quiet_until = self.clock() + wait_s(error.response.headers)
-        elif was_refused(error) and reason(error) not in PASSING:
-            self.refusing.add(channel)
+        elif reason(error) in NO_STREAMS:
+            self.refusing = {one: until for one, until in self.refusing.items() if until > self.clock()}
+            self.refusing[channel] = self.clock() + NO_STREAMS_S
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, post, react, take_away, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.sessions import begin_session
+from adapters.chat.slack.stream import begin_session
 from adapters.chat.slack.threads import Threads, named
 from adapters.chat.slack.translate import Payload, SlackPlace, SlackSaid
 from adapters.chat.taking_away import TakingAway

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import regex
 
 from adapters.chat.fitting import fit, last_lines, units
+from adapters.chat.library import ALONE, library_steps
 from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
@@ -25,7 +26,6 @@ from adapters.chat.slack.message import SlackMessage, SlackUpload, message, sent
 from adapters.chat.slack.render import CANCEL, VIEW
 from core.library import wording
 from core.library.session import SaidToLibrary, Speaker
-from core.library.states import COMMANDS
 from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import cut, one_line, printable
 from core.presentation.wording import CANCEL as CANCEL_LABEL
@@ -33,12 +33,11 @@ from core.presentation.wording import VIEW_FULL_ANALYSIS
 
 OPEN, IMPROVE, SAVE, PDF = "library_open", "library_improve", "library_save", "library_pdf"
 MAX_SECTIONS = 12  # of a reply; three screens, and `save` gives all of it
-OPEN_BUTTONS = 5  # papers of a list; the others are opened by their numbers
+OPEN_BUTTONS = 10  # papers of a list; the others are named by their numbers
 ASKED_ROOM = 300
 BESIDE_PICTURE = 500  # characters of a page that is shown as a picture
 _HEADINGS = regex.compile(r"^#{1,6}\s+", regex.MULTILINE)
 _LIST_SIGN = regex.compile(r"^([^\S\n]*)[-*][^\S\n]+", regex.MULTILINE)
-_ALONE = frozenset({"Help", "Status", ""})  # titles of what is for whoever asked, and goes on to nothing
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class SlackLibraryVoice:
         )
 
     def said(self, speaker: Speaker, said: SaidToLibrary) -> SlackMessage:
-        reply, is_alone = said.reply, said.reply.title in _ALONE
+        reply, is_alone = said.reply, said.reply.title in ALONE and not said.after.offered
         blocks: list[Block] = [header(reply.title)] if reply.title else []
         if said.after.history and not is_alone:
             blocks.append(_asked(said.after.history[-1]))
@@ -91,8 +90,8 @@ class SlackLibraryVoice:
         blocks += [section(piece) for piece in mrkdwn_pieces(text)]
         if reply.title == wording.PANEL_TITLE:
             blocks.append(context("\n".join(plain(line, ASKED_ROOM) for line in wording.NEXT_STEPS)))
-        if not is_alone:
-            blocks += actions([*_buttons(said, speaker.thread), *self._pdf(speaker, said), *self._page(said)])
+        links = [] if is_alone else [*self._pdf(speaker, said), *self._page(said)]
+        blocks += actions([*_buttons(said, speaker.thread), *links])
         spoken = one_line(_HEADINGS.sub("", text))
         whole = message(f"{reply.title}: {spoken}" if reply.title else spoken, blocks)
         files = _files(said)
@@ -157,18 +156,12 @@ def _parts(text: str) -> list[str]:
 
 
 def _buttons(said: SaidToLibrary, thread: str) -> list[Block]:
-    after = said.after
-    shown = [after.selected_paper] if after.selected_paper else list(after.last_query_set[:OPEN_BUTTONS])
-    if after.state not in COMMANDS["open"].numbers or said.reply.page is not None:
-        shown = []
-    made = [
-        button(f"{OPEN}_{number}", "Open" if after.selected_paper else f"Open {number}", press.value)
-        for number, press in enumerate((LibraryPress(thread, f"open {paper_id}") for paper_id in shown), start=1)
-    ]
-    if after.works_on in COMMANDS["improve"].states:
-        made.append(button(IMPROVE, "Improve", LibraryPress(thread, "improve", after.tag).value))
-    if after.works_on in COMMANDS["save"].states and said.reply.file is None:
-        made.append(button(SAVE, "Save", LibraryPress(thread, "save", after.tag).value))
+    """Improve, which asks what for, and Save have ids of their own; the rest are counted."""
+    made: list[Block] = []
+    for step in library_steps(said, most_papers=OPEN_BUTTONS):
+        action_id = {"improve": IMPROVE, "save": SAVE}.get(step.says, f"{OPEN}_{len(made) + 1}")
+        value = LibraryPress(thread, step.says, step.about).value
+        made.append(button(action_id, step.label, value, style="primary" if step.says == "yes" else ""))
     return made
 
 

@@ -5,55 +5,88 @@ What Slack accepts is the business of blocks.py; here stands what is said and in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import regex
 
+from adapters.chat.code import about, excerpt, pieces_of, rest_of
 from adapters.chat.desk import Offer
-from adapters.chat.fitting import fit, units
+from adapters.chat.fitting import fit, true_link, units
 from adapters.chat.slack.blocks import (
+    ADDRESS_ROOM,
+    MARKDOWN_LIMIT,
     SECTION_LIMIT,
     Block,
     actions,
     button,
-    confirmation,
     context,
-    divider,
     escaped,
     header,
+    is_linkable,
     link_button,
+    markdown,
+    markdown_block,
+    option,
+    overflow,
     place_of,
     plain,
-    prose,
+    preformatted,
     section,
+    table,
     thumbs,
 )
-from adapters.chat.slack.findings import check_blocks, finding_blocks
-from adapters.chat.slack.message import SlackMessage, message, sentence_message
-from adapters.chat.slack.plan import passed_sentences, read_plan, sentence_text
-from core.model.answer import AnswerFile, JobResult, ResearchAnswer
+from adapters.chat.slack.message import SlackMessage, done_plan, message, read_plan, sentence_message
+from core.deep.viewing import CoveredItem, covered_items
+from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
+from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.pipeline.changes import AnswerChanges
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.presentation.card import AnswerCard, CardButton, CardPart, answer_card, first_quotes, progress_card
+from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_card, first_quotes, progress_card
+from core.presentation.checks import CheckedClaim, Stand
 from core.presentation.page_links import PageLinks
-from core.presentation.render import is_used, one_line, printable
+from core.presentation.render import is_used, marked_section, one_line, printable
+from core.text.sentences import split_sentences
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
-SHOWN_CITATIONS = 8
 QUESTION_ROOM = 500
 LINE_ROOM = 300
 QUOTE_ROOM = 400
-PART_ROOM = 3 * LINE_ROOM
-_ROOMS = {"conflicts": 2 * LINE_ROOM, "limitations": 4 * LINE_ROOM, "files": 2 * LINE_ROOM}  # of parts unlike others
-_ELSEWHERE = ("understood", "answer", "detail", "notice", "reasons", "offer")  # beside another part, or below all
+SESSION_ROOM = 100  # of the 200 that Slack takes for a session's title; their list shows less
+ANSWER_ROOM = 5_000  # characters without the addresses of passages; a message takes 12,000 with them
+ITEM_ROOM = 600
+ABOUT_ROOM = 400
+SHOWN_ITEMS = 10  # of a mode: three blocks each, and a message has fifty
+LONG_CODE = 400  # of code that comes as a file, its beginning
+CLAIM_ROOM = 500
+QUOTE_ROOM = 400
+SHOWN_CLAIMS = 12
+QUOTES_A_SIDE = 1  # the page has them all
+ICONS = {
+    Stand.SUPPORTED: "✅",
+    Stand.CONTRADICTED: "❌",
+    Stand.DIFFERS: "≠",
+    Stand.MIXED: "⚖️",
+    Stand.UNCONFIRMED: "◐",
+    Stand.NO_EVIDENCE: "❔",
+}
 
 # What only Slack's own code must tell from the others; every button's name stands in core/presentation/wording.py.
-SHOW_SOURCES, SHARE, CANCEL, NOT_NOW, IMPROVE = "show_sources", "share", "cancel", "not_now", "improve"
-CHANGED, RATE, VIEW = "what_changed", "rate", "view_full_analysis"
+SHOW_SOURCES, SHARE, CANCEL, START_DEEP, IMPROVE = "show_sources", "share", "cancel", "start_deep", "improve"
+CHANGED, RATE, VIEW, MORE, FOLLOW_UP = "what_changed", "rate", "view_full_analysis", "more", "follow_up"
+IN_THE_MENU = ("ask_again", IMPROVE, SHARE, CHANGED, VIEW)
+
+_TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
+_CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
+_BOLD = regex.compile(r"\*\*(.+?)\*\*")
+_TORN = regex.compile(rf"{_TAG}[a-z]*-?\d*{_TAG}?")
+_NO_PROSE = regex.compile(r"\s*(?:#|[-*+>|]\s|\d+[.)]\s|```)")
+_TABLE = regex.compile(r"(?:^\|.*\n)\|[ :|-]+\|?[^\S\n]*(?:\n\|.*)+", regex.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -61,28 +94,16 @@ class SlackVoice:
     links: PageLinks
 
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
+        """What is done as a plan, and the sentences that passed; in a stream, else by updates."""
         card = progress_card(job, snapshot, elapsed_s)
-        said = plain(card.message, LINE_ROOM) or "…"
-        blocks = [section(f"{'🔍 ' if said[0].isalnum() else ''}*{said}* …")]
-        if snapshot.earlier:
-            blocks.append(section(plain(card.earlier, SECTION_LIMIT) or "…"))
-        elif passed := passed_sentences(snapshot):
-            blocks.append(section(sentence_text(" ".join(text for _, text in passed))))
-        if card.running:
-            blocks.append(context(_dotted(card.running)))
-        if card.queries:
-            blocks.append(context(plain(" · ".join(f"“{query}”" for query in card.queries), 2 * LINE_ROOM)))
-        if card.places:
-            blocks.append(context(_dotted(card.places)))
-        if card.plan:
-            items = "\n".join(plain(item.line, LINE_ROOM) for item in card.plan.items)
-            blocks.append(section(f"*{plain(card.plan.headline, LINE_ROOM)}*\n{items}".strip()))
-            blocks += [context(plain(wording.HOW_TO_STEER, LINE_ROOM))] if items else []
-        blocks.append(context(" · ".join(card.facts)))
         *steer, cancel = _buttons(job, card.buttons)
         plan = read_plan(snapshot, elapsed_s, [*actions([cancel]), *actions(steer)])
-        blocks += actions([*steer, cancel])
-        return replace(message(f"{one_line(card.message)} …", blocks), plan=plan)
+        said = f"{one_line(card.message)} …"
+        if plan is not None:
+            return replace(message(said, plan.blocks), plan=plan)
+        shown = [section(f"*{plain(card.message, LINE_ROOM) or '…'}* …")]
+        shown += [section(plain(card.earlier, SECTION_LIMIT))] if card.earlier.strip() else []
+        return message(said, [*shown, context(" · ".join(card.facts)), *actions([*steer, cancel])])
 
     def outcome(
         self,
@@ -94,27 +115,31 @@ class SlackVoice:
         first_asker: str = "",
         unattached: Sequence[AnswerFile] = (),
     ) -> SlackMessage:
-        """`may_offer` is False once deep research was declined below this answer (D9)."""
+        """`may_offer` is False where nobody asks for more (D9)."""
         card = answer_card(
             job, result, sources, page_url=self.links.link(job), may_offer=may_offer, unattached=unattached,
             may_share=not job.scope.visibility.startswith("user:"),
         )  # fmt: skip
         if result is None or result.answer is None or card.outcome == "ended":
             return _ended(job, card)
-        blocks = [header(card.heading), _question(card)]
-        for part in card.parts:
-            if part.name == "answer":
-                blocks += finding_blocks(card) if card.found else [section(_answer_text(card))]
-                blocks += check_blocks(card.checks, sources)
-            elif part.name not in _ELSEWHERE:
-                blocks.append(_part(part, card, first_asker))
-        blocks += [] if card.outcome == "insufficient" else _cited(card)
-        blocks += [divider(), *actions(_buttons(job, (*card.buttons, *card.renewing))), thumbs(RATE, job.id)]
-        blocks.append(context(plain(card.footer, LINE_ROOM)))
-        if card.offers:
-            blocks += [section(card.part("offer").text), *actions(_buttons(job, card.offers))]
-        threaded = sources_message(sources, result.answer)
-        return replace(message(f"{card.title}: {_prose(card)}", blocks), threaded=threaded, is_answer=True)
+        said = _Said(self.links, job, card, result.answer)
+        is_plain = card.outcome == "insufficient"
+        blocks = [*done_plan(result, sources), *([header(card.heading)] if is_plain else []), _question(card)]
+        blocks += _earlier(card, first_asker)
+        blocks += finding_blocks(card) if card.found else said.blocks()
+        blocks += check_blocks(card.checks, sources)
+        blocks += said.checklist(covered_items(result))
+        blocks.append(section(said.confidence()))
+        blocks += [
+            context(_labelled(card, name)) for name in ("files", "searched", "advice", "offer") if card.part(name).text
+        ]
+        blocks += [*actions(_row(job, card)), thumbs(RATE, job.id)]
+        asked = wording.follow_ups(job, result) if may_offer else ()
+        blocks += actions([button(f"{FOLLOW_UP}_{at}", text, f"{text}:{job.id}") for at, text in enumerate(asked, 1)])
+        blocks.append(context("\n".join(filter(None, [_labelled(card, "limitations"), plain(card.footer, LINE_ROOM)]))))
+        spoken = _untagged(card.part("answer").text).replace("**", "")
+        whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
+        return replace(whole, is_answer=True, title="" if is_plain else said.title())
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or wording.SOMETHING_BROKE
@@ -128,13 +153,107 @@ class SlackVoice:
         return SlackMessage(whole.text, (*kept[:-1], context(wording.SHARED_BY.format(who=f"<@{sharer}>")), kept[-1]))
 
 
+@dataclass(frozen=True)
+class _Said:
+    """What an answer says, each number a link to the passage that it cites."""
+
+    links: PageLinks
+    job: ResearchJob
+    card: AnswerCard
+    answer: ResearchAnswer
+
+    def blocks(self) -> list[Block]:
+        """The short answer, its first sentence in bold; the first table of it, else of the detail, as a table."""
+        text = _whole(self.answer, "summary")
+        blocks = list(self._pieces(_bold(text)))
+        in_detail = None if _TABLE.search(text) else _TABLE.search(_whole(self.answer, "detail"))
+        blocks += [table(_rows(in_detail[0]))] if in_detail else []
+        notice = plain(self.card.part("notice").text, LINE_ROOM)
+        return [*(blocks or [markdown_block(wording.NO_ANSWER)]), *([context(f"_{notice}_")] if notice else [])]
+
+    def title(self) -> str:
+        """What the thread may be called: the answer's first sentence in plain words."""
+        found = _BOLD.match(_bold(_whole(self.answer, "summary")))
+        return fit(one_line(_CITED.sub("", found[1])), SESSION_ROOM) if found else ""
+
+    def checklist(self, items: Sequence[CoveredItem]) -> list[Block]:
+        """Each item with what became of it, and what the answer says of it (S002)."""
+        lines = [f"- {one.stand} **{markdown(one_line(one.description), LINE_ROOM)}**" for one in items]
+        below = [markdown(one.line, LINE_ROOM) for one in items]
+        text = "\n".join(f"{line}: {said}" if said else line for line, said in zip(lines, below, strict=True))
+        return [markdown_block(self._linked(text, MARKDOWN_LIMIT - ANSWER_ROOM))] if items else []
+
+    def confidence(self) -> str:
+        """`*Confidence*: Low: Sources disagree on …`: how sure, and the reason that decided, on one line."""
+        headline = self.card.part("confidence").text
+        why = plain(wording.deciding_reason(self.answer, self.card.part("conflicts").text), 3 * LINE_ROOM)
+        level = headline.partition(" (")[0] if why else headline
+        sides = {
+            position.source_id: f"conflict-{place}-{side}"
+            for place, conflict in reversed(list(enumerate(self.answer.conflicts)))
+            for side, position in enumerate(conflict.positions)
+        }
+        left = SECTION_LIMIT - 2 * LINE_ROOM - units(why)
+
+        def link(found: regex.Match[str]) -> str:
+            nonlocal left
+            number = found[1]
+            address = self.links.passage(self.job, int(number), sides.get(f"src_{number}", ""))
+            linked = f"<{escaped(address)}|{found[0]}>"
+            left -= units(linked)
+            return linked if left > 0 and self._knows(number) and is_linkable(address) else found[0]
+
+        said = regex.sub(r"\[(\d+)\]", link, why)
+        return f"*{wording.CONFIDENCE}*: {plain(level, LINE_ROOM)}" + (f": {said}" if said else "")
+
+    def _pieces(self, text: str) -> Iterator[Block]:
+        """Prose as Markdown, code literally, the first table as a table and any other as it is written."""
+        room, has_table = MARKDOWN_LIMIT - ANSWER_ROOM, False
+        left = ANSWER_ROOM
+        for piece, kind in _parts(text):
+            if kind == "table" and not has_table:
+                has_table = True
+                yield table(_rows(piece))
+            elif kind != "prose":
+                yield preformatted(_untagged(piece).strip())
+            elif left > LINE_ROOM and (said := self._linked(markdown(piece.strip(), left), room + left)).strip():
+                left, room = left - len(piece), room - max(0, len(said) - len(piece))
+                yield markdown_block(said)
+
+    def _linked(self, text: str, limit: int) -> str:
+        """`[1]✓` as a link to what the claim cites there, while the whole has at most `limit` characters."""
+        left = limit - units(text)
+
+        def link(found: regex.Match[str]) -> str:
+            nonlocal left
+            numbers = [number.strip() for number in found[1].split(",")]
+            shown = "".join(self._number(number, found[3] or "") for number in numbers)
+            left -= len(shown) - len(found[1])
+            return f"{shown if left > 0 else f'[{found[1]}]'}{found[2]}"
+
+        return _TORN.sub("", _CITED.sub(link, text))
+
+    def _number(self, number: str, claim_id: str) -> str:
+        is_cited = any(
+            claim.id == claim_id and any(entry.source_id == f"src_{number}" for entry in claim.evidence)
+            for claim in self.answer.claims
+        )
+        address = self.links.passage(self.job, int(number), claim_id if is_cited else "") if self._knows(number) else ""
+        return f"[[{number}]]({address})" if is_linkable(address) else f"[{number}]"
+
+    def _knows(self, number: str) -> bool:
+        return any(str(source.number) == number for source in self.card.sources)
+
+
 def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage | None:
-    """The threaded reply: each cited source with true domain, date, relevance and quote; None without any."""
+    """The threaded reply (S003-21): each cited source with its number, title, date and quote; None without any."""
     cited = [source for source in sources if is_used(source, answer)]
     if not cited or answer is None:
         return None
+    quotes = first_quotes(answer)
     names = ", ".join(one_line(source.metadata.domain or source.title) for source in cited)
-    return message(f"{wording.SOURCES}: {names}", [section(f"*{wording.SOURCES}*"), *_source_blocks(cited, answer)])
+    blocks = [section(_source_line(source, quotes.get(source.id, ""))) for source in cited[:SHOWN_SOURCES]]
+    return message(f"{wording.SOURCES}: {names}", [context(f"*{wording.SOURCES}*"), *blocks, *_more(cited)])
 
 
 def changes_message(changes: AnswerChanges | None) -> SlackMessage:
@@ -159,12 +278,16 @@ def ready_message(asker: str) -> SlackMessage:
 
 
 def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
-    """For whoever clicked "Show Sources": every source that was read, best first, cited or not."""
+    """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
     if not sources:
         return sentence_message(wording.NO_SOURCES)
-    blocks = [section(f"*{wording.sources_counted(len(sources))}*, the cited ones with a quote")]
-    blocks += _source_blocks(sources, answer)
-    return message(f"{wording.sources_counted(len(sources))} were read", blocks)
+    said = wording.sources_counted(len(sources))
+    standing = {source.id: "" if is_used(source, answer) else f" · {wording.NOT_CITED}" for source in sources}
+    lines = [
+        f"{_source_line(source)} · {wording.relevance(source)}{standing[source.id]}"
+        for source in sources[:SHOWN_SOURCES]
+    ]
+    return message(f"{said} were read", [section(f"*{said}* were read"), *map(section, lines), *_more(sources)])
 
 
 def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessage:
@@ -185,15 +308,25 @@ def _label(text: str) -> str:
 
 
 def _buttons(job: ResearchJob, buttons: Sequence[CardButton]) -> list[Block]:
-    """A link only where its address can be one; Slack asks before it reports a Share."""
+    """A link only where its address can be one."""
     made: list[Block] = []
     for one in buttons:
         if one.name == VIEW:
             made += link_button(VIEW, one.label, one.url)
-            continue
-        ask = confirmation(wording.SHARE_TITLE, wording.SHARE_QUESTION, yes=one.label) if one.name == SHARE else None
-        made.append(button(one.name, one.label, job.id, style="primary" if one.is_primary else "", confirm=ask))
+        else:
+            made.append(button(one.name, one.label, job.id, style="primary" if one.is_primary else ""))
     return made
+
+
+def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
+    """One row: the sources, what goes on from here, and a menu of the rest."""
+    made = {one.name: one for one in (*card.buttons, *card.renewing)}
+    row = [button(SHOW_SOURCES, wording.SOURCES, job.id)] if SHOW_SOURCES in made else []
+    if card.answer is not None and card.answer.metadata.model and job.request.modes == ("quick",):
+        row.append(button(START_DEEP, wording.GO_DEEPER, job.id, style="primary" if card.offers else ""))
+    row += _buttons(job, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
+    rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
+    return [*row, *overflow(MORE, [option(one.label, f"{one.name}:{job.id}", one.url) for one in rest])]
 
 
 def _ended(job: ResearchJob, card: AnswerCard) -> SlackMessage:
@@ -207,71 +340,153 @@ def _ended(job: ResearchJob, card: AnswerCard) -> SlackMessage:
     return message(f"{card.title}: {one_line(why)}", [*blocks, *actions(buttons)])
 
 
-def _part(part: CardPart, card: AnswerCard, first_asker: str) -> Block:
-    """Confidence with its reasons stands out; all else is small print."""
-    said = plain(part.text, _ROOMS.get(part.name, PART_ROOM))
-    if part.name == "earlier":
-        whom = f" <@{first_asker}>" if first_asker.isalnum() else ""
-        return context(f"_{part.label}{whom}: {plain(part.text, LINE_ROOM)}_")
-    if part.name == "confidence":
-        reasons = card.part("reasons").text
-        return section(f"*{part.label}*: {said}" + (f"\n{plain(reasons, LINE_ROOM)}" if reasons else ""))
-    return context(f"*{part.label}*: {said}" if part.label else said)
-
-
-def _dotted(lines: Sequence[str]) -> str:
-    return "\n".join(f"• {plain(line, LINE_ROOM)}" for line in lines)
-
-
-def _source_blocks(sources: Sequence[Source], answer: ResearchAnswer | None) -> list[Block]:
-    quotes = first_quotes(answer)
-    blocks = [section(_source_text(source, quotes)) for source in sources[:SHOWN_SOURCES]]
-    if len(sources) > SHOWN_SOURCES:
-        blocks.append(context(f"and {len(sources) - SHOWN_SOURCES} more on the page"))
-    return blocks
-
-
 def _question(card: AnswerCard) -> Block:
     """What was asked, or the message that was to be checked; and what a follow-up was taken to ask."""
     understood = card.part("understood").text
-    meant = f"\n_{plain(understood, QUESTION_ROOM)}_" if understood else ""
-    return section(f"*{card.asked.label}*: {plain(card.asked.text, QUESTION_ROOM) or '…'}{meant}")
+    meant = f" · _{plain(understood, QUESTION_ROOM)}_" if understood else ""
+    return context(f"*{card.asked.label}*: {plain(card.asked.text, QUESTION_ROOM) or '…'}{meant}")
 
 
-def _prose(card: AnswerCard) -> str:
-    """The short answer as Slack writes it: its own bold instead of Markdown's, no heading signs."""
-    text = regex.sub(r"\n{3,}", "\n\n", printable(card.part("answer").text)).strip()
-    return prose(text).strip() or wording.NO_ANSWER
+def _earlier(card: AnswerCard, first_asker: str) -> list[Block]:
+    part = card.part("earlier")
+    whom = f" <@{first_asker}>" if first_asker.isalnum() else ""
+    return [context(f"_{part.label}{whom}: {plain(part.text, LINE_ROOM)}_")] if part.text else []
 
 
-def _answer_text(card: AnswerCard) -> str:
-    notice = plain(card.part("notice").text, LINE_ROOM)
-    said = fit(_prose(card), SECTION_LIMIT - 2 * LINE_ROOM, escaped)
-    return f"*{wording.ANSWER}*: {said}" + (f"\n_{notice}_" if notice else "")
+def _labelled(card: AnswerCard, name: str) -> str:
+    part = card.part(name)
+    said = plain(part.text, 4 * LINE_ROOM)
+    return f"*{part.label}*: {said}" if part.label and said else said
 
 
-def _cited(card: AnswerCard) -> list[Block]:
-    """`[1]✓ <https://…|nejm.org> · [2]◐ …`: each cited source once, with its verdict's mark."""
-    cited = [source for source in card.sources if source.id in card.cited_marks]
-    shown: list[str] = []
-    for source in cited[:SHOWN_CITATIONS]:
-        entry = f"[{source.number}]{card.cited_marks[source.id]} {place_of(source)}"
-        if units(" · ".join([*shown, entry])) < SECTION_LIMIT - LINE_ROOM:
-            shown.append(entry)
-    if len(cited) > len(shown):
-        shown.append(f"and {len(cited) - len(shown)} more")
-    return [context(f"*Citations*: {' · '.join(shown)}")] if shown else []
+def _source_line(source: Source, quote: str = "") -> str:
+    """`*[1]* <https://…|Title> · nejm.org · 1 May 2024`, and below it the quote: the host stands beside the title."""
+    host, address = true_link(source.url)
+    title = plain(source.title.replace("|", "/"), LINE_ROOM) or wording.UNTITLED
+    named = f"<{escaped(address)}|{title}>" if host and len(address) <= ADDRESS_ROOM else title
+    remarks = [
+        f"*[{source.number}]* {named}",
+        host or plain(source.metadata.domain or source.metadata.provider, LINE_ROOM),
+    ]
+    remarks += [wording.day(source.metadata.published_at)] if source.metadata.published_at else []
+    remarks += [wording.INSTRUCTS] if source.instructs else []
+    return " · ".join(filter(None, remarks)) + (f"\n> {plain(quote, QUOTE_ROOM)}" if quote else "")
 
 
-def _source_text(source: Source, quotes: Mapping[str, str]) -> str:
-    """`*1.* <https://…|nejm.org> - Title`, then date and relevance, then its quote."""
-    remarks = [wording.relevance(source)]
-    if source.metadata.published_at:
-        remarks.insert(0, wording.day(source.metadata.published_at))
-    if source.instructs:
-        remarks.append(wording.INSTRUCTS)
-    title = plain(source.title or wording.UNTITLED, LINE_ROOM)
-    lines = [f"*{source.number}.* {place_of(source)} - {title}", " · ".join(remarks)]
-    if source.id in quotes:
-        lines.append(f"> {plain(quotes[source.id], QUOTE_ROOM)}")
-    return "\n".join(lines)
+def _more(sources: Sequence[Source]) -> list[Block]:
+    more = len(sources) - SHOWN_SOURCES
+    return [context(f"and {more} more on the page")] if more > 0 else []
+
+
+def _whole(answer: ResearchAnswer, part: Literal["summary", "detail"]) -> str:
+    """With each claim's id behind the marks of its citations."""
+    text = marked_section(answer, part, tag=lambda claim: f"{_TAG}{claim.id}{_TAG}")
+    return regex.sub(r"\n{3,}", "\n\n", printable(text)).strip()
+
+
+def _untagged(text: str) -> str:
+    return _TORN.sub("", printable(text))
+
+
+def _bold(text: str) -> str:
+    """The first sentence, which is the answer, in bold, with the citations behind it."""
+    if _NO_PROSE.match(text) or not text:
+        return text
+    plain_text = _CITED.sub("", text.partition("\n\n")[0][:ANSWER_ROOM])
+    sentences = split_sentences(plain_text)
+    left, end = len(plain_text[: sentences[0].end].rstrip()) if sentences else 0, 0
+    for cited in [*_CITED.finditer(text), None]:
+        start = cited.start() if cited else len(text)
+        if start - end > left:
+            break
+        left, end = left - (start - end), cited.end() if cited else start
+    end = min(end + left, len(text)) if left else end
+    first = text[:end].replace("**", "").strip()
+    return f"**{first}**{text[end:]}" if first and "\n" not in first else text
+
+
+def _parts(text: str) -> Iterator[tuple[str, Literal["prose", "code", "table"]]]:
+    for piece, _, is_code in pieces_of(text):
+        if is_code:
+            yield piece, "code"
+            continue
+        end = 0
+        for found in _TABLE.finditer(piece):
+            yield piece[end : found.start()], "prose"
+            yield found[0], "table"
+            end = found.end()
+        yield piece[end:], "prose"
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The cells of a table in Markdown without its rule."""
+    lines = [line.strip().strip("|").split("|") for line in _untagged(text).replace("**", "").strip().split("\n")]
+    return [[cell.strip() for cell in line] for place, line in enumerate(lines) if place != 1]
+
+
+def finding_blocks(card: AnswerCard) -> list[Block]:
+    """Everything that was found, mode by mode in the order asked for; at most 40 blocks."""
+    blocks: list[Block] = []
+    of_mode = Counter(entry.item.mode for entry in card.found if entry.item)
+    room, shown = SHOWN_ITEMS // max(1, len(of_mode)), Counter[str]()
+    for entry in card.found:
+        mode = entry.item.mode if entry.item else ""
+        shown[mode] += 1
+        if not mode or shown[mode] <= room:
+            blocks += _entry(entry, card.findings)
+        elif shown[mode] == room + 1:
+            blocks.append(context(f"and {wording.counted(of_mode[mode] - room, 'more result')} on the page"))
+    return blocks
+
+
+def _entry(entry: FoundEntry, view: FindingsView | None) -> list[Block]:
+    match entry.kind:
+        case "heading":
+            return [section(f"*{plain(entry.text, SECTION_LIMIT)}*")]
+        case "other":
+            text = fit(entry.text or "…", SECTION_LIMIT, escaped)
+            return [section(f"*{plain(entry.title, 80)}*"), section(text)]
+        case "text":
+            return [section(fit(entry.text, SECTION_LIMIT, escaped))]
+        case "note":
+            return [context(plain(entry.text, SECTION_LIMIT))]
+    return _item(entry, entry.item, view) if entry.item and view else []
+
+
+def _item(entry: FoundEntry, item: FoundItem, view: FindingsView) -> list[Block]:
+    """`*1.* What it says [1]✓`, its code, and the place with what checking found."""
+    source = entry.source
+    said = plain(entry.text, ITEM_ROOM) or (f"Code of {plain(source.title, 100)}" if source else "…")
+    blocks = [section(f"*{item.number}.* {said}")]
+    rest = ""
+    if item.code:
+        code = excerpt(item.code, MAX_CODE_CHARS if fits_in_chat(item.code) else LONG_CODE)
+        blocks.append(preformatted(code.text))
+        rest = rest_of(item, code.left_out, view)
+    said_of_it = [plain(rest, ABOUT_ROOM), place_of(source) if source else "", plain(about(item), ABOUT_ROOM)]
+    blocks.append(context(" · ".join(filter(None, said_of_it)) or "…"))
+    return blocks
+
+
+def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> list[Block]:
+    by_id = {source.id: source for source in sources}
+    blocks = [section(_claim_text(check, by_id)) for check in checks[:SHOWN_CLAIMS]]
+    if len(checks) > SHOWN_CLAIMS:
+        blocks.append(context(f"and {wording.counted(len(checks) - SHOWN_CLAIMS, 'claim')} more on the page"))
+    return blocks
+
+
+def _claim_text(check: CheckedClaim, sources: dict[str, Source]) -> str:
+    """`✅ *Supported*: “…”`, then for each side the first quote with its source; within a section's limit."""
+    head = f"{ICONS[check.stand]} *{wording.STANDS[check.stand.value]}*: “{plain(check.claim, CLAIM_ROOM)}”"
+    lines = [_quote_lines(entry, sources, is_for=True) for entry in check.supporting[:QUOTES_A_SIDE]]
+    lines += [_quote_lines(entry, sources, is_for=False) for entry in check.contradicting[:QUOTES_A_SIDE]]
+    whole = "\n".join([head, *lines])
+    return whole if len(whole) < SECTION_LIMIT else head
+
+
+def _quote_lines(entry: Evidence, sources: dict[str, Source], *, is_for: bool) -> str:
+    said = wording.evidence_line(entry.quote, entry.verdict, is_for=is_for)
+    source = sources.get(entry.source_id)
+    where = f" [{source.number}] {place_of(source)}" if source else ""
+    return f"> {plain(said, QUOTE_ROOM)}{where}"

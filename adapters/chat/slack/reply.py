@@ -15,12 +15,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.reply import AddressDead, FilesRefused
 from adapters.chat.slack.blocks import BLOCKS_LIMIT, context
 from adapters.chat.slack.client import FAULTS, SlackClient, Workspace, reason
-from adapters.chat.slack.message import SlackMessage, SlackUpload, sentence_message
-from adapters.chat.slack.plan import Plan
+from adapters.chat.slack.message import Plan, SlackMessage, SlackUpload, sentence_message
 from adapters.chat.slack.poster import Mark, Part, ThreadAddress, as_json, find, post, remove, update
 from adapters.chat.slack.render import SHARE, ready_message
-from adapters.chat.slack.sessions import end_session
-from adapters.chat.slack.stream import Stream
+from adapters.chat.slack.stream import Stream, end_session
 from adapters.chat.slack.translate import PLATFORM
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
@@ -163,7 +161,7 @@ class SlackReply:
         at = self.at
         if at.session and message.plan is None:
             self.at = replace(at, session="")
-            await end_session(self._client, at.channel, at.thread_ts)
+            await end_session(self._client, at.channel, at.thread_ts, title=message.title)
 
     async def _attach(self, message: SlackMessage) -> None:
         """No picture may cost a message: without them it says so, and of another file no more than that."""

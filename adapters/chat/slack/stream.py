@@ -1,21 +1,36 @@
-"""Slack's own way of showing progress: a message that is streamed into, while it can be (chat.startStream).
+"""Slack's own ways of showing that an agent works: a message that is streamed into, and a session with its status.
 
-A stream never has to work. Whatever Slack refuses or loses, the message goes on by updates, which can say all that a
-stream can; only a person's Stop is more than that. Nothing is ever appended twice.
+A stream (chat.startStream) never has to work. Whatever Slack refuses or loses, the message goes on by updates, which
+can say all that a stream can; only a person's Stop is more than that. Nothing is ever appended twice.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from typing import TYPE_CHECKING
 
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import StoppedByPerson
-from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, reason, was_refused
-from adapters.chat.slack.plan import Plan
+from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, Workspaces, reason, was_refused
+from adapters.chat.slack.message import Plan
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, stop_stream
 
+if TYPE_CHECKING:
+    from adapters.chat.slack.translate import Payload
+
 STOPPED = "stopped_by_user"
+
+PROMPTS = (  # manifest.yml has the same
+    "What does the research say about creatine and memory?",
+    "How does Slack's Socket Mode differ from HTTP?",
+    "Is intermittent fasting safe in pregnancy?",
+)
+STATUS = "is looking for sources…"
+TITLE_ROOM = 100  # of the 200 that Slack takes; the list of sessions shows less
+PATIENCE_S = 2.0  # the question comes first
 
 _log = logging.getLogger(__name__)
 
@@ -92,3 +107,60 @@ class Stream:
     async def stop(self) -> None:
         """After it the message takes updates. Raises one of `FAULTS`."""
         await stop_stream(self._client, self._channel, self.ts, self._mark)
+
+
+# The agent view: questions to begin with, and each direct message with its thread as a session with status and title.
+# Apps made before it have an assistant's threads instead, with methods of their own; both are served
+
+
+async def suggest_prompts(event: Payload, team_id: str, workspaces: Workspaces) -> None:
+    """Somebody looks at their messages with the app.
+
+    An app made before the agent view is told of a thread. With any other the questions belong to none: with a thread
+    Slack takes them and shows nothing.
+    """
+    thread = event.get("assistant_thread") or {}
+    channel = str(thread.get("channel_id") or event.get("channel") or "")
+    try:
+        client = (await workspaces.find(team_id)).client
+        await client.assistant_threads_setSuggestedPrompts(
+            channel_id=channel,
+            thread_ts=thread.get("thread_ts"),
+            prompts=[{"title": prompt, "message": prompt} for prompt in PROMPTS],
+        )
+    except FAULTS as exc:
+        _log.info("no prompts suggested", extra={"reason": reason(exc)})
+
+
+async def begin_session(client: AsyncWebClient, channel: str, thread_ts: str, *, user: str, asked: str) -> None:
+    """The session of a thread works from now on; its first question is its title. What Slack refuses does no harm."""
+    title = asked[:TITLE_ROOM] or STATUS
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            try:
+                await client.agents_sessions_setStatus(
+                    channel_id=channel, thread_ts=thread_ts, status="processing", title=title, initiator_user_id=user
+                )
+            except SlackApiError:  # an assistant of before
+                await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=STATUS)
+                await client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread_ts, title=title)
+    except FAULTS as exc:
+        _log.info("this thread has no status", extra={"reason": reason(exc)})
+
+
+async def end_session(client: AsyncWebClient, channel: str, thread_ts: str, *, title: str = "") -> None:
+    """Nothing works there any more, so Slack shows no Stop; an assistant's status goes by itself with a message.
+
+    A `title` takes the place of the question's: what was found is looked for later, not how it was asked.
+    """
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            try:
+                await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread_ts, status="active")
+                if title:
+                    await client.agents_sessions_rename(channel_id=channel, thread_ts=thread_ts, title=title)
+            except SlackApiError:  # an assistant of before
+                if title:
+                    await client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread_ts, title=title)
+    except FAULTS as exc:
+        _log.debug("this thread has no status", extra={"reason": reason(exc)})

@@ -187,7 +187,7 @@ async def test_in_slack_a_shared_copy_goes_too(tmp_path: Path):
         await house.sources_of(asked.ts)
         await until(lambda: not select(tmp_path, "SELECT 1 FROM addresses"))
         noted = len(select(tmp_path, "SELECT 1 FROM shown"))
-        await house.slack.clicks(ada, answer, "share")
+        await house.slack.shares(ada, answer)
         await until(lambda: len(select(tmp_path, "SELECT 1 FROM shown")) > noted)
 
         await house.slack.deletes(asked)

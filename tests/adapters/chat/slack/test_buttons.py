@@ -49,7 +49,7 @@ async def test_sources_reach_who_may_not_be_whispered_to(house: SlackHouse) -> N
     await house.slack.clicks(guest, answer, "show_sources")
     await house.slack.until(lambda: house.whispers(guest))
 
-    assert "How tides work\nrelevance" in house.whispers(guest)[0]
+    assert "How tides work> · " in house.whispers(guest)[0]
 
 
 async def test_expired_response_address_costs_nothing_but_that_word(house: SlackHouse) -> None:
@@ -73,13 +73,17 @@ async def test_share_goes_to_the_channel_once_after_a_confirmation(house: SlackH
     await house.slack.clicks(ben, answer, "share")
     await house.slack.until(lambda: house.whispers(ben))
     await house.slack.clicks(ada, answer, "share")
+    await house.slack.until(lambda: house.slack.state.views)
+    unconfirmed = len(house.endings(channel))
+    await house.slack.shares(ada, answer)
     await house.slack.until(lambda: len(house.endings(channel)) == 2)
-    await house.slack.clicks(ada, answer, "share")
+    await house.slack.shares(ada, answer)
     await house.slack.clicks(ada, answer, "rate", value=answer.buttons["rate"]["positive_button"]["value"])
     await house.slack.until(lambda: "Thank you." in house.whispers(ada))
 
     shared = house.endings(channel)[-1]
-    assert answer.buttons["share"]["confirm"]["title"]["text"] == "Share this answer?"
+    assert house.slack.state.views[-1]["title"]["text"] == "Share this answer?"
+    assert unconfirmed == 1
     assert len(house.endings(channel)) == 2
     assert shared.thread_ts == ""
     assert f"Shared by <@{ada}>" in shared.shown

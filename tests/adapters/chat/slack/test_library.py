@@ -27,6 +27,9 @@ from tests.loopback.slack_state import ADA, BOT_TOKEN, BOT_USER, GENERAL
 from tests.loopback.slack_world import SlackWorld
 
 SPEAKER = Speaker(Scope("slack:T1", "workspace"), "slack:C1:U1", "U1")
+FOUND = Conversation(
+    State.RESEARCH, ("2401.00001v1", "2402.00002v1"), draft="Tides.", original_query="tides", history=("research",)
+)
 NASTY = st.text(max_size=400) | st.sampled_from(
     ["<!channel>", "<@U1> & <https://x.y|z>", "`", "**", "# ", " ", "a" * 9000]
 )
@@ -79,18 +82,31 @@ def test_pieces_hold_all_of_a_text_in_order(text: str) -> None:
     assert len(pieces) > MAX_SECTIONS or letters in ("".join(text.split()), "…")
 
 
-def test_buttons_say_what_is_possible_now() -> None:
-    """S000-30: open each paper, improve and save; after a page was opened from an answer still the latter two."""
-    voice, answered = SlackLibraryVoice(LINKS), researched("So it is [2401.00001v1, page 2].")
-    opened = SaidToLibrary(Reply("…", "Paper Content", page=(TIDES, 2)), b"png", answered.after.opened(TIDES))
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (SaidToLibrary(Reply("…", "📝 Research Results"), after=FOUND), "Open 1, Open 2, Improve, Save"),
+        (SaidToLibrary(Reply("…", "Papers"), after=replace(FOUND, state=State.SELECT_VIEW)), "Summary 1, Summary 2"),
+        (SaidToLibrary(Reply("…", "Found on arXiv"), after=replace(FOUND, state=State.SELECT_NEW)), "Add 1, Add 2"),
+        (SaidToLibrary(Reply("…", "📝 Response"), after=FOUND.chose(TIDES.id, "S.")), "Open, Improve"),
+        (SaidToLibrary(Reply("…", "Paper Content", page=(TIDES, 2)), after=FOUND.opened(TIDES)),
+         "◀ Page 1, Page 3 ▶, Improve, Save, PDF"),
+        (SaidToLibrary(Reply("Shall I?"), after=replace(FOUND, offered=TIDES.id)), "Yes, No"),
+        (SaidToLibrary(Reply("Added."), after=FOUND, added=(TIDES.id,)), "Summary"),
+        (SaidToLibrary(Reply("There is no number 7."), after=FOUND), ""),
+        (SaidToLibrary(Reply("…", "Help"), after=FOUND), ""),
+        (SaidToLibrary(Reply("Saving", file=("a.md", "# A")), after=FOUND), ""),
+    ],
+    ids=["answer", "list", "found", "summary", "page", "offer", "added", "refusal", "help", "saved"],
+)  # fmt: skip
+def test_buttons_say_what_one_goes_on_with_as_in_discord(said: SaidToLibrary, expected: str) -> None:
+    """S000-30: and none stands under what is only about the conversation."""
+    drawn = SlackLibraryVoice(LINKS).said(SPEAKER, said)
 
-    def buttons(said: SaidToLibrary) -> list[str]:
-        rows = [block["elements"] for block in voice.said(SPEAKER, said).blocks if block["type"] == "actions"]
-        return [str(one["action_id"]) for row in rows if isinstance(row, list) for one in row if isinstance(one, dict)]
-
-    assert buttons(answered) == ["library_open_1", "library_improve", "library_save"]
-    assert buttons(opened) == ["library_improve", "library_save", "library_pdf"]
-    assert buttons(SaidToLibrary(Reply("- State: initial", "Status"), after=answered.after)) == []
+    rows = [block["elements"] for block in drawn.blocks if block["type"] == "actions"]
+    pressed = [one for row in rows if isinstance(row, list) for one in row if isinstance(one, dict)]
+    assert ", ".join(str(one["text"]["text"]) for one in pressed) == expected
+    assert message_faults({"text": drawn.text, "blocks": list(drawn.blocks)}) == []
 
 
 def test_what_a_button_says_comes_back() -> None:

@@ -12,7 +12,7 @@ from slack_sdk.errors import SlackApiError
 
 from adapters.chat.slack import bot as events
 from adapters.chat.slack import installations as oauth
-from adapters.chat.slack import sessions, settings
+from adapters.chat.slack import settings, stream
 from adapters.chat.slack.client import reason, web_client
 from tests.loopback.slack_spec import manifest_faults, method_scopes
 from tests.loopback.slack_state import CONFIG_TOKEN
@@ -114,7 +114,7 @@ def test_the_questions_to_begin_with_are_the_same_in_the_manifest():
     """They stand there before the app has said anything, and are set again whenever somebody looks."""
     prompts = MANIFEST["features"]["agent_view"]["suggested_prompts"]
 
-    assert prompts == [{"title": prompt, "message": prompt} for prompt in sessions.PROMPTS]
+    assert prompts == [{"title": prompt, "message": prompt} for prompt in stream.PROMPTS]
 
 
 def test_every_event_has_its_scope():

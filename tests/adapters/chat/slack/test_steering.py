@@ -56,8 +56,8 @@ def test_the_waiting_message_is_the_plan_and_how_far_it_is():
     assert "<!channel>" not in shown
 
 
-def test_an_unsure_answer_offers_deep_research_until_it_is_declined():
-    """D9: Start and Not now; what nobody started does not begin."""
+def test_an_unsure_answer_proposes_deep_research_and_a_sure_one_only_lets_it_be_asked_for():
+    """D9: how long it takes is said, and what nobody started does not begin."""
     voice = SlackVoice(samples.LINKS)
     answer = samples.RESULT.answer
     unsure = replace(
@@ -65,11 +65,10 @@ def test_an_unsure_answer_offers_deep_research_until_it_is_declined():
         answer=replace(answer, confidence=Confidence.LOW, metadata=replace(answer.metadata, model="loop-1")),
     )
 
-    offered = json.dumps(voice.outcome(samples.COMPLETED, unsure, samples.SOURCES).blocks)
-    declined = json.dumps(voice.outcome(samples.COMPLETED, unsure, samples.SOURCES, may_offer=False).blocks)
-    sure = json.dumps(voice.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES).blocks)
+    offered = json.dumps(voice.outcome(samples.COMPLETED, unsure, samples.SOURCES).blocks, ensure_ascii=False)
+    sure = json.dumps(voice.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES).blocks, ensure_ascii=False)
 
     assert '"start_deep"' in offered
-    assert '"not_now"' in offered
-    assert "start_deep" not in declined
-    assert "start_deep" not in sure
+    assert wording.OFFER_DEEP in offered
+    assert '"start_deep"' in sure
+    assert wording.OFFER_DEEP not in sure

@@ -12,7 +12,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.reply import AddressDead, StoppedByPerson
-from adapters.chat.slack.client import StreamGate, Workspace, web_client
+from adapters.chat.slack.client import NO_STREAMS, StreamGate, Workspace, web_client
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from core.pipeline.snapshot import Snapshot
@@ -83,21 +83,22 @@ async def opened_desk() -> AsyncIterator[Desk]:
         yield Desk(slack, reply, gate, asked.ts, seconds)
 
 
-def sections(message: Message) -> list[str]:
-    return [block["text"]["text"] for block in message.blocks if block["type"] == "section"]
+def said(message: Message) -> str:
+    """The sentences that stand there, the first in bold."""
+    return "".join(block["text"] for block in message.blocks if block["type"] == "markdown")
 
 
 async def test_stages_are_a_plan_and_sentences_follow_one_by_one_with_their_marks() -> None:
     async with opened_desk() as desk:
         for snapshot in (SEARCHING, WRITING, FIRST):
             await desk.shows(snapshot)
-        early = sections(desk.living)
+        early = said(desk.living)
         await desk.after(1.0, BOTH)
         plan = desk.living.blocks[0]
 
         await desk.reply.edit(FINAL)
 
-        assert early == ["It is 49 metres tall [1]✓."]
+        assert early == "**It is 49 metres tall [1]✓.**"
         assert plan["title"] == "Writing · 1.0 s"
         assert [(task["title"], task["status"]) for task in plan["tasks"]] == [
             ("Planning the search", "complete"),
@@ -137,8 +138,7 @@ async def test_what_a_stream_cannot_take_back_is_said_by_an_update(later: Snapsh
         await desk.shows(later)
 
         assert desk.calls("chat.stopStream") == 1
-        assert "49 metres" not in " ".join(sections(desk.living)) or later.earlier
-        assert "plan" not in [block["type"] for block in desk.living.blocks]
+        assert "49 metres" not in desk.living.shown or later.earlier
         assert not desk.reply.is_streaming
 
 
@@ -154,7 +154,7 @@ async def test_stream_gives_way_to_updates_before_slack_ends_it() -> None:
         await desk.reply.edit(FINAL)
 
         assert not desk.reply.is_streaming
-        assert "It is 49 metres tall [1]✓. It was lit in 1882 [1]◐[2]◐." in json.dumps(updated, ensure_ascii=False)
+        assert "**It is 49 metres tall [1]✓.** It was lit in 1882 [1]◐[2]◐." in json.dumps(updated, ensure_ascii=False)
         assert [call.ok for call in desk.slack.api.calls] == [True] * len(desk.slack.api.calls)
         desk.assert_delivered_once()
 
@@ -170,10 +170,10 @@ async def test_append_that_fails_costs_the_stream_and_nothing_else(kind: str) ->
         await desk.shows(SEARCHING)
         desk.slack.api.faults["chat.appendStream"] = Fault(kind)
         await desk.shows(FIRST)
-        updated = sections(desk.living)
+        updated = said(desk.living)
         await desk.reply.edit(FINAL)
 
-        assert updated[-1] == "It is 49 metres tall [1]✓."
+        assert updated == "**It is 49 metres tall [1]✓.**"
         assert desk.calls("chat.appendStream") == 1
         desk.assert_delivered_once()
 
@@ -199,28 +199,32 @@ async def test_limit_silences_the_streams_of_a_workspace_and_loses_no_sentence()
         await desk.after(2.0, BOTH)
 
         assert silent == 1
-        assert sections(desk.living) == ["It is 49 metres tall [1]✓.", "It was lit in 1882 [1]◐[2]◐."]
+        assert said(desk.living) == "**It is 49 metres tall [1]✓.** It was lit in 1882 [1]◐[2]◐."
 
 
-@pytest.mark.parametrize("kind", ["channel_type_not_supported", "missing_recipient_user_id", "unknown_method"])
-async def test_where_slack_gives_no_stream_the_message_is_posted_and_it_is_not_asked_for_again(kind: str) -> None:
+@pytest.mark.parametrize("kind", sorted(NO_STREAMS))
+async def test_where_slack_forbids_streams_the_message_is_posted_and_they_are_tried_again_after_an_hour(
+    kind: str,
+) -> None:
     async with opened_desk() as desk:
         desk.slack.api.faults["chat.startStream"] = Fault(kind, times=1)
         await desk.shows(FIRST)
         await desk.reply.edit(FINAL)
-        again = SlackReply(
-            Workspace(TEAM, BOT, BOT_USER, desk.reply.client, desk.gate),
-            replace(desk.reply.at, ts="", key="k2"),
-        )
-        await again.edit(VOICE.progress(samples.RUNNING, SEARCHING, 0.0))
+        for seconds, key in ((3599.0, "k2"), (2.0, "k3")):
+            desk.seconds[0] += seconds
+            workspace = Workspace(TEAM, BOT, BOT_USER, desk.reply.client, desk.gate)
+            again = SlackReply(workspace, replace(desk.reply.at, ts="", key=key))
+            await again.edit(VOICE.progress(samples.RUNNING, SEARCHING, 0.0))
 
-        assert desk.calls("chat.startStream") == 1
-        assert [one.stream for one in desk.messages] == [None] * 3
+        assert desk.calls("chat.startStream") == 2
+        assert [one.stream is not None for one in desk.messages] == [False, False, False, True]
 
 
-async def test_app_that_was_no_member_is_asked_for_a_stream_again_once_it_may_be_one() -> None:
+@pytest.mark.parametrize("kind", ["not_in_channel", "invalid_blocks", "fatal_error", "messaging_processing_failed"])
+async def test_any_other_refusal_costs_one_stream_and_not_those_of_the_channel(kind: str) -> None:
+    """An invitation, another text, a moment later: the next question is streamed again."""
     async with opened_desk() as desk:
-        desk.slack.api.faults["chat.startStream"] = Fault("not_in_channel")
+        desk.slack.api.faults["chat.startStream"] = Fault(kind)
         await desk.shows(SEARCHING)
 
         assert desk.gate.is_open(GENERAL)

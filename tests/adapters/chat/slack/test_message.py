@@ -11,21 +11,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.chat.slack.blocks import actions, button
-from adapters.chat.slack.plan import Plan, passed_sentences, read_plan, sentence_text
+from adapters.chat.slack.message import Plan, passed_sentences, read_plan, sentence_text
 from adapters.chat.slack.poster import Mark
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
 from core.model.job import JobStatus
 from core.pipeline.snapshot import Snapshot
 from tests.golden.strategies import texts
-from tests.loopback.slack_limits import stream_faults
+from tests.loopback.slack_limits import message_faults, stream_faults
 
 MARKS = ["✓", "◐", "↪", "?", "✗", ""]
 _items = st.builds(CardItem, st.integers(1, 40).map(str), texts, st.sampled_from(Coverage))
 _cards = st.builds(
     ChecklistCard,
     texts,
-    st.lists(_items, max_size=30).map(tuple),
+    st.lists(_items, max_size=30, unique_by=lambda item: item.id).map(tuple),
     st.integers(0, 5),
     st.just(5),
     st.integers(0, 99),
@@ -75,23 +75,27 @@ def test_whatever_is_streamed_slack_takes_it_and_it_pings_nobody(run: list[Snaps
     blocks = [block for chunk in chunks if chunk["type"] == "blocks" for block in chunk["blocks"]]
     assert [stream_faults("chat.startStream", {"chunks": call}) for call in calls] == [[]] * len(calls)
     assert len(blocks) <= 50
-    assert sum(len(block["text"]["text"]) for block in blocks if block["type"] == "section") <= 12_000
-    assert not set("<>") & set(json.dumps(chunks, ensure_ascii=False))
+    assert sum(len(chunk["text"]) for chunk in chunks if chunk["type"] == "markdown_text") <= 12_000
+    assert not set("<>") & set(json.dumps(chunks, ensure_ascii=False).replace('"text": ">', ""))
     assert not re.search(r"\]\(", json.dumps([chunk for chunk in chunks if chunk["type"] == "task_update"]))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(runs())
 def test_sentences_that_were_streamed_are_those_that_passed_each_once_and_in_order(run: list[Snapshot]):
+    """The first, which is the answer, in bold; an update says the same."""
     plans = plans_of(run)
-    streamed = []
+    streamed = ""
     for shown, plan in zip([None, *plans], plans, strict=False):
         assert shown is None or not plan.takes_back(shown)
-        for chunk in plan.chunks(shown, prefix=""):
-            if chunk["type"] == "blocks":
-                streamed += [block["text"]["text"] for block in chunk["blocks"] if block["type"] == "section"]
+        streamed += "".join(
+            chunk["text"] for chunk in plan.chunks(shown, prefix="") if chunk["type"] == "markdown_text"
+        )
 
-    assert streamed == [sentence_text(text) for _, text in passed_sentences(run[-1])]
+    said = [sentence_text(text) for _, text in passed_sentences(run[-1])]
+    assert streamed == " ".join([f"**{said[0]}**", *said[1:]] if said else [])
+    assert [block["text"] for block in plans[-1].blocks if block["type"] == "markdown"] == ([streamed] if said else [])
+    assert message_faults({"text": "x", "blocks": plans[-1].blocks}) == []
     assert all(run[-1].marks[name] in "✓◐↪" for name, _ in passed_sentences(run[-1]))
     assert all(name.startswith("summary-") for name, _ in passed_sentences(run[-1]))
 
@@ -108,10 +112,11 @@ def test_checklist_of_a_deep_research_is_tasks_and_what_is_dropped_is_done():
     chunks = after.chunks(before, prefix="k|")
 
     assert [(task.title, task.status) for task in before.tasks[4:]] == [
-        ("1. Height", "complete"),
-        ("2. Light [x] (https://evil.test)", "in_progress"),
+        ("Round 1 of 5 · 1 of 2 items · 3 facts", "in_progress"),
+        ("✓ 1. Height", "complete"),
+        ("◐ 2. Light [x] (https://evil.test)", "in_progress"),
     ]
-    assert {"type": "task_update", "id": "k|item-2", "title": before.tasks[5].title, "status": "complete"} in chunks
+    assert {"type": "task_update", "id": "k|item-2", "title": before.tasks[6].title, "status": "complete"} in chunks
 
 
 def test_output_of_a_task_is_told_once_since_slack_adds_to_it():
