@@ -16,12 +16,12 @@ from core.deep.checklist import check_completeness, refine_question
 from core.deep.facts import earlier_facts, process_results
 from core.deep.output import TOOL_NAME, Record, tool_output
 from core.deep.searching import execute_searches, generate_queries, keep_given, known_sources
-from core.deep.state import Completeness, DeepState, NewFacts, RefinedQuestion, RoundQueries, RoundSources
+from core.deep.state import Completeness, DeepState, NewFacts, RefinedQuestion, RoundQueries, RoundSources, settled
 from core.deep.steering import Limits, RoundStart, Stop, decide, heed, unless_hurried
 from core.deep.synthesis import considered, gathered, synthesize_answer
 from core.deep.telling import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, estimate_from, share_of
 from core.model.answer import JobResult, ResearchAnswer
-from core.model.errors import ModelError, StoreError
+from core.model.errors import ModelError, ModelTimeout, StoreError, TookTooLong
 from core.model.steering import Steering
 from core.pipeline.conversation import may_lean
 from core.pipeline.trace import ToolTrace
@@ -30,6 +30,7 @@ from core.tenancy.budget import BudgetSpent
 
 T = TypeVar("T")
 GIVEN_S = 20.0  # for reading again what was brought along or known
+OUT_OF_TIME = "the limit of {minutes} minutes was reached"
 MIN_STEP_S = 1.0  # what a step may always take, so that it ends in words and not in an endless wait
 
 
@@ -68,6 +69,7 @@ async def conduct(work: Work) -> JobResult:
         checked = await steps.run(f"round-{number}-coverage", partial(run.check, state), Completeness)
         state = state.with_coverage(checked)
     answer = await steps.run("synthesize", partial(run.answer, state, stop), ResearchAnswer)
+    state = settled(state, answer.claims)
     result = await run.result(state, answer, stop)
     await run.record.complete(state, result.details, answer.metadata, stop=stop)
     return result
@@ -149,7 +151,7 @@ class _Run:
                 asking = generate_queries(state, self.work.deps, within_s=self._within_s)
                 queries = await self._unless_hurried(state, asking, RoundQueries())
         except ModelError as exc:
-            queries = RoundQueries(failure=_failure(state, exc))
+            queries = RoundQueries(failure=self._failure(state, exc))
         await self._note(state.with_queries(number, queries))
         return queries
 
@@ -172,7 +174,7 @@ class _Run:
                 taking = process_results(state, new, self.work.deps, within_s=self._within_s)
                 facts = await self._unless_hurried(state, taking, NewFacts())
         except ModelError as exc:
-            facts = NewFacts(failure=_failure(state, exc))
+            facts = NewFacts(failure=self._failure(state, exc))
         await self._note(state.with_round_facts(facts) if state.rounds else state.with_facts(facts))
         return facts
 
@@ -182,7 +184,7 @@ class _Run:
                 checking = check_completeness(state, self.work.deps, within_s=self._within_s)
                 checked = await self._unless_hurried(state, checking, Completeness())
         except ModelError as exc:
-            checked = Completeness(failure=_failure(state, exc))
+            checked = Completeness(failure=self._failure(state, exc))
         after = state.with_coverage(checked)
         await self.teller.checked(after)
         await self._note(after)
@@ -216,7 +218,7 @@ class _Run:
             Stop.ASKED: "you asked for the answer",
             Stop.NOTHING_NEW: f"{self.settings.idle_rounds} rounds in a row brought nothing new",
             Stop.MAX_ITERATIONS: f"{rounds} {'round was' if rounds == 1 else 'rounds were'} allowed",
-            Stop.OUT_OF_TIME: f"the limit of {minutes:g} minutes was reached",
+            Stop.OUT_OF_TIME: OUT_OF_TIME.format(minutes=f"{minutes:g}"),
             Stop.BUDGET: "the month's research budget is used up",
             Stop.FAILURE: state.failure,
         }.get(stop, "")
@@ -234,6 +236,20 @@ class _Run:
                 return []
 
         return await unless_hurried(part, cut, hears, every_s=self.settings.listen_s)
+
+    def _failure(self, state: DeepState, exc: ModelError) -> str:
+        """Words for a search that ends early: the model failed, or our own limit has cut it off.
+
+        Without any fact there is nothing to answer from: then the job fails.
+        """
+        is_cut = isinstance(exc, ModelTimeout) and self.left_s < MIN_STEP_S
+        if not state.facts and is_cut:
+            raise TookTooLong("deep research") from exc
+        if not state.facts:
+            raise exc
+        if is_cut:
+            return OUT_OF_TIME.format(minutes=f"{self.settings.max_runtime_s / 60:g}")
+        return f"the language model failed ({exc.user_message.rstrip('.')})"
 
     async def _note(self, state: DeepState) -> None:
         share = share_of(state, self.work.job.request.max_iterations)
@@ -257,10 +273,3 @@ class _Run:
         except BudgetSpent:
             return False
         return True
-
-
-def _failure(state: DeepState, exc: ModelError) -> str:
-    """Words for a search that ends because the model fails; without any fact there is nothing to answer from."""
-    if not state.facts:
-        raise exc
-    return f"the language model failed ({exc.user_message.rstrip('.')})"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from core.model.answer import Evidence, ModelUsage
+from core.model.answer import Claim, Evidence, ModelUsage
 from core.model.source import SearchMetadata
 
 GOOD_SHARE = 0.6  # of the items satisfied, when the others are partial, is good coverage (S002-11); by judgement
@@ -230,6 +230,26 @@ class DeepState:
             return state
         now = replace(state.rounds[-1], satisfied=state.satisfied, items=len(items))
         return replace(state, rounds=(*state.rounds[:-1], now))
+
+
+def settled(state: DeepState, claims: Sequence[Claim]) -> DeepState:
+    """The state once the answer stands: an item whose facts are among its claims is at least partly covered.
+
+    Whatever a check said of it, or where none could be made.
+    """
+    shown = [evidence for claim in claims for evidence in claim.evidence]
+    told = {fact.number for fact in state.facts if any(_is_same_place(fact.evidence, one) for one in shown)}
+
+    def known(item: ChecklistItem) -> ChecklistItem:
+        bearing = {*item.facts, *(fact.number for fact in state.facts if item.id in fact.items)}
+        is_missed = item.coverage is Coverage.UNSATISFIED and bearing & told
+        return replace(item, coverage=Coverage.PARTIAL, missing="") if is_missed else item
+
+    return replace(state, checklist=tuple(map(known, state.checklist)))
+
+
+def _is_same_place(one: Evidence, other: Evidence) -> bool:
+    return one.source_id == other.source_id and one.start < other.end and other.start < one.end
 
 
 def _covered(item: ChecklistItem, check: ItemCheck | None, facts: Sequence[Fact]) -> ChecklistItem:

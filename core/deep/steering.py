@@ -80,6 +80,7 @@ def decide(state: DeepState, said: Sequence[Steering], limits: Limits) -> Stop:
     made = len(state.rounds)
     checks = (
         (Stop.ASKED, is_hurried(said)),
+        (Stop.OUT_OF_TIME, bool(state.failure) and limits.left_s <= 0),  # which is what cut the step off
         (Stop.FAILURE, bool(state.failure)),
         (Stop.COVERED, state.is_covered and made >= state.min_rounds),
         (Stop.MAX_ITERATIONS, made >= limits.max_rounds),

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from core.deep.asking import checklist_frame, facts_frame, question_frame
 from core.deep.searching import known_sources
-from core.deep.state import Coverage, DeepState
+from core.deep.state import Coverage, DeepState, settled
 from core.evidence.authority import is_retracted
 from core.llm.prices import estimate_tokens
 from core.model.answer import ResearchAnswer
@@ -46,7 +46,15 @@ async def synthesize_answer(work: Work, state: DeepState, *, stopped_because: st
         stopped_because=stopped_because,
     )
     retracted = [source for source in sources if is_retracted(source)]
-    return replace(answer, limitations=(*gaps(state), *_earlier(state), *_retractions(retracted), *answer.limitations))
+    return replace(
+        answer,
+        limitations=(
+            *gaps(settled(state, answer.claims)),
+            *_earlier(state),
+            *_retractions(retracted),
+            *answer.limitations,
+        ),
+    )
 
 
 def gaps(state: DeepState) -> list[str]:

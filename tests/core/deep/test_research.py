@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from core.deep.telling import COMPLETE, REFINING, STARTING
+from core.deep.viewing import covered_items
 from core.model.config import DeepSettings, Settings
 from core.model.errors import ModelUnavailable, ProviderTimeout
 from core.model.job import JobStatus
@@ -166,7 +167,17 @@ async def test_good_coverage_ends_the_search(levels: tuple[str, ...], rounds: in
 
 async def test_what_was_not_found_is_named():
     """S002-12: every item that is not covered stands among the limitations, with what is missing."""
-    ran = await research(deep_deps(model=scripted(coverage=coverage("satisfied", "partial", "unsatisfied"))))
+    usual = scripted().answers["facts"]
+
+    def facts(request: ChatRequest) -> str:
+        found = json.loads(usual(request))["facts"]
+        return json.dumps({"facts": [fact for fact in found if fact["items"] != ["3"]]})
+
+    def check(request: ChatRequest) -> str:
+        rows = json.loads(coverage("satisfied", "partial", "unsatisfied")(request))["items"]
+        return json.dumps({"items": [*rows[:2], {**rows[2], "facts": []}]})
+
+    ran = await research(deep_deps(model=scripted(facts=facts, coverage=check)))
 
     limitations = ran.result.answer.limitations
     assert any(line.startswith("Only partly found: Who was studied") and "the rest" in line for line in limitations)
@@ -225,6 +236,61 @@ async def test_a_model_that_fails_later_leaves_the_answer_that_can_be_given():
     assert ran.result.answer.citations
 
 
+async def test_an_item_whose_facts_are_in_the_answer_is_never_not_found_though_no_check_could_be_made():
+    """S002-11: the coverage call fails in every round; what stands in the answer is there all the same."""
+    ran = await research(deep_deps(model=scripted(coverage=ModelUnavailable("away", user_message="Away."))))
+
+    assert ran.result.answer.citations
+    assert [line for line in ran.result.answer.limitations if line.startswith("Not found")] == []
+    gaps = ran.details["checklist_coverage"]["gaps"]
+    assert gaps
+    assert all(gap.endswith("partial coverage") for gap in gaps)
+    items = covered_items(ran.result)
+    assert [item.stand for item in items] == ["◐ partly"] * 3
+    assert all("[" in item.line for item in items)
+    assert [row["coverage"] for row in ran.trace.state["checklist"]] == ["partial"] * 3
+
+
+async def test_a_step_that_the_limit_cuts_off_says_that_time_ran_out():
+    """S002-20: not that the model failed, which it did not."""
+    deep = DeepSettings(max_runtime_s=3.0, write_reserve_s=2.0)
+    slow = SlowAt("facts", scripted())
+
+    ran = await research(deep_deps(model=slow, settings=Settings(deep=deep)))
+
+    assert "model failed" not in str((ran.job.error, ran.result and ran.result.answer))
+    assert ran.job.status is JobStatus.FAILED
+    assert ran.job.error.message == "This took longer than it may; please try again."
+    assert ran.job.error.retryable
+
+
+async def test_a_later_step_that_the_limit_cuts_off_leaves_the_answer_that_can_be_given():
+    deep = DeepSettings(max_runtime_s=8.0, write_reserve_s=6.0)
+
+    ran = await research(deep_deps(model=SlowAt("coverage", scripted()), settings=Settings(deep=deep)))
+
+    assert ran.job.status is JobStatus.COMPLETED
+    assert ran.trace.state["stopped_because"] == "out_of_time"
+    assert "minutes was reached" in ran.result.answer.stopped_because
+    assert "failed" not in ran.result.answer.stopped_because
+    assert ran.result.answer.citations
+
+
+@dataclass
+class SlowAt:
+    """A model that never ends one sort of step."""
+
+    purpose: str
+    usual: FakeModel
+    name: str = "fake-1"
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        if request.purpose == self.purpose:
+            await asyncio.Event().wait()
+        async for delta in self.usual.stream(request):
+            yield delta
+
+
 async def test_a_model_that_fails_at_once_fails_the_job_in_words():
     """S002-21, S002-19: the trace says why, too."""
     ran = await research(deep_deps(model=scripted(refine=ModelUnavailable("away", user_message="The model is away."))))
@@ -240,8 +306,9 @@ async def test_without_a_model_it_says_how_to_set_one():
     ran = await research(replace(deep_deps(), model=None))
 
     assert ran.job.status is JobStatus.FAILED
-    assert "OPENAI_API_KEY" in ran.job.error.message
-    assert "OPENAI_BASE_URL" in ran.job.error.message
+    assert ran.job.error.message.startswith("Deep research needs a language model; none is set up here.")
+    assert "OPENAI_API_KEY" in ran.job.error.cause
+    assert "OPENAI_BASE_URL" in ran.job.error.cause
 
 
 async def test_all_providers_down_fails_the_job():
