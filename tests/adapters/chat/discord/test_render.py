@@ -167,7 +167,7 @@ def test_endings_are_told_apart():
     assert labels(failed)[:2] == ["Retry", "Show Sources"]
     assert insufficient.embed.title == "🔎 Not Enough Sources"
     assert "wikipedia: connection refused" in text_of(insufficient)
-    assert "**Searched**: “eddystone” with files" in text_of(insufficient)
+    assert "**Searched**: “eddystone” in the local files" in text_of(insufficient)
     assert "Try naming the subject in full" in text_of(insufficient)
     assert "Retry" not in labels(insufficient)
     assert cancelled.embed.title == "⚠️ Research Cancelled"
