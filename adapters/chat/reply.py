@@ -86,10 +86,11 @@ class Voice(Protocol[Payload_co]):
         *,
         first_asker: str = "",
         unattached: Sequence[AnswerFile] = (),
+        explains: bool = False,
     ) -> Payload_co:
         """`first_asker` is who asked first what is answered once more, "" where nobody is to be named.
 
-        Of `unattached` files it is said where they are.
+        Of `unattached` files it is said where they are. `explains` what the marks of its sentences mean.
         """
         ...
 

@@ -168,7 +168,7 @@ def _print_list(paper: _Paper, heading: str, entries: Sequence[str]) -> None:
 def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, card: AnswerCard) -> None:
     paper.gap()
     if card.offers:
-        paper.write(Text(f"{wording.OFFER_DEEP.removesuffix(' Start it?')} Ask again with --mode deep."))
+        paper.write(Text(f"{card.part('offer').text.removesuffix(' Start it?')} Ask again with --mode deep."))
         paper.gap()
     if result.queries:
         searched = ", ".join(f"“{one_line(query)}”" for query in result.queries)

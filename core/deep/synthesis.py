@@ -15,6 +15,7 @@ from core.model.answer import ResearchAnswer
 from core.model.ports import ChatRequest
 from core.model.source import SearchMetadata, Source, SourceCollection, all_searches
 from core.pipeline.work import Work
+from core.presentation.wording import NOT_FOUND, PARTLY_FOUND
 from core.prompts import load_prompt
 from core.stages.prompting import (
     ANSWER_SCHEMA,
@@ -63,9 +64,9 @@ def gaps(state: DeepState) -> list[str]:
     for item in state.checklist:
         missing = f" Missing: {item.missing.rstrip('.')}." if item.missing else ""
         if item.coverage is Coverage.UNSATISFIED:
-            sentences.append(f"Not found: {item.description.rstrip('.')}.{missing}")
+            sentences.append(f"{NOT_FOUND} {item.description.rstrip('.')}.{missing}")
         elif item.coverage is Coverage.PARTIAL:
-            sentences.append(f"Only partly found: {item.description.rstrip('.')}.{missing}")
+            sentences.append(f"{PARTLY_FOUND} {item.description.rstrip('.')}.{missing}")
     return sentences
 
 

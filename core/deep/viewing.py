@@ -91,6 +91,11 @@ class CoveredItem:
             self.coverage
         ]
 
+    @property
+    def text(self) -> str:
+        """`✓ Who was studied: 4,000 adults took part [1].`"""
+        return f"{self.stand} {one_line(self.description)}" + (f": {self.line}" if self.line else "")
+
 
 def covered_items(result: JobResult) -> tuple[CoveredItem, ...]:
     """What became of each item, those that were found first; none where nothing was researched in rounds.

@@ -176,7 +176,7 @@ _PLACES = {
 
 def place_name(provider: str) -> str:
     """Where a provider searches, as people say it: which service does it is the operator's business."""
-    return _PLACES.get(provider, provider if provider == "library" else f"{provider[:1].upper()}{provider[1:]}")
+    return _PLACES.get(provider, provider)
 
 
 def places_of(providers: Sequence[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from core.model.attachments import Attachment
 from core.model.delivery import Address, Delivery
 from core.model.errors import InvalidQuery, JobNotFound, SetupError, StoreError
 from core.model.events import Event
-from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import JobQueue
 from core.model.source import Source
 from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
@@ -124,6 +124,13 @@ class Researcher:
         if not (before and now and before.answer and now.answer):
             return None
         return await asyncio.to_thread(compare_answers, before.answer, now.answer)
+
+    async def is_first_answer(self, job: ResearchJob) -> bool:
+        """Whether who asked has had no answer before: what its marks mean is explained then, and not again."""
+        if not job.request.asker or job.status is not JobStatus.COMPLETED:
+            return False
+        asked = await self.history(job.request.asker, tenant=job.scope.tenant, limit=MAX_LATELY)
+        return not any(one.status is JobStatus.COMPLETED and one.created_at < job.created_at for one in asked)
 
     async def first_asker(self, job_id: str, *, scope: Scope) -> str:
         """Who asked what a repeated answer was given to first, by platform id; "" where that may not be told.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.deep.viewing import ChecklistCard as ResearchPlanCard
+from core.deep.viewing import covered_items
 from core.evidence.citations import MARKS
 from core.evidence.confidence import short_conflicts
 from core.findings.results import TITLES
@@ -145,9 +146,10 @@ def answer_card(
     may_share: bool = False,
     may_offer: bool = True,
     unattached: Sequence[AnswerFile] = (),
+    explains: bool = False,
 ) -> AnswerCard:
     """`may_offer` is False once deep research was declined below this answer (D9). Of `unattached` files it is said
-    where they are.
+    where they are. It `explains` its marks to whoever sees them for the first time.
     """
     answer = result.answer if result and job.status is JobStatus.COMPLETED else None
     show = [CardButton("show_sources")] if sources else []
@@ -174,7 +176,7 @@ def answer_card(
         title=wording.title(job, result),
         level=answer.confidence,
         asked=asked_part(job),
-        parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached),
+        parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached, explains=explains),
         sources=tuple(sources),
         footer=wording.footer(result, len(sources)),
         buttons=(view, *show, *share, again, CardButton("improve")),
@@ -267,24 +269,28 @@ def _parts(
     *,
     offers_deep: bool,
     unattached: Sequence[AnswerFile],
+    explains: bool,
 ) -> tuple[CardPart, ...]:
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
     elsewhere = wording.files_elsewhere([file.name for file in unattached]) if unattached else ""
-    limitations = wording.limitations_line(wording.limitations_beside(answer))
+    items = covered_items(result)
+    limitations = wording.limitations_line(wording.limitations_beside(answer, has_plan=bool(items)))
     parts = [
         understood_part(job, result),
         CardPart("earlier", *wording.earlier_question(job, result)),
         CardPart("answer", marked_section(answer, "summary").strip() or wording.NO_ANSWER, wording.ANSWER),
         CardPart("detail", marked_section(answer, "detail")),
         CardPart("notice", answer.notice),
+        CardPart("marks", wording.MARKS_EXPLAINED if explains and answer.citations else ""),
         CardPart("confidence", wording.confidence_headline(answer), wording.CONFIDENCE),
         CardPart("reasons", "" if is_insufficient else wording.deciding_reason(answer, "")),
+        CardPart("plan", "\n".join(item.text for item in items), wording.CHECKLIST),
         CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", wording.CONFLICTS),
         CardPart("limitations", limitations, wording.LIMITATIONS),
         CardPart("files", elsewhere),
         CardPart("searched", wording.searched_beside(result) if is_insufficient else "", wording.SEARCHED),
         CardPart("advice", refusal_in(job.intent.language).advice if is_insufficient else ""),
-        CardPart("offer", wording.OFFER_DEEP if offers_deep else ""),
+        CardPart("offer", wording.offer_deep(answer) if offers_deep else ""),
     ]
     return tuple(part for part in parts if part.text)
 

@@ -47,7 +47,7 @@ def job_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Sourc
         "citations": [_citation_json(citation) for citation in answer.citations] if answer else [],
         "sources": [_source_json(source, answer) for source in sources],
         "result": dict(result.details) if result and result.details else None,
-        "offer": _offer_json() if wording.offers_deep(job, result) else None,
+        "offer": _offer_json(job, result),
         "metadata": _metadata_json(job, result or JobResult(answer=None)),
     }
 
@@ -144,8 +144,10 @@ def iso_utc(moment: datetime | None) -> str | None:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def _offer_json() -> Json:
-    return {"mode": "deep", "text": wording.OFFER_DEEP, "actions": [wording.START, wording.NOT_NOW]}
+def _offer_json(job: ResearchJob, result: JobResult | None) -> Json:
+    if result is None or result.answer is None or not wording.offers_deep(job, result):
+        return None
+    return {"mode": "deep", "text": wording.offer_deep(result.answer), "actions": [wording.START, wording.NOT_NOW]}
 
 
 def _error_json(job: ResearchJob) -> Json:

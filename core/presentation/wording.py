@@ -14,6 +14,7 @@ from core.model.job import JobStatus, QuestionType, ResearchJob, Tenant
 from core.model.source import Source
 from core.pipeline.changes import AnswerChanges
 
+CONFIRMED_CHARS = 80  # of a sentence where it is only named
 NAMED_CHARS = 150  # of an earlier question where it is named
 
 STATUS_MESSAGES = {
@@ -50,7 +51,10 @@ ADD_ITEM = "Add Item"
 DROP_ITEM = "Drop Item"
 GO_DEEPER = "Go Deeper"
 ANSWER_NOW = "Answer Now"
-OFFER_DEEP = "Deep research may find more; it typically takes 1–3 minutes. Start it?"
+OFFERS_DEEP = "Deep research would look for"
+OFFER_DEEP = OFFERS_DEEP + " {what}; it typically takes 1–3 minutes. Start it?"
+LOOKED_FOR = 2  # things that an offer names
+CHECKLIST = "Checklist"
 HEARD = "Noted; the next round minds it."
 HEARD_ANSWER_NOW = "Noted; the answer is written as soon as there is something to answer from."
 HOW_TO_STEER = "Reply to add a wish; or write: add …, drop 2, go deeper, answer now, cancel."
@@ -89,6 +93,7 @@ CONFLICTS = "Sources disagree on"
 # How a limitation begins that tells of a conflict.
 DISAGREE, DISAGREES_ALONE = "The sources disagree on", "One weaker source says otherwise on"
 DISAGREE_FURTHER = "They disagree on"
+NOT_FOUND, PARTLY_FOUND = "Not found:", "Only partly found:"  # of an item of a checklist
 FOUND_SO_FAR = "Found so far"
 SEARCHED, SEARCHING_FOR = "Searched", "Searching for"
 NO_SOURCES = "No sources were found."
@@ -150,6 +155,7 @@ STANDS = {
     "unconfirmed": "Not confirmed",
     "no evidence": "No evidence",
 }
+MARKS_EXPLAINED = "✓ the source says so · ◐ only in part, or not confirmed · ↪ moved to the source that says it"
 NOTHING_TO_CHECK = "This message states nothing that could be checked."
 
 CONFIDENCE_WORDS = {
@@ -255,9 +261,10 @@ def files_elsewhere(names: Sequence[str]) -> str:
     return f"{', '.join(names)} could not be attached; {them} on the page of this answer, under {EXPORT}."
 
 
-def limitations_beside(answer: ResearchAnswer) -> tuple[str, ...]:
-    """The limitations, for where the conflicts themselves stand beside them."""
-    told = (DISAGREE, DISAGREES_ALONE, DISAGREE_FURTHER) if answer.conflicts else ()
+def limitations_beside(answer: ResearchAnswer, *, has_plan: bool = False) -> tuple[str, ...]:
+    """The limitations, for where the conflicts themselves stand beside them, and perhaps the checklist."""
+    told: tuple[str, ...] = (DISAGREE, DISAGREES_ALONE, DISAGREE_FURTHER) if answer.conflicts else ()
+    told += (NOT_FOUND, PARTLY_FOUND) if has_plan else ()
     return tuple(one for one in answer.limitations if not one.startswith(told))
 
 
@@ -289,6 +296,24 @@ def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
     if answer is None or job.status is not JobStatus.COMPLETED or job.request.modes != ("quick",):
         return False
     return answer.metadata.model != "" and answer.confidence in (Confidence.LOW, Confidence.INSUFFICIENT)
+
+
+def offer_deep(answer: ResearchAnswer) -> str:
+    """What deep research would look for, from what this answer lacks; most wanted first."""
+    wanted = [f"what settles the disagreement on {conflict.subject}" for conflict in answer.conflicts[:1]]
+    if answer.confidence is Confidence.INSUFFICIENT:
+        wanted.append("sources under other words, and what of the question they answer one by one")
+    wanted += [f"a source that confirms “{_named(one.text)}”" for one in answer.removed[:1]]
+    doubtful = [claim for claim in answer.claims if claim.verdict in (Verdict.PARTIAL, Verdict.UNCHECKED)]
+    wanted += [f"a source that confirms “{_named(claim.text)}”" for claim in doubtful[:1]]
+    if len({citation.source_id for citation in answer.citations}) == 1:
+        wanted.append("a second, independent source")
+    return OFFER_DEEP.format(what=", and ".join(wanted[:LOOKED_FOR]) or "stronger and more independent sources")
+
+
+def _named(text: str) -> str:
+    said = " ".join(text.split()).rstrip(".")
+    return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
 
 
 def confidence_headline(answer: ResearchAnswer) -> str:

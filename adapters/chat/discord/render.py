@@ -29,7 +29,6 @@ from adapters.chat.discord.markup import (
 )
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
 from adapters.chat.fitting import fit, units
-from core.deep.viewing import CoveredItem, covered_items
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
@@ -65,7 +64,7 @@ BUTTONS = 5  # of a row; the others are in a menu
 LINKED_ROOM = 3 * LINE_ROOM  # of a line with its links, which nobody sees
 _ROOMS = {"searched": LINE_ROOM, "advice": LINE_ROOM}  # of parts that are shorter than others
 # What stands below the answer, in its order; of what has no room, the last wanted goes first.
-_BELOW = ("plan", "sources", "limitations", "searched", "advice", "files", "offer")
+_BELOW = ("marks", "plan", "sources", "limitations", "searched", "advice", "files", "offer")
 _WANTED_FIRST = ("sources", "offer", "files", "plan")
 _FIRST_THIRD = ("start_deep", "share", "refresh", "improve")  # which button is worth a place in the row
 
@@ -137,18 +136,18 @@ class DiscordVoice:
         may_offer: bool = True,
         first_asker: str = "",
         unattached: Sequence[AnswerFile] = (),
+        explains: bool = False,
     ) -> DiscordMessage:
         """`may_offer` is False once deep research was declined below this answer (D9)."""
         page_url, may_share = self.links.link(job), job.request.is_private
         card = answer_card(
             job, result, sources,
-            page_url=page_url, may_share=may_share, may_offer=may_offer, unattached=unattached,
+            page_url=page_url, may_share=may_share, may_offer=may_offer, unattached=unattached, explains=explains,
         )  # fmt: skip
         embed = discord.Embed(title=card.heading, colour=COLOURS[card.level])
         if card.outcome == "ended":
             return replace(_ended(embed, card, job), job_id=job.id)
-        covered = covered_items(result) if result else ()
-        parts = _Answer(card, page_url, first_asker, _passages(self.links, job, card), covered)
+        parts = _Answer(card, page_url, first_asker, _passages(self.links, job, card))
         message = replace(_composed(embed, parts, card.footer, _rows(job, card)), job_id=job.id)
         if card.outcome == "insufficient":
             return message
@@ -201,7 +200,6 @@ class _Answer:
     page_url: str
     first_asker: str
     cite: Cite
-    covered: Sequence[CoveredItem]
 
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last wanted yield to it."""
@@ -274,38 +272,28 @@ class _Answer:
 
     def _below(self, said: str) -> dict[str, str]:
         """By name; sources only where the answer's own text does not name them."""
-        lines = {part.name: self._line(part) for part in self.card.parts if part.name in _BELOW}
-        shown = {name: line for name, line in lines.items() if line}
-        plan = self._plan()
-        shown |= {"plan": plan} if plan else {}
+        shown = {part.name: self._line(part) for part in self.card.parts if part.name in _BELOW}
         cites = self.card.cited and not self.card.found
-        return shown | ({"sources": self._sources(f"{said}\n{plan}")} if cites else {})
+        return shown | ({"sources": self._sources(f"{said}\n{shown.get('plan', '')}")} if cites else {})
 
     def _line(self, part: CardPart) -> str:
         if part.name == "offer":
-            return f"*{part.text}*"
-        text = part.text
-        if part.name == "limitations":  # the checklist says what was not found
-            told = [item.description.rstrip(".") for item in self.covered]
-            others = [one for one in self.card.limitations if not any(item in one for item in told)]
-            text = wording.limitations_line(others) if told else text
-        said = self._short(text, _ROOMS.get(part.name, PART_ROOM)) if text else ""
-        return f"**{part.label}**: {said}" if part.label and said else said
+            return f"*{plain(part.text, PART_ROOM)}*"
+        if part.name == "marks":
+            return f"-# {part.text}"
+        if part.name == "plan":
+            lines = [self._short(line, PART_ROOM) for line in part.text.split("
+")]
+            return "
+".join([f"**{part.label}**:", *lines])
+        said = self._short(part.text, _ROOMS.get(part.name, PART_ROOM))
+        return f"**{part.label}**: {said}" if part.label else said
 
     def _short(self, text: str, room: int) -> str:
         """One line, its numbers as links unless it is cut or they take too much of the message."""
         linked = rich(one_line(text), ANY, cite=self.cite)
         bare = rich(one_line(text), room)
         return linked if units(linked) <= LINKED_ROOM and bare == rich(one_line(text), ANY) else bare
-
-    def _plan(self) -> str:
-        """The checklist of a research in rounds, with a cited line below each item."""
-        lines = [
-            f"{item.stand} {plain(item.description, ITEM_ROOM)}"
-            + (f"\n-# {self._short(item.line, LINE_ROOM)}" if item.line else "")
-            for item in self.covered
-        ]
-        return "\n".join([f"**{word('answer.plan')}**", *lines]) if lines else ""
 
     def _sources(self, shown: str) -> str:
         listed = listed_sources(self.card, shown)

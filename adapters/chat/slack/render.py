@@ -114,11 +114,12 @@ class SlackVoice:
         may_offer: bool = True,
         first_asker: str = "",
         unattached: Sequence[AnswerFile] = (),
+        explains: bool = False,
     ) -> SlackMessage:
         """`may_offer` is False where nobody asks for more (D9)."""
         card = answer_card(
             job, result, sources, page_url=self.links.link(job), may_offer=may_offer, unattached=unattached,
-            may_share=not job.scope.visibility.startswith("user:"),
+            may_share=not job.scope.visibility.startswith("user:"), explains=explains,
         )  # fmt: skip
         if result is None or result.answer is None or card.outcome == "ended":
             return _ended(job, card)
@@ -131,7 +132,9 @@ class SlackVoice:
         blocks += said.checklist(items)
         blocks.append(section(said.confidence()))
         blocks += [
-            context(_labelled(card, name)) for name in ("files", "searched", "advice", "offer") if card.part(name).text
+            context(_labelled(card, name))
+            for name in ("marks", "files", "searched", "advice", "offer")
+            if card.part(name).text
         ]
         blocks += [*actions(_row(job, card)), thumbs(RATE, job.id)]
         asked = wording.follow_ups(job, result) if may_offer else ()

@@ -50,6 +50,7 @@ class Plain:
         *,
         first_asker: str = "",
         unattached: Sequence[AnswerFile] = (),
+        explains: bool = False,
     ) -> str:
         missing = f" without {', '.join(file.name for file in unattached)}" if unattached else ""
         return f"outcome: {job.status.value}{missing}"

@@ -73,7 +73,13 @@ class Words:
         return f"{snapshot.message} | {' '.join(snapshot.sentences.values())}"
 
     def outcome(
-        self, job: ResearchJob, result: JobResult | None, sources: Sequence[Source], *, first_asker: str = ""
+        self,
+        job: ResearchJob,
+        result: JobResult | None,
+        sources: Sequence[Source],
+        *,
+        first_asker: str = "",
+        explains: bool = False,
     ) -> str:
         return f"done: {earlier_answer(job, result)}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import cast
 
 import pytest
@@ -44,6 +45,25 @@ async def test_what_is_said_to_be_impossible_without_a_model_is(mode: Mode) -> N
     assert ("a language model" in (error.message if error else "")) == mode.needs_model
     assert Researcher(deps, Idle()).can_research(mode) is not mode.needs_model
     assert Researcher(replace(deps, models={mode.name: FakeModel({})}), Idle()).can_research(mode)
+
+
+async def test_marks_are_explained_with_the_first_answer_somebody_gets() -> None:
+    """Once a person, whatever is asked at the same time by others; who had no answer yet has had no mark."""
+    deps = make_deps()
+    researcher = Researcher(deps, Idle())
+
+    async def ending(place: int, asker: str, status: JobStatus = JobStatus.COMPLETED) -> ResearchJob:
+        asked = replace(make_job(f"{QUESTION} {place}", asker=asker), id=f"job_{place}")
+        job = replace(asked, status=status, created_at=NOW + timedelta(seconds=place), completed_at=NOW)
+        await deps.jobs.finish(job, JobResult(answer=None))
+        return job
+
+    failed, first, second = await ending(1, "U1", JobStatus.FAILED), await ending(2, "U1"), await ending(3, "U1")
+    another, nobody = await ending(4, "U2"), await ending(5, "")
+
+    told = [await researcher.is_first_answer(job) for job in (failed, first, second, another, nobody)]
+
+    assert told == [False, True, False, True, False]
 
 
 async def test_submitting_stores_the_job_then_enqueues_it_under_its_id() -> None:

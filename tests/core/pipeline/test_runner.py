@@ -171,7 +171,7 @@ async def test_no_relevant_source_is_an_insufficient_answer_that_says_what_was_s
 
     assert (done["status"], done["answer"]["confidence"]) == ("completed", Confidence.INSUFFICIENT)
     assert QUESTION in done["answer"]["summary"]
-    assert "in Web." in done["answer"]["summary"]
+    assert "in web." in done["answer"]["summary"]
     assert done["citations"] == []
 
 

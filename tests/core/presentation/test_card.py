@@ -9,7 +9,7 @@ from hypothesis import given
 
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
-from core.model.answer import AnswerFile, Confidence, JobResult
+from core.model.answer import AnswerFile, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.job import JobError, ResearchJob
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
@@ -148,3 +148,57 @@ def test_every_job_makes_a_card_whose_buttons_have_words(outcome: tuple[Research
     assert all(part.text for part in card.parts)
     assert all(button.label for button in (*card.buttons, *card.renewing, *card.votes, *card.offers))
     assert len(card.cited) + len(card.uncited) == len(outcome[2]) == len(card.sources)
+
+
+COVERED = {"checklist_coverage": {
+    "satisfied": ["Height of the lighthouse"],
+    "gaps": ["Year of the helipad - partial coverage", "Its cost - no coverage"],
+}}  # fmt: skip
+
+
+def test_deep_research_keeps_its_checklist_with_a_cited_line_an_item() -> None:
+    """S002-12: what was found, in part, or not; what is not found is said once."""
+    told = ("Not found: Its cost.", "Only partly found: Year of the helipad.", "No source gives a date.")
+    answer = replace(samples.ANSWER, limitations=told)
+
+    card = card_of(samples.COMPLETED, replace(samples.RESULT, answer=answer, details=COVERED))
+
+    tower, year, cost = card.part("plan").text.split("\n")
+    assert tower.startswith("✓ Height of the lighthouse: ")
+    assert "[1]" in tower
+    assert year.startswith("◐ partly Year of the helipad: A helipad was added in 1980 [3].")
+    assert cost == "○ not found Its cost"
+    assert card.part("limitations").text == "No source gives a date."
+    assert card.limitations == told
+
+
+def test_the_offer_to_go_deeper_says_what_it_would_look_for() -> None:
+    offers = [
+        card_of(samples.COMPLETED, replace(UNSURE, answer=answer)).part("offer").text
+        for answer in (
+            replace(samples.ANSWER, confidence=Confidence.LOW, conflicts=()),
+            ResearchAnswer("", "", Confidence.INSUFFICIENT, metadata=samples.ANSWER.metadata),
+            replace(samples.ANSWER, confidence=Confidence.LOW, conflicts=(Conflict("the height", ()),)),
+        )
+    ]
+
+    assert all(offer.startswith(wording.OFFERS_DEEP) and offer.endswith("Start it?") for offer in offers)
+    assert len(set(offers)) == 3
+    assert "the question they answer" in offers[1]
+    assert "what settles the disagreement on the height" in offers[2]
+
+
+def test_marks_are_explained_where_it_is_asked_for() -> None:
+    explained = answer_card(samples.COMPLETED, samples.RESULT, samples.SOURCES, explains=True)
+
+    assert all(mark in explained.part("marks").text for mark in "✓◐↪")
+    assert card_of(samples.COMPLETED, samples.RESULT).part("marks").text == ""
+
+
+def test_the_reason_that_decided_stands_alone_and_the_statistics_are_on_the_page() -> None:
+    reasons = ("the central claim rests on one source", "1 independent source", "3 of 3 claims supported")
+    card = card_of(samples.COMPLETED, replace(UNSURE, answer=replace(samples.ANSWER, confidence_reasons=reasons)))
+
+    assert card.part("reasons").text == reasons[0]
+    assert card.answer is not None
+    assert card.answer.confidence_reasons == reasons

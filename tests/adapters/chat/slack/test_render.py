@@ -273,7 +273,7 @@ def test_endings_are_told_apart():
     assert buttons_of(failed)[0] == "retry"
     assert "*Found so far*: trinity.example, towers.example" in shown(failed)
     assert "🔎 Not Enough Sources" in shown(insufficient)
-    assert "*Searched*: “eddystone” with files" in shown(insufficient)
+    assert "*Searched*: “eddystone” in the local files" in shown(insufficient)
     assert buttons_of(insufficient)[-4:] == ["ask_again", "improve", "share", "view_full_analysis"]
     assert "Research Cancelled" in cancelled.text
 
@@ -285,10 +285,10 @@ def test_deep_research_is_proposed_below_an_unsure_answer():
     proposed = VOICE.outcome(samples.COMPLETED, unsure, samples.SOURCES)
     shared = VOICE.shared(samples.COMPLETED, unsure, samples.SOURCES, "U7")
 
-    assert wording.OFFER_DEEP in shown(proposed)
+    assert wording.OFFERS_DEEP in shown(proposed)
     assert [one.get("style") for one in of_kind(proposed, "actions")[0]["elements"]] == [None, "primary", None]
-    assert wording.OFFER_DEEP not in shown(shared)
-    assert wording.OFFER_DEEP not in shown(VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES))
+    assert wording.OFFERS_DEEP not in shown(shared)
+    assert wording.OFFERS_DEEP not in shown(VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES))
 
 
 def test_nothing_is_shared_from_direct_messages():

@@ -69,6 +69,6 @@ def test_an_unsure_answer_proposes_deep_research_and_a_sure_one_only_lets_it_be_
     sure = json.dumps(voice.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES).blocks, ensure_ascii=False)
 
     assert '"start_deep"' in offered
-    assert wording.OFFER_DEEP in offered
+    assert wording.OFFERS_DEEP in offered
     assert '"start_deep"' in sure
-    assert wording.OFFER_DEEP not in sure
+    assert wording.OFFERS_DEEP not in sure
