@@ -46,7 +46,8 @@ _MARKDOWN_LINE = regex.compile(
     r"(?:(?P<heading>#{1,6}) |(?P<item>\s*[-*+] )|(?P<number>\s*\d+[.)] )|(?P<quote>> ?))?(.*)"
 )
 _DISCORD_TOKENS = regex.compile(
-    r"\\(?P<literal>[^\w\s]|_)|\[(?P<label>[^\[\]\n]+)\]\(<?(?P<url>https?://[^\s)>]+)>?\)|\*\*(?P<bold>[^\n]+?)\*\*"
+    r"\\(?P<literal>[^\w\s]|_)|`(?P<code>[^`\n]+)`"
+    r"|\[(?P<label>\[\d+\]|[^\[\]\n]+)\]\(<?(?P<url>https?://[^\s)>]+)>?\)|\*\*(?P<bold>[^\n]+?)\*\*"
     r"|\*(?P<italic>[^*\n]+)\*|<@!?(?P<user>\d+)>"
 )
 
@@ -134,8 +135,10 @@ def discord_rows(message: Payload) -> tuple[PreviewPart, ...]:
         PreviewPart(
             "actions",
             buttons=tuple(
-                Button(
-                    _pictured(str(one.get("label") or one.get("placeholder") or "")),
+                Button(Markup("{} ▾").format(one.get("placeholder") or ""), "", "menu")
+                if "options" in one
+                else Button(
+                    _pictured(str(one.get("label") or "")),
                     safe_link(str(one.get("url") or "")),
                     styles.get(one.get("style"), ""),
                 )
@@ -171,10 +174,10 @@ def _discord_lines(text: str) -> Markup:
     lines: list[Markup] = []
     for line in text.split("\n") if text else ():
         tag, shown = "div", line
-        for prefix, name in (("-# ", "small"), ("> ", "blockquote")):
+        for prefix, name in (("-# ", "small"), ("> ", "blockquote"), ("- ", "li")):
             if line.startswith(prefix):
                 tag, shown = name, line.removeprefix(prefix)
-        opening, closing = Markup(f"<{tag}>"), Markup(f"</{tag}>")  # noqa: S704 -- one of three names
+        opening, closing = Markup(f"<{tag}>"), Markup(f"</{tag}>")  # noqa: S704 -- one of four names
         lines.append(opening + (_discord_line(shown) or Markup("&nbsp;")) + closing)
     return Markup("").join(lines)
 

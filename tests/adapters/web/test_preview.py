@@ -42,7 +42,10 @@ async def test_preview_shows_what_both_chats_show():
         "<blockquote>It is 49 metres tall and built of granite blocks.</blockquote>",
     ):
         assert part in slack
-    assert "The Eddystone lighthouse is 49 metres tall" in discord
+    assert "<blockquote>It is 49 metres tall and built of granite blocks.</blockquote>" in slack
+    assert re.search(
+        r"<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall <a [^>]+>\[1\]</a>✓", discord
+    )
     assert 'fill="#f1c40f"' in discord
     assert "style=" not in page
     assert "default-src 'none'" in policy
@@ -107,6 +110,8 @@ async def test_whatever_an_answer_says_stays_text(name: str):
         (discord_markdown, "**a** \\*b\\* <c>", "<div><strong>a</strong> *b* &lt;c&gt;</div>"),
         (discord_markdown, "[a.test](https://a.test/)", 'href="https://a.test/"'),
         (discord_markdown, "-# small", "<small>small</small>"),
+        (discord_markdown, "- *a* `b*c*`", "<li><em>a</em> <code>b*c*</code></li>"),
+        (discord_markdown, "[[1]](https://a.test/)✓", 'nofollow">[1]</a>✓'),
     ],
 )
 def test_markup_is_drawn_as_the_client_draws_it(draw, text: str, html: str):
