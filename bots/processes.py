@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -28,16 +29,9 @@ if TYPE_CHECKING:
     from adapters.chat.connecting import ChatDeps
     from adapters.chat.live import ChatTurns
     from adapters.web.preview import Preview
-import json
-from collections.abc import Sequence
-
-from adapters.chat.discord.payload import view_of
-from adapters.chat.discord.render import DiscordVoice
-from adapters.chat.slack.render import SlackVoice
-from adapters.web.preview import Preview
-from core.model.answer import JobResult
-from core.model.job import ResearchJob
-from core.model.source import Source
+    from core.model.answer import JobResult
+    from core.model.job import ResearchJob
+    from core.model.source import Source
 
 log = logging.getLogger(__name__)
 _SLACK_MARKS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET")
@@ -322,6 +316,9 @@ def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:
 
 def chat_previews(links: PageLinks) -> Mapping[str, Preview]:
     """By platform. Needs a running event loop, as discord.py's views do."""
+    from adapters.chat.discord.payload import view_of
+    from adapters.chat.discord.render import DiscordVoice
+    from adapters.chat.slack.render import SlackVoice
 
     def slack(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
         message = SlackVoice(links).outcome(job, result, sources)

@@ -1,4 +1,7 @@
-"""Opening DBOS's own tables: in a file beside the records, or in the database of all machines."""
+"""Opening DBOS's own tables: in a file beside the records, or in the database of all machines.
+
+DBOS is imported with the first opening: 0.5 s of processor time and 44 MiB, which `gorkd ask` has no use for.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dbos import DBOS, DBOSClient, error
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy.exc import SQLAlchemyError
 
-from adapters.durable.serializer import JsonSerializer
 from adapters.write_ahead import switch_to_write_ahead
 from core.model.errors import SetupError
+
+if TYPE_CHECKING:
+    from dbos import DBOSClient
 
 APPLICATION = "gorkd"
 VERSION = "1"  # pinned: a job begun by one release is resumed by the next; a journal that does not fit fails the job
@@ -40,6 +44,9 @@ def open_client(settings: DurableSettings) -> DBOSClient:
 
     Raises `SetupError`.
     """
+    from dbos import error
+    from sqlalchemy.exc import SQLAlchemyError
+
     quiet_logs()
     try:
         return _open(settings)
@@ -53,6 +60,10 @@ def open_client(settings: DurableSettings) -> DBOSClient:
 
 
 def _open(settings: DurableSettings) -> DBOSClient:
+    from dbos import DBOS, DBOSClient
+
+    from adapters.durable.serializer import JsonSerializer
+
     if settings.file is not None:
         _prepare_file(settings.file)
     DBOS.migrate(settings.url)
