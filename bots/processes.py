@@ -15,28 +15,25 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from adapters.chat.connecting import run_by_itself
-from adapters.chat.discord.payload import view_of
-from adapters.chat.discord.render import DiscordVoice
-from adapters.chat.reply import Voice
-from adapters.chat.slack.render import SlackVoice
 from adapters.secrets import TOKEN_FILE, kept_token, signing_keys
 from adapters.web.app import web_runner
 from adapters.web.monitor import serve_metrics
-from adapters.web.preview import Preview
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.library.pages import PaperViews
-from core.model.answer import JobResult
 from core.model.errors import SetupError
-from core.model.job import ResearchJob
-from core.model.source import Source
-from core.pipeline.snapshot import Snapshot
 from core.presentation.page_links import PageLinks
 
 if TYPE_CHECKING:
     from adapters.chat.connecting import ChatDeps
     from adapters.chat.live import ChatTurns
+    from adapters.chat.reply import Voice
+    from adapters.web.preview import Preview
+    from core.model.answer import JobResult
+    from core.model.job import ResearchJob
+    from core.model.source import Source
+    from core.pipeline.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 Shown = TypeVar("Shown")
@@ -322,6 +319,9 @@ def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:
 
 def chat_previews(links: PageLinks) -> Mapping[str, Preview]:
     """By platform. Needs a running event loop, as discord.py's views do."""
+    from adapters.chat.discord.payload import view_of
+    from adapters.chat.discord.render import DiscordVoice
+    from adapters.chat.slack.render import SlackVoice
 
     def slack(job: ResearchJob, result: JobResult | None, sources: Sequence[Source], snapshot: Snapshot | None) -> str:
         message = _shown(SlackVoice(links), job, result, sources, snapshot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import secrets
 import time
@@ -69,6 +70,11 @@ from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget
 from core.tenancy.usage import UsageLog
 
 log = logging.getLogger(__name__)
+COLLECT = (
+    50_000,
+    20,
+    20,
+)  # thresholds: Python's own, for small programs, took a seventh of a question's processor time
 GRACE_S = 30.0  # a stopping process lets running jobs end for this long (G-02)
 
 # `alone` runs its own jobs and keeps no journal; a `front` only enqueues and follows; a `worker` runs what is enqueued.
@@ -100,8 +106,12 @@ class House:
         A front only enqueues.
         """
         await warm_up(self.queue)
-        if self.role == "front":
-            return
+        if self.role != "front":
+            await self._warm_up_research()
+        await asyncio.to_thread(gc.collect)
+        gc.freeze()  # what is loaded stays: no collection need look through it again
+
+    async def _warm_up_research(self) -> None:
         rehearsing = asyncio.create_task(asyncio.to_thread(rehearse))
         for part in (self.deps.pages, *_models(self.deps), self.deps.embedder):
             await warm_up(part)
@@ -138,6 +148,8 @@ async def open_house(
 
     Jobs that run here may end for `grace_s` when the house is left.
     """
+    gc.set_threshold(*COLLECT)
+    gc.enable()  # off while a command is imported
     async with AsyncExitStack() as stack:
         metrics = PrometheusRecorder()
         records = await open_records(env, settings, stack, clock=utc_now, recorder=metrics)

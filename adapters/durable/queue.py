@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from adapters.durable.journal import DurableSettings
+from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, DurableSettings, open_client, reason_of
 from adapters.write_ahead import OpenedFile
 from core.model.errors import JobNotFound, QueueFull, SetupError, StoreError
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob
@@ -158,7 +158,7 @@ class DurableQueue:
             await asyncio.to_thread(_enqueue_all, client, jobs)
 
     async def _open(self) -> DBOSClient:
-        client = await asyncio.to_thread(_open_client, self._settings)
+        client = await asyncio.to_thread(open_client, self._settings)
         self._file = OpenedFile(self._settings.file) if self._settings.file else None
         return client
 
@@ -171,8 +171,6 @@ class DurableQueue:
             raise StoreError(str(exc), operator_message=exc.operator_message) from exc
         from sqlalchemy.exc import SQLAlchemyError
 
-        from adapters.durable.journal import reason_of
-
         try:
             yield client
         except SQLAlchemyError as exc:
@@ -183,7 +181,6 @@ class DurableQueue:
 
         What seems full is counted sooner: workers may have begun some of it.
         """
-        from adapters.durable.journal import QUEUE
 
         limit = self._settings.max_waiting_jobs
         every_s = _COUNT_EVERY_S if self._waiting < limit else _COUNT_WHEN_FULL_EVERY_S
@@ -242,8 +239,6 @@ def _turn(job: ResearchJob) -> tuple[int, datetime, str]:
 
 
 def _options(job: ResearchJob) -> EnqueueOptions:
-    from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW
-
     return {
         "queue_name": QUEUE,
         "workflow_name": WORKFLOW,
@@ -266,9 +261,3 @@ def _enqueue_all(client: DBOSClient, jobs: Sequence[ResearchJob]) -> None:
             client.enqueue_in_transaction(connection, _options(job), job.id)
             asked_ms = int(job.created_at.timestamp() * 1000)
             connection.execute(update(rows).where(rows.c.workflow_uuid == job.id).values(created_at=asked_ms))
-
-
-def _open_client(settings: DurableSettings) -> DBOSClient:
-    from adapters.durable.journal import open_client  # imports DBOS: 0.3 s and 35 MiB
-
-    return open_client(settings)

@@ -64,7 +64,7 @@ class Reaper:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._every(self.pace.beat_s, self.beat))
-            group.create_task(self._every(self.pace.beat_s / 2, self.take_over))
+            group.create_task(self._every(self.pace.beat_s, self.take_over))
             group.create_task(self._every(self.pace.sweep_s, self.sweep))
 
     async def beat(self) -> None:

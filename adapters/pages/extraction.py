@@ -15,6 +15,7 @@ MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's wind
 MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
 MAX_GAP_CHARS = 200
 LENGTH = struct.Struct(">I")  # of what follows, in bytes, before every block that crosses
+LIMITS = struct.Struct(">QQ")  # of a parser: milliseconds a document may take, bytes of memory
 NO_TEXT_LAYER = "a PDF without a text layer"
 EMPTY_PAGES = "a PDF of empty pages"
 NO_PAGES = "a PDF none of whose pages can be read"

@@ -1,16 +1,19 @@
-"""The process that parses: reads documents from its standard input, a socket, and answers with JSON.
+"""The process that all parsers come from, and the parsers: each reads documents from a socket and answers with JSON.
 
-Whatever a page does to a parser happens here, where it can be killed: the parent kills on timeout, the kernel on too
-much memory, and an alarm ends even a worker whose parent has died. It inherits no environment and no secrets.
+Imports are paid for once, by a parent that reads no page and holds nothing of ours; its children are born by forking
+in milliseconds. Whatever a page does to a parser happens there, where it can be killed: the parent ends a child whose
+socket we close, the kernel one that takes too long or too much memory. No environment and no secrets are inherited.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import logging
 import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -18,28 +21,93 @@ from base64 import b64encode
 from typing import cast
 
 from adapters.pages.extract import extract, warm_up
-from adapters.pages.extraction import LENGTH, TOO_MUCH_MEMORY, DocumentKind, NoText, PageDocument
-
-READY = b'{"ready": true}'
+from adapters.pages.extraction import LENGTH, LIMITS, TOO_MUCH_MEMORY, DocumentKind, NoText, PageDocument
 
 
 def main() -> None:
-    """Serve until the parent closes the socket. Arguments: seconds a document may take, bytes of memory."""
-    seconds, memory_bytes = int(sys.argv[1]), int(sys.argv[2])
+    """Bear parsers until whoever started us closes our standard input, a socket."""
     logging.disable(logging.CRITICAL)
-    with socket.socket(fileno=os.dup(0)) as parent:
+    sys.modules["py3langid"] = None  # type: ignore[assignment] # trafilatura would load it, and numpy, and never ask it
+    with socket.socket(fileno=os.dup(0)) as asker:
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
         warm_up()
-        _limit(resource.RLIMIT_AS, memory_bytes)
-        _limit(resource.RLIMIT_CORE, 0)
-        _limit(resource.RLIMIT_FSIZE, 0)
-        _send(parent, READY)
+        gc.collect()
+        gc.freeze()  # else every collection in a child would copy the pages it shares with us
+        born = _bear(asker)
+        if born is not None:
+            asker.close()
+            _serve(*born)
+
+
+def _bear(asker: socket.socket) -> tuple[socket.socket, float, int] | None:
+    """Fork a parser for each socket that comes with its limits, and end it when the other end of that socket closes.
+
+    Returns its socket and limits in a child, and None in the parent when `asker` closes and no child is left.
+    """
+    parsers: dict[int, tuple[socket.socket, int]] = {}  # by the socket's number, with the process's
+    hears, bell = socket.socketpair()
+    with hears, bell:
+        bell.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler nothing rings
+        signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
+        watched = select.poll()
+        for rings in (asker, hears):
+            watched.register(rings, select.POLLIN)
+        is_asked = True
+        while is_asked or parsers:
+            for number, _ in watched.poll():
+                if number == hears.fileno():
+                    hears.recv(4096)
+                elif number in parsers:
+                    os.kill(parsers[number][1], signal.SIGKILL)  # it is ours: nobody else waits for it
+                    watched.unregister(number)
+                elif (limits := _asked(asker)) is None:
+                    is_asked = False
+                    watched.unregister(asker)
+                elif pid := os.fork():
+                    parsers[limits[0].fileno()] = limits[0], pid
+                    watched.register(limits[0], 0)
+                else:
+                    signal.set_wakeup_fd(-1)
+                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                    for others, _ in parsers.values():
+                        others.close()
+                    return limits
+            _bury(parsers, watched)
+    return None
+
+
+def _asked(asker: socket.socket) -> tuple[socket.socket, float, int] | None:
+    message, numbers, _, _ = socket.recv_fds(asker, LIMITS.size, 1)
+    if not message:
+        return None
+    milliseconds, memory_bytes = LIMITS.unpack(message)
+    return socket.socket(fileno=numbers[0]), milliseconds / 1000, memory_bytes
+
+
+def _bury(parsers: dict[int, tuple[socket.socket, int]], watched: select.poll) -> None:
+    """Let go of the sockets of children that have ended: only then does whoever waits for an answer hear of it."""
+    with contextlib.suppress(ChildProcessError):
+        while dead := os.waitpid(-1, os.WNOHANG)[0]:
+            number = next(number for number, (_, pid) in parsers.items() if pid == dead)
+            with contextlib.suppress(KeyError):  # one that we have killed
+                watched.unregister(number)
+            parsers.pop(number)[0].close()
+
+
+def _serve(parent: socket.socket, seconds: float, memory_bytes: int) -> None:
+    """Answer documents until the other end closes."""
+    _limit(resource.RLIMIT_AS, memory_bytes)
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    with parent:
+        _send(parent, json.dumps({"pid": os.getpid()}).encode())
         while (document := _receive(parent)) is not None:
-            signal.alarm(seconds + 1)  # default action: the kernel ends the process, even inside C code
+            signal.setitimer(signal.ITIMER_REAL, seconds)  # default action: the kernel ends us, even inside C code
             answer = _answer(document)
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
             _send(parent, answer)
 
 

@@ -1,7 +1,8 @@
 """The pool of parsing processes: each takes one document at a time and can be killed without harm to the others.
 
-A worker is a plain child process on one end of a socket pair (adapters/pages/worker.py). It ends when it takes too
-long, needs too much memory, has served its share, or when its parent goes away, however that happens.
+A parser is born by the one process that all come from (adapters/pages/worker.py), and known here by our end of its
+socket. It ends when it takes too long, needs too much memory, has served its share, or when that end is closed,
+however that happens.
 """
 
 from __future__ import annotations
@@ -13,45 +14,96 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.pages.extraction import BROKE_READER, LENGTH, Extraction, PageDocument
+from adapters.pages.extraction import BROKE_READER, LENGTH, LIMITS, Extraction, PageDocument
 from core.model.errors import FetchError, PageTimeout, PageUnreadable, SetupError
 
 EXTRACTION_LIMIT_S = 5.0
 MEMORY_LIMIT_BYTES = 768 * 1024 * 1024  # address space; 5 MB of HTML need at most some 500 MB (tests/adapters/pages)
 STARTUP_LIMIT_S = 20.0  # an interpreter and its imports on a machine under load; half a second on an idle one
-_DOCUMENTS_A_WORKER = 200  # parsers leak and cache; a fresh start costs 0.3 s
+_PATIENCE = 2.0  # times the limit: for one that has got rid of its alarm; ours counts while this process is held up too
+_DOCUMENTS_A_WORKER = 200  # parsers leak and cache
 _MAX_ANSWER_BYTES = 32 * 1024 * 1024  # the longest paper, a sixth of it as JSON escapes
 _PNG = b"\x89PNG\r\n\x1a\n"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
+class _Nursery:
+    """The process that parsers come from: started with the first, one for all pools, ended with the last of them.
+
+    It has neither our environment (it holds keys), nor our session (Ctrl-C is for us), nor our open files.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asks: socket.socket | None = None
+        self._pools: set[object] = set()
+
+    def start(self, pool: object) -> socket.socket:
+        """What to ask by. Raises `OSError`."""
+        self._pools.add(pool)
+        if self._asks is None or self._process is None or self._process.poll() is not None:
+            if self._asks is not None:
+                self._asks.close()
+            self._asks, theirs = socket.socketpair()
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "adapters.pages.worker"],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd=_ROOT,
+                    env={"LANG": "C.UTF-8", "PATH": os.defpath},
+                    start_new_session=True,
+                )
+        return self._asks
+
+    def bear(self, pool: object, limit_s: float, memory_bytes: int) -> socket.socket:
+        """Our end of a new parser's socket, over which it will say that it is ready. Raises `OSError`."""
+        asks = self.start(pool)
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs:
+            try:
+                socket.send_fds(asks, [LIMITS.pack(round(1000 * limit_s), memory_bytes)], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise
+        return ours
+
+    async def leave(self, pool: object) -> None:
+        """The last pool to leave waits until all are gone."""
+        self._pools.discard(pool)
+        if not self._pools and self._asks is not None and self._process is not None:
+            self._asks.close()
+            process, self._asks = self._process, None
+            await asyncio.to_thread(process.wait)
+
+
+_NURSERY = _Nursery()
+
+
 @dataclass
 class _Worker:
-    process: subprocess.Popen[bytes]
     channel: socket.socket
+    pid: int = 0  # once it has said that it is ready
     served: int = 0
-    is_between_documents: bool = False  # and so may take another; not before it has said that it is ready
+    is_between_documents: bool = False  # and so may take another
 
     @property
     def is_alive(self) -> bool:
-        """The kernel closes a killed process's end of the channel before it can be waited for."""
-        if self.process.poll() is not None:
-            return False
+        """The other end of a dead process's channel is closed."""
         try:
             return self.channel.recv(1, socket.MSG_PEEK) != b""
         except BlockingIOError:
             return True  # open, and nothing is said
         except OSError:
             return False
-
-    def kill(self) -> None:
-        self.channel.close()
-        self.process.kill()
 
 
 class ExtractionWorkers:
@@ -70,13 +122,12 @@ class ExtractionWorkers:
         self._turn = asyncio.Semaphore(count)
         self._idle: list[_Worker] = []
         self._busy: list[_Worker] = []
-        self._killed: list[subprocess.Popen[bytes]] = []
         self._is_closed = False
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Those that run now, ready or not."""
-        return tuple(worker.process.pid for worker in (*self._idle, *self._busy))
+        """Of the parsers that are ready."""
+        return tuple(worker.pid for worker in (*self._idle, *self._busy) if worker.pid and worker.is_alive)
 
     async def extract(self, document: PageDocument) -> Extraction:
         """Raises `PageTimeout` when parsing takes too long and `PageUnreadable` when there is no text to be had."""
@@ -100,12 +151,13 @@ class ExtractionWorkers:
     async def _answered(self, document: PageDocument) -> Mapping[str, object]:
         async with self._turn, self._worker(document.url) as worker:
             worker.is_between_documents = False
+            began_at = time.monotonic()
             try:
-                async with asyncio.timeout(self._limit_s):
+                async with asyncio.timeout(_PATIENCE * self._limit_s):  # the kernel ends it sooner, by its own clock
                     answer = await _ask(worker.channel, document)
-            except TimeoutError as exc:
-                raise PageTimeout(document.url, f"could not be parsed within {self._limit_s:g} s") from exc
-            except (OSError, ValueError) as exc:
+            except (OSError, ValueError) as exc:  # TimeoutError is one
+                if time.monotonic() - began_at >= self._limit_s:
+                    raise PageTimeout(document.url, f"could not be parsed within {self._limit_s:g} s") from exc
                 raise PageUnreadable(document.url, f"{BROKE_READER}: {exc}") from exc
             worker.served += 1
             fields = _parsed(answer, document.url)
@@ -115,10 +167,10 @@ class ExtractionWorkers:
         return fields
 
     def prepare(self) -> None:
-        """Start one more process, unless all are there, for a document that is still on its way."""
-        if len(self._idle) + len(self._busy) < self._count and not self._is_closed:
-            with contextlib.suppress(PageUnreadable):  # said when the document is there
-                self._idle.insert(0, self._start("prepared"))  # behind those that are ready
+        """Start what parsers come from, for a document that is still on its way."""
+        if not self._is_closed:
+            with contextlib.suppress(OSError):  # said when the document is there
+                _NURSERY.start(self)
 
     async def warm_up(self) -> None:
         """Start every worker and wait until each can parse. Raises `SetupError`."""
@@ -136,17 +188,17 @@ class ExtractionWorkers:
             raise SetupError(f"pages cannot be parsed: {failed.exceptions[0]}") from failed
 
     async def aclose(self) -> None:
-        """Kill all workers and wait until they are gone. Idempotent."""
+        """End all parsers. Idempotent; returns when they are gone, unless other pools have parsers too."""
         self._is_closed = True
         while self._idle:
-            self._end(self._idle.pop())
+            self._idle.pop().channel.close()
         for worker in self._busy:
-            worker.process.kill()  # its channel is still being read, and ends by itself now
+            worker.channel.shutdown(socket.SHUT_RDWR)  # it is still being read, and ends by itself now
         for _ in range(self._count):
             await self._turn.acquire()
         for _ in range(self._count):
             self._turn.release()
-        await asyncio.to_thread(_reap, self._killed)
+        await _NURSERY.leave(self)
 
     @contextlib.asynccontextmanager
     async def _worker(self, url: str) -> AsyncIterator[_Worker]:
@@ -163,51 +215,29 @@ class ExtractionWorkers:
             if is_fit and worker.is_alive and not self._is_closed:
                 self._idle.append(worker)
             else:
-                self._end(worker)
+                worker.channel.close()
 
     def _take_idle(self) -> _Worker | None:
         while self._idle:
             worker = self._idle.pop()
             if worker.is_alive:
                 return worker
-            self._end(worker)
+            worker.channel.close()
         return None
 
     def _start(self, url: str) -> _Worker:
         if self._is_closed:
             raise PageUnreadable(url, "the page reader is shut down")
-        self._killed = [process for process in self._killed if process.poll() is None]
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        with theirs:
-            try:
-                return _Worker(_spawn(theirs, self._limit_s, self._memory_bytes), ours)
-            except OSError as exc:
-                ours.close()
-                raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
-
-    def _end(self, worker: _Worker) -> None:
-        worker.kill()
-        self._killed.append(worker.process)
-
-
-def _spawn(channel: socket.socket, limit_s: float, memory_bytes: int) -> subprocess.Popen[bytes]:
-    """A worker without our environment (it holds keys), our session (Ctrl-C is for us) or our open files."""
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-m", "adapters.pages.worker", str(int(limit_s) + 1), str(memory_bytes)],
-        stdin=channel.fileno(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=_ROOT,
-        env={"LANG": "C.UTF-8", "PATH": os.defpath},
-        start_new_session=True,
-    )
+        try:
+            return _Worker(_NURSERY.bear(self, self._limit_s, self._memory_bytes))
+        except OSError as exc:
+            raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
 
 
 async def _until_ready(worker: _Worker, url: str) -> None:
     try:
         async with asyncio.timeout(STARTUP_LIMIT_S):
-            await _receive(worker.channel)
+            worker.pid = int(json.loads(await _receive(worker.channel))["pid"])
     except TimeoutError as exc:
         raise PageTimeout(url, "no parser was ready in time") from exc
     except (OSError, ValueError) as exc:
@@ -253,9 +283,3 @@ async def _exactly(channel: socket.socket, count: int) -> bytes:
             raise ConnectionResetError("it ended without an answer")
         received += piece
     return bytes(received)
-
-
-def _reap(processes: list[subprocess.Popen[bytes]]) -> None:
-    for process in processes:
-        process.wait()
-    processes.clear()

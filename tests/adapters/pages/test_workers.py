@@ -100,8 +100,8 @@ async def test_a_worker_that_died_meanwhile_is_replaced() -> None:
     async with _workers() as workers:
         await workers.warm_up()
         (pid,) = workers.pids
-        os.kill(pid, 9)
-        await _until(lambda: _state(pid) in ("gone", "Z"))
+        os.kill(pid, signal.SIGKILL)
+        await _until(lambda: workers.pids == ())
 
         found = await workers.extract(PAGE)
 
@@ -134,23 +134,55 @@ async def test_pages_are_parsed_side_by_side_up_to_the_count() -> None:
         assert len(workers.pids) == 2
 
 
-async def test_a_prepared_process_takes_the_next_document() -> None:
-    """Processes are started ahead up to the count, used before new ones are, and not at all once closed."""
-    async with _workers(2) as workers:
+async def test_what_parsers_come_from_is_started_ahead_and_once() -> None:
+    """Whoever asks first does not wait for an interpreter and its imports, and nobody starts one once closed."""
+    async with _workers(2) as workers, _workers() as others:
         workers.prepare()
-        (first,) = workers.pids
+        (nursery,) = _nurseries()
 
-        await workers.extract(PAGE)
+        await asyncio.gather(*(pool.extract(PAGE) for pool in (workers, workers, others)))
 
-        assert workers.pids == (first,)
-        for _ in range(3):
-            workers.prepare()
-        (second,) = set(workers.pids) - {first}
-        os.kill(second, signal.SIGSTOP)  # it will never be ready
-        found = await workers.extract(PAGE)
-        assert found.text.startswith(SENTENCE)
+        assert _nurseries() == [nursery]
+        assert {_parent(pid) for pid in (*workers.pids, *others.pids)} == {nursery}
     workers.prepare()
-    assert workers.pids == ()
+    assert _nurseries() == []
+
+
+async def test_what_parsers_come_from_may_be_killed_too() -> None:
+    """Its parsers go on without it, and the next ones come from another."""
+    async with _workers() as workers:
+        await workers.warm_up()
+        (first,), (nursery,) = workers.pids, _nurseries()
+
+        os.kill(nursery, signal.SIGKILL)
+        await _until(lambda: _state(nursery) in ("gone", "Z"))
+        found = await workers.extract(PAGE)
+        assert workers.pids == (first,)
+        os.kill(first, signal.SIGKILL)
+        await _until(lambda: workers.pids == ())
+        again = await workers.extract(PAGE)
+
+        assert found == again
+        assert [pid for pid in _nurseries() if pid != nursery] == [_parent(workers.pids[0])]
+
+
+async def test_a_parser_is_born_in_milliseconds() -> None:
+    """A new one costs neither an interpreter nor its imports, which take 0.4 s."""
+    spent_s = []
+    async with _workers() as workers:
+        await workers.warm_up()
+        for _ in range(3):
+            os.kill(workers.pids[0], signal.SIGKILL)
+            await _until(lambda: workers.pids == ())
+            await workers.extract(PAGE)
+            spent_s.append(_cpu_s(workers.pids[0]))
+
+    assert min(spent_s) < 0.1
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 async def test_a_process_is_started_while_the_page_is_on_its_way() -> None:
@@ -161,7 +193,7 @@ async def test_a_process_is_started_while_the_page_is_on_its_way() -> None:
 
         await _until(lambda: bool(world.asked("/late")))
 
-        assert len(pages.worker_pids) == 1
+        assert len(_nurseries()) == 1
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
         await pages.aclose()
@@ -251,6 +283,26 @@ def _run(script: str, env: Mapping[str, str] | None = None) -> subprocess.Comple
     return subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=30, check=False
     )
+
+
+def _nurseries() -> list[int]:
+    """What parsers come from, as children of this process."""
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [pid for pid in pids if _parent(pid) == os.getpid() and b"adapters.pages.worker" in _command(pid)]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def _state(pid: int) -> str:
