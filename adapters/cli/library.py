@@ -118,8 +118,7 @@ async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf:
             state = "added" if done.is_new else "is there already"
             sys.stdout.write(f"{head}{done.paper.id}  {one_line(done.paper.title)}  {state}\n")
             sys.stdout.flush()
-            remarks = library_wording.not_whole(done.paper.gap), library_wording.without_vectors(done.without_vectors)
-            for remark in filter(None, remarks):
+            for remark in done.remarks:
                 say(remark)
     say(f"{wording.counted(added, 'paper')} added, {len(things) - added - failed} there already, {failed} not readable")
     return Exit.INVALID_INPUT if failed else Exit.ANSWERED
@@ -192,6 +191,7 @@ def _card(paper: Paper) -> str:
         "From": paper.url,
         "Added": wording.day(paper.added_at),
         "Missing": paper.gap,
+        "Summary": library_wording.IMPROVED if paper.improved else "",
     }
     lines = [f"{name:10} {one_line(value)}" for name, value in rows.items() if value]
     return "\n".join([*lines, "", paper.summary or "No summary.", *(["", paper.notes] if paper.notes else []), ""])

@@ -122,8 +122,11 @@ class LibraryDesk:
         embedder = self.ingestion.embedder
         if embedder is not None and paper.cosines and paper.cosines.model != embedder.name:
             faults.append(f"its embeddings are of another model, {paper.cosines.model}; run reindex")
-        if not paper.summary:
-            faults.append("it has no summary; run reindex")
+        if not paper.summary or paper.lacks_summary:
+            what = (
+                "the model wrote no summary of it; its abstract stands there" if paper.summary else "it has no summary"
+            )
+            faults.append(f"{what}; run reindex")
         return faults
 
     async def _within(self, work: Awaitable[Ingested]) -> Ingested:

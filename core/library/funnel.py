@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.library.calibration import STAGE_1, STAGE_2, Cosines, DefaultCutoff, measure
-from core.library.paper import Index, Library, SearchResult
+from core.library.paper import Index, Library, SearchResult, answering
 from core.model.errors import ModelError, StoreError
 from core.model.job import Scope
 from core.model.ports import EmbeddingModel, Vector
@@ -61,20 +61,30 @@ async def search_content_index_filtered(
 
 
 async def search_content_index(shelves: Shelves, query: str, k: int = 15) -> list[SearchResult]:
-    """Every full text: what `sem-search` shows, with the numbers of stage 2."""
-    return await _search(shelves, Index.CONTENT, query, k, alpha=0.6, cutoff=STAGE_2)
+    """Every full text: what `sem-search` shows, with the numbers of stage 2; of a work the version that answers."""
+    return await of_answering(
+        shelves, query, await _search(shelves, Index.CONTENT, query, k, alpha=0.6, cutoff=STAGE_2)
+    )
+
+
+async def of_answering(shelves: Shelves, query: str, found: Sequence[SearchResult]) -> list[SearchResult]:
+    """Without the chunks of versions that others stand for. Raises `StoreError`."""
+    chosen = answering(await shelves.library.versions(shelves.scopes, papers_of(found)), query)
+    return [entry for entry in found if chosen.get(entry.chunk.paper.id) == entry.chunk.paper.id]
 
 
 async def select_papers(shelves: Shelves, query: str) -> list[str]:
     """Ids, best first: what stage 1 finds, else those whose full text is about it. Raises `ModelError`, `StoreError`.
 
-    A summary leaves most of a paper out; what it does not name may still be in it.
+    What is said of any version of a work selects the one that answers. A summary leaves most of a paper out; what it
+    does not name may still be in it.
     """
     found = await search_summary_index(shelves, query)
     if not found:
         found = await search_content_index(shelves, query)
         found = found if shelves.embedder is not None else [entry for entry, _ in _with_words_of(query, found)]
-    return papers_of(found)
+    chosen = answering(await shelves.library.versions(shelves.scopes, papers_of(found)), query)
+    return list(dict.fromkeys(chosen.get(paper_id, paper_id) for paper_id in papers_of(found)))
 
 
 async def _search(
@@ -216,6 +226,7 @@ class WatchedLibrary:
         self.put = library.put
         self.remove = library.remove
         self.papers = library.papers
+        self.versions = library.versions
         self.text = library.text
         self.file = library.file
 

@@ -12,9 +12,10 @@ from hashlib import sha256
 from typing import Protocol
 
 from core.library.desk import pick
-from core.library.paper import ARXIV_ID, Paper, arxiv_order
+from core.library.paper import Paper, arxiv_order
 from core.model.errors import InvalidQuery
 from core.model.job import Scope
+from core.model.works import ARXIV_ID
 
 MAX_HISTORY = 20
 

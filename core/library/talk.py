@@ -299,6 +299,7 @@ def _card(paper: Paper) -> Reply:
     rows = [f"- Paper id: {paper.id}", f"- Authors: {', '.join(paper.authors) or 'unknown'}"]
     rows += [f"- Published: {paper.published}"] if paper.published else []
     rows += [f"- {wording.not_whole(paper.gap)}"] if paper.gap else []
+    rows += [f"- Summary: {wording.IMPROVED}"] if paper.improved else []
     notes = f"\n\n## Notes\n\n{paper.notes}" if paper.notes else ""
     rows_text = "\n".join(rows)
     return Reply(f"# {paper.title}\n\n{rows_text}\n\n{paper.summary}{notes}", "📝 Response")
