@@ -42,6 +42,10 @@ EMPTY_LIBRARY = (
 )
 ADD_WHAT = "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address, and say “add to library”."
 READING = "📄 Reading {name} …"
+STEP = "   [{number}/{count}] {said}"
+CHECKING = "🔎 Looking over {papers} …"
+DID_YOU_MEAN = "Did you mean `{command}`? `help` shows what can be said."
+TAKEN_AS_QUESTION = "_Taken as a question to your papers, like `research …`; `help` shows the commands._"
 FETCHING = "📥 Fetching {name} …"
 ADDED = "✅ Added {id}, {title}{pages}."
 THERE_ALREADY = "{id}, {title}, is in the library already."

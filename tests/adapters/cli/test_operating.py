@@ -417,6 +417,7 @@ def test_a_folder_of_papers_is_added_once(tmp_path) -> None:
         "[2/3] 2401.00001v1  Tides and the Moon  added",
     ]
     assert first.stderr.splitlines() == [
+        "gorkd: It is another version of smithtides, which stays with its summary and notes; the newest answers.",
         "gorkd: [3/3] empty.pdf cannot be read: it is empty.",
         "gorkd: 2 papers added, 0 there already, 1 not readable",
     ]
