@@ -100,13 +100,16 @@ async def _about_by_words(shelves: Shelves, query: str, found: Sequence[SearchRe
     BM25 finds something for nearly every query. The library is about one where a summary or a passage has enough of
     what its words tell; then one telling word is enough for the papers beside it.
     """
-    texts = await _search(shelves, Index.CONTENT, query, POOL * 8, alpha=1.0, cutoff=STAGE_2)
-    of_summaries, of_texts = _words_in(query, found), _words_in(query, texts)
-    about = [entry for entry, words in zip(texts, of_texts, strict=True) if words.are_about(MIN_SHARE)]
-    if not about and not any(words.are_about(MIN_SHARE_OF_SUMMARY) for words in of_summaries):
-        return []
-    beside = [entry for entry, words in zip(found, of_summaries, strict=True) if words.share > LEAST_SHARE]
-    return beside + about
+    of_summaries = _words_in(query, found)
+    about: list[SearchResult] = []
+    if not any(words.are_about(MIN_SHARE_OF_SUMMARY) for words in of_summaries):
+        texts = await shelves.library.matching(shelves.scopes, Index.CONTENT, query, limit=POOL * 8)
+        about = [
+            entry for entry, words in zip(texts, _words_in(query, texts), strict=True) if words.are_about(MIN_SHARE)
+        ]
+        if not about:
+            return []
+    return [entry for entry, words in zip(found, of_summaries, strict=True) if words.share > LEAST_SHARE] + about
 
 
 async def _search(
