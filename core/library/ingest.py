@@ -24,7 +24,7 @@ from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.events import Json
 from core.model.job import Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
-from core.model.works import ARXIV_ID, version_of
+from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
 from core.text.chunking import SectionType, chunk_text
@@ -115,6 +115,12 @@ class PaperRecord:
     doi: str = ""
     url: str = ""
     abstract: str = ""
+    bibtex: str = ""
+
+    @property
+    def as_work(self) -> PublishedWork:
+        ids = WorkIds.of(arxiv=self.id, doi=self.doi)
+        return PublishedWork(ids, self.title, self.authors, self.published[:4])
 
 
 class PaperReader(Protocol):
@@ -206,7 +212,7 @@ class Ingestion:
             published=described.published,
             doi=described.doi,
             url=described.url,
-            bibtex=again.bibtex if again else "",
+            bibtex=again.bibtex if again else record.bibtex,
             labels=read.labels,
             summary=summary,
             notes=again.notes if again else "",
