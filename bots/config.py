@@ -29,6 +29,7 @@ class BotSettings(BaseSettings):
     check_dialect: Literal["json", "pairwise"] | None = Field(None, alias="GORKD_CHECK_DIALECT")
     writing: Literal["auto", "parallel", "single"] = Field("auto", alias="GORKD_WRITING")
     patience: float = Field(1.0, alias="GORKD_PATIENCE", ge=1, le=20)  # more is no waiting any more
+    section_searches: int = Field(5, alias="GORKD_SECTION_SEARCHES", ge=0, le=20)
     prices: str = Field("", alias="GORKD_PRICES")
     source_kinds: str = Field("", alias="GORKD_SOURCE_KINDS")
     budget_user_usd: float | None = Field(None, alias="GORKD_BUDGET_USER_USD", ge=0, allow_inf_nan=False)

@@ -38,7 +38,7 @@ from core.library.states import Conversations
 from core.llm.embedding import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
-from core.model.config import CacheSettings, SearchSettings, Settings, SynthesisSettings, patient
+from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient
 from core.model.delivery import OpenMessages
 from core.model.errors import ModelError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
@@ -352,6 +352,7 @@ def _tunables(settings: BotSettings, model: OpenAIChat | None) -> Settings:
         cache=CacheSettings(retention=retention, is_instant=settings.cache_instant),
         prices_usd_per_million=read_prices(settings.prices),
         source_kinds=read_kinds(settings.source_kinds),
+        section=SectionSettings(max_search_iterations=settings.section_searches),
         check_dialect=settings.check_dialect,
         synthesis=SynthesisSettings(is_parallel=is_parallel),
     )

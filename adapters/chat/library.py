@@ -17,8 +17,9 @@ from typing import Protocol, TypeVar
 from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, tried
 from adapters.chat.reply import ChatReply, EditPace
 from core.library import wording as library_wording
-from core.library.session import LibraryTalks, SaidToLibrary, Speaker, Tell, waiting_at
+from core.library.session import LibraryTalks, SaidToLibrary, Speaker, waiting_at
 from core.library.states import COMMANDS, Conversation, State
+from core.library.talk import Tell
 from core.library.words import Addition, Incoming
 from core.model.delivery import Address
 from core.model.errors import GorkdError

@@ -106,20 +106,44 @@ def print_answer(
     """The whole of `result.answer`, best part first."""
     paper, card = _Paper(console), answer_card(job, result, sources)
     paper.write(Text(one_line(job.query), style="bold"))
+    _print_notices(paper, card)
+    library = content_of(result)
+    for section in (library,) if library else (marked_section(answer, "summary"), card.part("detail").text):
+        _print_prose(paper, section)
+    _print_standing(paper, answer)
+    if not library:
+        _print_cited(paper, answer, card.cited)
+    _print_rest(paper, job, result, answer, sources)
+
+
+def print_standing(console: Console, job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> None:
+    """What is to be known of an answer that stands above: how sure it is, what was left out, who wrote it."""
+    if result.answer is not None:
+        paper = _Paper(console)
+        _print_notices(paper, answer_card(job, result, sources))
+        _print_standing(paper, result.answer)
+        _print_rest(paper, job, result, result.answer, sources)
+
+
+def _print_notices(paper: _Paper, card: AnswerCard) -> None:
     notices = [line for name in ("earlier", "notice") if (line := card.part(name).line)]
     if notices:
         paper.gap()
     for notice in notices:
         paper.write(Text(one_line(notice), style="italic"))
-    library = content_of(result)
-    for section in (library,) if library else (marked_section(answer, "summary"), card.part("detail").text):
-        _print_prose(paper, section)
+
+
+def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
     paper.gap()
     paper.write(Text.assemble((f"{wording.CONFIDENCE}  ", "bold"), one_line(wording.confidence_sentence(answer))))
     if answer.stopped_because:
         paper.write(Text(f"Ended early: {one_line(answer.stopped_because)}", style="dim"))
-    if not library:
-        _print_cited(paper, answer, card.cited)
+
+
+def _print_rest(
+    paper: _Paper, job: ResearchJob, result: JobResult, answer: ResearchAnswer, sources: Sequence[Source]
+) -> None:
+    card = answer_card(job, result, sources)
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
     _print_list(paper, wording.REMOVED_HEADING, [f"{removed.text} ({removed.reason})" for removed in answer.removed])

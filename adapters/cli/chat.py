@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from adapters.cli.ask import print_standing
 from adapters.cli.operating import Chatting, OpenChatting, Operating
 from adapters.cli.running import Exit, run_command, say
 from core.library import wording
@@ -30,6 +31,7 @@ PAPERS = "papers"
 THREAD = "terminal"
 PROMPT = "You: "
 VIEWER_S = 3.0  # after which a program that was to show a paper is taken to be the viewer itself
+_LATER_STAGES = tuple(line.split("{")[0] for line in (wording.STAGE_2, wording.STAGE_3))  # S000 parts them by a line
 _LEAVE = frozenset({"exit", "quit", "bye"})
 _NO_NAME = re.compile(r"[^\w.-]+")
 
@@ -90,11 +92,17 @@ async def _next_line(*, is_person: bool) -> str | None:
 
 async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: str, *, is_person: bool) -> None:
     async def tell(words: str) -> None:
+        if words.startswith(_LATER_STAGES):
+            console.print()
         console.print(Text(printable(words)))
 
     try:
         said = await chatting.talks.say(speaker, line, tell)
         _show(console, said)
+        if said.job is not None and said.result is not None:
+            print_standing(console, said.job, said.result, said.sources)
+        if said.reply.title == wording.PANEL_TITLE:
+            console.print(Text("\n".join(("", *wording.NEXT_STEPS))))
         if said.reply.file is not None:
             place = await asyncio.to_thread(_save, chatting.folder / RESULTS, *said.reply.file)
             console.print(Text(wording.SAVED.format(place=place)), soft_wrap=True)
@@ -114,8 +122,6 @@ def _show(console: Console, said: SaidToLibrary) -> None:
 
     body = Markdown("\n\n".join(_blocks(text)), hyperlinks=False)
     console.print(Panel(body, title=reply.title, expand=True))
-    if reply.title == wording.PANEL_TITLE:
-        console.print(Text("\n".join(wording.NEXT_STEPS)))
 
 
 def _blocks(text: str) -> Iterator[str]:

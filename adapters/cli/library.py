@@ -15,7 +15,8 @@ from adapters.cli.settings import known_tenant
 from core.library import wording as library_wording
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
-from core.library.paper import Paper, format_reference, in_order
+from core.library.paper import Paper, format_reference, in_order, shelves_of
+from core.library.reading_list import SUFFIXES, ListedPaper, is_reading_list, read_list
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.events import Json
@@ -23,9 +24,12 @@ from core.model.job import ResearchJob, Scope
 from core.modes.library import papers_view
 from core.presentation import wording
 from core.presentation.render import one_line, printable
+from core.section.keys import assign_keys, bibliography
 
 _Found = tuple[ResearchJob, JobResult | None]
-_SUFFIXES = frozenset({".pdf", ".md", ".markdown"})
+_Listed = tuple[ListedPaper, Path | None]  # with the file beside the list
+_LISTS = SUFFIXES - {".json"}  # in a folder; a JSON there may be anything
+_SUFFIXES = frozenset({".pdf", ".md", ".markdown"}) | _LISTS
 _Workspace = Annotated[
     str,
     typer.Option(
@@ -47,7 +51,8 @@ def library_command(operating: Operating) -> typer.Typer:
     @app.command()
     def add(
         what: Annotated[
-            list[str] | None, typer.Argument(help="Files, folders, arXiv ids, DOIs or URLs.", metavar="WHAT")
+            list[str] | None,
+            typer.Argument(help="Files, folders, reading lists, arXiv ids, DOIs, URLs.", metavar="WHAT"),
         ] = None,
         *,
         jobs: Annotated[
@@ -56,7 +61,7 @@ def library_command(operating: Operating) -> typer.Typer:
         workspace: _Workspace = "local",
         channel: _Channel = "",
     ) -> None:
-        """Add papers, folders of them, arXiv ids, DOIs or URLs.
+        """Add papers, folders of them, arXiv ids, DOIs, URLs, or reading lists: BibTeX, RIS, CSL JSON, ids one a line.
 
         What is there already is left as it is, so the same command goes on where it was stopped.
         """
@@ -86,6 +91,18 @@ def library_command(operating: Operating) -> typer.Typer:
     ) -> None:
         """Read papers anew: text, summary, chunks and embeddings."""
         run_command(lambda: _reindex(operating, paper, _shelf(workspace, channel)))
+
+    @app.command()
+    def export(
+        *,
+        file: Annotated[
+            Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; printed without it.")
+        ] = None,
+        workspace: _Workspace = "local",
+        channel: _Channel = "",
+    ) -> None:
+        """Give the papers as BibTeX, with the keys that sections cite them by."""
+        run_command(lambda: _export(operating, _shelf(workspace, channel), file))
 
     @app.command()
     def validate(*, workspace: _Workspace = "local", channel: _Channel = "") -> None:
@@ -118,21 +135,36 @@ async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf:
             state = "added" if done.is_new else "is there already"
             sys.stdout.write(f"{head}{done.paper.id}  {one_line(done.paper.title)}  {state}\n")
             sys.stdout.flush()
-            remarks = library_wording.not_whole(done.paper.gap), library_wording.without_vectors(done.without_vectors)
-            for remark in filter(None, remarks):
+            for remark in done.remarks:
                 say(remark)
     say(f"{wording.counted(added, 'paper')} added, {len(things) - added - failed} there already, {failed} not readable")
     return Exit.INVALID_INPUT if failed else Exit.ANSWERED
 
 
-def _things(what: list[str]) -> Iterator[Path | str]:
-    """Files one by one, those of folders too, by name; everything else as it was said."""
+def _things(what: list[str]) -> Iterator[Path | str | _Listed]:
+    """Files one by one, those of folders too, by name; papers of lists, which come first since they say what the files
+    are; everything else as it was said.
+    """
     for thing in what:
         path = Path(thing).expanduser()
         if path.is_dir():
-            yield from sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+            files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+            for file in sorted(files, key=lambda file: file.suffix.lower() not in _LISTS):
+                yield from _in_list(file) if file.suffix.lower() in _LISTS else (file,)
+        elif path.is_file():
+            yield from _in_list(path) if _is_list(path) else (path,)
         else:
-            yield path if path.is_file() else thing
+            yield thing
+
+
+def _is_list(path: Path) -> bool:
+    suffix = path.suffix.lower()
+    return suffix in SUFFIXES or (suffix == ".txt" and is_reading_list(path.name, path.read_bytes()))
+
+
+def _in_list(path: Path) -> Iterator[_Listed]:
+    for listed in read_list(path.name, path.read_bytes()):
+        yield listed, path.parent / listed.file if listed.file else None
 
 
 async def _findings(operating: Operating, job_ids: list[str]) -> list[_Found]:
@@ -143,17 +175,45 @@ async def _findings(operating: Operating, job_ids: list[str]) -> list[_Found]:
         return [(await kept.jobs.get(job_id), await kept.jobs.result(job_id)) for job_id in job_ids]
 
 
-async def _add_one(desk: LibraryDesk, shelf: Scope, thing: Path | str | _Found) -> Ingested:
-    if isinstance(thing, tuple):
-        return await desk.add_findings(shelf, *thing)
+async def _add_one(desk: LibraryDesk, shelf: Scope, thing: Path | str | _Found | _Listed) -> Ingested:
     if isinstance(thing, str):
         return await desk.add_reference(shelf, thing)
+    if isinstance(thing, Path):
+        return await desk.add_file(shelf, thing.name, _read(thing))
+    first, second = thing
+    if isinstance(first, ListedPaper):
+        beside = second if isinstance(second, Path) and second.is_file() else None
+        return await desk.add_listed(shelf, first, _read(beside) if beside else b"")
+    return await desk.add_findings(shelf, first, second if isinstance(second, JobResult) else None)
+
+
+def _read(path: Path) -> bytes:
+    """Raises `InvalidQuery`."""
     try:
-        with thing.open("rb") as file:
-            content = file.read(MAX_PAPER_BYTES + 1)
+        with path.open("rb") as file:
+            return file.read(MAX_PAPER_BYTES + 1)
     except OSError as exc:
-        raise InvalidQuery(f"{thing.name} cannot be opened: {exc.strerror}.", rule="file") from exc
-    return await desk.add_file(shelf, thing.name, content)
+        raise InvalidQuery(f"{path.name} cannot be opened: {exc.strerror}.", rule="file") from exc
+
+
+def _write(path: Path, text: str) -> None:
+    """Raises `InvalidQuery`."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
+
+
+async def _export(operating: Operating, shelf: Scope, file: Path | None) -> Exit:
+    async with operating.open_library() as desk:
+        papers = await desk.library.papers(shelves_of(shelf))
+    text = bibliography(papers, assign_keys(papers))
+    if file is None:
+        sys.stdout.write(text)
+    else:
+        _write(file, text)
+    say(f"{wording.counted(len(papers), 'paper')} exported")
+    return Exit.ANSWERED
 
 
 async def _list(operating: Operating, shelf: Scope, *, as_json: bool) -> Exit:
@@ -192,6 +252,7 @@ def _card(paper: Paper) -> str:
         "From": paper.url,
         "Added": wording.day(paper.added_at),
         "Missing": paper.gap,
+        "Summary": library_wording.IMPROVED if paper.improved else "",
     }
     lines = [f"{name:10} {one_line(value)}" for name, value in rows.items() if value]
     return "\n".join([*lines, "", paper.summary or "No summary.", *(["", paper.notes] if paper.notes else []), ""])

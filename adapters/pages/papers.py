@@ -16,8 +16,8 @@ from adapters.pages.extraction import MAX_PAPER_CHARS, DocumentKind, PageDocumen
 from adapters.pages.fetch import Downloaded, WebPages
 from adapters.pages.workers import ExtractionWorkers
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
-from core.library.paper import ARXIV_ID
 from core.model.errors import FetchError
+from core.model.works import ARXIV_ID
 
 DOWNLOAD_S = 60.0
 LIMIT_S = 120.0  # 2,000 pages at 40 a second, on a machine under load

@@ -37,6 +37,7 @@ from core.model.job import Scope
 from core.model.ports import Vector
 from core.text.terms import bm25
 
+_SHELF = "(tenant, visibility) = (?, ?)"
 _HERE = "(tenant, visibility, kind) = (?, ?, ?)"
 _CHUNKS = """
     SELECT c.number, c.chunk, c.vector, c.tenant, c.visibility, p.id, p.paper FROM paper_chunks c JOIN papers p
@@ -60,8 +61,8 @@ class SqlLibrary:
 
         def put(sql: Sql) -> None:
             sql.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
-            row = (*place, paper.content_hash, encode(paper), text, file)
-            sql.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            row = (*place, paper.content_hash, encode(paper), text, file, paper.work_key)
+            sql.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             for index, parts in chunks.items():
                 self._words.add(sql, PlaceInIndex(shelf, index), parts)
 
@@ -84,6 +85,19 @@ class SqlLibrary:
         for shelf in shelves:
             query = "SELECT paper FROM papers WHERE (tenant, visibility) = (?, ?)"
             for (text,) in await self._tables.rows(query, (shelf.tenant, shelf.visibility)):
+                paper = decode(text, Paper)
+                found.setdefault(paper.id, paper)
+        return [found[paper_id] for paper_id in sorted(found)]
+
+    async def versions(self, shelves: Sequence[Scope], paper_ids: Sequence[str]) -> list[Paper]:
+        found: dict[str, Paper] = {}
+        listed, wanted = LISTED[self._tables.dialect], json.dumps(list(paper_ids))
+        works = f"SELECT work FROM papers WHERE {_SHELF} AND id IN {listed}"  # noqa: S608 -- our words
+        query = f"SELECT paper FROM papers WHERE {_SHELF} AND work IN ({works})"  # noqa: S608 -- our words
+        asked = [(other, shelf) for other in shelves for shelf in shelves]  # a version may stand on another shelf
+        for other, shelf in asked:
+            place, where = (shelf.tenant, shelf.visibility), (other.tenant, other.visibility)
+            for (text,) in await self._tables.rows(query, (*place, *where, wanted)):
                 paper = decode(text, Paper)
                 found.setdefault(paper.id, paper)
         return [found[paper_id] for paper_id in sorted(found)]

@@ -326,6 +326,20 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
         ),
         _postgres(_EVENTS, _EVENTS_BY_AGE, *_ANSWERS),
     ),
+    (
+        # The work of which a paper is a version; of what stands here already arXiv's ids tell it (core/model/works.py).
+        "ALTER TABLE papers ADD COLUMN work TEXT NOT NULL DEFAULT ''",
+        _sqlite(
+            """UPDATE papers SET work = CASE
+                WHEN id GLOB '[0-9][0-9][0-9][0-9].[0-9][0-9][0-9][0-9]*v[0-9]*' OR id GLOB '*/[0-9]*v[0-9]*'
+                THEN rtrim(rtrim(id, '0123456789'), 'v') ELSE id END"""
+        ),
+        _postgres(
+            r"""UPDATE papers SET work = CASE
+                WHEN id ~ '^(\d{4}\.\d{4,5}|.+/\d{7})v\d+$' THEN regexp_replace(id, 'v\d+$', '') ELSE id END"""
+        ),
+        "CREATE INDEX papers_by_work ON papers (tenant, visibility, work)",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 

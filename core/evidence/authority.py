@@ -272,6 +272,7 @@ def same_voice(first: Source, second: Source) -> bool:
     return (
         owner(first) == owner(second)
         or (first.content_hash != "" and first.content_hash == second.content_hash)
+        or (first.metadata.work != "" and first.metadata.work == second.metadata.work)
         or _is_one_paper(first, second)
         or _is_copy(first.content, second.content)
     )

@@ -49,6 +49,7 @@ _DEPTHS = {
     "deep": "deep (several rounds of search; read more pages, and follow what they refer to)",
 }
 LEAST_ROUND_S = 30.0  # a model's search takes one to three minutes; in less than half of that it brings nothing
+LEAST_ARRANGING_S = 10.0
 NO_TIME = "No time was left for a second round of search."
 MAX_KNOWN_CHARS = 24_000  # of the first round's text: a whole report with its analysis
 MAX_MISSING = 12
@@ -203,7 +204,7 @@ async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: Ow
             how = NOT_OFFERED
         else:
             if searched.pages or searched.queries:
-                return await _deepened(work, work.deps.web_model, mode, searched, telling)
+                return await _arranged(work, model, await _deepened(work, work.deps.web_model, mode, searched, telling))
             how = NOT_USED
     await telling.doing(mode, how, JobStatus.SEARCHING)
     sources = await searching.sources()
@@ -212,9 +213,34 @@ async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: Ow
         return Draft(mode)
     left_s = _left_s(work)
     request = sources_request(work.job, mode, sources, work.deps, timeout_s=left_s)
-    written = await _write(mode, model, request, left_s=left_s)
+    written = await _arranged(work, model, await _write(mode, model, request, left_s=left_s))
     await telling.doing(mode, "written", JobStatus.SYNTHESIZING)
     return written
+
+
+async def _arranged(work: Work, model: ChatModel, draft: Draft) -> Draft:
+    """A report in which no two of S004's sections are found, asked for once more under their headings.
+
+    The first text stays where the second lacks an address of it, holds no more sections, or does not come.
+    """
+    report = read_output(draft.text, "freeform").report if draft.mode == "freeform" else ""
+    left_s = _left_s(work)
+    if not report or _holds(draft.text, "freeform") > 1 or left_s < LEAST_ARRANGING_S:
+        return draft
+    request = replace(
+        _request(work.job, "freeform", work.deps, searching=BY_SOURCES, user="", timeout_s=left_s),
+        system=load_prompt("arrange_report").substitute(headings=", ".join(SECTIONS)),
+        user=f"<report>\n{fenced(report)}\n</report>",
+    )
+    try:
+        again = await _write("freeform", model, request, left_s=left_s)
+    except ModelError as exc:
+        work.deps.count_error("synthesize", exc)
+        return draft
+    usage = (*draft.usage, *again.usage)
+    keeps_all = set(addresses_in(report)) <= set(addresses_in(read_output(again.text, "freeform").report))
+    is_better = keeps_all and _holds(again.text, "freeform") > max(_holds(draft.text, "freeform"), 1)
+    return replace(again if is_better else draft, usage=usage)
 
 
 def _left_s(work: Work) -> float:

@@ -19,7 +19,41 @@ SECTIONS = ("Abstract", "Introduction", "Literature Review", "Methodology", "Imp
 ABSTRACT_SENTENCES = range(3, 6)  # S004-13
 NOTHING_CONFIRMED = "*Nothing of this section could be confirmed by a page that was read.*"
 BY_THE_MODEL = "*Code by the model; it stands on no page that was read, and was not run.*"
-_HEADING = regex.compile(r"^#{1,3}[ \t]+(?:\d{1,2}[.)]?[ \t]+)?(?P<title>[^\n#]+?)[ \t#*]*$", regex.MULTILINE)
+_NUMBER = r"(?:(?:\d{1,2}(?:\.\d{1,2})*[.):]?|[IVX]{1,4}[.):])[ \t]+)?"
+_HEADING = regex.compile(
+    rf"^(?:(?P<marks>#{{1,6}})[ \t]+{_NUMBER}(?P<title>[^\n]+?)[ \t#]*"
+    rf"|(?P<bold>\*\*|__){_NUMBER}(?P<title>[^\n*_]{{1,80}}?)(?P=bold)[ \t]*:?[ \t]*"
+    rf"|{_NUMBER}(?P<title>\p{{L}}[^\n.!?#*_|]{{2,40}}?):?[ \t]*)$",
+    regex.MULTILINE,
+)
+# What the five sections are called, in the languages that questions come in (core/text/language.py) and by habit.
+_CALLED: dict[str, tuple[str, ...]] = {
+    "Abstract": (
+        "summary", "executive summary", "key findings", "zusammenfassung", "kurzfassung", "überblick", "résumé",
+        "resumen", "riassunto", "sintesi", "resumo", "samenvatting", "摘要", "要旨", "概要", "аннотация", "резюме",
+    ),
+    "Introduction": (
+        "background", "overview", "einleitung", "einführung", "hintergrund", "contexte", "introducción",
+        "introduzione", "introdução", "inleiding", "引言", "简介", "はじめに", "序論", "введение",
+    ),
+    "Literature Review": (
+        "literature", "related work", "prior work", "state of the art", "literaturübersicht", "stand der forschung",
+        "verwandte arbeiten", "stand der technik", "revue de la littérature", "état de l'art",
+        "revisión de la literatura", "revisión bibliográfica", "estado del arte", "revisione della letteratura",
+        "stato dell'arte", "revisão da literatura", "literatuuronderzoek", "文献综述", "先行研究", "обзор литературы",
+    ),
+    "Methodology": (
+        "methods", "methodologies", "approaches", "techniques", "methodik", "methoden", "ansätze", "méthodologie",
+        "méthodes", "metodología", "métodos", "metodologia", "metodi", "methodologie", "方法", "手法", "методология",
+    ),
+    "Implementations": (
+        "implementation", "practical implementation", "applications", "umsetzung", "umsetzungen", "implementierung",
+        "implementierungen", "mise en œuvre", "implémentations", "implementación", "implementaciones",
+        "implementazione", "implementazioni", "implementação", "implementações", "implementatie", "实现", "実装",
+        "реализация",
+    ),
+}  # fmt: skip
+_TITLES = {name: title for title, names in _CALLED.items() for name in (title.casefold(), *names)}
 _LACKS = regex.compile(
     r"\b(?:no|not find an?y?|found no)\b[^.]{0,40}\b(?:source|citation|reference|evidence)s?\b", regex.IGNORECASE
 )
@@ -70,18 +104,45 @@ def judge_report(text: str, opened: Opened, grounder: Grounder) -> JudgedReport:
 
 
 def split_sections(text: str) -> list[tuple[str, str]]:
-    """`(title, body)` by S004's headings, with other headings left in the bodies."""
+    """`(title, body)` by S004's headings, each once, with other headings left in the bodies; "" before the first.
+
+    A heading counts by its meaning, in several languages, however it is written; and by its place among five, or
+    between two that are known. A text without any is one body. Every other line stands in some body.
+    """
     code = [found.span() for found in FENCE.finditer(text)]
-    marks = [
-        (found, title)
-        for found in _HEADING.finditer(text)
-        if (title := _section_title(found["title"])) and not any(start <= found.start() < end for start, end in code)
-    ]
-    starts = [found.start() for found, _ in marks]
-    sections = [("", text[: starts[0] if starts else len(text)].strip())]
-    for (found, title), end in zip(marks, [*starts, len(text)][1:], strict=True):
-        sections.append((title, text[found.end() : end].strip()))
-    return [(title, body) for title, body in sections if title or body]
+    marks = [found for found in _HEADING.finditer(text) if not any(start <= found.start() < end for start, end in code)]
+    titles = _titles_of(marks)
+    known = [(found, title) for found, title in zip(marks, titles, strict=True) if title]
+    starts = [found.start() for found, _ in known]
+    bodies = {"": text[: starts[0] if starts else len(text)].strip()}
+    for (found, title), end in zip(known, [*starts, len(text)][1:], strict=True):
+        bodies[title] = "\n\n".join(filter(None, (bodies.get(title, ""), text[found.end() : end].strip())))
+    return [(title, body) for title, body in bodies.items() if title or body]
+
+
+def _titles_of(marks: Sequence[regex.Match[str]]) -> list[str]:
+    """Of each heading the section that it begins, "" for none."""
+    titles = [_section_title(found["title"]) for found in marks]
+    levels = [len(found["marks"]) if found["marks"] else 9 for found in marks]
+    bare = [not found["marks"] and not found["bold"] for found in marks]
+    outer = [at for at, level in enumerate(levels) if not bare[at] and level == _outer_level(levels, bare)]
+    if len(outer) == len(SECTIONS) and all(
+        titles[at] in ("", title) for at, title in zip(outer, SECTIONS, strict=True)
+    ):
+        for at, title in zip(outer, SECTIONS, strict=True):
+            titles[at] = title
+    for before, at, after in zip(outer, outer[1:], outer[2:], strict=False):
+        if not titles[at] and titles[before] and titles[after]:
+            place = SECTIONS.index(titles[before]) + 1
+            if SECTIONS[place + 1 : place + 2] == (titles[after],) and SECTIONS[place] not in titles:
+                titles[at] = SECTIONS[place]
+    return titles
+
+
+def _outer_level(levels: Sequence[int], bare: Sequence[bool]) -> int:
+    """The outermost level with more than one heading: a single one above it is the report's own title."""
+    real = [level for level, is_bare in zip(levels, bare, strict=True) if not is_bare]
+    return min((level for level in real if real.count(level) > 1), default=0)
 
 
 def section_text(section: ReportSection) -> str:
@@ -118,8 +179,9 @@ def _is_lack(entry: Judged, gaps: list[str]) -> bool:
 
 
 def _section_title(heading: str) -> str:
-    plain = heading.strip(" *_:").casefold()
-    return next((title for title in SECTIONS if title.casefold() == plain), "")
+    """By its meaning: in full, or the part before a colon or a dash; "" for another."""
+    plain = " ".join(heading.strip(" *_:").casefold().replace("’", "'").split())
+    return _TITLES.get(plain) or _TITLES.get(regex.split(r"\s*(?::|\s[–—-]\s|[(（])", plain)[0], "")
 
 
 def _pieces(body: str) -> list[tuple[str, str]]:

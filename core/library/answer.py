@@ -41,7 +41,9 @@ def to_source(number: int, paper: Paper, text: str, score: float) -> Source:
         content=text,
         content_hash=paper.content_hash,
         read_at=paper.added_at,
-        metadata=SourceMetadata("", len(text.split()), "library", kind, author=", ".join(paper.authors) or None),
+        metadata=SourceMetadata(
+            "", len(text.split()), "library", kind, author=", ".join(paper.authors) or None, work=paper.work_key
+        ),
         scores=SourceScores(relevance=share, total=share),
         instructs=tuple(instructions_in(text)),
     )

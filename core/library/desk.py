@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from core.findings.viewing import read_view
-from core.library.ingest import Ingested, Ingestion, PaperFinder, PaperRecord
-from core.library.paper import Index, Library, Paper, find_papers
+from core.library.ingest import Ingested, Ingestion, PaperFinder, PaperRecord, PaperUnreadable
+from core.library.paper import Index, Library, Paper, find_papers, newest_first
+from core.library.reading_list import ListedPaper
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import ResearchJob, Scope
+from core.model.works import ARXIV_ID
 
 INGESTION_S = 600.0  # a paper (D2)
 
@@ -47,6 +51,28 @@ class LibraryDesk:
         """By arXiv id, DOI or URL. Raises as `add_file`."""
         found = await self.finder.find(reference)
         return await self._within(self.ingestion.add(shelf, found.name, found.content, found.record))
+
+    async def add_listed(self, shelf: Scope, listed: ListedPaper, file: bytes = b"") -> Ingested:
+        """A paper of a reading list, from the file beside it or from elsewhere; one that is there is left, but for the
+        BibTeX entry that it lacks. Raises as `add_file`.
+        """
+        record = replace(listed.record, id=listed.reference if ARXIV_ID.fullmatch(listed.reference) else "")
+        known = await self.library.papers([shelf])
+        there = next((paper for paper in newest_first(known) if paper.as_work.is_same(record.as_work)), None)
+        if there is None and not file:
+            if not listed.reference:
+                words = f"{listed.name} cannot be added: the list names no file, arXiv id, DOI or address of it."
+                raise PaperUnreadable("nothing to fetch", user_message=words)
+            found = await self.finder.find(listed.reference)
+            record = _completed(found.record, listed.record)
+            there = next((paper for paper in known if record.id and paper.id == record.id), None)
+            file = found.content
+        if there is not None:
+            bare = listed.record.bibtex and not there.bibtex
+            kept = replace(there, bibtex=listed.record.bibtex, doi=there.doi or record.doi) if bare else there
+            return Ingested(await self.ingestion.update(shelf, kept) if bare else there, is_new=False)
+        name = PurePath(listed.file).name or f"{re.sub(r'[^a-zA-Z0-9.]+', '_', listed.reference)}.pdf"
+        return await self._within(self.ingestion.add(shelf, name, file, record))
 
     async def add_findings(self, shelf: Scope, job: ResearchJob, result: JobResult | None) -> Ingested:
         """What a job has found (S004) as a document of the shelf, under the job's id.
@@ -122,8 +148,11 @@ class LibraryDesk:
         embedder = self.ingestion.embedder
         if embedder is not None and paper.cosines and paper.cosines.model != embedder.name:
             faults.append(f"its embeddings are of another model, {paper.cosines.model}; run reindex")
-        if not paper.summary:
-            faults.append("it has no summary; run reindex")
+        if not paper.summary or paper.lacks_summary:
+            what = (
+                "the model wrote no summary of it; its abstract stands there" if paper.summary else "it has no summary"
+            )
+            faults.append(f"{what}; run reindex")
         return faults
 
     async def _within(self, work: Awaitable[Ingested]) -> Ingested:
@@ -135,6 +164,20 @@ class LibraryDesk:
             raise GorkdError(
                 "ingestion took too long", user_message="Reading this paper took longer than ten minutes; try again."
             ) from exc
+
+
+def _completed(found: PaperRecord, listed: PaperRecord) -> PaperRecord:
+    """A catalogue's record; what it does not know, as the list has it."""
+    return PaperRecord(
+        id=found.id,
+        title=found.title or listed.title,
+        authors=found.authors or listed.authors,
+        published=found.published or listed.published,
+        doi=found.doi or listed.doi,
+        url=found.url or listed.url,
+        abstract=found.abstract or listed.abstract,
+        bibtex=listed.bibtex,
+    )
 
 
 def pick(papers: Sequence[Paper], paper_id: str) -> Paper:

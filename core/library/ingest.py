@@ -8,22 +8,23 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import PurePath
 from string import ascii_lowercase
 from typing import Protocol
 
+from core.library import wording
 from core.library.indexing import index_paper, mend
-from core.library.paper import ARXIV_ID, Library, Paper
-from core.library.wording import REWRITING_NEEDS_MODEL
+from core.library.paper import Library, Paper, newest_first
 from core.llm.ask_model import ask_model, strict
 from core.llm.drafts import read_prose
 from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.events import Json
 from core.model.job import Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
+from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
 from core.text.chunking import SectionType, chunk_text
@@ -57,6 +58,7 @@ MENDING_S = 60.0  # of making the vectors that other papers lack, when one is ad
 # What arXiv prints on a first page: the id with its version, then its subject or its day; a reference has neither.
 _STAMP = re.compile(rf"arXiv:\s*({ARXIV_ID.pattern})(?<=\dv\d|v\d\d)\s*(?:\[[\w.-]+\]|\d{{1,2}}\s+[A-Z][a-z]{{2}}\s)")
 _MIN_SUMMARY_WORDS = 20
+SUMMARY_GARBLED = "The model's summary could not be read; please try again."
 _SUMMARY_TIMEOUT_S = 60.0
 _SUMMARY_SCHEMA = strict(
     {
@@ -113,6 +115,12 @@ class PaperRecord:
     doi: str = ""
     url: str = ""
     abstract: str = ""
+    bibtex: str = ""
+
+    @property
+    def as_work(self) -> PublishedWork:
+        ids = WorkIds.of(arxiv=self.id, doi=self.doi)
+        return PublishedWork(ids, self.title, self.authors, self.published[:4])
 
 
 class PaperReader(Protocol):
@@ -142,13 +150,22 @@ class PaperFinder(Protocol):
 
 @dataclass(frozen=True)
 class Ingested:
-    """`is_new` is False for a file that stood on the shelf already; `without_vectors` says why it has none yet, "" for
-    one that has them or needs none.
+    """`is_new` is False for a file that stood on the shelf already; `without_vectors` and `without_summary` say why it
+    has none yet, "" for one that has them or needs none. `version_of` is what stood there of its work, if any.
     """
 
     paper: Paper
     is_new: bool
     without_vectors: str = ""
+    without_summary: str = ""
+    version_of: Paper | None = None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be known of it, a sentence each."""
+        other = wording.beside(self.version_of.id if self.version_of else "")
+        said = (other, wording.not_whole(self.paper.gap), wording.without_summary(self.without_summary))
+        return [*filter(None, (*said, wording.without_vectors(self.without_vectors)))]
 
 
 @dataclass(frozen=True)
@@ -171,40 +188,48 @@ class Ingestion:
         again: Paper | None = None,
     ) -> Ingested:
         """Put a file on a shelf. `record` goes before what the file says; `again` is the paper to be read anew from
-        what is kept of it, and stays what it was but for text and summary.
+        what is kept of it, and stays what it was but for text and summary, and that too where somebody has improved it.
 
-        One whose vectors cannot be made is found by its words until they are. Raises `PaperUnreadable`, `StoreError`.
+        Another file of a paper that stands here is put beside it, so nothing that was said of either is lost. One whose
+        vectors cannot be made is found by its words until they are. Raises `PaperUnreadable`, `StoreError`.
         """
         digest = hashlib.sha256(content).hexdigest()
         known = await self.library.papers([shelf])
-        same = next((paper for paper in known if paper.content_hash == digest), None)
+        same = next((paper for paper in known if digest == paper.content_hash or _is_filed(paper, record)), None)
         if same is not None and again is None:
             return Ingested(same, is_new=False)
         read = await self.reader.read(name, content)
         described = _described(read, name, record, again, this_year=self.clock().year)
-        read_off, summary = await self._summarised(described, record, read.text)
+        read_off, summary, fault = await self._summarised(described, record, read.text, again)
         described = described if again else read_off
+        taken = {other.id for other in known} if again is None else set[str]()
         paper = Paper(
-            id=described.id or _free_name(described, {other.id for other in known}),
+            id=described.id if described.id and described.id not in taken else _free_name(described, taken),
             title=described.title,
             content_hash=again.content_hash if again else digest,
-            added_at=self.clock(),
+            added_at=again.added_at if again else self.clock(),
             authors=described.authors,
             published=described.published,
             doi=described.doi,
             url=described.url,
-            bibtex=again.bibtex if again else "",
+            bibtex=again.bibtex if again else record.bibtex,
             labels=read.labels,
             summary=summary,
             notes=again.notes if again else "",
             gap=read.gap,
+            work=again.work if again else "",
+            edition=again.edition if again else version_of(described.id),
+            improved=again.improved if again else False,
+            lacks_summary=bool(fault),
         )
+        version = None if again else _version_here(paper, described, known)
+        paper = paper if version is None else replace(paper, work=version.work_key)
         file = content if b"%PDF-" in content[:1024] else b""
-        paper, chunks, fault = await index_paper(paper, read.text, self.embedder, known)
+        paper, chunks, without_vectors = await index_paper(paper, read.text, self.embedder, known)
         await self.library.put(shelf, paper, read.text, chunks, file)
-        if not fault and any(other.lacks_vectors for other in known):
+        if not without_vectors and any(other.lacks_vectors for other in known):
             await self.mend(shelf)
-        return Ingested(paper, is_new=True, without_vectors=fault)
+        return Ingested(paper, is_new=True, without_vectors=without_vectors, without_summary=fault, version_of=version)
 
     async def mend(self, shelf: Scope) -> list[str]:
         """Make the vectors that papers of the shelf lack, as long as the model answers; the ids of those."""
@@ -215,21 +240,21 @@ class Ingestion:
         text = await self.library.text([shelf], paper.id)
         if self.model is None:
             if feedback:
-                raise InvalidQuery(REWRITING_NEEDS_MODEL, rule="model")
+                raise InvalidQuery(wording.REWRITING_NEEDS_MODEL, rule="model")
             return _abstract(text)
         record = PaperRecord(title=paper.title)
         request = _summary_request(record, text, earlier=paper.summary if feedback else "", feedback=feedback)
         told = await ask_model(self.model, request, _with_summary)
         summary = str(told.value["summary"]).strip() if told.value else _summary_in_prose(told.text)
         if not summary:
-            raise ModelGarbled("no summary", user_message="The model's summary could not be read; please try again.")
+            raise ModelGarbled("no summary", user_message=SUMMARY_GARBLED)
         return summary
 
     async def summarise(self, shelf: Scope, paper: Paper, *, feedback: str = "") -> Paper:
-        """As `write_summary`, and stored on the shelf that it stands on."""
-        return await self.update(
-            shelf, replace(paper, summary=await self.write_summary(shelf, paper, feedback=feedback))
-        )
+        """As `write_summary`, and stored on the shelf that it stands on; one that was improved is kept from then on."""
+        summary = await self.write_summary(shelf, paper, feedback=feedback)
+        improved = paper.improved or bool(feedback)
+        return await self.update(shelf, replace(paper, summary=summary, improved=improved, lacks_summary=False))
 
     async def update(self, shelf: Scope, paper: Paper) -> Paper:
         """Store what is said of a paper anew (summary, notes), and index it. Raises `ModelError`, `StoreError`."""
@@ -239,16 +264,24 @@ class Ingestion:
         await self.library.put(shelf, paper, text, chunks, file)
         return paper
 
-    async def _summarised(self, known: PaperRecord, given: PaperRecord, text: str) -> tuple[PaperRecord, str]:
-        """What is known, with what the model reads off the paper where nobody else knew; and the summary."""
+    async def _summarised(
+        self, known: PaperRecord, given: PaperRecord, text: str, again: Paper | None
+    ) -> tuple[PaperRecord, str, str]:
+        """What is known, with what the model reads off the paper where nobody else knew; the summary; and why the model
+        wrote none, "" where it did or was not asked. A summary that stood here goes before the abstract.
+        """
+        if again is not None and again.improved:
+            return known, again.summary, ""
         if self.model is None:
-            return known, known.abstract
+            return known, known.abstract, ""
+        instead = (again.summary if again and not again.lacks_summary else "") or known.abstract
         try:
             read = await ask_model(self.model, _summary_request(known, text), _with_summary)
-        except ModelError:
-            return known, known.abstract
+        except ModelError as exc:
+            return known, instead, exc.user_message
         if read.value is None:
-            return known, _summary_in_prose(read.text) or known.abstract
+            prose = _summary_in_prose(read.text)
+            return known, prose or instead, "" if prose else SUMMARY_GARBLED
         told = read.value
         names, year = told.get("authors"), str(told.get("year") or "")
         read_off = tuple(str(name) for name in names if name) if isinstance(names, list) else ()
@@ -258,7 +291,18 @@ class Ingestion:
             authors=known.authors or read_off,
             published=known.published or (year if re.fullmatch(r"(?:19|20)\d{2}", year) else ""),
         )
-        return better, str(told.get("summary") or "").strip() or known.abstract
+        return better, str(told.get("summary") or "").strip() or known.abstract, ""
+
+
+def _is_filed(paper: Paper, record: PaperRecord) -> bool:
+    """Whether a catalogue's record names what stands here, in the same version; its file may be made anew."""
+    return bool(record.id) and record.id == paper.id
+
+
+def _version_here(paper: Paper, described: PaperRecord, known: Sequence[Paper]) -> Paper | None:
+    """What stands here of the work of which `paper` is a version, the newest first."""
+    asked = paper.as_work if described.id in ("", paper.id) else replace(paper, id=described.id).as_work
+    return next((other for other in newest_first(known) if asked.is_same(other.as_work)), None)
 
 
 def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | None, *, this_year: int) -> PaperRecord:

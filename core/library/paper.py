@@ -16,12 +16,11 @@ from core.library.calibration import Cosines
 from core.model.answer import JobResult
 from core.model.job import Scope
 from core.model.ports import Vector
+from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
 from core.text.chunking import SectionType
 from core.text.markers import Grammar, PageRef
 
-ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
 PAPER_SCHEME = "paper:"  # before the id of a paper that has no address elsewhere
-_VERSION = re.compile(r"v\d+$")
 _YEAR = re.compile(r"(?:19|20)\d{2}")
 HEADING = "## References"
 _SEVERAL = re.compile(r"(\d{4})\.(\d{4,5})(?:v(\d+))?")
@@ -42,6 +41,10 @@ class Paper:
     where none is; `content_hash` is the SHA-256 of the file. `summary` and `notes` are Markdown. `gap` says what of the
     file was not read, "" for nothing. `lacks_vectors` says that its chunks have none and are found by their words
     alone; `cosines` is what those of the model mean that made them, None where nobody has measured it.
+
+    `work` names the work of which it is a version, "" for one that is known by its id; `edition` is arXiv's number of
+    the version, 0 where none is known. `improved` says that people have worked on the summary: it is kept as it is.
+    `lacks_summary` says that the model was to write one and did not.
     """
 
     id: str
@@ -59,6 +62,10 @@ class Paper:
     gap: str = ""
     lacks_vectors: bool = False
     cosines: Cosines | None = None
+    work: str = ""
+    edition: int = 0
+    improved: bool = False
+    lacks_summary: bool = False
 
     @property
     def year(self) -> str:
@@ -74,7 +81,17 @@ class Paper:
     @property
     def base_id(self) -> str:
         """The id without its version."""
-        return _VERSION.sub("", self.id)
+        return without_version(self.id)
+
+    @property
+    def work_key(self) -> str:
+        return self.work or (self.base_id if ARXIV_ID.fullmatch(self.id) else self.id)
+
+    @property
+    def as_work(self) -> PublishedWork:
+        named = self.id if ARXIV_ID.fullmatch(self.id) else self.work
+        ids = WorkIds.of(arxiv=named, doi=self.doi)
+        return PublishedWork(ids, self.title, self.authors, self.year, (self.id,))
 
 
 @dataclass(frozen=True)
@@ -152,6 +169,10 @@ class Library(Protocol):
         """By id."""
         ...
 
+    async def versions(self, shelves: Sequence[Scope], paper_ids: Sequence[str]) -> list[Paper]:
+        """Every paper that is a version of the same work as one of these, they themselves among them."""
+        ...
+
     async def text(self, shelves: Sequence[Scope], paper_id: str) -> str:
         """The text as read, pages parted by form feeds; "" for a paper that is not there."""
         ...
@@ -184,6 +205,29 @@ def find_papers(papers: Sequence[Paper], wanted: str) -> list[Paper]:
     wanted = wanted.strip().removeprefix("arXiv:")
     exact = [paper for paper in papers if paper.id == wanted]
     return exact or [paper for paper in papers if paper.base_id == wanted]
+
+
+def newest_first(versions: Iterable[Paper]) -> list[Paper]:
+    """Of one work: by arXiv's number, and of one number what was added last."""
+    return sorted(versions, key=lambda paper: (paper.edition or version_of(paper.id), paper.added_at), reverse=True)
+
+
+def answering(versions: Sequence[Paper], query: str) -> dict[str, str]:
+    """For the id of each version the id of the one that answers: the newest, or one that the query names."""
+    works: dict[str, list[Paper]] = {}
+    for paper in versions:
+        works.setdefault(paper.work_key, []).append(paper)
+    chosen: dict[str, str] = {}
+    for papers in works.values():
+        newest = newest_first(papers)[0].id
+        wished = [paper.id for paper in papers if len(papers) > 1 and _names_paper(query, paper.id)]
+        for paper in papers:
+            chosen[paper.id] = paper.id if paper.id in wished else (wished[0] if wished else newest)
+    return chosen
+
+
+def _names_paper(query: str, paper_id: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(paper_id)}(?!\w)", query) is not None
 
 
 def cited_papers(text: str) -> list[str]:

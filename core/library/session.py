@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -14,7 +14,7 @@ from core.library.ingest import MAX_PAPER_BYTES, Ingested, PaperUnreadable
 from core.library.pages import PaperViews
 from core.library.paper import Paper, shelves_of
 from core.library.states import Conversation, Conversations, State
-from core.library.talk import Reply, Researched, Talk
+from core.library.talk import Reply, Researched, Talk, Tell
 from core.library.words import (
     ALSO_OF_ANSWERS,
     MAX_ADDED,
@@ -32,6 +32,7 @@ from core.model.errors import GorkdError, JobNotFound
 from core.model.events import Event
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Clock
+from core.model.source import Source
 from core.presentation.render import one_line
 from core.presentation.wording import failure_sentence
 from core.settings.desk import SettingsDesk
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
 
 _SAID, _KEY = "library_said", "library_key"  # in an address
-Tell = Callable[[str], Awaitable[None]]
 _TOLD = frozenset({JobStatus.PENDING.value, "searching", "fetching", "synthesizing"})  # planning is no stage of S000
 
 
@@ -73,13 +73,16 @@ class SaidToLibrary:
     """A reply, the PNG of the page that it shows, b"" if none, and where the conversation stands now.
 
     `quote` is what the answer cites of that page and the picture marks, "" if nothing is.
-    `job` is what was researched for it; `added` are the papers that were to be added and are in the library now.
+    `job` is what was researched for it, with its `result` and the `sources` read; `added` are the papers that were to
+    be added and are in the library now.
     """
 
     reply: Reply
     picture: bytes = b""
     after: Conversation = field(default_factory=Conversation)
     job: ResearchJob | None = None
+    result: JobResult | None = None
+    sources: tuple[Source, ...] = ()
     added: tuple[str, ...] = ()
     quote: str = ""
 
@@ -151,7 +154,7 @@ class LibraryTalks:
         await self._check_channel(speaker)
         async with self._turn(speaker):
             before = await self._conversations.get(speaker.scope, speaker.thread) or Conversation()
-            if about and before.tag != about:
+            if about and not before.is_about(about, text):
                 return SaidToLibrary(Reply(wording.MOVED_ON), after=before)
 
             async def research(query: str, feedback: str) -> Researched:
@@ -159,16 +162,19 @@ class LibraryTalks:
                 return await self._research(speaker, query, feedback, basis, tell)
 
             shelves = shelves_of(speaker.scope)
-            talk = Talk(self.desk, speaker.scope, shelves, research, self._clock, speaker.is_admin)
+            talk = Talk(self.desk, speaker.scope, shelves, research, self._clock, speaker.is_admin, tell)
             try:
                 after, reply = await talk.say(before, text)
             except Exception:  # told by whoever shows it; here the conversation begins anew (S000-35)
                 await self._keep(speaker, before.said(text).cleared())
                 raise
             await self._keep(speaker, after)
-        job = await self._researcher.job(reply.job_id) if reply.job_id else None
         picture, quote = await self._picture(speaker, after, reply)
-        return SaidToLibrary(reply, picture, after, job, quote=quote)
+        said = SaidToLibrary(reply, picture, after, quote=quote)
+        if not reply.job_id:
+            return said
+        job, result = await self._researcher.job(reply.job_id), await self._researcher.result(reply.job_id)
+        return replace(said, job=job, result=result, sources=tuple(await self._researcher.sources(reply.job_id)))
 
     async def hear(
         self, scope: Scope, thread: str, text: str, *, has_files: bool = False, is_addressed: bool = True

@@ -7,16 +7,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from difflib import get_close_matches
 from enum import StrEnum
 from hashlib import sha256
 from typing import Protocol
 
 from core.library.desk import pick
-from core.library.paper import ARXIV_ID, Paper, arxiv_order
+from core.library.paper import Paper, arxiv_order
 from core.model.errors import InvalidQuery
 from core.model.job import Scope
+from core.model.works import ARXIV_ID
 
 MAX_HISTORY = 20
+_MAX_SLIP_WORDS = 3  # what is longer is a question
+_SLIP = 0.8  # difflib's ratio: one letter in five may be wrong, missing or too many; swapped ones all
 
 
 class State(StrEnum):
@@ -30,7 +34,8 @@ class State(StrEnum):
 
 ANY = frozenset(State)
 _RESULTS = frozenset({State.SEM_SEARCH, State.RESEARCH})
-_VIEWS = _RESULTS | {State.SELECT_VIEW}
+_VIEWS = _RESULTS | {State.SELECT_VIEW, State.SUMMARIZED}  # D25: the numbers of a list outlive a look at a paper
+_FOUND = frozenset({State.SELECT_NEW, State.SUMMARIZED})
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,9 @@ COMMANDS: dict[str, CommandRule] = {
     "sem-search": CommandRule("<query>", "find passages in the library by meaning"),
     "research": CommandRule("<query>", "answer from the library, with page numbers"),
     "list": CommandRule("", "list the papers of the library"),
-    "summarize": CommandRule(
-        "<number|id>", "add a paper and summarise it", numbers=frozenset({State.SELECT_NEW}), changes_store=True
-    ),
+    "summarize": CommandRule("<number|id>", "add a paper and summarise it", numbers=_FOUND, changes_store=True),
     "summary": CommandRule("<number|id>", "show a paper's summary", numbers=_VIEWS),
-    "open": CommandRule("<number|id> [page]", "show a page of a paper", numbers=_VIEWS | {State.SUMMARIZED}),
+    "open": CommandRule("<number|id> [page]", "show a page of a paper", numbers=_VIEWS),
     "improve": CommandRule("<feedback>", "rewrite what is shown", states=_RESULTS | {State.SUMMARIZED}),
     "notes": CommandRule(
         "<text>", "add notes to the paper that is shown", states=frozenset({State.SUMMARIZED}), changes_store=True
@@ -90,7 +93,8 @@ class Conversation:
     """`last_query_set` are ids in arXiv's order, `offered` the paper whose missing summary was offered, "" if none.
 
     `job_id` is the job whose answer gave the list, "" for other lists. `beneath` is `research` or `sem-search` while a
-    page is shown that was opened from such results: they are still the draft, to be improved and saved.
+    page is shown that was opened from such results: they are still the draft, to be improved and saved. `results` are
+    what was found last, which `save` is about while a summary is the draft.
     """
 
     state: State = State.INITIAL
@@ -102,6 +106,7 @@ class Conversation:
     history: tuple[str, ...] = ()
     job_id: str = ""
     beneath: State = State.INITIAL
+    results: str = ""
 
     @property
     def works_on(self) -> State:
@@ -111,7 +116,18 @@ class Conversation:
     @property
     def tag(self) -> str:
         """Names the draft, so that a button under an older one does not act on what came later; "" for none."""
-        return sha256(f"{self.original_query}\n{self.draft}".encode()).hexdigest()[:12] if self.draft else ""
+        return _tag(self.original_query, self.draft)
+
+    @property
+    def savable(self) -> str:
+        """What `save` hands over, "" for nothing: the results that are shown, or that a summary is shown above."""
+        return self.draft if self.works_on in _RESULTS else self.results
+
+    def is_about(self, tag: str, text: str) -> bool:
+        """Whether words of a button under the draft of that `tag` are about what is shown, or saved, now."""
+        command = read_command(text)
+        is_saved = command is not None and command.name == "save"
+        return tag == self.tag or (is_saved and tag == _tag(self.original_query, self.savable))
 
     def found(
         self, state: State, paper_ids: Sequence[str], *, draft: str = "", query: str = "", job_id: str = ""
@@ -120,7 +136,8 @@ class Conversation:
         if not paper_ids and not draft:
             return self.cleared()
         ordered = tuple(sorted(dict.fromkeys(paper_ids), key=arxiv_order))
-        return Conversation(state, ordered, draft=draft, original_query=query, history=self.history, job_id=job_id)
+        found = Conversation(state, ordered, draft=draft, original_query=query, history=self.history, job_id=job_id)
+        return replace(found, results=draft if state in _RESULTS else "")
 
     def chose(self, paper_id: str, draft: str) -> Conversation:
         """A paper is shown; one from elsewhere ends the set that numbers refer to."""
@@ -152,6 +169,19 @@ def read_command(text: str) -> Command | None:
     word, _, argument = text.strip().partition(" ")
     name = word.casefold().rstrip(":")
     return Command(name, " ".join(argument.split())) if name in COMMANDS else None
+
+
+def near_command(text: str) -> str:
+    """The command that a message begins with but for a slip, "" for none: `sumary 2`, not a question."""
+    words = text.strip().casefold().split()
+    if not 1 <= len(words) <= _MAX_SLIP_WORDS:
+        return ""
+    if "-".join(words[:2]) in COMMANDS:
+        return "-".join(words[:2])
+    word = words[0].rstrip(":")
+    fitting = [name for name, rule in COMMANDS.items() if rule.argument or len(words) == 1]
+    swapped = [name for name in fitting if sorted(name) == sorted(word)]
+    return next(iter(swapped or get_close_matches(word, fitting, n=1, cutoff=_SLIP)), "")
 
 
 def refusal(conversation: Conversation, command: Command) -> str:
@@ -195,7 +225,13 @@ def chosen_paper(conversation: Conversation, command: Command, papers: Sequence[
 
 
 def _is_known(conversation: Conversation, rule: CommandRule) -> bool:
+    if rule is COMMANDS["save"]:
+        return bool(conversation.savable)
     return conversation.state in rule.states or conversation.works_on in rule.states
+
+
+def _tag(query: str, draft: str) -> str:
+    return sha256(f"{query}\n{draft}".encode()).hexdigest()[:12] if draft else ""
 
 
 def _hint(rule: CommandRule) -> str:

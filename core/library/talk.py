@@ -22,6 +22,7 @@ from core.library.states import (
     chosen_id,
     chosen_paper,
     known_now,
+    near_command,
     read_command,
     refusal,
 )
@@ -30,7 +31,7 @@ from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import Scope
 from core.model.ports import Clock
-from core.presentation.render import cut
+from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.text.markers import Grammar, PageRef
 
@@ -38,6 +39,7 @@ MAX_FOUND = 10
 MAX_PAGE_CHARS = 1_500  # of a page, beside its picture
 NEVER = datetime.min.replace(tzinfo=UTC)
 MAX_QUOTE_CHARS = 300
+_LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u4e00-\u9fff]")
 _PAGE_ALONE = re.compile(r"(?:p\.?|page) ?(\d{1,5})", re.IGNORECASE)
 _PAGE = re.compile(r"(?:p\.|page)? ?(\d{1,5})", re.IGNORECASE)
 
@@ -64,6 +66,11 @@ class Researched:
 
 
 Research = Callable[[str, str], Awaitable[Researched]]
+Tell = Callable[[str], Awaitable[None]]
+
+
+async def keep_quiet(_: str) -> None:
+    """A `Tell` for whoever shows no progress."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,8 @@ class Talk:
     """`shelf` is where commands that change something work; `shelves` are where one may look.
 
     `research(query, feedback)` runs a job of mode `library`, tells its progress by itself, and raises a `GorkdError` in
-    the job's words when it failed; `is_admin` says whether whoever speaks may change the store.
+    the job's words when it failed; `is_admin` says whether whoever speaks may change the store. `tell` is given a line
+    of progress where much is done.
     """
 
     desk: LibraryDesk
@@ -80,6 +88,7 @@ class Talk:
     research: Research
     clock: Clock
     is_admin: bool = True
+    tell: Tell = keep_quiet
 
     async def say(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
         """Never raises a `GorkdError`: what goes wrong is the reply."""
@@ -94,9 +103,18 @@ class Talk:
     async def _answered(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
         command = read_command(text)
         if command is None:
-            return conversation, Reply(f"I do not know that command. {_help(conversation)}")
+            return await self._taken_as_question(conversation, text)
         refused = refusal(conversation, command)
         return (conversation, Reply(refused)) if refused else await self._run(conversation, command)
+
+    async def _taken_as_question(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
+        """Plain words are asked of the library, and that is said; what may be a slip of the pen is asked back."""
+        if near := near_command(text):
+            return conversation, Reply(wording.DID_YOU_MEAN.format(command=f"{near} {COMMANDS[near].argument}".strip()))
+        if not _LETTERS.search(text):
+            return conversation, Reply(f"I do not know that command. {_help(conversation)}")
+        now, reply = await self._research(conversation, Command("research", " ".join(text.split())))
+        return now, replace(reply, text=f"{wording.TAKEN_AS_QUESTION}\n\n{reply.text}")
 
     async def _run(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         if COMMANDS[command.name].changes_store and not self.is_admin:
@@ -158,6 +176,8 @@ class Talk:
     async def _summarize(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         wanted = chosen_id(conversation, command)
         known = find_papers(await self._papers(), wanted)
+        if len(known) != 1:
+            await self.tell(wording.FETCHING.format(name=wanted))
         added = known[0] if len(known) == 1 else (await self.desk.add_reference(self.shelf, wanted)).paper
         paper = added if added.summary else await self._summarised(added.id)
         return conversation.chose(paper.id, paper.summary), _card(paper)
@@ -223,25 +243,30 @@ class Talk:
 
     async def _save(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
         name = f"{slug(conversation.original_query)}_{self.clock():%Y-%m-%d_%H-%M-%S}.md"
-        return conversation, Reply(wording.SAVING, file=(name, f"{conversation.draft.rstrip()}\n"))
+        return conversation, Reply(wording.SAVING, file=(name, f"{conversation.savable.rstrip()}\n"))
 
     async def _reindex(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         shelf, paper = await self.desk.place(self.shelves, command.argument)
+        await self.tell(wording.READING.format(name=paper.id))
         paper = await self.desk.reindex(shelf, paper.id)
         return conversation, Reply(f"Read anew: {paper.id}, {paper.title}.")
 
     async def _rebuild(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
-        done = [entry async for entry in self.desk.rebuild(self.shelf)]
+        count, done = len(await self.desk.library.papers([self.shelf])), list[Paper | GorkdError]()
+        async for entry in self.desk.rebuild(self.shelf):
+            done.append(entry)
+            await self._tell_of(entry, len(done), count)
         return conversation, Reply(_tally("read anew", done))
 
     async def _summarize_all(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
         done: list[Paper | GorkdError] = []
-        for paper in await self.desk.library.papers([self.shelf]):
-            if not paper.summary:
-                try:
-                    done.append(await self.desk.ingestion.summarise(self.shelf, paper))
-                except GorkdError as error:
-                    done.append(error)
+        bare = [one for one in await self.desk.library.papers([self.shelf]) if not one.summary or one.lacks_summary]
+        for paper in bare:
+            try:
+                done.append(await self.desk.ingestion.summarise(self.shelf, paper))
+            except GorkdError as error:
+                done.append(error)
+            await self._tell_of(done[-1], len(done), len(bare))
         return conversation.cleared(), Reply(_tally("summarised", done))
 
     async def _remove(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
@@ -250,9 +275,14 @@ class Talk:
         return conversation, Reply(f"Removed {paper.id}, {paper.title}.")
 
     async def _validate(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
+        await self.tell(wording.CHECKING.format(papers=counted(len(await self._papers()), "paper")))
         findings = await self.desk.validate(self.shelf)
         lines = [f"- {finding.paper.id}: {finding.fault}" for finding in findings]
         return conversation, Reply("\n".join(lines) or "Every paper can be found and cited.")
+
+    async def _tell_of(self, done: Paper | GorkdError, number: int, count: int) -> None:
+        said = f"{done.id}, {done.title}" if isinstance(done, Paper) else done.user_message
+        await self.tell(wording.STEP.format(number=number, count=count, said=one_line(said)))
 
     async def _papers(self) -> list[Paper]:
         return await self.desk.library.papers(self.shelves)
@@ -299,6 +329,7 @@ def _card(paper: Paper) -> Reply:
     rows = [f"- Paper id: {paper.id}", f"- Authors: {', '.join(paper.authors) or 'unknown'}"]
     rows += [f"- Published: {paper.published}"] if paper.published else []
     rows += [f"- {wording.not_whole(paper.gap)}"] if paper.gap else []
+    rows += [f"- Summary: {wording.IMPROVED}"] if paper.improved else []
     notes = f"\n\n## Notes\n\n{paper.notes}" if paper.notes else ""
     rows_text = "\n".join(rows)
     return Reply(f"# {paper.title}\n\n{rows_text}\n\n{paper.summary}{notes}", "📝 Response")

@@ -38,10 +38,15 @@ ADMINS_ONLY = "Only admins may change the library."
 EMPTY_LIBRARY = "The library holds no papers yet: drop a PDF with “add to library”, or name an arXiv id or a DOI."
 ADD_WHAT = "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address, and say “add to library”."
 READING = "📄 Reading {name} …"
+STEP = "   [{number}/{count}] {said}"
+CHECKING = "🔎 Looking over {papers} …"
+DID_YOU_MEAN = "Did you mean `{command}`? `help` shows what can be said."
+TAKEN_AS_QUESTION = "_Taken as a question to your papers, like `research …`; `help` shows the commands._"
 FETCHING = "📥 Fetching {name} …"
 ADDED = "✅ Added {id}, {title}{pages}."
 THERE_ALREADY = "{id}, {title}, is in the library already."
 TOO_LARGE = "{name} is larger than {megabytes} MB; please send a smaller file."
+IMPROVED = "improved here, and kept when the paper is read anew"
 MOVED_ON = "The conversation has moved on since; this button is about what was shown then. Please ask again."
 
 
@@ -57,3 +62,15 @@ def without_vectors(reason: str) -> str:
         if reason
         else ""
     )
+
+
+def without_summary(reason: str) -> str:
+    """Why a paper (`Ingested`) has no summary by the model, as a sentence; "" where it has one or needs none."""
+    return f"⚠️ {one_line(reason)} Its abstract stands for a summary until `reindex`." if reason else ""
+
+
+def beside(other_id: str) -> str:
+    """That another version of the work is there too, as a sentence; "" for none."""
+    if not other_id:
+        return ""
+    return f"It is another version of {other_id}, which stays with its summary and notes; the newest answers."

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from core.library import wording
 from core.library.ingest import Ingested
-from core.library.paper import ARXIV_ID, Paper
+from core.library.paper import Paper
 from core.library.states import COMMANDS, Command, Conversation, read_command
 from core.model.errors import GorkdError, StoreError
+from core.model.works import ARXIV_ID
 from core.presentation.render import one_line
 from core.presentation.wording import counted
 
@@ -178,8 +179,7 @@ class Added:
         self.new += done.is_new
         self.papers.append(done.paper)
         line = words.format(id=done.paper.id, title=one_line(done.paper.title), pages=pages)
-        remarks = (wording.not_whole(done.paper.gap), wording.without_vectors(done.without_vectors))
-        self.lines.append(" ".join(filter(None, (line, *remarks))))
+        self.lines.append(" ".join((line, *done.remarks)))
 
     @property
     def sentence(self) -> str:

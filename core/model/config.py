@@ -138,7 +138,8 @@ class SectionSettings:
     min_final: int = 5  # S001-19
     top_k_final: int = 8  # S001-19
     good_score: float = 0.5  # combined; what is kept beyond the first five must be worth reading
-    max_searches: int = 5  # of the agent's own; S001-14
+    least_score: float = 0.3  # combined; what has less bears on nothing, and is not used to fill the five
+    max_search_iterations: int = 5  # of the agent's own; S001-10, S001-14
     chunks_per_call: int = 3  # 20 candidates are 7 calls, which run at once below the next number
     concurrent_calls: int = 8
     call_timeout_s: float = 60.0
@@ -147,7 +148,7 @@ class SectionSettings:
     write_reserve_s: float = 240.0  # of it, kept for writing, rephrasing and checking, each with its second try
     min_papers: int = 5  # a section that has fewer takes more than one chunk of each
     max_evidence: int = 16  # chunks that the writer reads: 8,000 tokens of them
-    max_quoted_words: int = 12  # in a row; more is a quotation (S001-32)
+    max_quoted_words: int = 3  # in a row; more is a quotation (S001-32)
 
 
 @dataclass(frozen=True)

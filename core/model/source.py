@@ -106,7 +106,10 @@ class Page:
 
 @dataclass(frozen=True)
 class SourceMetadata:
-    """`domain` is the host without `www.` ("" for local files); `word_count` counts `text`."""
+    """`domain` is the host without `www.` ("" for local files); `word_count` counts `text`.
+
+    `work` names the work of which the source is a version, "" where nobody knows.
+    """
 
     domain: str
     word_count: int
@@ -115,6 +118,7 @@ class SourceMetadata:
     published_at: datetime | None = None
     author: str | None = None
     is_guideline: bool = False
+    work: str = ""
 
 
 @dataclass(frozen=True)

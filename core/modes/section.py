@@ -104,10 +104,14 @@ class _Draft:
 
     async def add(self, section: Section) -> None:
         settings = self.work.deps.settings.section
-        gathering = EvidenceGathering(self.work, self.model, self.shelves, self.brief, section, self.all_keys)
+        gathering = EvidenceGathering(
+            self.work, self.model, self.shelves, self.brief, section, self.all_keys, self.library
+        )
         await gathering.run()
         known = [entry for entry in gathering.evidence if entry.paper_id in self.library]
-        used = select_for_writing(known, min_papers=settings.min_papers, max_evidence=settings.max_evidence)
+        used = select_for_writing(
+            known, min_papers=settings.min_papers, max_evidence=settings.max_evidence, least_score=settings.least_score
+        )
         await self._keep_sources([entry.paper_id for entry in used])
         written = await self.work.steps.run(f"{section}-write", partial(self._write, section, used), Written)
         self.place += len(written.judged) + len(written.cut)
@@ -176,8 +180,7 @@ class _Draft:
             now=self.work.deps.clock(),
             is_checked=is_checked,
         )
-        removed = [entry for part in grounded for entry in part.removed]
-        removed += [entry for part in self.parts for entry in part.written.cut]
+        removed = [entry for part in self.parts for entry in part.removed]
         usage: list[ModelUsage] = [call.usage for part in self.parts for call in part.usage]
         return ResearchAnswer(
             summary=document.summary(),

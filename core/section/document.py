@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import regex
 
 from core.evidence.citations import parse_markers
+from core.evidence.structure import assemble
 from core.library.paper import Paper
 from core.llm.agent import AgentRefusal
-from core.model.answer import AnswerFile, Claim, JobResult
+from core.model.answer import AnswerFile, Claim, JobResult, RemovedSentence
 from core.model.events import Json
 from core.presentation.latex import latex_text
 from core.presentation.wording import counted
@@ -44,6 +45,11 @@ class DocumentPart:
     @property
     def claims(self) -> tuple[Claim, ...]:
         return tuple(entry.claim for entry in self.written.judged if entry.claim and entry.shown is not None)
+
+    @property
+    def removed(self) -> tuple[RemovedSentence, ...]:
+        """What was written and is not shown, each sentence with its reason."""
+        return (*assemble(self.written.judged, marks_cuts=False).removed, *self.written.cut)
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,7 @@ class SectionDocument:
             "ended_because": part.ending,
             "unknown_keys": [*written.unknown_keys],
             "rephrased": written.rephrased,
-            "removed": [{"text": entry.text, "reason": entry.reason} for entry in written.cut],
+            "removed": [{"text": entry.text, "reason": entry.reason} for entry in part.removed],
             "usage": usage_by_phase(part.usage),
         }
 

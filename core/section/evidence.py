@@ -14,7 +14,7 @@ from hashlib import sha256
 from math import inf, isnan
 from typing import TypeVar
 
-from core.library.funnel import Shelves
+from core.library.funnel import Shelves, of_answering
 from core.library.paper import Index, PaperChunk, SearchResult, StoredChunk
 from core.llm.ask_model import ask_model, strict
 from core.model.answer import ModelUsage
@@ -183,6 +183,7 @@ async def _candidates(
         by_words = await shelves.library.matching(shelves.scopes, Index.CONTENT, query, limit=limit)
         found += [entry for entry in by_words if entry.chunk.embedding is None]
         found.sort(key=lambda entry: -entry.score)
+    found = await of_answering(shelves, query, found)
     return [entry for entry in found if entry.chunk.chunk_id not in known][:top_k]
 
 

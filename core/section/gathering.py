@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from core.library.funnel import Shelves
+from core.library.paper import Paper
 from core.llm.agent import AgentRefusal, Move, decide, run_agent
 from core.llm.ask_model import strict
 from core.model.answer import ModelUsage
@@ -28,6 +29,7 @@ SEARCH_EVIDENCE = Tool(
 )
 TIME_IS_UP = "its time was up"
 MAX_MOVE_TOKENS = 600
+MAX_AUTHORS, MAX_TITLE_CHARS = 3, 200
 MAX_CONTEXT_CHARS = 8000  # of the brief in a prompt: 2,000 tokens
 
 
@@ -41,6 +43,7 @@ class EvidenceGathering:
     brief: Brief
     section: Section
     keys: Mapping[str, str]
+    papers: Mapping[str, Paper] = field(default_factory=dict)  # by id
     searches: list[Searched] = field(default_factory=list)
     usage: list[PhaseUsage] = field(default_factory=list)
     refused: tuple[AgentRefusal, ...] = ()
@@ -67,7 +70,7 @@ class EvidenceGathering:
         for query in defaults:
             await self._search(query, is_custom=False)
         ended = await run_agent(
-            self._ask, self._act, asked=defaults, max_calls=self.work.deps.settings.section.max_searches
+            self._ask, self._act, asked=defaults, max_calls=self.work.deps.settings.section.max_search_iterations
         )
         self.ending, self.refused = ended.reason, ended.refused
 
@@ -132,7 +135,7 @@ class EvidenceGathering:
             focus=plan.focus,
             instructions=plan.instructions,
             search_for=plan.search_for,
-            max_searches=str(settings.max_searches),
+            max_searches=str(settings.max_search_iterations),
         )
         initial = [entry for search in self.searches if not search.is_custom for entry in search.found]
         return ChatRequest(
@@ -149,9 +152,18 @@ class EvidenceGathering:
     def _told(self, found: Sequence[KeptEvidence]) -> str:
         return "\n".join(
             f'<source key="{self.keys.get(entry.paper_id, entry.paper_id)}" score="{entry.combined_score:.2f}">\n'
-            f"Found by: {fenced(entry.source_query[:200])}\n{fenced(entry.summary)}\n</source>"
+            f"{self._titled(entry.paper_id)}Found by: {fenced(entry.source_query[:200])}\n"
+            f"{fenced(entry.summary)}\n</source>"
             for entry in found
         )
+
+    def _titled(self, paper_id: str) -> str:
+        """Title and authors, as the agent tells papers apart."""
+        paper = self.papers.get(paper_id)
+        if paper is None:
+            return ""
+        authors = ", ".join(paper.authors[:MAX_AUTHORS]) + (" and others" if len(paper.authors) > MAX_AUTHORS else "")
+        return f"{fenced(paper.title[:MAX_TITLE_CHARS])}{f' ({fenced(authors)})' if authors else ''}\n"
 
 
 def context_block(brief: Brief) -> str:

@@ -6,7 +6,6 @@ The author's own brief is a source too, so that a sentence without a key is held
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import regex
 
@@ -14,12 +13,16 @@ from core.evidence.citations import Marker, keep_markers, parse_markers, rewrite
 from core.evidence.grounding import Grounder
 from core.evidence.quoting import cited
 from core.evidence.structure import Judged
+from core.library.funnel import TELLING
 from core.model.answer import Section as Part
 from core.model.source import Source
+from core.text.language import rarity
 from core.text.markers import Grammar, KeyRef
 from core.text.passages import Passage
+from core.text.terms import terms as terms_in
 
 BRIEF_ID = "src_1"
+_MIN_TELLING = 3  # words of a run
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*")
 _NUMBERS = regex.compile(r"[ \t]*(?:\[\d+\])+")
 
@@ -86,23 +89,40 @@ def with_labels(text: str, labels: Mapping[str, str]) -> str:
 
 
 class Quotations:
-    """The runs of words that the writer may not repeat: every run of more than `longest` words in `texts`."""
+    """The runs of words that the writer may not repeat: every run of more than `longest` words in `texts`.
 
-    def __init__(self, texts: Iterable[str], *, longest: int) -> None:
+    A run that stands in `terms` (titles, the author's own brief) is a term, and one with fewer than three words that
+    tell something is how everybody writes: "in the presence of", "a 95 % confidence interval". Names, numbers and what
+    is measured are facts, which stay as they are.
+    """
+
+    def __init__(self, texts: Iterable[str], *, longest: int, terms: Iterable[str] = ()) -> None:
         self._size = longest + 1
         self._runs = {run for text in texts for run, _ in self._runs_of(text)}
+        self._terms = "\n".join(f" {' '.join(_words(text))} " for text in terms)
 
     def in_sentence(self, sentence: str) -> str:
         """The first run of words that a text has too, as the sentence has it; "" for none."""
-        hits = [span for run, span in self._runs_of(sentence) if run in self._runs]
-        if not hits:
-            return ""
-        start, end = hits[0]
-        for (_, last), (first, following) in pairwise(hits):
-            if first > last:
-                break
-            end = following
-        return sentence[start:end]
+        return next(
+            (sentence[start:end] for start, end in self._spans(sentence) if self._tells(sentence[start:end])), ""
+        )
+
+    def _spans(self, sentence: str) -> Iterable[tuple[int, int]]:
+        """Where runs stand, those that overlap as one."""
+        merged: list[tuple[int, int]] = []
+        for run, (start, end) in self._runs_of(sentence):
+            if run in self._runs:
+                if merged and start < merged[-1][1]:
+                    merged[-1] = (merged[-1][0], end)
+                else:
+                    merged.append((start, end))
+        return merged
+
+    def _tells(self, run: str) -> bool:
+        if f" {' '.join(_words(run))} " in self._terms:
+            return False
+        words = [word for word in _WORD.findall(run) if word.islower()]
+        return sum(rarity(term, "en") >= TELLING for term in terms_in(" ".join(words))) >= _MIN_TELLING
 
     def _runs_of(self, text: str) -> Iterable[tuple[tuple[str, ...], tuple[int, int]]]:
         found = list(_WORD.finditer(text))
@@ -110,3 +130,7 @@ class Quotations:
         for at in range(len(words) - self._size + 1):
             span = (found[at].start(), found[at + self._size - 1].end())
             yield tuple(words[at : at + self._size]), span
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]

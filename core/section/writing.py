@@ -158,7 +158,9 @@ class Writer:
     async def _without_quotations(self, sentences: Sequence[str]) -> tuple[list[str], list[RemovedSentence], int]:
         """The sentences in their own words, "" for one that is cut, and how many were rephrased (S001-32, D4)."""
         longest = self._settings.max_quoted_words
-        quotations = Quotations([entry.chunk.chunk_text for entry in self.evidence], longest=longest)
+        titles = [paper.title for paper in self.papers.values()]
+        passages = [entry.chunk.chunk_text for entry in self.evidence]
+        quotations = Quotations(passages, longest=longest, terms=[*titles, self.brief.text])
         runs = {at: run for at, text in enumerate(sentences) if (run := quotations.in_sentence(text))}
         if not runs:
             return list(sentences), [], 0
@@ -244,12 +246,14 @@ def _text(value: Json) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
-def select_for_writing(evidence: Sequence[KeptEvidence], *, min_papers: int, max_evidence: int) -> list[KeptEvidence]:
+def select_for_writing(
+    evidence: Sequence[KeptEvidence], *, min_papers: int, max_evidence: int, least_score: float = 0.0
+) -> list[KeptEvidence]:
     """The best chunk of every paper, then further ones only while there are fewer than `min_papers` papers (S001-33).
 
-    `evidence` is best first; what has nothing to do with its query is left out.
+    `evidence` is best first; what has nothing to do with its query is left out, whatever number that leaves.
     """
-    useful = [entry for entry in evidence if entry.llm_score > 0]
+    useful = [entry for entry in evidence if entry.llm_score > 0 and entry.combined_score >= least_score]
     firsts = list({entry.paper_id: entry for entry in reversed(useful)}.values())[::-1]
     rest = [entry for entry in useful if entry not in firsts]
     chosen = firsts if len(firsts) >= min_papers else [*firsts, *rest[: 2 * min_papers - len(firsts)]]

@@ -42,7 +42,7 @@ def alone(data: Path) -> dict[str, str]:
 
 async def test_a_conversation_at_the_terminal(data: Path) -> None:
     """S000-30, S000-36, S000-37, S000-38, S000-40, S000-41, S000-47: it ends with its input."""
-    lines = "research What causes the tides of the oceans?\nsave\nopen 1\nnonsense\n"
+    lines = "research What causes the tides of the oceans?\nsave\nopen 1\nopne 1\n"
 
     ended = await gorkd("chat", env=alone(data), lines=lines)
     later = await gorkd("chat", env=alone(data), lines="status\n")
@@ -69,8 +69,26 @@ async def test_a_conversation_at_the_terminal(data: Path) -> None:
     assert f"PDF Location: {data / 'papers' / f'{ID}.pdf'}" in out
     assert (data / "papers" / "2401.00001v1.pdf").read_bytes() == PAPER
     assert (data / "papers" / "2401.00001v1_page_2.png").read_bytes().startswith(b"\x89PNG")
-    assert "I do not know that command." in out
+    standing = out[out.index("╯", out.index("📝 Research Results")) : out.index("💡 Next steps:")]
+    assert "Confidence  " in standing
+    assert "Limitations\n  - " in standing
+    assert "quoted from the sources; no model is configured" in standing
+    assert "Did you mean `open <number|id> [page]`?" in out
     assert "State: summarized" in later.out
+
+
+async def test_nothing_is_found_off_the_topic(data: Path) -> None:
+    """S000-31: S000's third example, word for word; plain words are asked too, and the place stays usable."""
+    query = "quantum computing applications in medieval literature"
+
+    ended = await gorkd("chat", env={**alone(data), "COLUMNS": "200"}, lines=f"research {query}\n{query}\nlist\n")
+
+    told = f'❌ No papers found relevant to query: "{query}". Try refining your search terms.'
+    first = f"🔍 Stage 1: Searching summaries for relevant papers...\n{told}\n"
+    assert ended.out.startswith(first)
+    assert ended.out.count(told) == 2
+    assert "Taken as a question" in ended.out
+    assert "1 2401.00001v1 - " in ended.out
 
 
 async def test_one_question_names_papers_and_pages(data: Path) -> None:

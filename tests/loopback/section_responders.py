@@ -67,12 +67,10 @@ def section_responder(call: ChatCall) -> str:
 
 
 def rephrased_responder(call: ChatCall) -> str:
-    """Every sentence with a word put in after every tenth, so that no longer run is left."""
+    """Every sentence with a word put in after every third, so that no longer run is left."""
     rows = []
     for number, text in re.findall(r'<item number="(\d+)">\n(.*?)\nRepeats:', call.user, re.DOTALL):
-        words = text.split()
-        pieces = [" ".join(words[at : at + 10]) for at in range(0, len(words), 10)]
-        rows.append({"number": int(number), "sentence": " indeed ".join(pieces)})
+        rows.append({"number": int(number), "sentence": _loosened(text.split())})
     return json.dumps({"items": rows})
 
 
@@ -81,8 +79,12 @@ def sentences(text: str) -> list[str]:
 
 
 def _shortened(sentence: str) -> str:
-    """At most twelve words of it, which is no quotation."""
-    return " ".join(sentence.rstrip(".!?").split()[:12])
+    """At most twelve words of it, no four of them in a row."""
+    return _loosened(sentence.rstrip(".!?").split()[:12])
+
+
+def _loosened(words: list[str]) -> str:
+    return " indeed ".join(" ".join(words[at : at + 3]) for at in range(0, len(words), 3))
 
 
 def _query(call: ChatCall) -> str:

@@ -417,6 +417,7 @@ def test_a_folder_of_papers_is_added_once(tmp_path) -> None:
         "[2/3] 2401.00001v1  Tides and the Moon  added",
     ]
     assert first.stderr.splitlines() == [
+        "gorkd: It is another version of smithtides, which stays with its summary and notes; the newest answers.",
         "gorkd: [3/3] empty.pdf cannot be read: it is empty.",
         "gorkd: 2 papers added, 0 there already, 1 not readable",
     ]
@@ -546,3 +547,27 @@ def test_a_mistyped_workspace_is_refused_and_not_found_empty(command: tuple[str,
 
     assert ended.exit_code == 2
     assert "slack:<team>" in ended.stderr
+
+
+def test_a_zotero_folder_is_added_once_and_exported_with_its_keys(tmp_path) -> None:
+    """The list says what its files are; export gives the entries back under their own keys."""
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.pdf").write_text(PAPER)
+    (tmp_path / "My Library.bib").write_text(
+        "@article{kept2024, title = {The Tides}, author = {Doe, Jane}, year = {2024}, file = {PDF:files/a.pdf:x}}\n"
+        "@misc{gone, title = {Nowhere}}\n"
+    )
+    desk = Desk()
+
+    added = desk.run("library", "add", str(tmp_path))
+    printed = desk.run("library", "export")
+    written = desk.run("library", "export", "-o", str(tmp_path / "out.bib"))
+
+    assert added.stdout.splitlines() == [
+        "[1/3] doe2024tides  The Tides  added",
+        "[3/3] doe2024tides  The Tides  is there already",
+    ]
+    assert "Nowhere cannot be added" in added.stderr
+    assert printed.stdout.startswith("@article{kept2024, title = {The Tides}")
+    assert (tmp_path / "out.bib").read_text() == printed.stdout
+    assert written.stderr == "gorkd: 1 paper exported\n"

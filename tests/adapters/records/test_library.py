@@ -14,7 +14,7 @@ import pytest
 from adapters.records.archive import SqlArchive
 from adapters.records.library import SqlConversations, SqlLibrary
 from adapters.records.schema import steps
-from adapters.records.sql import place_token
+from adapters.records.sql import digest, place_token
 from adapters.records.sqlite import FILE_NAME, Database
 from core.library.paper import Index, Library, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation, Conversations, State
@@ -210,6 +210,39 @@ async def test_nothing_of_a_paper_is_left_in_the_files(tmp_path, way):
     assert b"zanzibarlantern" not in kept
     assert b"zanzibar" not in kept
     assert vector.tobytes() not in kept
+
+
+async def test_papers_of_an_earlier_gorkd_know_their_works(tmp_path):
+    """Two versions that stood there are one work; a name that merely ends like one is its own."""
+    versions = steps("sqlite")
+    before = next(number for number, statements in enumerate(versions) if "papers_by_work" in str(statements))
+    works = {
+        "2401.00001v1": "2401.00001",
+        "2401.00001v12": "2401.00001",
+        "2402.00002": "2402.00002",
+        "hep-th/9901001v2": "hep-th/9901001",
+        "smith2024rev1": "smith2024rev1",
+    }
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.create_function("place_token", -1, place_token, deterministic=True)
+        connection.create_function("digest", 1, digest, deterministic=True)
+        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
+        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (before,))
+        for statement in (statement for statements in versions[:before] for statement in statements):
+            connection.execute(statement)
+        for name in works:
+            row = (OURS.tenant, OURS.visibility, name, "hash", encode(replace(paper(1), id=name)), TIDES, b"")
+            connection.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    database = await Database.open(tmp_path)
+    library = SqlLibrary(database, tmp_path)
+    kept = dict(await database.rows("SELECT id, work FROM papers"))
+    found = [one.id for one in await library.versions([OURS], ["2401.00001v12"])]
+    papers = await library.papers([OURS])
+    await database.aclose()
+
+    assert kept == works == {one.id: one.work_key for one in papers}
+    assert found == ["2401.00001v1", "2401.00001v12"]
 
 
 async def test_papers_of_an_earlier_gorkd_are_still_found(tmp_path):

@@ -357,3 +357,25 @@ async def test_one_near_chunk_does_not_switch_the_words_off() -> None:
     found = papers_of(await search_summary_index(Shelves(library, (LOCAL,), embedder), "brewers, yeast, alcohol"))
 
     assert found == [brewers.id, YEAST.id]
+
+
+@pytest.mark.parametrize(
+    ("query", "papers"),
+    [
+        pytest.param("What causes the tides of the oceans?", ["2401.00001v1"], id="a summary is about it"),
+        pytest.param("Where is the Bay of Fundy?", ["2401.00001v1"], id="a passage is about it"),
+        pytest.param("sugar and alcohol", ["2402.00002v1"], id="few words"),
+        pytest.param("fermentation", ["2402.00002v1"], id="one word, all of what is asked"),
+        pytest.param("quantum computing applications in medieval literature", [], id="off the topic"),
+        pytest.param("Which oxygen tanks do divers buy in winter?", [], id="one word of several"),
+        pytest.param("How was it done?", [], id="no word that tells anything"),
+    ],
+)
+async def test_without_an_embedder_words_tell_whether_anything_is_about_a_question(
+    query: str, papers: list[str]
+) -> None:
+    """S000-06, S000-31: BM25 alone finds something for nearly every question."""
+    library = memory_library()
+    await shelve(library, TIDES, YEAST)
+
+    assert await select_papers(Shelves(library, (LOCAL,)), query) == papers

@@ -102,7 +102,7 @@ async def test_these_lead_from_any_state_to_theirs(start: State, line: str, end:
     "line",
     [
         "help", "status", "history", "validate-store", "rebuild-index", "reindex-paper 2401.00001v1",
-        "remove-paper 2402.00002v1", "summary 99", "summary 9999.99999", "open nothing", "find", "what about it?",
+        "remove-paper 2402.00002v1", "summary 99", "summary 9999.99999", "open nothing", "find", "sumary 2", "?!",
         "summary 2409.00009v1",
     ],
 )  # fmt: skip
@@ -128,13 +128,14 @@ async def test_a_command_that_is_not_known_yet_says_what_to_do_first(
     _, reply = await said(*TO_STATE[start], line)
     _, helped = await said(*TO_STATE[start], "help")
 
-    assert ("nothing to work on yet" in reply.text) is (start not in states)
-    assert (f"`{f'{command} {COMMANDS[command].argument}'.strip()}`" in helped.text) is (start in states)
+    is_known = start in states or (command == "save" and start is State.SUMMARIZED)  # above an answer (D25)
+    assert ("nothing to work on yet" in reply.text) is (not is_known)
+    assert (f"`{f'{command} {COMMANDS[command].argument}'.strip()}`" in helped.text) is is_known
 
 
 NUMBERED = {
-    "summarize 1": {State.SELECT_NEW},
-    "summary 1": {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW},
+    "summarize 1": {State.SELECT_NEW, State.SUMMARIZED},
+    "summary 1": {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW, State.SUMMARIZED},
     "open 1": {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW, State.SUMMARIZED},
 }
 
@@ -263,7 +264,94 @@ async def test_a_page_is_opened_above_the_answer_which_is_then_improved_and_save
     assert (improved.state, improved.draft) == (State.RESEARCH, f"{CONTENT}more on the sun")
     assert saved.file == ("tides_2026-06-01_12-00-00.md", f"{CONTENT}more on the sun\n")
     assert at_once.file == ("tides_2026-06-01_12-00-00.md", CONTENT)
-    assert "nothing to work on yet" in card.text
+    assert card.file == ("tides_2026-06-01_12-00-00.md", CONTENT)
+
+
+@pytest.mark.parametrize("listed", ["list", "research tides", "sem-search the tides of the oceans and fermentation"])
+async def test_numbers_of_the_last_list_stay_valid_until_another_is_shown(listed: str) -> None:
+    """D25, S000-50: also after a summary, a page and a file; a paper from elsewhere ends them."""
+    found, _ = await said(listed)
+    numbers = range(1, len(found.last_query_set) + 1)
+
+    shown = [await said(listed, "summary 1", "open 1", f"open {number}") for number in numbers]
+    saved, _ = await said("research tides", "summary 1", "save", "summary 2")
+    other, _ = await said("list", "summary 1", "research tides", "summary 1")
+    _, outside = await said("research tides", "open 2409.00009v1", "summary 1")
+
+    assert [conversation.selected_paper for conversation, _ in shown] == list(found.last_query_set)
+    assert saved.selected_paper == "2402.00002v1"
+    assert other.selected_paper == "2401.00001v1"
+    assert "Numbers mean papers only in a list that is shown" in outside.text
+
+
+async def test_an_answer_is_saved_after_a_look_at_a_summary() -> None:
+    """D25: `improve` is about the summary then, `save` about what was found last; a list has nothing to save."""
+    model = FakeModel({"summary": json.dumps({"title": "", "authors": [], "year": "", "summary": "Shorter."})})
+
+    looked, saved = await said("research tides", "summary 1", "save")
+    _, improved = await said("research tides", "summary 1", "improve shorter", "save", model=model)
+    _, listed = await said("research tides", "list", "summary 1", "save")
+
+    assert saved.file == improved.file == ("tides_2026-06-01_12-00-00.md", CONTENT)
+    assert (looked.state, looked.draft) == (State.SUMMARIZED, TIDES.summary)
+    assert "nothing to work on yet" in listed.text
+
+
+async def test_a_button_saves_what_it_stands_under_also_beneath_a_summary() -> None:
+    """What came later it does not touch."""
+    answered, _ = await said("research tides")
+    looked, _ = await said("research tides", "summary 1")
+    later, _ = await said("research tides", "research odd tides")
+
+    assert looked.is_about(answered.tag, "save")
+    assert not looked.is_about(answered.tag, "improve it")
+    assert not later.is_about(answered.tag, "save")
+
+
+@pytest.mark.parametrize("start", list(State))
+async def test_plain_words_are_a_question_to_the_library(start: State) -> None:
+    """S000-01: from every state, with a hint; the words are no part of what is saved."""
+    conversation, reply = await said(*TO_STATE[start], "how do tides work?")
+    _, saved = await said(*TO_STATE[start], "how do tides work?", "save")
+
+    assert (conversation.state, conversation.original_query) == (State.RESEARCH, "how do tides work?")
+    assert reply.text == f"{wording.TAKEN_AS_QUESTION}\n\n{CONTENT}"
+    assert saved.file is not None
+    assert saved.file[1] == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("sumary 2", "summary <number|id>"),
+        ("Lsit", "list"),
+        ("opne 1", "open <number|id> [page]"),
+        ("reserch tides", "research <query>"),
+        ("rebuild index", "rebuild-index"),
+    ],
+)
+async def test_a_slip_of_the_pen_is_asked_back(line: str, meant: str) -> None:
+    """S000-51: nobody waits for the answer to a question that was none."""
+    _, reply = await said(line)
+
+    assert reply.text == wording.DID_YOU_MEAN.format(command=meant)
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [("rebuild-index", 3), ("summarize-all", 1), ("validate-store", 1), ("reindex-paper 2401.00001", 1)],
+)
+async def test_what_takes_long_says_how_far_it_is(line: str, count: int) -> None:
+    """S000-36: a line for each paper, failed ones too."""
+    told: list[str] = []
+
+    async def tell(words: str) -> None:
+        told.append(words)
+
+    spoken = replace(await talk(), tell=tell)
+    await spoken.say(Conversation(), line)
+
+    assert len(told) == count
 
 
 @pytest.mark.parametrize("before", [[], ["list"], ["research tides", "open 2409.00009v1", "list"]])

@@ -21,12 +21,13 @@ from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.wording import needs_model
 from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
+from core.section.prose import Quotations
 from core.section.writing import CUT_OFF, FROM_SUMMARIES, select_for_writing
 from core.text.chunking import SectionType
-from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, Agent, items, model, shelve, written
+from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, USUAL, Agent, items, model, shelve, written
 from tests.fakes import Died, FakeModel, Journal, make_deps, make_job
 
-WIND = f"Strong wind raised the tide at Brest by 40 centimetres ({KEYS[1]})."
+WIND = f"At Brest the tide rose by 40 centimetres in strong wind ({KEYS[1]})."
 MOON = f"The moon causes the tides of the world ({KEYS[0]})."
 OWN = "Wind adds a tenth to the height of a tide."
 
@@ -133,7 +134,7 @@ async def test_a_wrong_key_is_put_right() -> None:
     ],
 )
 async def test_a_quotation_is_rephrased_once_or_cut(rephrased: str, kept: bool) -> None:
-    """S001-32, D4: more than twelve words in a row of a passage never stand in the prose."""
+    """S001-32, D4: four words in a row of a passage that tell something never stand in the prose."""
     quoting = f"{SENTENCES[0][:-1]} ({KEYS[0]})."
     chat = model(f"{quoting} {WIND}", rephrase=json.dumps({"items": [{"number": 0, "sentence": rephrased}]}))
 
@@ -147,14 +148,58 @@ async def test_a_quotation_is_rephrased_once_or_cut(rephrased: str, kept: bool) 
     assert len(chat.calls("rephrase")) == 1
 
 
-async def test_twelve_words_in_a_row_are_no_quotation() -> None:
-    """The limit is a run of more than twelve."""
-    twelve = " ".join(SENTENCES[0].split()[:12])
-    chat = model(f"{twelve} ({KEYS[0]}).")
+@pytest.mark.parametrize(
+    ("sentence", "run"),
+    [
+        pytest.param("Elsewhere strong wind raised the tide too.", "strong wind raised the tide", id="five words"),
+        pytest.param("Strong wind raised tides.", "", id="three words"),
+        pytest.param("It was raised in the harbour of Brest.", "", id="how everybody writes"),
+        pytest.param("It rose in Brest by 40 centimetres.", "", id="a name and a number"),
+        pytest.param("Height of water in shallow coastal basins differs.", "", id="a term of a title"),
+    ],
+)
+def test_four_words_that_tell_something_are_a_quotation(sentence: str, run: str) -> None:
+    """S001-32: titles and terms stay, and so do names, numbers and what every sentence has."""
+    texts = [*SENTENCES, "We measured the height of water in shallow coastal basins."]
+    quotations = Quotations(texts, longest=USUAL.max_quoted_words, terms=["Height of Water in Shallow Coastal Basins"])
 
-    await written(chat)
+    assert quotations.in_sentence(sentence) == run
 
-    assert chat.calls("rephrase") == []
+
+async def test_what_was_removed_is_told() -> None:
+    """Each sentence with its reason, unsupported ones and quotations."""
+    quoting = f"{SENTENCES[0][:-1]} ({KEYS[0]})."
+    boast = "Our method won the Nobel prize for chemistry."
+    chat = model(f"{quoting} {WIND} {boast}", rephrase=json.dumps({"items": []}))
+
+    _, _, result = await written(chat)
+
+    removed = view(result)["removed"]
+    assert {entry["text"] for entry in removed} == {SENTENCES[0], boast}
+    assert all(entry["reason"] for entry in removed)
+    assert {entry.text for entry in result.answer.removed} == {SENTENCES[0], boast}
+
+
+def test_what_bears_on_nothing_is_not_used_to_fill_five() -> None:
+    """S001-19, S001-33: a section from three good passages is better than one from five."""
+    chunk = StoredChunk(0, "words", 0, 5, SectionType.OTHER, None, "")
+    found = [
+        KeptEvidence(paper.id, chunk, "", score, score, score, "q")
+        for paper, score in zip(PAPERS, (0.9, 0.5, 0.3, 0.29, 0.1), strict=False)
+    ]
+
+    used = select_for_writing(found, min_papers=5, max_evidence=16, least_score=USUAL.least_score)
+
+    assert [entry.combined_score for entry in used] == [0.9, 0.5, 0.3]
+
+
+async def test_the_agent_sees_titles_and_authors() -> None:
+    """S001-18, S001-33: what it tells papers apart by."""
+    agent = Agent()
+
+    await written(model(MOON, agent=agent))
+
+    assert "Study 1 of Water (Author1, A.)" in agent.asked[0].user
 
 
 @pytest.mark.parametrize(
@@ -372,11 +417,11 @@ async def test_prose_that_comes_without_its_json_is_the_section() -> None:
 
 async def test_section_whose_text_cannot_be_read_is_made_of_what_the_evidence_says() -> None:
     """N-05: sixty paid calls are not lost to one answer that cannot be read."""
-    own = [{"number": number, "summary": "Strong wind raised the tide"} for number in (1, 2, 3)]
+    own = [{"number": number, "summary": "In strong wind the tide rose"} for number in (1, 2, 3)]
 
     _, _, result = await written(model("", section="{]", summaries=json.dumps({"items": own})))
 
-    assert f"Strong wind raised the tide ({KEYS[1]})." in str(view(result)["section_text"])
+    assert f"In strong wind the tide rose ({KEYS[1]})." in str(view(result)["section_text"])
     assert FROM_SUMMARIES in result.answer.limitations
 
 

@@ -1,0 +1,81 @@
+"""A published work: what a preprint, its revisions and its journal article have in common, whoever found them.
+
+Two records are one work when they share an id, or a long title and an author; versions of one work are one voice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# arXiv's ids: new ones since 2007-04 (a month is 01 to 12), old ones with their archive.
+ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
+_VERSION = re.compile(r"v(\d+)$")
+_WORD = re.compile(r"[^\W_]+")
+_MIN_TITLE_WORDS = 4  # shorter titles are given twice by chance
+_MAX_YEARS = 3  # between a preprint and its journal version
+
+
+@dataclass(frozen=True)
+class WorkIds:
+    """`arxiv` is without its version, `doi` in lower case; "" where there is none."""
+
+    arxiv: str = ""
+    doi: str = ""
+    pmid: str = ""
+    pmcid: str = ""
+
+    @classmethod
+    def of(cls, *, arxiv: str = "", doi: str = "", pmid: str = "", pmcid: str = "") -> WorkIds:
+        """Written alike; what is no arXiv id counts for none."""
+        arxiv = without_version(arxiv) if ARXIV_ID.fullmatch(arxiv) else ""
+        return cls(arxiv, doi.strip().casefold(), pmid.strip(), pmcid.strip().upper())
+
+    def shares_one_with(self, other: WorkIds) -> bool:
+        return any(value and value == getattr(other, name) for name, value in vars(self).items())
+
+    def differs_in_kind(self, other: WorkIds) -> bool:
+        """Whether both have an id of one kind, and another one."""
+        return any(value and getattr(other, name) not in ("", value) for name, value in vars(self).items())
+
+
+@dataclass(frozen=True)
+class PublishedWork:
+    """`versions` are what is known of it here, the newest first: ids of papers, or addresses. `year` is "" or four
+    digits.
+    """
+
+    ids: WorkIds
+    title: str
+    authors: tuple[str, ...] = ()
+    year: str = ""
+    versions: tuple[str, ...] = ()
+
+    def is_same(self, other: PublishedWork) -> bool:
+        """By an id; else by a long title and an author, unless the ids say that they are two."""
+        if self.ids.shares_one_with(other.ids):
+            return True
+        if self.ids.differs_in_kind(other.ids) or not (self.authors and other.authors):
+            return False
+        words = _WORD.findall(self.title.casefold())
+        if len(words) < _MIN_TITLE_WORDS or words != _WORD.findall(other.title.casefold()):
+            return False
+        if self.year and other.year and abs(int(self.year) - int(other.year)) > _MAX_YEARS:
+            return False
+        return bool(_names(self.authors) & _names(other.authors))
+
+
+def without_version(paper_id: str) -> str:
+    return _VERSION.sub("", paper_id)
+
+
+def version_of(paper_id: str) -> int:
+    """2 of `2401.00001v2`; 0 where an id has none."""
+    found = _VERSION.search(paper_id)
+    return int(found[1]) if found else 0
+
+
+def _names(authors: Iterable[str]) -> set[str]:
+    """Long enough to be no initials."""
+    return {name for name in _WORD.findall(" ".join(authors).casefold()) if len(name) > 2}

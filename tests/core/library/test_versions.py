@@ -1,0 +1,162 @@
+"""A paper is a version of a work: nothing that was said of it is lost, the newest answers, and two are one voice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from core.evidence.authority import same_voice
+from core.library.answer import to_source
+from core.library.desk import LibraryDesk
+from core.library.funnel import Shelves, search_content_index, select_papers
+from core.library.ingest import Ingestion, PaperRecord
+from core.library.paper import Paper
+from core.library.words import Added
+from core.model.codec import decode, encode
+from core.model.errors import ModelUnavailable
+from core.model.job import LOCAL
+from core.model.works import PublishedWork, WorkIds
+from tests.core.library.samples import PAPER, TEXTS, TIDES, Finder, Reader, shelve
+from tests.fakes import FakeModel, now
+from tests.records import memory_library
+
+AWAY = ModelUnavailable("away", user_message="The model is away.")
+SECOND = replace(TIDES, id="2401.00001v2", content_hash="hash-3", added_at=TIDES.added_at + timedelta(days=1))
+
+
+def ingestion(model: FakeModel | None = None) -> Ingestion:
+    return Ingestion(memory_library(), Reader(), now, model)
+
+
+def summary(text: str) -> str:
+    return json.dumps({"title": "Tides", "authors": [], "year": "", "summary": text})
+
+
+async def test_another_file_of_one_arxiv_id_stands_beside_it() -> None:
+    """S000-51: neither replaces the other, and what was noted with the first stays there."""
+    desk = ingestion()
+    first = (await desk.add(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
+    noted = await desk.update(LOCAL, replace(first, notes="Ours disagree."))
+
+    done = await desk.add(LOCAL, "2401.00001v1.pdf", f"{PAPER}\n\nA scan of it.".encode())
+
+    papers = {paper.id: paper for paper in await desk.library.papers([LOCAL])}
+    assert papers[noted.id].notes == "Ours disagree."
+    assert (done.is_new, len(papers)) == (True, 2)
+    assert done.paper.work_key == noted.work_key
+    assert "another version of 2401.00001v1" in done.remarks[0]
+
+
+async def test_what_a_catalogue_gives_again_is_the_same_paper() -> None:
+    """Archives stamp a PDF anew each time; its id says what it is."""
+    desk, record = ingestion(), PaperRecord(id="2401.00001v1", title="Tides")
+    await desk.add(LOCAL, "x.pdf", PAPER.encode(), record)
+
+    again = await desk.add(LOCAL, "x.pdf", f"{PAPER} ".encode(), record)
+
+    assert not again.is_new
+    assert len(await desk.library.papers([LOCAL])) == 1
+
+
+async def test_an_improved_summary_is_kept_and_marked() -> None:
+    """Reading a paper anew changes only what nobody has worked on."""
+    model = FakeModel({"summary": [summary("The first."), summary("Ours."), summary("Of a machine.")]})
+    desk = LibraryDesk(ingestion(model), Finder())
+    paper = (await desk.add_file(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
+
+    await desk.ingestion.summarise(LOCAL, paper, feedback="say more")
+    anew = await desk.reindex(LOCAL, paper.id)
+
+    assert (anew.summary, anew.improved) == ("Ours.", True)
+
+
+async def test_a_summary_that_failed_is_told_and_found() -> None:
+    """The abstract stands for it until the paper is read anew."""
+    model = FakeModel({"summary": [AWAY, AWAY, summary("At last.")]})
+    desk = LibraryDesk(ingestion(model), Finder())
+
+    done = await desk.add_file(LOCAL, "2401.00001v1.pdf", PAPER.encode())
+    findings = await desk.validate(LOCAL)
+    added = Added()
+    await added.take(_of(done))
+
+    assert "The model is away." in " ".join(done.remarks)
+    assert "The model is away." in added.sentence
+    assert "the model wrote no summary" in findings[0].fault
+    assert (await desk.reindex(LOCAL, done.paper.id)).summary == "At last."
+    assert await desk.validate(LOCAL) == []
+
+
+async def test_a_model_that_is_away_costs_no_summary_that_stood_there() -> None:
+    desk = LibraryDesk(ingestion(FakeModel({"summary": [summary("Once."), AWAY, AWAY]})), Finder())
+    paper = (await desk.add_file(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
+
+    anew = await desk.reindex(LOCAL, paper.id)
+
+    assert anew.summary == "Once."
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param("the tides of the oceans", "2401.00001v2", id="the newest"),
+        pytest.param("the tides of the oceans in 2401.00001v1", "2401.00001v1", id="by wish"),
+    ],
+)
+async def test_of_several_versions_one_answers(query: str, expected: str) -> None:
+    """S000-07: each work once; what is noted with an older version still leads to it."""
+    library = memory_library()
+    old = replace(TIDES, summary=f"{TIDES.summary} Noted: perigee.")
+    await shelve(library, old)
+    await shelve(library, SECOND, text=TEXTS[TIDES.id])
+    shelves = Shelves(library, (LOCAL,))
+
+    assert await select_papers(shelves, query) == [expected]
+    assert {entry.chunk.paper.id for entry in await search_content_index(shelves, query)} == {expected}
+
+
+def test_two_versions_are_one_voice() -> None:
+    """Whatever their addresses are."""
+    v1 = to_source(1, replace(TIDES, url="https://arxiv.org/abs/2401.00001v1"), "One text of it.", 1.0)
+    v2 = to_source(2, replace(SECOND, url="https://arxiv.org/abs/2401.00001v2"), "Quite another text.", 1.0)
+    other = to_source(3, replace(SECOND, id="2401.00009v1"), "A third.", 1.0)
+
+    assert same_voice(v1, v2)
+    assert not same_voice(v1, other)
+
+
+def test_a_paper_of_an_older_gorkd_opens() -> None:
+    """What it did not know is as it was: nothing improved, nothing lacking, its id its work."""
+    kept = json.loads(encode(TIDES))
+    for field in ("work", "edition", "improved", "lacks_summary"):
+        kept["value"].pop(field)
+
+    paper = decode(json.dumps(kept), Paper)
+
+    assert paper == TIDES
+    assert (paper.work_key, paper.improved) == ("2401.00001", False)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"),
+    [
+        pytest.param({"ids": WorkIds.of(doi="10.1000/ABC")}, True, id="a DOI, however it is written"),
+        pytest.param({"ids": WorkIds.of(doi="10.1000/other")}, False, id="another DOI"),
+        pytest.param({"title": "Tides & the Moon, seen again!"}, False, id="another title"),
+        pytest.param({}, True, id="title and author"),
+        pytest.param({"authors": ("Brown, B.",)}, False, id="another author"),
+        pytest.param({"year": "2014"}, False, id="ten years later"),
+    ],
+)
+def test_works_are_told_apart(other: dict, is_same: bool) -> None:
+    work = PublishedWork(WorkIds.of(doi="10.1000/abc"), "Tides and the Moon, seen again", ("Smith, J.",), "2024")
+    bare = PublishedWork(WorkIds(), work.title, work.authors, work.year)
+
+    assert work.is_same(replace(bare, **other)) is is_same
+
+
+async def _of(value):
+    return value
