@@ -213,9 +213,8 @@ class Comparison:
     def __init__(self, claim: str, passage: str, context: str, before: str) -> None:
         self.claim, self.before = read(claim), read(before)
         lines = [line for sentence in sentences_of(passage) for line in _LINE_END.split(sentence.text)][:MAX_SENTENCES]
-        at = max(range(len(lines)), key=lambda place: self._nearness(read(lines[place])))
-        self.sentence = lines[at]
-        self.home = read(_without_asides(lines[at], self.claim))
+        self.sentence = self._nearest(lines)
+        self.home = read(_without_asides(self.sentence, self.claim))
         self.wider = read(f"{passage}\n{context}")  # long, and only read where a rule misses something in the home
         self.passage, self.context = passage, context
         there = detect_language(passage)
@@ -228,9 +227,12 @@ class Comparison:
         """Whether the claim is the sentence or the passage, but for blanks, case and the last stop."""
         return _squeeze(self.claim.text) in (_squeeze(self.sentence), _squeeze(self.passage))
 
-    def _nearness(self, sentence: Reading) -> tuple[float, float]:
-        found = sum(sentence.match(word) for word in self.claim.content)
-        return found, align(self.claim.text, sentence.text).matched if found else 0.0
+    def _nearest(self, lines: Sequence[str]) -> str:
+        """The line that has most of the claim's words, of equals in their order; aligning is what costs time."""
+        found = [sum(read(line).match(word) for word in self.claim.content) for line in lines]
+        most = max(found)
+        equals = [line for line, share in zip(lines, found, strict=True) if share == most]
+        return max(equals, key=lambda line: align(self.claim.text, line).matched if most else 0.0)
 
     @cached_property
     def alignment(self) -> Alignment:
