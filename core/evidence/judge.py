@@ -16,6 +16,7 @@ from typing import Final, Literal, Protocol
 
 import regex
 
+from core.evidence.rules.opposites import opposite_of
 from core.llm.ask_model import Completion, ask_model, complete, strict
 from core.llm.prices import estimate_usage
 from core.model.answer import Evidence, ModelUsage
@@ -24,7 +25,8 @@ from core.model.events import Json
 from core.model.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.text.growing_json import named, whole_number
-from core.text.language import Cue
+from core.text.language import Cue, detect_language
+from core.text.sentences import split_sentences
 
 Dialect = Literal["json", "pairwise"]
 
@@ -355,15 +357,50 @@ CONTROLS: Final = (  # each claim is plainly denied by its passage; some 25 toke
 )
 
 
+MAX_CONTROL_CHARS = 160  # of a sentence that is made a control: it is sent twice, some 80 tokens
+_FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[(.,:/$€£#–-])[1-9]\p{Nd}{1,3}(?![\p{L}\p{N}\])]|[.,:/–-]\p{N})")
+_PLAIN_WORD = regex.compile(r"\b\p{Ll}{4,}\b")
+
+
 def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
-    """The control that rides along with `pairs`, and where among them: the same whenever they are asked again."""
+    """The control that rides along with `pairs`, and where among them: the same whenever they are asked again.
+
+    A sentence of their own passages with one thing changed, which a judge that only sees plain denials confirms; where
+    none can be, one of `CONTROLS`.
+    """
     drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
-    return CONTROLS[drawn % len(CONTROLS)], drawn // len(CONTROLS) % (len(pairs) + 1)
+    place = drawn // len(CONTROLS) % (len(pairs) + 1)
+    said = dict.fromkeys(passage for pair in pairs for passage in pair.passages)
+    altered = [control for passage in said for control in _altered(passage)]
+    return (altered[drawn % len(altered)] if altered else CONTROLS[drawn % len(CONTROLS)]), place
+
+
+def _altered(passage: str) -> Iterator[Pair]:
+    """Its short sentences, each with another figure or the opposite of a word; of "more than 40" others may be true."""
+    for sentence in split_sentences(passage):
+        text = sentence.plain
+        if not sentence.asserts or len(text) > MAX_CONTROL_CHARS or text.startswith("|"):
+            continue
+        language = detect_language(text)
+        figure = max(_FIGURE.finditer(text), key=lambda found: len(found.group()), default=None)
+        if figure and not any(cue.first(language, text) for cue in (Cue.ABOVE, Cue.BELOW)):
+            number = int(figure.group())
+            yield _with(text, figure, str(number - 37 if number >= 50 else number + 37))
+            continue
+        words = list(_PLAIN_WORD.finditer(text)) if language == "en" else []
+        said = {word.group() for word in words}
+        turned = ((word, opposite_of(word.group())) for word in words)
+        if found := next(((word, other) for word, other in turned if other and other not in said), None):
+            yield _with(text, *found)
+
+
+def _with(text: str, found: regex.Match[str], other: str) -> Pair:
+    return Pair(f"{text[: found.start()]}{other}{text[found.end() :]}", (text,))
 
 
 @dataclass
 class ControlledJudge:
-    """Confirms nothing beside a control that `model_judge` confirms, a false sentence of ours with what denies it.
+    """Confirms nothing beside a control that `model_judge` confirms, a false sentence with what denies it.
 
     Nor while it has not denied more controls than it confirmed: one that says yes to nearly everything denies a few.
     What is refused stays refused, since such a judge rarely says no. `report` is told of it once.

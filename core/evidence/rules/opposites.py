@@ -21,9 +21,8 @@ MIN_BARE = 4  # letters of a root that a prefix may deny
 def _table() -> dict[str, frozenset[str]]:
     """Of each stem the stems that say the opposite."""
     table: dict[str, set[str]] = {}
-    listed = files(__package__).joinpath("antonyms.txt").read_text(encoding="ascii")
     groups = [line.split("/") for line in rows("opposites")]
-    groups += [[word, " ".join(others)] for word, *others in map(str.split, listed.splitlines())]
+    groups += [[word, " ".join(others)] for word, others in _antonyms().items()]
     for left, right in groups:
         ones, others = {stem(word) for word in left.split()}, {stem(word) for word in right.split()}
         for base in ones:
@@ -31,6 +30,17 @@ def _table() -> dict[str, frozenset[str]]:
         for base in others:
             table.setdefault(base, set()).update(ones - {base})
     return {base: frozenset(others) for base, others in table.items()}
+
+
+@lru_cache(maxsize=1)
+def _antonyms() -> dict[str, list[str]]:
+    listed = files(__package__).joinpath("antonyms.txt").read_text(encoding="ascii")
+    return {word: others for word, *others in map(str.split, listed.splitlines())}
+
+
+def opposite_of(lower: str) -> str:
+    """A word of WordNet's that says the opposite; "" where it has none."""
+    return "".join(_antonyms().get(lower, ())[:1])
 
 
 def are_opposite(left: str, right: str) -> bool:
