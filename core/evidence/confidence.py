@@ -348,10 +348,10 @@ def find_limitations(
 
     They speak of the sources that the claims rest on; where there is no claim, of all that were read.
     """
-    used = _used(found.sources, claims)
+    used, late = _used(found.sources, claims), found.search_metadata.pages_late
     sentences = [
         *_checking(claims, is_checked=is_checked),
-        *_stopping(stopped_because),
+        *([f"The research ended early: {stopped_because.strip().rstrip('.')}."] if stopped_because else []),
         *found.search_metadata.notes,
         *(() if claims else _left_out(found)),
         *_retractions(used),
@@ -359,7 +359,7 @@ def find_limitations(
         *(_breadth(used) if claims else ()),
         *_age(used, question_type, now),
         *_failures(found),
-        *_late_pages(found),
+        *([f"{counted(late, 'page')} did not answer in time."] if late else []),
         *_extracts(used),
         *_kinds(used),
         *(_left_out(found) if claims else ()),
@@ -390,12 +390,6 @@ def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
     if partial:
         verb = "is" if partial == 1 else "are"
         yield f"{partial} of {counted(len(claims), 'sentence')} {verb} supported only in part."
-
-
-def _stopping(stopped_because: str) -> Iterator[str]:
-    if stopped_because:
-        reason = stopped_because.strip().rstrip(".")
-        yield f"The research ended early: {reason}."
 
 
 def _retractions(used: Sequence[Source]) -> Iterator[str]:
@@ -451,11 +445,6 @@ def _failures(found: SourceCollection) -> Iterator[str]:
     for reason, names in by_reason.items():
         *first, last = names
         yield f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
-
-
-def _late_pages(found: SourceCollection) -> Iterator[str]:
-    if late := found.search_metadata.pages_late:
-        yield f"{counted(late, 'page')} did not answer in time."
 
 
 def _left_out(found: SourceCollection) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import regex
 from rapidfuzz import fuzz
@@ -115,8 +116,6 @@ class Grounder:
         self._numbers = {canonical_url(source.url): source.number for source in sources}
         self._orders = [source.content[slice(*span)] for source in sources for span in source.instructs]
         self._known_terms = {*terms(question), *_LABEL_TERMS}
-        self._read_terms: set[str] | None = None
-        self._languages: set[str] | None = None
 
     @property
     def read_sources(self) -> list[Source]:
@@ -416,7 +415,7 @@ class Grounder:
             return True
         if "`" in words or "~~~" in words:
             code = _FENCE.sub("", words).strip()
-            return code != "" and self._is_in_a_source(code)
+            return code != "" and any(code in source.content for source in self._sources.values())
         label = _NUMBERING.sub("", words)
         said = set(terms(label))
         is_long = len(label) > _MAX_LABEL_CHARS and not words.lstrip().startswith("|")
@@ -424,16 +423,14 @@ class Grounder:
             return False
         if said <= self._known_terms:
             return True
-        new = said - self._known_terms - self._source_terms()
+        new = said - self._known_terms - self._source_terms
         if _DENIES.search(label) or any(_tells(word, label, new) for word in label.split()):
             return False
-        return not new or len(said) <= _MAX_NEW_WORDS or not self._is_in_their_language(label)
+        return not new or len(said) <= _MAX_NEW_WORDS or detect_language(label) not in self._languages
 
-    def _is_in_their_language(self, label: str) -> bool:
-        """Whether the words of a label could be those of a source."""
-        if self._languages is None:
-            self._languages = {detect_language(source.content[:2000]) for source in self._sources.values()}
-        return detect_language(label) in self._languages
+    @cached_property
+    def _languages(self) -> set[str]:
+        return {detect_language(source.content[:2000]) for source in self._sources.values()}
 
     def _is_ordered(self, words: str) -> bool:
         """Whether a page orders an assistant to say this."""
@@ -441,13 +438,9 @@ class Grounder:
             fuzz.partial_ratio(words, order, score_cutoff=_ORDERED) for order in self._orders if len(order) > len(words)
         )
 
+    @cached_property
     def _source_terms(self) -> set[str]:
-        if self._read_terms is None:
-            self._read_terms = {term for source in self.read_sources for term in terms(source.content)}
-        return self._read_terms
-
-    def _is_in_a_source(self, text: str) -> bool:
-        return any(text in source.content for source in self._sources.values())
+        return {term for source in self.read_sources for term in terms(source.content)}
 
 
 _JOINT = ("the cited sources say it together",)

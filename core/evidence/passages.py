@@ -62,7 +62,7 @@ class PassageIndex:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.spans = _sentence_spans(text)
+        self.spans = [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
         self.language = language_of(text[:TELLING_CHARS]) or "en"
         self._by_stem: dict[str, list[int]] = defaultdict(list)
         self._by_root: dict[str, list[int]] = defaultdict(list)
@@ -250,10 +250,6 @@ class EvidenceIndex:
 def _content_words(sentence: str, language: str) -> tuple[Token, ...]:
     """A sentence is read with its source, then as the passage for a claim, then among those around it."""
     return tuple(token for token in tokenize(sentence, language) if token.is_content)
-
-
-def _sentence_spans(text: str) -> list[Span]:
-    return [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
 
 
 def _cut(text: str, start: int, end: int) -> list[Span]:

@@ -197,17 +197,13 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
         if not entry.is_cut:
             is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
             continue
-        item = ITEM.match(entry.text) if _has_kept_kin(entries, at) else None
+        has_kept_kin = any(entries[place].shown is not None for place in _list_around(entries, at))
+        item = ITEM.match(entry.text) if has_kept_kin else None
         if not marks_cuts or entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
             continue
         pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
         lost_break, is_marked = "", True
     return "".join(pieces).strip()
-
-
-def _has_kept_kin(entries: Sequence[Judged], at: int) -> bool:
-    """Whether another item of the same list is shown."""
-    return any(entries[place].shown is not None for place in _list_around(entries, at))
 
 
 def _list_around(entries: Sequence[Judged], at: int) -> list[int]:

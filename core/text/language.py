@@ -278,10 +278,6 @@ def rarity(term: str, language: str) -> float:
 
 @cache
 def _zipf(language: str) -> dict[str, float]:
-    lines = (line.split() for line in _frequencies().splitlines() if line.startswith(f"{language} "))
+    listed = files(__package__).joinpath("frequencies.txt").read_text(encoding="utf-8").splitlines()
+    lines = (line.split() for line in listed if line.startswith(f"{language} "))
     return {word: float(least) for _, least, *words in lines for word in words}
-
-
-@cache
-def _frequencies() -> str:
-    return files(__package__).joinpath("frequencies.txt").read_text(encoding="utf-8")

@@ -54,8 +54,9 @@ class Gap:
         is_name = all(word.kind is Kind.NAME for word in self.claimed)  # however long, it is one name
         return (is_name or len(self.claimed) <= 3) and (len(self.said) <= 5 or not (self.after and self.before))
 
-    def near(self, word: Token) -> tuple[Token, ...]:
-        """The passage words that may stand in the place of the claim's `word`, the likeliest first."""
+    @property
+    def near(self) -> tuple[Token, ...]:
+        """The passage words that may stand in the place of one of the claim's, the likeliest first."""
         if self.after and self.before:
             return self.said
         reach = len(self.claimed) + 1
@@ -69,11 +70,8 @@ class Alignment:
     @cached_property
     def matched(self) -> float:
         """The share of the claim's content words that stand opposite their match, in order; 0…1."""
-        return self._share([step for step in self.steps if step.claim is not None])
-
-    @staticmethod
-    def _share(steps: Sequence[Step]) -> float:
-        return sum(step.match for step in steps) / len(steps) if steps else 0.0
+        matches = [step.match for step in self.steps if step.claim is not None]
+        return sum(matches) / len(matches) if matches else 0.0
 
     @cached_property
     def partner(self) -> dict[Token, Token]:
@@ -287,7 +285,7 @@ class Comparison:
         gap = next((gap for gap in self.alignment.gaps if word in gap.claimed), None)
         if gap is None or not gap.is_tight:
             return None
-        return next((other for other in gap.near(word) if kinds(other)), None)
+        return next((other for other in gap.near if kinds(other)), None)
 
     def has_near(self, span: tuple[int, int], *, back: int = 1, ahead: int = 3) -> bool:
         """Whether the claim has one of the content words beside `home.text[span]`."""
@@ -308,7 +306,7 @@ class Comparison:
             for gap in self.alignment.gaps
             if gap.is_tight
             for word in gap.claimed
-            for said in gap.near(word)
+            for said in gap.near
             if are_opposite(word.stem, said.stem) and word.stem not in self.home.stems
         ] or self._opposed_before()
 
