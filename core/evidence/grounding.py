@@ -7,7 +7,7 @@ taken from a page (D19); everything else is shown as not confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -73,25 +73,6 @@ _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 
-class _Indexes(Mapping[str, EvidenceIndex]):
-    """By source id, each built when it is first asked for. Safe across threads: the worst is one built twice."""
-
-    def __init__(self, sources: Mapping[str, Source]) -> None:
-        self._sources = sources
-        self._built: dict[str, EvidenceIndex] = {}
-
-    def __getitem__(self, source_id: str) -> EvidenceIndex:
-        if source_id not in self._built:
-            self._built[source_id] = EvidenceIndex(self._sources[source_id])
-        return self._built[source_id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sources)
-
-    def __len__(self) -> int:
-        return len(self._sources)
-
-
 class Grounder:
     """Proposes what carries each sentence, and concludes once the judge has spoken.
 
@@ -108,10 +89,10 @@ class Grounder:
             for source in sources
         ]
         self._sources = {source.id: source for source in trusted}
-        self._whole = _Indexes(self._sources)
+        self._whole = {source.id: EvidenceIndex(source) for source in trusted}
         self._read = self._whole
         if passages is not None:
-            self._read = _Indexes({source.id: _only(source, passages.get(source.id, ())) for source in trusted})
+            self._read = {one.id: EvidenceIndex(_only(one, passages.get(one.id, ()))) for one in trusted}
         self._passages = passages or {}
         self._numbers = {canonical_url(source.url): source.number for source in sources}
         self._orders = [source.content[slice(*span)] for source in sources for span in source.instructs]
@@ -124,8 +105,8 @@ class Grounder:
 
     def read_ahead(self) -> None:
         """Index what was read now, e.g. in a thread, rather than each source when it is first cited."""
-        for source_id in self._read:
-            self._read[source_id]
+        for index in self._read.values():
+            index.passages  # noqa: B018  # built when it is first asked for
 
     def propose(
         self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""

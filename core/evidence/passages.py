@@ -202,11 +202,14 @@ def _runs(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> Iterator[t
 
 
 class EvidenceIndex:
-    """A source ready to be asked for evidence."""
+    """A source that can be asked for evidence; read when it first is."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.passages = PassageIndex(source.content)
+
+    @cached_property
+    def passages(self) -> PassageIndex:
+        return PassageIndex(self.source.content)
 
     def find(self, claim: str) -> Evidence | None:
         """The best 1–3 sentences, unchecked; None where the source has nothing of the claim."""

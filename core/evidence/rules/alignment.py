@@ -88,8 +88,9 @@ class Alignment:
             if step is not None and not step.match:
                 run.append(step)
                 continue
-            if any(other.claim for other in run):
-                gaps.append(_gap(run, after=has_match, before=step is not None))
+            if claimed := tuple(other.claim for other in run if other.claim):
+                said = tuple(other.passage for other in run if other.passage)
+                gaps.append(Gap(claimed, said, after=has_match, before=step is not None))
             run, has_match = [], True
         return tuple(gaps)
 
@@ -101,11 +102,6 @@ class Alignment:
     def is_moved(self, word: Token) -> bool:
         """Whether an unmatched claim word stands elsewhere in the passage, unmatched too."""
         return any(match_tokens(word, other) for other in self.spare)
-
-
-def _gap(run: Sequence[Step], *, after: bool, before: bool) -> Gap:
-    claimed = tuple(step.claim for step in run if step.claim)
-    return Gap(claimed, tuple(step.passage for step in run if step.passage), after, before)
 
 
 @lru_cache(maxsize=256)

@@ -20,17 +20,17 @@ from core.text.language import language_of, small_words
 from core.text.language import stem as stem_in
 from core.text.numbers import (
     MONTHS,
+    NUMBER_ARTICLES,
+    NUMBER_JOINTS,
     OF,
     OPENING,
     Values,
     calendar_name,
-    is_article,
-    is_joint,
     is_ordinal,
-    is_ordinal_word,
     is_percent,
     join_numbers,
     number_word,
+    numerals,
     read_number,
     same_values,
 )
@@ -166,7 +166,7 @@ def _known(language: str, lower: str) -> Token:
     if lower.rstrip("'") in small_words(language) or lower.endswith("n't") or lower in _CONTRACTIONS:
         return Token(lower, lower, lower, 0, len(lower), kind)
     if (value := number_word(lower, language)) is not None:
-        return _quantity(lower, 0, len(lower), (value,), is_ordinal=is_ordinal_word(lower, language))
+        return _quantity(lower, 0, len(lower), (value,), is_ordinal=lower in numerals(language).ordinals)
     if is_percent(lower):
         return Token(lower, "%", "%", 0, len(lower), Kind.SIGN)
     base = stem(lower) if language == "en" else stem_in(lower, language)
@@ -199,12 +199,12 @@ def _quantity(word: str, start: int, end: int, values: Values, *, is_ordinal: bo
 def _add(text: str, tokens: list[Token], token: Token, following: str, language: str) -> None:
     """Append the token, or make one number of it and those before it: 1.2 million, twenty-five, treinta y uno."""
     last = tokens[-1]
-    first = tokens[-2] if len(tokens) > 1 and is_joint(last.stem) and tokens[-2].kind is Kind.NUMBER else last
+    first = tokens[-2] if len(tokens) > 1 and last.stem in NUMBER_JOINTS and tokens[-2].kind is Kind.NUMBER else last
     is_near = text[last.end : token.start] in JOINTS and (first is last or text[first.end : last.start] in JOINTS)
     if token.start == last.end and is_ordinal(last.text + token.stem):
         tokens[-1] = _quantity(last.text + token.text, last.start, token.end, last.values)
         return
-    if is_near and (first.kind is Kind.NUMBER or is_article(first.stem)):
+    if is_near and (first.kind is Kind.NUMBER or first.stem in NUMBER_ARTICLES):
         left, right = text[first.start : last.end].lower(), token.text.lower()
         values = join_numbers(left, first.values, right, token.values, following=following, language=language)
         if values:
