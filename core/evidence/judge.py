@@ -25,7 +25,7 @@ from core.model.events import Json
 from core.model.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.text.growing_json import named, whole_number
-from core.text.language import Cue, detect_language
+from core.text.language import Cue, detect_language, negations, small_words
 from core.text.sentences import split_sentences
 
 Dialect = Literal["json", "pairwise"]
@@ -357,9 +357,10 @@ CONTROLS: Final = (  # each claim is plainly denied by its passage; some 25 toke
 )
 
 
-MAX_CONTROL_CHARS = 160  # of a sentence that is made a control: it is sent twice, some 80 tokens
+MIN_CONTROL_CHARS, MAX_CONTROL_CHARS = 40, 160  # of a text that is made a control: it is sent twice, some 80 tokens
 _FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[(.,:/$€£#–-])[1-9]\p{Nd}{1,3}(?![\p{L}\p{N}\])]|[.,:/–-]\p{N})")
-_PLAIN_WORD = regex.compile(r"\b\p{Ll}{4,}\b")
+_PLAIN_WORD = regex.compile(r"(?<![\w’'/-])\p{Ll}{4,}(?![\w’'/-])")
+_CLAUSE_END = regex.compile(r"(?<=\p{L}{3}|\d)[,;:] |\s[–—(]")
 
 
 def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
@@ -376,10 +377,13 @@ def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
 
 
 def _altered(passage: str) -> Iterator[Pair]:
-    """Its short sentences, each with another figure or the opposite of a word; of "more than 40" others may be true."""
+    """Its sentences or how they begin, each with another figure or the opposite of a word.
+
+    Not where the other may be true as well: more than 40; not early; the same word twice.
+    """
     for sentence in split_sentences(passage):
-        text = sentence.plain
-        if not sentence.asserts or len(text) > MAX_CONTROL_CHARS or text.startswith("|"):
+        text = _shortened(sentence.plain)
+        if not sentence.asserts or not text or text.startswith("|"):
             continue
         language = detect_language(text)
         figure = max(_FIGURE.finditer(text), key=lambda found: len(found.group()), default=None)
@@ -387,11 +391,19 @@ def _altered(passage: str) -> Iterator[Pair]:
             number = int(figure.group())
             yield _with(text, figure, str(number - 37 if number >= 50 else number + 37))
             continue
-        words = list(_PLAIN_WORD.finditer(text)) if language == "en" else []
-        said = {word.group() for word in words}
-        turned = ((word, opposite_of(word.group())) for word in words)
-        if found := next(((word, other) for word, other in turned if other and other not in said), None):
-            yield _with(text, *found)
+        said = set(text.lower().split())
+        if language == "en" and not said & negations("en"):
+            words = [found for found in _PLAIN_WORD.finditer(text) if found.group() not in small_words("en")]
+            turned = ((found, opposite_of(found.group())) for found in words)
+            yield from [_with(text, found, other) for found, other in turned if other and other not in said][:1]
+
+
+def _shortened(text: str) -> str:
+    """As much of a sentence as may be sent twice, up to where a clause ends; "" where none does."""
+    if len(text) <= MAX_CONTROL_CHARS:
+        return text
+    ends = [found.start() for found in _CLAUSE_END.finditer(text, MIN_CONTROL_CHARS, MAX_CONTROL_CHARS)]
+    return f"{text[: ends[-1]]}." if ends else ""
 
 
 def _with(text: str, found: regex.Match[str], other: str) -> Pair:

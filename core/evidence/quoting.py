@@ -14,9 +14,9 @@ import regex
 from rapidfuzz import fuzz
 
 from core.evidence.answering import Expected, expected_answer, states_aim, unanswered_by_rules
-from core.evidence.structure import asks_how_to, find_steps, head_of_row, leans
+from core.evidence.structure import asks_how_to, find_steps, head_of_row
 from core.model.source import Source
-from core.text.language import Cue, detect_language
+from core.text.language import detect_language
 from core.text.passages import Passage, split_passages
 from core.text.terms import AskedTerms, question_terms, terms, words
 
@@ -33,9 +33,14 @@ _UNANSWERED = 0.6  # what is left of the score of one that does not
 _MAX_SENTENCE_CHARS = 420
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
-_ITSELF = regex.compile(  # an abstract that speaks of itself
-    r"(?:this|these)\s+(?:\w+\s+)?(?:stud(?:y|ies)|results?|findings?|data|analys[ei]s|observations?|trial|review|paper"
-    r"|report|article|experience|investigation|series|survey)\b",
+_LEANS_BACK = regex.compile(
+    r"^(?!(?:this|these)\s+(?:\w+\s+)?(?:stud(?:y|ies)|results?|findings?|data|analys[ei]s|observations?|trial|review"
+    r"|paper|report|article|experience|investigation|series|survey)\b)"
+    r"(?:it|its|this|these|those|they|their|that|he|his|she|her|such|however|but|and|or|so|therefore|thus|also|then"
+    r"|instead|otherwise|both|another|er|sie|es|dies|diese[rsmn]?|dabei|dort|danach|auch|jedoch|außerdem|daher|deshalb"
+    r"|il|elle|ils|elles|cela|ceci|cette|ces|él|ella|ellos|esto|este|esta|estos|estas|también|además|sin\s+embargo"
+    r"|esso|essa|questo|questa|questi|inoltre|anche|ele|ela|eles|isto|isso|também|hij|zij|ze|het\s+(?:is|was)|dit|deze"
+    r"|ook)\b",
     regex.IGNORECASE,
 )
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
@@ -69,7 +74,7 @@ class Quotation:
 
     @property
     def leans_back(self) -> bool:
-        return _leans_back(self.text)
+        return _LEANS_BACK.match(self.text) is not None
 
 
 @dataclass(frozen=True)
@@ -211,7 +216,7 @@ def _sentences(
         own = covered(frozenset(terms(text)) | head)
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point.
-        score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * _leans_back(text)
+        score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
         if row_end and not covered(subject):
             score *= 0.7  # a row is about its first cell
         places = (sentence.start + start, sentence.start + end)
@@ -223,12 +228,6 @@ def _of_row(content: str, start: int) -> tuple[frozenset[str], frozenset[str]]:
     first = content[start:].partition("\n")[0].strip().strip("|").partition("|")[0]
     begin, end = head_of_row(content, start)
     return frozenset(terms(content[begin:end])), frozenset(terms(first))
-
-
-def _leans_back(text: str) -> bool:
-    """Whether it goes on from the sentence before it, by its first word."""
-    is_joined = Cue.CONNECTIVE.end_at(detect_language(text), text, 0) > 0
-    return (is_joined or leans(text)) and not _ITSELF.match(text)
 
 
 def _is_prose(text: str) -> bool:

@@ -39,8 +39,8 @@ def _antonyms() -> dict[str, list[str]]:
 
 
 def opposite_of(lower: str) -> str:
-    """A word of WordNet's that says the opposite; "" where it has none."""
-    return "".join(_antonyms().get(lower, ())[:1])
+    """Another word that WordNet knows for the opposite, none with a prefix (untune); "" where there is none."""
+    return next((other for other in _antonyms().get(lower, ()) if other not in lower and lower not in other), "")
 
 
 def are_opposite(left: str, right: str) -> bool:

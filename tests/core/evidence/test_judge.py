@@ -364,7 +364,7 @@ def test_a_control_without_a_figure_says_the_opposite_of_a_word() -> None:
         "## Ships of 1911",
         "Did the tower fall in 1911?",
         "Von den Schiffen im Hafen liefen in jenem Herbst viele aus.",
-        "Of the ships that lay in the harbour that year 40 left it again, " + "and the others, which were old, " * 4,
+        "Of the ships that lay in the harbour that year 40 left it again and " + "sailed on " * 12,
     ],
     ids=["bound", "version", "marker", "heading", "question", "German", "long"],
 )
