@@ -19,7 +19,7 @@ from adapters.records.library import SqlLibrary
 from adapters.records.limits import MemorySingleFlight
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore
-from core.evidence.judge import CONTROLS
+from core.evidence.judge import CONTROLS, Pair, control_of
 from core.model.answer import ModelUsage
 from core.model.attachments import Attachment, AttachmentUnreadable
 from core.model.codec import decode, encode
@@ -107,6 +107,15 @@ class FakeReader:
 
 def is_control(text: str) -> bool:
     """Whether an item of a check, or the whole of one asked by itself, is a false sentence that tries the judge."""
+    asked = re.findall(r"<claim>(.*)</claim>\n<passage>(.*)</passage>\s*(?:</item>|\Z)", text)
+    asked += [(claim, passage) for passage, claim in re.findall(r"\ADocument: (.*)\nClaim: (.*)\Z", text)]
+    return is_plain_control(text) or any(
+        control_of([Pair("", (passage,))])[0] == Pair(claim, (passage,)) for claim, passage in asked
+    )
+
+
+def is_plain_control(text: str) -> bool:
+    """Whether it is one that its passage denies outright."""
     return any(control.claim in text for control in CONTROLS)
 
 

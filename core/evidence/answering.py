@@ -175,15 +175,11 @@ def _holds(expected: Expected, question: str, text: str, languages: tuple[str, .
         case Expected.DURATION:
             return _LASTED.search(text) is not None
         case Expected.NUMBER | Expected.FREQUENCY:
-            return _has_figure(_YEAR.sub(" ", text), question) or _COMPARED.search(text) is not None
+            figures = {figure.rstrip(".,:") for figure in _FIGURE.findall(_YEAR.sub(" ", text))}
+            return bool(figures.difference(_FIGURE.findall(question))) or _COMPARED.search(text) is not None
         case Expected.DATE:
             return any(found[0] not in question for found in _DATED.finditer(text)) or bool(_YEAR.search(text))
     return (expected is Expected.PERSON and _AGENT.search(text) is not None) or _has_name(text, asked)
-
-
-def _has_figure(text: str, question: str) -> bool:
-    known = set(_FIGURE.findall(question))
-    return any(figure.rstrip(".,:") not in known for figure in _FIGURE.findall(text))
 
 
 def _has_name(text: str, asked: set[str]) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from types import MappingProxyType
 
 from core.model.answer import Verdict
@@ -117,11 +118,13 @@ def rewrite_markers(
 
 def _keep_once(text: str, allowed: Allowed, markers: Sequence[Marker]) -> str:
     cuts: list[_Cut] = []
-    groups = list(_by_bracket(markers))
+    groups = _by_bracket(markers)
     for position, group in enumerate(groups):
         kept = [marker for marker in group if _is_allowed(marker.target, allowed)]
         first = group[0]
-        if kept and (len(kept) < len(group) or _is_linked_number(text, first)):
+        # `[1](https://…)`: the number is a marker, where the link leads is not known to be the source.
+        is_linked = first.grammar is Grammar.NUMBER and "](" in text[first.start : first.end]
+        if kept and (len(kept) < len(group) or is_linked):
             cuts.append(_Cut(first.start, first.end, _rewritten(text, kept)))
         elif not kept:
             before = groups[position - 1][0].end if position else 0
@@ -129,11 +132,6 @@ def _keep_once(text: str, allowed: Allowed, markers: Sequence[Marker]) -> str:
             start, end = _with_joiner(text, first, before, after)
             cuts.append(_Cut(max(start, cuts[-1].end) if cuts else start, end, first.label))
     return _cut(text, cuts)
-
-
-def _is_linked_number(text: str, marker: Marker) -> bool:
-    """`[1](https://…)`: the number is a marker, where the link leads is not known to be the source."""
-    return marker.grammar is Grammar.NUMBER and "](" in text[marker.start : marker.end]
 
 
 def _with_joiner(text: str, marker: Marker, before: int, after: int) -> tuple[int, int]:
@@ -167,15 +165,8 @@ def _rewritten(text: str, kept: Sequence[Marker]) -> str:
     return f"{opening}{separator.join(marker.written for marker in kept)}{closing}{first.mark}"
 
 
-def _by_bracket(markers: Sequence[Marker]) -> Iterator[list[Marker]]:
-    group: list[Marker] = []
-    for marker in markers:
-        if group and group[0].start != marker.start:
-            yield group
-            group = []
-        group.append(marker)
-    if group:
-        yield group
+def _by_bracket(markers: Sequence[Marker]) -> list[list[Marker]]:
+    return [list(group) for _, group in groupby(markers, key=lambda marker: marker.start)]
 
 
 # Marks, and mending what is left

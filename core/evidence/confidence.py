@@ -348,17 +348,17 @@ def find_limitations(
 
     They speak of the sources that the claims rest on; where there is no claim, of what was read and dropped.
     """
-    used = _used(found.sources, claims)
+    used, late = _used(found.sources, claims), found.search_metadata.pages_late
     sentences = [
         *_checking(claims, is_checked=is_checked),
-        *_stopping(stopped_because),
+        *([f"The research ended early: {stopped_because.strip().rstrip('.')}."] if stopped_because else []),
         *found.search_metadata.notes,
         *(_retractions(used) if claims else _in_vain(found)),
         *_disagreements(conflicts, found.sources),
         *(_breadth(used) if claims else ()),
         *(_age(used, question_type, now) if claims else ()),
         *_failures(found),
-        *_late_pages(found),
+        *([f"{counted(late, 'page')} did not answer in time."] if late else []),
         *((*_extracts(used), *_kinds(used)) if claims else ()),
         *_left_out(found),
     ]
@@ -388,12 +388,6 @@ def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
     if partial:
         verb = "is" if partial == 1 else "are"
         yield f"{partial} of {counted(len(claims), 'sentence')} {verb} supported only in part."
-
-
-def _stopping(stopped_because: str) -> Iterator[str]:
-    if stopped_because:
-        reason = stopped_because.strip().rstrip(".")
-        yield f"The research ended early: {reason}."
 
 
 def _retractions(used: Sequence[Source]) -> Iterator[str]:
@@ -453,11 +447,6 @@ def _failures(found: SourceCollection) -> Iterator[str]:
         *first, last = dict.fromkeys(names)
         told = f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
         yield told if told.startswith("arXiv") else f"{told[:1].upper()}{told[1:]}"
-
-
-def _late_pages(found: SourceCollection) -> Iterator[str]:
-    if late := found.search_metadata.pages_late:
-        yield f"{counted(late, 'page')} did not answer in time."
 
 
 def _in_vain(found: SourceCollection) -> Iterator[str]:

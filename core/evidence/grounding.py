@@ -7,8 +7,9 @@ taken from a page (D19); everything else is shown as not confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import regex
 from rapidfuzz import fuzz
@@ -72,29 +73,6 @@ _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 
-class _Indexes(Mapping[str, EvidenceIndex]):
-    """By source id, each built when it is first asked for. Safe across threads: the worst is one built twice."""
-
-    def __init__(self, sources: Mapping[str, Source]) -> None:
-        self._sources = dict(sources)
-        self._built: dict[str, EvidenceIndex] = {}
-
-    def __getitem__(self, source_id: str) -> EvidenceIndex:
-        if source_id not in self._built:
-            self._built[source_id] = EvidenceIndex(self._sources[source_id])
-        return self._built[source_id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sources)
-
-    def __len__(self) -> int:
-        return len(self._sources)
-
-    def add(self, more: _Indexes) -> None:
-        self._sources.update(more._sources)
-        self._built.update(more._built)
-
-
 class Grounder:
     """Proposes what carries each sentence, and concludes once the judge has spoken.
 
@@ -111,27 +89,25 @@ class Grounder:
             for source in sources
         ]
         self._sources = {source.id: source for source in trusted}
-        self._whole = _Indexes(self._sources)
+        self._whole = {source.id: EvidenceIndex(source) for source in trusted}
         self._read = self._whole
         if passages is not None:
-            self._read = _Indexes({source.id: _only(source, passages.get(source.id, ())) for source in trusted})
+            self._read = {one.id: EvidenceIndex(_only(one, passages.get(one.id, ()))) for one in trusted}
         self._passages = passages or {}
         self._numbers = {canonical_url(source.url): source.number for source in sources}
         self._orders = [source.content[slice(*span)] for source in sources for span in source.instructs]
         self._known_terms = {*terms(question), *_LABEL_TERMS}
-        self._read_terms: set[str] | None = None
-        self._languages: set[str] | None = None
 
     def extend(self, more: Grounder) -> None:
         """Take in the sources of another one, with what it has indexed."""
         self._sources.update(more._sources)
-        self._whole.add(more._whole)
-        if self._read is not self._whole:
-            self._read.add(more._read)
+        self._whole |= more._whole
+        self._read |= more._read  # the same where all was read
         self._passages = {**self._passages, **more._passages}
         self._numbers.update(more._numbers)
         self._orders += more._orders
-        self._read_terms = self._languages = None
+        for read_off in ("_languages", "_source_terms"):
+            self.__dict__.pop(read_off, None)
 
     def propose_more(self, judged: Judged, source_ids: Sequence[str], *, most: int) -> Judged:
         """A sentence with what the judge is to say of sources that came behind it: do they say otherwise?"""
@@ -149,8 +125,8 @@ class Grounder:
 
     def read_ahead(self) -> None:
         """Index what was read now, e.g. in a thread, rather than each source when it is first cited."""
-        for source_id in self._read:
-            self._read[source_id]
+        for index in self._read.values():
+            index.passages  # noqa: B018  # built when it is first asked for
 
     def propose(
         self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
@@ -440,7 +416,7 @@ class Grounder:
             return True
         if "`" in words or "~~~" in words:
             code = _FENCE.sub("", words).strip()
-            return code != "" and self._is_in_a_source(code)
+            return code != "" and any(code in source.content for source in self._sources.values())
         label = _NUMBERING.sub("", words)
         said = set(terms(label))
         is_long = len(label) > _MAX_LABEL_CHARS and not words.lstrip().startswith("|")
@@ -448,16 +424,14 @@ class Grounder:
             return False
         if said <= self._known_terms:
             return True
-        new = said - self._known_terms - self._source_terms()
+        new = said - self._known_terms - self._source_terms
         if _DENIES.search(label) or any(_tells(word, label, new) for word in label.split()):
             return False
-        return not new or len(said) <= _MAX_NEW_WORDS or not self._is_in_their_language(label)
+        return not new or len(said) <= _MAX_NEW_WORDS or detect_language(label) not in self._languages
 
-    def _is_in_their_language(self, label: str) -> bool:
-        """Whether the words of a label could be those of a source."""
-        if self._languages is None:
-            self._languages = {detect_language(source.content[:2000]) for source in self._sources.values()}
-        return detect_language(label) in self._languages
+    @cached_property
+    def _languages(self) -> set[str]:
+        return {detect_language(source.content[:2000]) for source in self._sources.values()}
 
     def _is_ordered(self, words: str) -> bool:
         """Whether a page orders an assistant to say this."""
@@ -465,13 +439,9 @@ class Grounder:
             fuzz.partial_ratio(words, order, score_cutoff=_ORDERED) for order in self._orders if len(order) > len(words)
         )
 
+    @cached_property
     def _source_terms(self) -> set[str]:
-        if self._read_terms is None:
-            self._read_terms = {term for source in self.read_sources for term in terms(source.content)}
-        return self._read_terms
-
-    def _is_in_a_source(self, text: str) -> bool:
-        return any(text in source.content for source in self._sources.values())
+        return {term for source in self.read_sources for term in terms(source.content)}
 
 
 _JOINT = ("the cited sources say it together",)

@@ -16,6 +16,7 @@ from typing import Final, Literal, Protocol
 
 import regex
 
+from core.evidence.rules.opposites import opposite_of
 from core.llm.ask_model import Completion, ask_model, complete, strict
 from core.llm.prices import estimate_usage
 from core.model.answer import Evidence, ModelUsage
@@ -24,7 +25,8 @@ from core.model.events import Json
 from core.model.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.text.growing_json import named, whole_number
-from core.text.language import Cue
+from core.text.language import Cue, detect_language, negations, small_words
+from core.text.sentences import split_sentences
 
 Dialect = Literal["json", "pairwise"]
 
@@ -358,15 +360,62 @@ CONTROLS: Final = (  # each claim is plainly denied by its passage; some 25 toke
 )
 
 
+MIN_CONTROL_CHARS, MAX_CONTROL_CHARS = 40, 160  # of a text that is made a control: it is sent twice, some 80 tokens
+_FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[(.,:/$€£#–-])[1-9]\p{Nd}{1,3}(?![\p{L}\p{N}\])]|[.,:/–-]\p{N})")
+_PLAIN_WORD = regex.compile(r"(?<![\w’'/-])\p{Ll}{4,}(?![\w’'/-])")
+_CLAUSE_END = regex.compile(r"(?<=\p{L}{3}|\d)[,;:] |\s[–—(]")
+
+
 def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
-    """The control that rides along with `pairs`, and where among them: the same whenever they are asked again."""
+    """The control that rides along with `pairs`, and where among them: the same whenever they are asked again.
+
+    A sentence of their own passages with one thing changed, which a judge that only sees plain denials confirms; where
+    none can be, one of `CONTROLS`.
+    """
     drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
-    return CONTROLS[drawn % len(CONTROLS)], drawn // len(CONTROLS) % (len(pairs) + 1)
+    place = drawn // len(CONTROLS) % (len(pairs) + 1)
+    said = dict.fromkeys(passage for pair in pairs for passage in pair.passages)
+    altered = [control for passage in said for control in _altered(passage)]
+    return (altered[drawn % len(altered)] if altered else CONTROLS[drawn % len(CONTROLS)]), place
+
+
+def _altered(passage: str) -> Iterator[Pair]:
+    """Its sentences or how they begin, each with another figure or the opposite of a word.
+
+    Not where the other may be true as well: more than 40; not early; the same word twice.
+    """
+    for sentence in split_sentences(passage):
+        text = _shortened(sentence.plain)
+        if not sentence.asserts or not text or text.startswith("|"):
+            continue
+        language = detect_language(text)
+        figure = max(_FIGURE.finditer(text), key=lambda found: len(found.group()), default=None)
+        if figure and not any(cue.first(language, text) for cue in (Cue.ABOVE, Cue.BELOW)):
+            number = int(figure.group())
+            yield _with(text, figure, str(number - 37 if number >= 50 else number + 37))
+            continue
+        said = set(text.lower().split())
+        if language == "en" and not said & negations("en"):
+            words = [found for found in _PLAIN_WORD.finditer(text) if found.group() not in small_words("en")]
+            turned = ((found, opposite_of(found.group())) for found in words)
+            yield from [_with(text, found, other) for found, other in turned if other and other not in said][:1]
+
+
+def _shortened(text: str) -> str:
+    """As much of a sentence as may be sent twice, up to where a clause ends; "" where none does."""
+    if len(text) <= MAX_CONTROL_CHARS:
+        return text
+    ends = [found.start() for found in _CLAUSE_END.finditer(text, MIN_CONTROL_CHARS, MAX_CONTROL_CHARS)]
+    return f"{text[: ends[-1]]}." if ends else ""
+
+
+def _with(text: str, found: regex.Match[str], other: str) -> Pair:
+    return Pair(f"{text[: found.start()]}{other}{text[found.end() :]}", (text,))
 
 
 @dataclass
 class ControlledJudge:
-    """Confirms nothing beside a control that `model_judge` confirms, a false sentence of ours with what denies it.
+    """Confirms nothing beside a control that `model_judge` confirms, a false sentence with what denies it.
 
     Nor while it has not denied more controls than it confirmed: one that says yes to nearly everything denies a few.
     What is refused stays refused, since such a judge rarely says no. `report` is told of it once.

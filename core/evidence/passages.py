@@ -62,7 +62,7 @@ class PassageIndex:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.spans = _sentence_spans(text)
+        self.spans = [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
         self.language = language_of(text[:TELLING_CHARS]) or "en"
         self._by_stem: dict[str, list[int]] = defaultdict(list)
         self._by_root: dict[str, list[int]] = defaultdict(list)
@@ -202,11 +202,14 @@ def _runs(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> Iterator[t
 
 
 class EvidenceIndex:
-    """A source ready to be asked for evidence."""
+    """A source that can be asked for evidence; read when it first is."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.passages = PassageIndex(source.content)
+
+    @cached_property
+    def passages(self) -> PassageIndex:
+        return PassageIndex(self.source.content)
 
     def find(self, claim: str) -> Evidence | None:
         """The best 1–3 sentences, unchecked; None where the source has nothing of the claim."""
@@ -250,10 +253,6 @@ class EvidenceIndex:
 def _content_words(sentence: str, language: str) -> tuple[Token, ...]:
     """A sentence is read with its source, then as the passage for a claim, then among those around it."""
     return tuple(token for token in tokenize(sentence, language) if token.is_content)
-
-
-def _sentence_spans(text: str) -> list[Span]:
-    return [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
 
 
 def _cut(text: str, start: int, end: int) -> list[Span]:

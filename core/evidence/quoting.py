@@ -66,7 +66,6 @@ class Quotation:
     text: str
     start: int
     end: int
-    passage_start: int = 0
     score: float = 0.0
     own: float = 0.0
     is_item: bool = False
@@ -220,7 +219,7 @@ def _sentences(
         score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
         if row_end and not covered(subject):
             score *= 0.7  # a row is about its first cell
-        places = (sentence.start + start, sentence.start + end, passage.start)
+        places = (sentence.start + start, sentence.start + end)
         yield Quotation(source.id, text, *places, score, own, bullet is not None, row_end is not None)
 
 
@@ -252,7 +251,7 @@ def _steps(best: _Found) -> list[Quotation]:
     if sum(_word_count(content[start:end]) for start, end in spans) > MAX_STEPS_WORDS:
         return []
     return [
-        Quotation(best.source.id, " ".join(content[start:end].split()), start, end, spans[0][0], is_item=True)
+        Quotation(best.source.id, " ".join(content[start:end].split()), start, end, is_item=True)
         for start, end in spans
     ]
 

@@ -67,7 +67,8 @@ class Question:
 
     def is_name(self, token: Token) -> bool:
         """Also what only its capitals tell from a small word: US, WHO, Go."""
-        return token.kind is Kind.NAME or self._is_acronym(token)
+        is_acronym = len(token.text) > 1 and token.text.isupper() and not self.text.isupper()
+        return token.kind is Kind.NAME or is_acronym
 
     def _counts(self, token: Token) -> bool:
         if token.kind in (Kind.NUMBER, Kind.SIGN) or token.text.isdigit():
@@ -75,9 +76,6 @@ class Question:
         if self.is_name(token):
             return True
         return token.is_content and token.text.lower() not in listed("weightless")
-
-    def _is_acronym(self, token: Token) -> bool:
-        return len(token.text) > 1 and token.text.isupper() and not self.text.isupper()
 
 
 @lru_cache(maxsize=1024)
@@ -129,15 +127,14 @@ def strict_veto(asked: str, earlier: str) -> str:
 
 
 def _numbers(one: Question, other: Question) -> str:
-    return "" if (one.numbers, one.units) == (other.numbers, other.units) else "other numbers"
-
-
-def _signs(one: Question, other: Question) -> str:
+    if (one.numbers, one.units) != (other.numbers, other.units):
+        return "other numbers"
     return "" if one.signed == other.signed else "another sign"
 
 
 def _denials(one: Question, other: Question) -> str:
-    opposed = sum(1 for _ in _opposed(one, other))
+    left, right = _unmatched(one, other)
+    opposed = sum(are_opposite(word.stem, there.stem) for word in left for there in right)
     return "" if (one.denials + other.denials + opposed) % 2 == 0 else "one denies what the other does not"
 
 
@@ -192,7 +189,11 @@ def _roles(one: Question, other: Question) -> str:
 def _changed_places(one: Question, other: Question) -> str:
     """Unless the voice changed with them or they are parts of one name or list."""
     is_turned = _is_passive(one) != _is_passive(other)
-    swapped = [(a, b) for a, b in combinations(_places(one, other), 2) if a[1] > b[1] and _are_alike(one, a[0], b[0])]
+    swapped = [
+        (a, b)
+        for a, b in combinations(_places(one, other), 2)
+        if a[1] > b[1] and one.is_name(a[0]) == one.is_name(b[0]) and not _same(a[0], b[0])
+    ]
     apart = [
         (a, b)
         for a, b in swapped
@@ -206,10 +207,6 @@ def _changed_places(one: Question, other: Question) -> str:
     return ""
 
 
-def _are_alike(question: Question, first: Token, second: Token) -> bool:
-    return question.is_name(first) == question.is_name(second) and not _same(first, second)
-
-
 def _stand_apart(question: Question, first: Token, second: Token) -> bool:
     """Whether something parts them: two names by any word, two words by a small one; else they make one expression."""
     tokens = question.reading.tokens
@@ -221,7 +218,6 @@ def _stand_apart(question: Question, first: Token, second: Token) -> bool:
 
 _RULES: tuple[Callable[[Question, Question], str], ...] = (
     _numbers,
-    _signs,
     _denials,
     _limits,
     _asks,
@@ -265,11 +261,6 @@ def _initials(question: Question) -> frozenset[str]:
     """Of runs of two to six neighbouring words, whatever their case."""
     letters = "".join(token.text[0].lower() for token in question.words)
     return frozenset(letters[at : at + size] for size in range(2, 7) for at in range(len(letters) - size + 1))
-
-
-def _opposed(one: Question, other: Question) -> list[tuple[Token, Token]]:
-    left, right = _unmatched(one, other)
-    return [(word, there) for word in left for there in right if are_opposite(word.stem, there.stem)]
 
 
 def _places(one: Question, other: Question) -> list[tuple[Token, int]]:

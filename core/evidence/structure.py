@@ -13,6 +13,7 @@ import regex
 
 from core.evidence.judge import AskedPair
 from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
+from core.text.language import Cue, detect_language
 
 CUT = "[…]"
 RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
@@ -22,21 +23,12 @@ CORRECTIONS = {
     "en": "Correction", "de": "Korrektur", "fr": "Rectification", "es": "Corrección", "it": "Correzione",
     "pt": "Correção", "nl": "Correctie",
 }  # fmt: skip  # with which a sentence begins that sets right what stands above it
-_LEADING = regex.compile(  # what ties a sentence to the one before it
-    rf"""(?:{_YES_OR_NO}|{"|".join(CORRECTIONS.values())}
-    |however|also|moreover|furthermore|additionally|in\ addition|therefore|thus|consequently|instead
-    |nevertheless|nonetheless|on\ the\ other\ hand|(?:by|in)\ contrast|similarly|jedoch|allerdings|außerdem|zudem|daher
-    |dagegen|sin\ embargo|además|por\ lo\ tanto|cependant|toutefois|de\ plus|en\ outre|donc|tuttavia|inoltre|quindi
-    |no\ entanto|além\ disso|portanto|echter|bovendien|daarom)\s*[,.:;–—-]\s*(?=\S)""",
-    regex.IGNORECASE | regex.VERBOSE,
-)
+_TIE = regex.compile(r"\s*[,.:;–—-]\s*(?=\S)")  # behind a connective that is no part of its sentence
 _ANSWER_WORD = regex.compile(rf"\W*(?:{_YES_OR_NO})\W*", regex.IGNORECASE)
-_LEANS = regex.compile(  # its subject stands in the sentence before
-    r"""\W*(?:it|its|he|his|she|her|they|their|this|that|these|those|such|both|neither
-    |the\ (?:second|third|latter|former|other|same)
-    |er|sie|es|dies\w*|jene\w*|beide|letztere\w*|él|ella|ellos|ellas|est[eoa]s?|es[ea]|ambos|ils?|elles?|cela|ceci|ces
-    |egli|ess[oai]|quest[oa]|el[ea]s?|isso|isto|hij|zij|ze|het|dit|deze|beiden)\b""",
-    regex.IGNORECASE | regex.VERBOSE,
+_ONE_OF_THEM = (
+    regex.compile(  # its subject stands in the sentence before, as that of the pronouns in core/text/cues.txt
+        r"\W*(?:both|neither|the (?:second|third|latter|former|other|same)|beide\w*|ambos)\b", regex.IGNORECASE
+    )
 )
 
 
@@ -103,14 +95,15 @@ def without_bullet(text: str) -> str:
 
 def leading_word(text: str) -> str:
     """The "However, " or "Yes, " that a sentence begins with, "" where there is none."""
-    found = _LEADING.match(text)
-    return found.group() if found else ""
+    tie = _TIE.match(text, Cue.CONNECTIVE.end_at(detect_language(text), text, 0))
+    return text[: tie.end()] if tie and tie.start() else ""
 
 
 def leans(text: str) -> bool:
     """Whether a sentence needs the one before it to be understood."""
     bare = without_bullet(text)
-    return _LEANS.match(bare[len(leading_word(bare)) :]) is not None
+    said = bare[len(leading_word(bare)) :].lstrip(" \t\"'“„«*_(")
+    return Cue.BACK.end_at(detect_language(bare), said, 0) > 0 or _ONE_OF_THEM.match(said) is not None
 
 
 def is_lead(text: str) -> bool:
@@ -202,17 +195,13 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
         if not entry.is_cut:
             is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
             continue
-        item = ITEM.match(entry.text) if _has_kept_kin(entries, at) else None
+        has_kept_kin = any(entries[place].shown is not None for place in _list_around(entries, at))
+        item = ITEM.match(entry.text) if has_kept_kin else None
         if not marks_cuts or entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
             continue
         pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
         lost_break, is_marked = "", True
     return "".join(pieces).strip()
-
-
-def _has_kept_kin(entries: Sequence[Judged], at: int) -> bool:
-    """Whether another item of the same list is shown."""
-    return any(entries[place].shown is not None for place in _list_around(entries, at))
 
 
 def _list_around(entries: Sequence[Judged], at: int) -> list[int]:

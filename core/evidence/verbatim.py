@@ -249,17 +249,14 @@ def _says_less(wanted: str, sentence: str) -> bool:
     """Whether only asides were left out of the sentence, none of which limits or denies it."""
     if detect_language(sentence) != "en":
         return False
-    for text in (_ASIDE.sub(_without, sentence), _TAIL.sub("", sentence.rstrip(_STOPS))):
+    without = _ASIDE.sub(lambda aside: "" if aside.group()[0] != "," else " ", sentence)
+    for text in (without, _TAIL.sub("", sentence.rstrip(_STOPS))):
         for shorter in (text, _TAIL.sub("", text.rstrip(_STOPS))):
             if _bare(shorter) == wanted:
                 whole = sentence.rstrip(_STOPS)
                 left_out = [match.group() for pattern in (_ASIDE, _TAIL) for match in pattern.finditer(whole)]
                 return not any(limits(part, "en") for part in left_out)
     return False
-
-
-def _without(match: regex.Match[str]) -> str:
-    return "" if match.group()[0] != "," else " "
 
 
 def _means_the_same(claim: str, content: str, span: tuple[int, int], before: str) -> bool:
@@ -369,7 +366,8 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
     lead = next((lead for lead in leads_above(content, start) if _takes_back(lead, language)), "")
     if lead:
         return f'it stands under "{lead}"'
-    following = _following(content, end)
+    behind = sentences_of(content)[bisect_left(_starts(content), end) :]
+    following = behind[0].text[:200] if behind else ""
     return f'the source goes on: "{following}"' if _TAKES_BACK.match(following) else ""
 
 
@@ -406,14 +404,13 @@ def _is_quoted(content: str, start: int) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _bounds(content: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    sentences = sentences_of(content)
-    return tuple(one.start for one in sentences), tuple(one.end for one in sentences)
+def _starts(content: str) -> tuple[int, ...]:
+    return tuple(one.start for one in sentences_of(content))
 
 
 def sentence_place(content: str, at: int) -> int:
     """Which sentence of `sentences_of(content)` holds the character."""
-    return max(0, bisect_right(_bounds(content)[0], at) - 1)
+    return max(0, bisect_right(_starts(content), at) - 1)
 
 
 def leads_above(content: str, start: int) -> tuple[str, ...]:
@@ -451,9 +448,3 @@ def _is_heading(sentence: Sentence) -> bool:
     return (not sentence.asserts and len(text.split()) <= MAX_LEAD_WORDS and text[-1:].isalnum()) or (
         not sentence.asserts and text.endswith("?") and len(text.split()) <= MAX_LEAD_WORDS
     )
-
-
-def _following(content: str, end: int) -> str:
-    sentences = sentences_of(content)
-    at = bisect_left(_bounds(content)[0], end)
-    return sentences[at].text[:200] if at < len(sentences) else ""

@@ -166,7 +166,8 @@ def _whole_object(text: str) -> dict[str, Json] | None:
 def _whole_list(text: str, schema: Mapping[str, Json]) -> dict[str, Json] | None:
     """A list that stands where the object with that one list was asked for."""
     properties = schema.get("properties")
-    names = [name for name, part in properties.items() if _is_list(part)] if isinstance(properties, dict) else []
+    parts = properties if isinstance(properties, dict) else {}
+    names = [name for name, part in parts.items() if isinstance(part, dict) and part.get("type") == "array"]
     start = text.find("[", _thought_end(text))
     brace = text.find("{", _thought_end(text))
     if len(names) != 1 or len(_names(schema)) != 1 or start < 0 or 0 <= brace < start:
@@ -177,10 +178,6 @@ def _whole_list(text: str, schema: Mapping[str, Json]) -> dict[str, Json] | None
     except ValueError:
         return None
     return {names[0]: value} if isinstance(value, list) and all(isinstance(row, dict | str) for row in value) else None
-
-
-def _is_list(schema: Json) -> bool:
-    return isinstance(schema, dict) and schema.get("type") == "array"
 
 
 def _complete_part(text: str) -> dict[str, Json] | None:

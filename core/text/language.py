@@ -41,6 +41,7 @@ _SCRIPTS = (
     (regex.compile(r"\p{Thai}"), "th", (), False),
 )
 _WORD = regex.compile(r"\p{L}+")
+_LETTER = regex.compile(r"\p{L}")
 _FOREIGN = regex.compile(r"(?!\p{Latin})\p{L}+")
 _LOADING = Lock()
 _MIN_SCRIPT = 0.2  # of the letters; below it a foreign script is a name or a term in a sentence
@@ -64,15 +65,19 @@ _WORD_BONUS = 1.0  # for each function word
 _SCRIPT_BONUS = 2.0  # for the language that a script stands for
 
 
+@lru_cache(maxsize=2048)  # rules ask of each sentence again and again
 def detect_language(text: str) -> str:
     """An ISO 639-1 code; `en` when nothing tells (names, numbers, a single word).
 
     Scripts and function words tell most texts; where they do not, a naive Bayes model over bytes does
     (py3langid), whose first use costs most of a second.
     """
-    letters = len(regex.findall(r"\p{L}", text)) or 1
+    letters = len(_LETTER.findall(text)) or 1
     tokens = _WORD.findall(text.casefold())
-    scores = {code: sum(token in listed for token in tokens) for code, listed in _listed("small").items()}
+    scores = dict.fromkeys(_listed("small"), 0)
+    for token in tokens:
+        for code in _small_in().get(token, ()):
+            scores[code] += 1
     best = max(scores.values())
     bonus = {code: _WORD_BONUS * score for code, score in scores.items()}
     for script, code, kin, is_shared in _SCRIPTS:
@@ -84,6 +89,16 @@ def detect_language(text: str) -> str:
         return "en"
     bonus["en"] += _NAME_BONUS if best == 0 and len(tokens) < 4 else _ENGLISH_BONUS
     return _identify(_FOREIGN.sub(" ", text) if best else text, bonus)
+
+
+@cache
+def _small_in() -> Mapping[str, Sequence[str]]:
+    """The languages in which a word is a small one."""
+    known: dict[str, list[str]] = defaultdict(list)
+    for code, listed in _listed("small").items():
+        for word in listed:
+            known[word].append(code)
+    return dict(known)
 
 
 def _identify(text: str, bonus: Mapping[str, float]) -> str:
@@ -263,10 +278,6 @@ def rarity(term: str, language: str) -> float:
 
 @cache
 def _zipf(language: str) -> dict[str, float]:
-    lines = (line.split() for line in _frequencies().splitlines() if line.startswith(f"{language} "))
+    listed = files(__package__).joinpath("frequencies.txt").read_text(encoding="utf-8").splitlines()
+    lines = (line.split() for line in listed if line.startswith(f"{language} "))
     return {word: float(least) for _, least, *words in lines for word in words}
-
-
-@cache
-def _frequencies() -> str:
-    return files(__package__).joinpath("frequencies.txt").read_text(encoding="utf-8")

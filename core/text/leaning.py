@@ -58,7 +58,7 @@ class _Words:
 def leaning(question: str) -> Leaning:
     """Whether it can be understood alone. Questions in languages whose rules are not known are `open`."""
     said = _QUOTED.sub(_NAMED, question)
-    if not _is_latin(said):
+    if len(_LATIN.findall(said)) * 2 <= len(_LETTER.findall(said)):
         return "open"
     language = language_of(said) or "en"
     words = _words(language)
@@ -183,10 +183,6 @@ def _lacks_complement(core: str, telling: Sequence[str], words: _Words) -> bool:
 
 def _names(core: str) -> bool:
     return bool(regex.search(r"(?<=\S\s)\p{Lu}|\p{N}", core))
-
-
-def _is_latin(text: str) -> bool:
-    return len(_LATIN.findall(text)) * 2 > len(_LETTER.findall(text))
 
 
 @cache

@@ -40,9 +40,10 @@ _PARTS = {
 }
 HALVES = frozenset("hälfte mitad moitié metà metade helft".split())  # stand alone; "half" must be half of something
 OF = frozenset("of the de des du der d' da do das dos del della dei di von van".split())
-_ARTICLES = frozenset("a an one ein eine einer einem einen un une una uno um uma een één".split())
-_JOINTS = frozenset("and und en y e et".split())  # within one number: one hundred and five, treinta y uno
-OPENING = _ARTICLES | _JOINTS
+# Small words that stand for one in a number (a million, ein Drittel), and such as stand within one.
+NUMBER_ARTICLES = frozenset("a an one ein eine einer einem einen un une una uno um uma een één".split())
+NUMBER_JOINTS = frozenset("and und en y e et".split())  # within one number: one hundred and five, treinta y uno
+OPENING = NUMBER_ARTICLES | NUMBER_JOINTS
 _ORDINAL_ENDINGS = frozenset("st nd rd th er re ère e ème º ª de ste".split())
 _COMPOUND = regex.compile(r"(.*?)(tausend|hundert|duizend|honderd|mila|mille|cento)(?:und|en)?(.*)")
 _PERCENT = regex.compile(r"p(?:e[rt]|or|our)\s?cien(?:to)?|p(?:er|or|our)\s?cento?|pro[zc]ent|pct")
@@ -174,10 +175,6 @@ def _compound(lower: str, words: Numerals) -> float | None:
     return None if count is None or rest is None else count * words.scales[scale] + rest
 
 
-def is_ordinal_word(lower: str, language: str = "en") -> bool:
-    return lower in numerals(language).ordinals
-
-
 def is_ordinal(lower: str) -> bool:
     """Whether digits are written as an ordinal: 2nd, 3., 1er."""
     return lower[0].isdigit() and (lower[-1] == "." or lower.lstrip("0123456789") in _ORDINAL_ENDINGS)
@@ -203,7 +200,7 @@ def join_numbers(left: str, lefts: Values, right: str, rights: Values, *, follow
     both = f"{left.replace('-', ' ')} {right}"
     if both in words.numbers:
         return (words.numbers[both],)
-    if left in words.ordinals or (not lefts and left not in _ARTICLES):
+    if left in words.ordinals or (not lefts and left not in NUMBER_ARTICLES):
         return ()
     if (part := words.parts.get(right)) and _is_part(left, right, following, words):
         return tuple(value / part for value in lefts or (1.0,) if value < part)
@@ -219,20 +216,10 @@ def _add(left: str, lefts: Values, right: str, rights: Values) -> Values:
     return (lefts[0] + rights[0],) if lefts[0] % 10 ** len(str(int(rights[0]))) == 0 else ()
 
 
-def is_joint(lower: str) -> bool:
-    """Whether a small word may stand within a number: and, y, et."""
-    return lower in _JOINTS
-
-
-def is_article(lower: str) -> bool:
-    """Whether a small word may stand for one: a million, ein Drittel."""
-    return lower in _ARTICLES
-
-
 def _is_part(left: str, right: str, following: str, words: Numerals) -> bool:
     """A third of, two thirds, ein Drittel; not the third quarter."""
     is_sure = right not in words.ordinals and right not in ("quarter", "quarters", "quart", "halves")
-    is_plural = right in words.ordinals and right[-1] in "si" and left not in _ARTICLES
+    is_plural = right in words.ordinals and right[-1] in "si" and left not in NUMBER_ARTICLES
     return is_sure or is_plural or following in OF
 
 

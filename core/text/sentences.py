@@ -280,7 +280,7 @@ def _end_of_sentence(text: str, run: re.Match[str], begin: int, limit: int) -> i
     closed = _behind(_CLOSERS, text, run.end(), limit)
     end = _behind(CLUSTER, text, closed, limit)
     ahead = _behind(_OPENERS, text, end, limit)
-    if end > closed and _is_blank(text, closed) and text[ahead : min(ahead + 1, limit)].islower():
+    if end > closed and text[closed : closed + 1].isspace() and text[ahead : min(ahead + 1, limit)].islower():
         end = closed  # "fact. [1] shows that": the marker opens the next sentence
         ahead = _behind(_OPENERS, text, end, limit)
     nearest = _behind(_BLANKS, text, end, limit)
@@ -330,10 +330,6 @@ def _ends_after(token: str, following: str, is_initial: bool) -> bool:
 def _behind(pattern: re.Pattern[str], text: str, start: int, limit: int) -> int:
     match = pattern.match(text, start, limit)
     return match.end() if match else start
-
-
-def _is_blank(text: str, position: int) -> bool:
-    return text[position : position + 1].isspace()
 
 
 _BLANKS = re.compile(r"\s*")

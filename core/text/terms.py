@@ -121,13 +121,9 @@ def _is_joined(term: str, found: Sequence[str]) -> bool:
 
 
 @cache
-def _asking_words() -> dict[str, str]:
-    return dict(tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")))
-
-
-@cache
 def _asking_stems(language: str) -> frozenset[str]:
-    return frozenset(form for word in _asking_words().get(language, "").split() for form in (word, stem(word)))
+    listed = tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")).get(language, "")
+    return frozenset(form for word in listed.split() for form in (word, stem(word)))
 
 
 class AskedTerms:

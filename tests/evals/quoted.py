@@ -124,6 +124,7 @@ async def run_house(articles: Sequence[Mapping[str, Any]], language: str, *, see
         search = FileSearch([files], Path(folder, "files.db"), tenants=None)
         try:
             deps = replace(make_deps(), providers={search.name: search})
+            await deps.jobs.save(make_job("?"))  # whose events all questions write
             return [await _ask(case, deps) for case in _cases(articles, language, kept)]
         finally:
             await search.aclose()

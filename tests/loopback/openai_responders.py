@@ -212,7 +212,8 @@ def verdicts_responder(call: ChatCall) -> str:
         wanted = set(_content_words(claim))
         share = len(wanted & set(_content_words(passages))) / max(1, len(wanted))
         verdict = "supported" if share >= 0.9 else "partial" if share >= 0.6 else "unsupported"
-        verdict = "contradicted" if is_control(claim) else verdict
+        asked = f"<claim>{claim}</claim>\n<passage>{passages}</passage>"
+        verdict = "contradicted" if is_control(asked) else verdict
         reason = "" if verdict == "supported" else f"{share:.0%} of the words"
         verdicts.append({"item": number, "verdict": verdict, "reason": reason})
     return json.dumps({"verdicts": verdicts})

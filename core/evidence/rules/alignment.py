@@ -54,8 +54,9 @@ class Gap:
         is_name = all(word.kind is Kind.NAME for word in self.claimed)  # however long, it is one name
         return (is_name or len(self.claimed) <= 3) and (len(self.said) <= 5 or not (self.after and self.before))
 
-    def near(self, word: Token) -> tuple[Token, ...]:
-        """The passage words that may stand in the place of the claim's `word`, the likeliest first."""
+    @property
+    def near(self) -> tuple[Token, ...]:
+        """The passage words that may stand in the place of one of the claim's, the likeliest first."""
         if self.after and self.before:
             return self.said
         reach = len(self.claimed) + 1
@@ -69,11 +70,8 @@ class Alignment:
     @cached_property
     def matched(self) -> float:
         """The share of the claim's content words that stand opposite their match, in order; 0…1."""
-        return self._share([step for step in self.steps if step.claim is not None])
-
-    @staticmethod
-    def _share(steps: Sequence[Step]) -> float:
-        return sum(step.match for step in steps) / len(steps) if steps else 0.0
+        matches = [step.match for step in self.steps if step.claim is not None]
+        return sum(matches) / len(matches) if matches else 0.0
 
     @cached_property
     def partner(self) -> dict[Token, Token]:
@@ -90,8 +88,9 @@ class Alignment:
             if step is not None and not step.match:
                 run.append(step)
                 continue
-            if any(other.claim for other in run):
-                gaps.append(_gap(run, after=has_match, before=step is not None))
+            if claimed := tuple(other.claim for other in run if other.claim):
+                said = tuple(other.passage for other in run if other.passage)
+                gaps.append(Gap(claimed, said, after=has_match, before=step is not None))
             run, has_match = [], True
         return tuple(gaps)
 
@@ -103,11 +102,6 @@ class Alignment:
     def is_moved(self, word: Token) -> bool:
         """Whether an unmatched claim word stands elsewhere in the passage, unmatched too."""
         return any(match_tokens(word, other) for other in self.spare)
-
-
-def _gap(run: Sequence[Step], *, after: bool, before: bool) -> Gap:
-    claimed = tuple(step.claim for step in run if step.claim)
-    return Gap(claimed, tuple(step.passage for step in run if step.passage), after, before)
 
 
 @lru_cache(maxsize=256)
@@ -213,9 +207,8 @@ class Comparison:
     def __init__(self, claim: str, passage: str, context: str, before: str) -> None:
         self.claim, self.before = read(claim), read(before)
         lines = [line for sentence in sentences_of(passage) for line in _LINE_END.split(sentence.text)][:MAX_SENTENCES]
-        at = max(range(len(lines)), key=lambda place: self._nearness(read(lines[place])))
-        self.sentence = lines[at]
-        self.home = read(_without_asides(lines[at], self.claim))
+        self.sentence = self._nearest(lines)
+        self.home = read(_without_asides(self.sentence, self.claim))
         self.wider = read(f"{passage}\n{context}")  # long, and only read where a rule misses something in the home
         self.passage, self.context = passage, context
         there = detect_language(passage)
@@ -228,9 +221,12 @@ class Comparison:
         """Whether the claim is the sentence or the passage, but for blanks, case and the last stop."""
         return _squeeze(self.claim.text) in (_squeeze(self.sentence), _squeeze(self.passage))
 
-    def _nearness(self, sentence: Reading) -> tuple[float, float]:
-        found = sum(sentence.match(word) for word in self.claim.content)
-        return found, align(self.claim.text, sentence.text).matched if found else 0.0
+    def _nearest(self, lines: Sequence[str]) -> str:
+        """The line that has most of the claim's words, of equals in their order; aligning is what costs time."""
+        found = [sum(read(line).match(word) for word in self.claim.content) for line in lines]
+        most = max(found)
+        equals = [line for line, share in zip(lines, found, strict=True) if share == most]
+        return max(equals, key=lambda line: align(self.claim.text, line).matched if most else 0.0)
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -285,7 +281,7 @@ class Comparison:
         gap = next((gap for gap in self.alignment.gaps if word in gap.claimed), None)
         if gap is None or not gap.is_tight:
             return None
-        return next((other for other in gap.near(word) if kinds(other)), None)
+        return next((other for other in gap.near if kinds(other)), None)
 
     def has_near(self, span: tuple[int, int], *, back: int = 1, ahead: int = 3) -> bool:
         """Whether the claim has one of the content words beside `home.text[span]`."""
@@ -306,7 +302,7 @@ class Comparison:
             for gap in self.alignment.gaps
             if gap.is_tight
             for word in gap.claimed
-            for said in gap.near(word)
+            for said in gap.near
             if are_opposite(word.stem, said.stem) and word.stem not in self.home.stems
         ] or self._opposed_before()
 

@@ -67,7 +67,8 @@ def check_subject(pair: Comparison) -> Iterator[Veto]:
             yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
         elif (other := _other_subject(pair, before)) is not None:
             yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
-    has_verb = _VERB.search(text) or any(_is_finite(token) for token in pair.claim.tokens)
+    small = [token.text.lower() for token in pair.claim.tokens]
+    has_verb = _VERB.search(text) or any(lower in _FINITE or is_irregular_past(lower) for lower in small)
     if len(pair.claim.content) < MIN_CONTENT and not has_verb:
         yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
 
@@ -81,11 +82,6 @@ def _is_self(pair: Comparison) -> bool:
 _SELF = regex.compile(
     r"the (?P<noun>study|studies|authors?|researchers?|report|survey|trial|paper)\b", regex.IGNORECASE
 )
-
-
-def _is_finite(token: Token) -> bool:
-    lower = token.text.lower()
-    return lower in _FINITE or is_irregular_past(lower)
 
 
 _FINITE = frozenset(

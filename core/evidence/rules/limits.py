@@ -341,7 +341,7 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
             for cue, rank in _RANK.items()
             for match in cue.find(pair.language, reading.text)
             if not _is_before_number(reading, match.end())
-            or (rank == _RANK[Cue.ALL] and _is_spelled(reading, match.end()))
+            or (rank == _RANK[Cue.ALL] and not reading.text[match.end() :].lstrip()[:1].isdigit())
         ),
         key=lambda found: found[1],
     )
@@ -352,10 +352,6 @@ def _is_before_number(reading: Reading, end: int) -> bool:
     at = bisect_left(reading.tokens, end, key=lambda token: token.start)
     is_number = at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
     return is_number and "(" not in reading.text[end : reading.tokens[at].start]
-
-
-def _is_spelled(reading: Reading, end: int) -> bool:
-    return not reading.text[end:].lstrip()[:1].isdigit()
 
 
 def _is_counted(reading: Reading, word: Token) -> bool:

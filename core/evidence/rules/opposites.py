@@ -13,7 +13,7 @@ from core.evidence.rules.words import meanings, root, rows, stem
 
 _WRITTEN = {"#1th": "first", "#2th": "second"}  # ordinals as tokens have them
 _DEGREES = ({"hyper", "over"}, {"hypo", "under"})
-_PREFIXES = frozenset({"un", "non"})  # others make too many words that are no opposites (invaluable, discharge)
+_PREFIXES = ("un", "non")  # others make too many words that are no opposites (invaluable, discharge)
 MIN_BARE = 4  # letters of a root that a prefix may deny
 
 
@@ -21,9 +21,8 @@ MIN_BARE = 4  # letters of a root that a prefix may deny
 def _table() -> dict[str, frozenset[str]]:
     """Of each stem the stems that say the opposite."""
     table: dict[str, set[str]] = {}
-    listed = files(__package__).joinpath("antonyms.txt").read_text(encoding="ascii")
     groups = [line.split("/") for line in rows("opposites")]
-    groups += [[word, " ".join(others)] for word, *others in map(str.split, listed.splitlines())]
+    groups += [[word, " ".join(others)] for word, others in _antonyms().items()]
     for left, right in groups:
         ones, others = {stem(word) for word in left.split()}, {stem(word) for word in right.split()}
         for base in ones:
@@ -33,38 +32,48 @@ def _table() -> dict[str, frozenset[str]]:
     return {base: frozenset(others) for base, others in table.items()}
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1)
+def _antonyms() -> dict[str, list[str]]:
+    listed = files(__package__).joinpath("antonyms.txt").read_text(encoding="ascii")
+    return {word: others for word, *others in map(str.split, listed.splitlines())}
+
+
+def opposite_of(lower: str) -> str:
+    """Another word that WordNet knows for the opposite, none with a prefix (untune); "" where there is none."""
+    return next((other for other in _antonyms().get(lower, ()) if other not in lower and lower not in other), "")
+
+
 def are_opposite(left: str, right: str) -> bool:
     """Whether two stems are opposites: listed, or one denies the other by a prefix; never words of one meaning."""
-    left, right = _WRITTEN.get(left, left), _WRITTEN.get(right, right)
-    if left == right:
+    (one, contrary), (other, _) = _contraries(left), _contraries(right)
+    if one == other or not (other in contrary or other.startswith(_PREFIXES) or one.startswith(_PREFIXES)):
         return False
-    return _are_contrary(_positive(left), _positive(right)) and not set(meanings(left)) & set(meanings(right))
+    if other not in contrary and not _is_denied(one, other):
+        return False
+    return set(meanings(_WRITTEN.get(left, left))).isdisjoint(meanings(_WRITTEN.get(right, right)))
 
 
-def _are_contrary(left: str, right: str) -> bool:
-    if right in _table().get(left, ()) or _are_rival_degrees(left, right):
-        return True
+@lru_cache(maxsize=65536)
+def _contraries(base: str) -> tuple[str, frozenset[str]]:
+    """The stem as it is listed, `rar` for rarer and rarest, and its opposites: the listed, and hypo- of hyper-."""
+    base = _WRITTEN.get(base, base)
+    bare = next((base.removesuffix(end) for end in ("er", "est") if base.endswith(end)), base)
+    base = bare if base not in _table() and bare in _table() else base
+    rivals = {
+        other + base.removeprefix(degree)
+        for ones, others in (_DEGREES, _DEGREES[::-1])
+        for degree in ones
+        for other in others
+        if base.startswith(degree)
+    }
+    return base, _table().get(base, frozenset()) | rivals
+
+
+def _is_denied(left: str, right: str) -> bool:
+    """Whether the longer is the shorter with a prefix that denies it."""
     short, long = sorted((left, right), key=len)
-    if not long.startswith(tuple(_PREFIXES)):
-        return False
     bare, whole = root(short), root(long)
     return len(bare) >= MIN_BARE and whole.endswith(bare) and whole.removesuffix(bare) in _PREFIXES
-
-
-def _positive(base: str) -> str:
-    """`rar` for rarer and rarest, where only that is listed."""
-    bare = next((base.removesuffix(end) for end in ("er", "est") if base.endswith(end)), base)
-    return bare if base not in _table() and bare in _table() else base
-
-
-def _are_rival_degrees(left: str, right: str) -> bool:
-    """Hyperactive and underactive."""
-    for one, other in ((left, right), (right, left)):
-        for high in _DEGREES[0]:
-            if one.startswith(high) and other in {low + one.removeprefix(high) for low in _DEGREES[1]}:
-                return True
-    return False
 
 
 @lru_cache(maxsize=1)

@@ -201,9 +201,11 @@ def _has_share(claim: Reading, number: Token, reading: Reading) -> bool:
     ours = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
     if ours is None:
         return False
-    return any(_same_share(ours, theirs) for theirs in shares(reading)) or (
-        ours.is_fraction and any(abs(ours.points - points) <= FRACTION_POINTS for points in _ratios(reading))
-    )
+    for theirs in shares(reading):
+        slack = FRACTION_POINTS if ours.is_fraction or theirs.is_fraction else SHARE_POINTS
+        if abs(ours.points - theirs.points) <= slack:
+            return True
+    return ours.is_fraction and any(abs(ours.points - points) <= FRACTION_POINTS for points in _ratios(reading))
 
 
 MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part
@@ -219,12 +221,6 @@ def _ratios(reading: Reading) -> list[float]:
     if len(counts) > MAX_COUNTS:
         return []
     return [100 * small / large for small, large in combinations(sorted(counts), 2)]
-
-
-def _same_share(ours: Share, theirs: Share) -> bool:
-    return abs(ours.points - theirs.points) <= (
-        FRACTION_POINTS if ours.is_fraction or theirs.is_fraction else SHARE_POINTS
-    )
 
 
 @lru_cache(maxsize=256)

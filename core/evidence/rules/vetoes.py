@@ -407,10 +407,11 @@ def _check_doer(pair: Comparison) -> Iterator[Veto]:
     for name, verb in pairwise(pair.claim.content):
         if not name.text[0].isupper() or not _is_verb(pair, verb):
             continue
-        verbs = [word for word in pair.home.content if word.stem == verb.stem]
-        names = [word for word in pair.home.content if word.stem == name.stem]
-        if len(verbs) == 1 and names and all(0 < _apart(pair.home, verbs[0], word) <= DONE_TO for word in names):
-            yield Veto("roles", Force.DOUBTS, f'the source says "{verbs[0].text}" before {name.text}')
+        there = pair.home.content
+        verbs = [at for at, word in enumerate(there) if word.stem == verb.stem]
+        names = [at for at, word in enumerate(there) if word.stem == name.stem]
+        if len(verbs) == 1 and names and all(0 < at - verbs[0] <= DONE_TO for at in names):
+            yield Veto("roles", Force.DOUBTS, f'the source says "{there[verbs[0]].text}" before {name.text}')
             return
 
 
@@ -420,10 +421,6 @@ _ANY_PASSIVE = regex.compile(
     r"(?:is|are|was|were|been|being|be) (?:\p{L}+ly )?\p{L}+(?:ed|en))\b",
     regex.IGNORECASE,
 )
-
-
-def _apart(reading: Reading, one: Token, other: Token) -> int:
-    return reading.content.index(other) - reading.content.index(one)
 
 
 def _is_verb(pair: Comparison, word: Token) -> bool:

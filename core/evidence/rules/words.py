@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property, lru_cache, partial
 from importlib.resources import files
-from itertools import zip_longest
 from typing import NamedTuple
 
 import regex
@@ -21,17 +20,17 @@ from core.text.language import language_of, small_words
 from core.text.language import stem as stem_in
 from core.text.numbers import (
     MONTHS,
+    NUMBER_ARTICLES,
+    NUMBER_JOINTS,
     OF,
     OPENING,
     Values,
     calendar_name,
-    is_article,
-    is_joint,
     is_ordinal,
-    is_ordinal_word,
     is_percent,
     join_numbers,
     number_word,
+    numerals,
     read_number,
     same_values,
 )
@@ -111,19 +110,23 @@ def tokenize(text: str, language: str = "") -> tuple[Token, ...]:
     """
     language = language or language_of(text) or "en"
     pattern = _GERMAN if language == "de" else _ENGLISH if language == "en" else _OTHER
-    known = _dictionary(language)
+    look_up = _dictionary(language)
     matches = list(pattern.finditer(text))
+    words = [match.group() for match in matches]
     tokens: list[Token] = []
-    for match, next_match in zip_longest(matches, matches[1:]):
-        word, following = match.group(), next_match.group() if next_match else ""
+    for at, (match, word) in enumerate(zip(matches, words, strict=True)):
         if word[0].isalpha():
-            token = _read_word(text, match, known(word.lower().replace("’", "'")), following, language)
+            known, is_settled = look_up(word)
+            if is_settled:
+                token = Token(word, known.stem, known.root, *match.span(), known.kind, known.values)
+            else:
+                token = _read_word(text, match, known, "".join(words[at + 1 : at + 2]), language)
         elif word[0].isnumeric():
             token = _read_number(text, match, language)
         else:
             token = Token(word, word, word, match.start(), match.end(), Kind.SIGN)
         if tokens and (tokens[-1].kind is Kind.NUMBER or tokens[-1].stem in OPENING):
-            _add(text, tokens, token, following.lower(), language)
+            _add(text, tokens, token, "".join(words[at + 1 : at + 2]).lower(), language)
         else:
             tokens.append(token)
     return tuple(tokens)
@@ -133,8 +136,6 @@ def _read_word(text: str, match: regex.Match[str], known: Token, following: str,
     word = match.group()
     start, end = match.span()
     kind = known.kind
-    if kind is Kind.FUNCTION:
-        return Token(word, known.stem, known.root, start, end, kind)
     if kind is Kind.NAME:  # of a month or a day, perhaps
         is_named = word[0].isupper() or language != "en"
         if is_named and (name := calendar_name(word, following, text[max(0, start - 8) : start], language)):
@@ -142,16 +143,22 @@ def _read_word(text: str, match: regex.Match[str], known: Token, following: str,
         kind = Kind.FUNCTION if known.stem in small_words(language) else Kind.WORD
     if known.text == "half" and following.lower() in OF:
         return _quantity(word, start, end, (0.5,))
-    is_plain = word == known.text and word.isalpha()
-    if kind is Kind.WORD and not is_plain and _is_name(text, word, start, following, language):
+    if kind is Kind.WORD and _is_name(text, word, start, following, language):
         kind = Kind.NAME
     return Token(word, known.stem, known.root, start, end, kind, known.values)
 
 
 @cache
-def _dictionary(language: str) -> Callable[[str], Token]:
-    """A word of the language in lower case by itself, wherever it stands."""
-    return lru_cache(maxsize=65536)(partial(_known, language))
+def _dictionary(language: str) -> Callable[[str], tuple[Token, bool]]:
+    """A word of the language in lower case, and whether it is that wherever it stands."""
+    return lru_cache(maxsize=65536)(partial(_looked_up, language))
+
+
+def _looked_up(language: str, word: str) -> tuple[Token, bool]:
+    lower = word.lower().replace("’", "'")
+    known = _known(language, lower)
+    may_be_name = known.kind is Kind.NAME or (known.kind is Kind.WORD and not (word == lower and word.isalpha()))
+    return known, not may_be_name and lower != "half"
 
 
 def _known(language: str, lower: str) -> Token:
@@ -159,7 +166,7 @@ def _known(language: str, lower: str) -> Token:
     if lower.rstrip("'") in small_words(language) or lower.endswith("n't") or lower in _CONTRACTIONS:
         return Token(lower, lower, lower, 0, len(lower), kind)
     if (value := number_word(lower, language)) is not None:
-        return _quantity(lower, 0, len(lower), (value,), is_ordinal=is_ordinal_word(lower, language))
+        return _quantity(lower, 0, len(lower), (value,), is_ordinal=lower in numerals(language).ordinals)
     if is_percent(lower):
         return Token(lower, "%", "%", 0, len(lower), Kind.SIGN)
     base = stem(lower) if language == "en" else stem_in(lower, language)
@@ -192,12 +199,12 @@ def _quantity(word: str, start: int, end: int, values: Values, *, is_ordinal: bo
 def _add(text: str, tokens: list[Token], token: Token, following: str, language: str) -> None:
     """Append the token, or make one number of it and those before it: 1.2 million, twenty-five, treinta y uno."""
     last = tokens[-1]
-    first = tokens[-2] if len(tokens) > 1 and is_joint(last.stem) and tokens[-2].kind is Kind.NUMBER else last
+    first = tokens[-2] if len(tokens) > 1 and last.stem in NUMBER_JOINTS and tokens[-2].kind is Kind.NUMBER else last
     is_near = text[last.end : token.start] in JOINTS and (first is last or text[first.end : last.start] in JOINTS)
     if token.start == last.end and is_ordinal(last.text + token.stem):
         tokens[-1] = _quantity(last.text + token.text, last.start, token.end, last.values)
         return
-    if is_near and (first.kind is Kind.NUMBER or is_article(first.stem)):
+    if is_near and (first.kind is Kind.NUMBER or first.stem in NUMBER_ARTICLES):
         left, right = text[first.start : last.end].lower(), token.text.lower()
         values = join_numbers(left, first.values, right, token.values, following=following, language=language)
         if values:
@@ -219,7 +226,8 @@ def _read_spaced(text: str, tokens: list[Token]) -> None:
 
 
 def _is_name(text: str, word: str, start: int, following: str, language: str) -> bool:
-    if any(character.isupper() or character.isdigit() for character in word[1:]):
+    rest = word[1:]
+    if not (rest.islower() and rest.isalpha()) and any(one.isupper() or one.isdigit() for one in rest):
         return True  # iPhone, p53, NATO
     if not word[0].isupper():
         return False
@@ -455,5 +463,5 @@ def match_tokens(left: Token, right: Token) -> float:
         return float(same_values(left.values, right.values, left.text))
     if left.root == right.root:
         return ROOT_MATCH
-    shared = set(meanings(left.stem)) & set(meanings(right.stem))
-    return SYNONYM_MATCH if shared else 0.0
+    ours = meanings(left.stem)
+    return SYNONYM_MATCH if ours and not set(ours).isdisjoint(meanings(right.stem)) else 0.0

@@ -36,7 +36,7 @@ from core.llm.prices import estimate_tokens
 from core.model.answer import ModelUsage
 from core.model.errors import ControlFailed, ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
 from core.model.ports import ChatRequest
-from tests.fakes import FakeModel, is_control
+from tests.fakes import FakeModel, is_control, is_plain_control
 
 SLEEP = Pair("Cats sleep.", ("Cats sleep a lot.",))
 FLY = Pair("Dogs fly.", ("Dogs run.", "Birds fly."), before="Dogs are animals.", title="Dogs", doubts=("no wings",))
@@ -327,13 +327,65 @@ def test_the_control_varies_and_comes_again_with_the_same_pairs() -> None:
     assert {(control, place) for control, place in drawn} == {(one, place) for one in CONTROLS for place in range(5)}
 
 
-async def test_a_control_costs_no_call_and_few_tokens() -> None:
+DATED = Pair("The old tower fell.", ("It rained. The old tower was torn down in 1911, when the sea had reached it.",))
+
+
+@pytest.mark.parametrize("pair", [SLEEP, DATED], ids=["ours", "theirs"])
+async def test_a_control_costs_no_call_and_few_tokens(pair: Pair) -> None:
     model = saying("supported")
-    await controlled(model)[0].judge([SLEEP], timeout_s=5.0)
-    request = request_rulings([SLEEP], timeout_s=5.0)
+    await controlled(model)[0].judge([pair], timeout_s=5.0)
+    request = request_rulings([pair], timeout_s=5.0)
 
     assert len(model.asked) == 1
     assert estimate_tokens(model.asked[0].user) - estimate_tokens(request.user) <= 60
+
+
+def test_a_control_is_made_of_what_is_asked_about() -> None:
+    """D18: a judge that sees a plain denial and no other number is found out by a sentence of the very passage."""
+    control, place = control_of([SLEEP, DATED])
+
+    assert control.passages == ("The old tower was torn down in 1911, when the sea had reached it.",)
+    assert control.claim == "The old tower was torn down in 1874, when the sea had reached it."
+    assert (control, place) == control_of([SLEEP, DATED])
+
+
+def test_a_control_without_a_figure_says_the_opposite_of_a_word() -> None:
+    control, _ = control_of([Pair("A claim.", ("The harbour lies on the northern shore.",))])
+
+    assert control.claim == "The harbour lies on the southern shore."
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "More than 40 ships lay in the harbour.",
+        "The release 3.11 came out in autumn.",
+        "The ferry needs five minutes [12].",
+        "## Ships of 1911",
+        "Did the tower fall in 1911?",
+        "Von den Schiffen im Hafen liefen in jenem Herbst viele aus.",
+        "Of the ships that lay in the harbour that year 40 left it again and " + "sailed on " * 12,
+    ],
+    ids=["bound", "version", "marker", "heading", "question", "German", "long"],
+)
+def test_no_control_is_made_where_another_word_may_be_true_as_well(passage: str) -> None:
+    control, _ = control_of([Pair("A claim.", (passage,))])
+
+    assert control in CONTROLS
+
+
+async def test_a_judge_that_overlooks_another_number_confirms_nothing() -> None:
+    def careless(request: ChatRequest) -> str:
+        items = request.user.split("<item ")[1:]
+        words = ["contradicted" if is_plain_control(item) else "supported" for item in items]
+        return answer(*(row(number, word) for number, word in enumerate(words, start=1)))
+
+    judge, told = controlled(FakeModel({"check": careless}))
+
+    rulings = await judge.judge([DATED], timeout_s=5.0)
+
+    assert words_of(rulings) == [None]
+    assert "confirmed a control sentence that is false" in str(told[0])
 
 
 async def test_a_fact_check_model_is_tried_once_in_a_while() -> None:

@@ -297,9 +297,9 @@ def test_one_endless_sentence_does_not_stall(lead: str, unit: str) -> None:
 def _best_time(text: str) -> float:
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         split_sentences(text)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 

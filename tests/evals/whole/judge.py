@@ -17,7 +17,7 @@ from core.model.errors import ModelRejected
 from core.model.events import Json
 from core.model.ports import ChatDelta, ChatRequest
 from tests.evals.whole.cases import Opinion, Statement, World
-from tests.fakes import is_control
+from tests.fakes import is_control, is_plain_control
 
 _ITEM = re.compile(r'<item number="?(\d+)"?[^>]*>(.*?)</item>', re.DOTALL)
 _CLAIM = re.compile(r"<claim[^>]*>(.*?)</claim>", re.DOTALL)
@@ -34,13 +34,21 @@ _WORDS: dict[Opinion, tuple[str, ...]] = {
 
 
 class Judge(StrEnum):
-    """How the check calls are answered. `CARELESS`: yes, but to the control sentence; `NONE`: they cannot be asked."""
+    """How the check calls are answered.
+
+    `COARSE`: yes, but to what its passage denies outright; `CARELESS`: yes, but to any control, so that rules stand
+    alone; `NONE`: they cannot be asked.
+    """
 
     RIGHT = "right"
     YES = "yes"
+    COARSE = "coarse"
     CARELESS = "careless"
     NO = "no"
     NONE = "none"
+
+
+_SAYING_YES = (Judge.YES, Judge.COARSE, Judge.CARELESS)
 
 
 @dataclass
@@ -85,12 +93,13 @@ class ScriptedModel:
         return json.dumps({"summary": summary, "detail": detail, "citations": []}, ensure_ascii=False)
 
     def _says_it_answers(self) -> bool:
-        return self.judge in (Judge.YES, Judge.CARELESS) or (self.judge is Judge.RIGHT and self.world.answers)
+        return self.judge in _SAYING_YES or (self.judge is Judge.RIGHT and self.world.answers)
 
     def _verdict(self, number: int, item: str, request: ChatRequest) -> dict[str, Json]:
         claim = " ".join(_CLAIM.findall(item)[:1])
-        opinion: Opinion = "supported" if self.judge in (Judge.YES, Judge.CARELESS) else "unsupported"
-        if self.judge in (Judge.RIGHT, Judge.CARELESS) and is_control(claim):
+        opinion: Opinion = "supported" if self.judge in _SAYING_YES else "unsupported"
+        is_denied = is_plain_control(item) if self.judge is Judge.COARSE else is_control(item)
+        if is_denied and self.judge is not Judge.YES:
             opinion = "contradicted"
         elif self.judge is Judge.RIGHT:
             opinion = self.opinion(claim, " ".join(_PASSAGE.findall(item)) or item)

@@ -152,6 +152,7 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
         return [o for o in outcomes if o.judge is judge and _is_asked(o, kinds) and true in (None, o.world.is_true)]
 
     right, yes, careless = partial(of, Judge.RIGHT), partial(of, Judge.YES), partial(of, Judge.CARELESS)
+    coarse = partial(of, Judge.COARSE)
     none, no = partial(of, Judge.NONE), partial(of, Judge.NO)
     free = [o for o in none(true=True) if o.world.kind not in ("verbatim", "list")]
     denied = [o for o in no() if o.world.kind not in ("verbatim", "list")]
@@ -163,6 +164,9 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
         ("judge yes: shown with ✓ that are true (.90)", _share(_ticked(yes()), lambda o: o.world.is_true)),
         ("judge yes: false sentences with ✓", _share(yes(true=False), lambda o: o.ticked)),
         ("judge yes: the opposite in another language with ✓ (0)", _share(yes("foreign_opposite"), lambda o: o.ticked)),
+        ("coarse judge: shown with ✓ that are true (.90)", _share(_ticked(coarse()), lambda o: o.world.is_true)),
+        ("coarse judge: true sentences with ✓", _share(coarse(true=True), lambda o: o.ticked)),
+        ("coarse judge: false sentences with ✓", _share(coarse(true=False), lambda o: o.ticked)),
         ("careless judge: shown with ✓ that are true", _share(_ticked(careless()), lambda o: o.world.is_true)),
         ("careless judge: false sentences with ✓", _share(careless(true=False), lambda o: o.ticked)),
         ("no judge: verbatim shown with ✓ (1.00)", _share(none("verbatim"), lambda o: o.ticked)),
