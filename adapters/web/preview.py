@@ -140,7 +140,7 @@ def discord_rows(message: Payload) -> tuple[PreviewPart, ...]:
                 else Button(
                     _pictured(str(one.get("label") or "")),
                     safe_link(str(one.get("url") or "")),
-                    styles.get(one["style"], ""),
+                    styles.get(one.get("style"), ""),
                 )
                 for one in row.get("components") or ()
             ),

@@ -12,6 +12,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Literal
 
 from PIL import Image, ImageDraw
@@ -36,7 +38,9 @@ CHROMIUM = "/usr/bin/chromium"
 WIDTH, SCALE = 760, 1.5  # CSS pixels; device pixels to each
 CHATS = ("slack", "discord")
 SCHEMES: Mapping[Scheme, str] = {"light": "#ffffff", "dark": "#111315"}  # and the ground below the pictures
-COLUMNS, GAP, LABEL = 3, 24, 28  # of a sheet; pixels
+ALL = Path(gettempdir())  # for whoever draws to look at
+SHOWN = ("streaming", "table", "deep, running", "insufficient", "failed", "deep, finished")
+COLUMNS, GAP, LABEL = 2, 24, 28  # of a sheet; pixels
 COLOURS = 128  # of a picture's palette: a third of the bytes, and text stays sharp
 
 
@@ -110,7 +114,7 @@ async def draw_answer(studio: Studio) -> None:
 
 
 async def draw_chats(studio: Studio) -> None:
-    """All that a chat may show of a question, on a sheet for each chat, light and dark."""
+    """All that a chat may show of a question, on a sheet for each chat, light and dark; the documents have some."""
     site = studio.site
     deep = await site.researcher.submit(ResearchRequest(story.DEEP_QUESTION, modes=("deep",), scope=LOCAL))
     async with studio.sheet() as page:
@@ -136,7 +140,9 @@ async def draw_chats(studio: Studio) -> None:
         ended = await studio.shots(chat, jobs)
         for scheme, ground in SCHEMES.items():
             shots = {**streaming[chat][scheme], **running[chat][scheme], **ended[scheme]}
-            save(_tiled(shots, COLUMNS, ground), f"{chat}-{scheme}")
+            _tiled(shots, COLUMNS, ground).save(ALL / f"{chat}-{scheme}.png")
+            if scheme == "light":
+                save(_tiled({name: shots[name] for name in SHOWN}, COLUMNS, ground), f"{chat}-states")
 
 
 async def draw_deep(studio: Studio) -> None:

@@ -282,10 +282,8 @@ class _Answer:
         if part.name == "marks":
             return f"-# {part.text}"
         if part.name == "plan":
-            lines = [self._short(line, PART_ROOM) for line in part.text.split("
-")]
-            return "
-".join([f"**{part.label}**:", *lines])
+            lines = [self._short(line, PART_ROOM) for line in part.text.split("\n")]
+            return "\n".join([f"**{part.label}**:", *lines])
         said = self._short(part.text, _ROOMS.get(part.name, PART_ROOM))
         return f"**{part.label}**: {said}" if part.label else said
 
