@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -33,13 +33,16 @@ from collections.abc import Sequence
 
 from adapters.chat.discord.payload import view_of
 from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.reply import Voice
 from adapters.chat.slack.render import SlackVoice
 from adapters.web.preview import Preview
 from core.model.answer import JobResult
 from core.model.job import ResearchJob
 from core.model.source import Source
+from core.pipeline.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
+Shown = TypeVar("Shown")
 _SLACK_MARKS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET")
 Runner = Callable[[Mapping[str, str], BotSettings], Awaitable[None]]
 
@@ -323,14 +326,29 @@ def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:
 def chat_previews(links: PageLinks) -> Mapping[str, Preview]:
     """By platform. Needs a running event loop, as discord.py's views do."""
 
-    def slack(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
-        message = SlackVoice(links).outcome(job, result, sources)
+    def slack(job: ResearchJob, result: JobResult | None, sources: Sequence[Source], snapshot: Snapshot | None) -> str:
+        message = _shown(SlackVoice(links), job, result, sources, snapshot)
         threaded = {"blocks": message.threaded.blocks} if message.threaded else None
         return json.dumps({"text": message.text, "blocks": message.blocks, "threaded": threaded})
 
-    def discord(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> str:
-        message = DiscordVoice(links).outcome(job, result, sources)
+    def discord(
+        job: ResearchJob, result: JobResult | None, sources: Sequence[Source], snapshot: Snapshot | None
+    ) -> str:
+        message = _shown(DiscordVoice(links), job, result, sources, snapshot)
         view = view_of(message)
         return json.dumps({"embeds": [message.embed.to_dict()], "components": view.to_components() if view else []})
 
     return {"slack": slack, "discord": discord}
+
+
+def _shown(
+    voice: Voice[Shown],
+    job: ResearchJob,
+    result: JobResult | None,
+    sources: Sequence[Source],
+    snapshot: Snapshot | None,
+) -> Shown:
+    """Of a job that runs, how far it is."""
+    if snapshot is None:
+        return voice.outcome(job, result, sources)
+    return voice.progress(job, snapshot, max(0.0, (utc_now() - job.created_at).total_seconds()))

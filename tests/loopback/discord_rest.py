@@ -348,6 +348,7 @@ class Rest:
         return _json(self._world.add_thread(message, body["name"]).to_json(), status=201)
 
     async def _react(self, request: web.Request, body: Any) -> web.Response:
+        self._require(self._channel(request), data.REACT)
         self._world.reactions.append((self._message(request).id, request.match_info["emoji"]))
         return web.Response(status=204)
 

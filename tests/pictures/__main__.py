@@ -12,8 +12,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Literal
 
-from PIL import Image
+from PIL import Image, ImageDraw
 from playwright.async_api import Browser, Page, async_playwright
 
 from adapters.pages.papers import PagePictures, PaperFiles
@@ -21,7 +24,7 @@ from bots.processes import chat_previews
 from bots.wiring import utc_now
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.pages import PaperViews
-from core.model.job import LOCAL, ResearchRequest
+from core.model.job import LOCAL, ResearchJob, ResearchRequest
 from core.tenancy.usage import Usage
 from tests.adapters.web.site import Site, open_site
 from tests.fakes import KeptUsage
@@ -29,9 +32,15 @@ from tests.pictures import story
 from tests.records import memory_library
 from tests.shared_data import ROOT
 
+Scheme = Literal["light", "dark"]
 FOLDER = ROOT / "docs" / "pictures"
 CHROMIUM = "/usr/bin/chromium"
 WIDTH, SCALE = 760, 1.5  # CSS pixels; device pixels to each
+CHATS = ("slack", "discord")
+SCHEMES: Mapping[Scheme, str] = {"light": "#ffffff", "dark": "#111315"}  # and the ground below the pictures
+ALL = Path(gettempdir())  # for whoever draws to look at
+SHOWN = ("streaming", "table", "deep, running", "insufficient", "failed", "deep, finished")
+COLUMNS, GAP, LABEL = 2, 24, 28  # of a sheet; pixels
 COLOURS = 128  # of a picture's palette: a third of the bytes, and text stays sharp
 
 
@@ -55,8 +64,40 @@ class Studio:
         else:
             clip = {"x": 0, "y": 0, "width": page.viewport_size["width"], "height": height}
             raw = await page.screenshot(clip=clip, full_page=True)
-        picture = Image.open(BytesIO(raw)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-        picture.save(FOLDER / f"{name}.png", optimize=True)
+        save(Image.open(BytesIO(raw)), name)
+
+    async def shots(self, chat: str, jobs: Mapping[str, ResearchJob]) -> dict[Scheme, dict[str, Image.Image]]:
+        """Each job as the chat shows it now."""
+        return {scheme: {name: await self._shot(chat, job, scheme) for name, job in jobs.items()} for scheme in SCHEMES}
+
+    async def _shot(self, chat: str, job: ResearchJob, scheme: Scheme) -> Image.Image:
+        page = await self.browser.new_page(
+            viewport={"width": WIDTH, "height": 900}, device_scale_factor=1, color_scheme=scheme
+        )
+        await page.goto(f"{self.site.address}/jobs/{job.id}/preview?only={chat}")
+        raw = await page.locator(f"#{chat}").screenshot()
+        await page.close()
+        return Image.open(BytesIO(raw)).convert("RGB")
+
+
+def save(picture: Image.Image, name: str) -> None:
+    picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+
+
+def _tiled(shots: Mapping[str, Image.Image], columns: int, ground: str) -> Image.Image:
+    """The next picture goes where there is most room."""
+    heights = [GAP] * columns
+    places: list[tuple[str, int, int]] = []
+    for name, shot in shots.items():
+        column = heights.index(min(heights))
+        places.append((name, GAP + column * (WIDTH + GAP), heights[column]))
+        heights[column] += shot.height + LABEL + GAP
+    sheet = Image.new("RGB", (GAP + columns * (WIDTH + GAP), max(heights)), ground)
+    pen = ImageDraw.Draw(sheet)
+    for name, x, y in places:
+        pen.text((x, y), name, fill="#888888", font_size=LABEL - 8)
+        sheet.paste(shots[name], (x, y + LABEL))
+    return sheet
 
 
 async def draw_answer(studio: Studio) -> None:
@@ -67,9 +108,41 @@ async def draw_answer(studio: Studio) -> None:
         await studio.keep(page, "answer", height=1160)
         await page.locator("a[href*='/sources/']").first.click()
         await studio.keep(page, "passage", height=760)
-        for chat in ("slack", "discord"):
+        for chat in CHATS:
             await page.goto(f"{studio.site.address}/jobs/{job.id}/preview?only={chat}")
             await studio.keep(page, chat, selector=f"#{chat}")
+
+
+async def draw_chats(studio: Studio) -> None:
+    """All that a chat may show of a question, on a sheet for each chat, light and dark; the documents have some."""
+    site = studio.site
+    deep = await site.researcher.submit(ResearchRequest(story.DEEP_QUESTION, modes=("deep",), scope=LOCAL))
+    async with studio.sheet() as page:
+        await page.goto(site.page(deep))
+        await page.locator("#plan .count", has_text="Round 2").wait_for()
+    running = {chat: await studio.shots(chat, {"deep, running": deep}) for chat in CHATS}
+    slow = await site.ask(story.QUESTION, mood="slow")
+    streaming = {chat: await studio.shots(chat, {"streaming": slow}) for chat in CHATS}
+    site.writer.gate.set()
+    jobs = {
+        "quick": await site.ask(story.QUESTION),
+        "table": await site.ask(story.COMPARED_QUESTION),
+        "conflict": await site.ask(story.DISPUTED_QUESTION),
+        "insufficient": await site.ask(story.UNKNOWN_QUESTION, mood="unheard"),
+        "failed": await site.ask(story.QUESTION, mood="broken"),
+        "library": await site.ask(story.LIBRARY_QUESTION, modes=("library",)),
+        "findings": await site.ask(story.CODE_QUESTION, modes=("idea", "implementation")),
+    }
+    async for _ in site.researcher.follow(deep.id):
+        pass
+    jobs["deep, finished"] = deep
+    for chat in CHATS:
+        ended = await studio.shots(chat, jobs)
+        for scheme, ground in SCHEMES.items():
+            shots = {**streaming[chat][scheme], **running[chat][scheme], **ended[scheme]}
+            _tiled(shots, COLUMNS, ground).save(ALL / f"{chat}-{scheme}.png")
+            if scheme == "light":
+                save(_tiled({name: shots[name] for name in SHOWN}, COLUMNS, ground), f"{chat}-states")
 
 
 async def draw_deep(studio: Studio) -> None:
@@ -109,6 +182,7 @@ async def draw_admin(studio: Studio) -> None:
 
 DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
     "answer": draw_answer,
+    "chats": draw_chats,
     "deep": draw_deep,
     "library": draw_library,
     "findings": draw_findings,

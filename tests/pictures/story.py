@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from core.model.errors import ModelUnavailable
 from core.model.job import Scope
 from core.model.ports import ChatDelta, ChatRequest
 from core.model.source import SearchHit, SearchQuery, SourceKind
@@ -20,6 +21,10 @@ from tests.loopback.deep_responders import block
 from tests.loopback.openai_responders import sources_in
 
 PIECE_S = 0.09  # between pieces of twelve characters: the pace of the model in docs/benchmarks.md
+SENTENCES_SEEN = 2  # of an answer that is being written
+COMPARED_QUESTION = "How do sedum and grasses compare on a green roof in a dry summer?"
+DISPUTED_QUESTION = "By how many degrees does a green roof cool the rooms below it?"
+UNKNOWN_QUESTION = "What did the green roof of the old town hall of Lindenau cost?"
 QUESTION = "How much do green roofs cool the rooms below them in summer?"
 DEEP_QUESTION = "What keeps a green roof cooling through a dry summer?"
 LIBRARY_QUESTION = "What happens to the cooling when the soil of a green roof dries out?"
@@ -110,6 +115,8 @@ class Shelf(Library):
     """A search provider that finds every page above."""
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+        if self.mood == "unheard":
+            return []
         return [
             hit(leaf.url, leaf.text, title=leaf.title, rank=rank, provider=self.name, is_complete=True, kind=leaf.kind,
                 published_at=datetime(leaf.year, 5, 12, tzinfo=UTC), author=leaf.author or None)
@@ -119,13 +126,20 @@ class Shelf(Library):
 
 @dataclass
 class Author(Writer):
-    """Writes the stories below; deep research stops in its second round until `gate` is opened."""
+    """Writes the stories below; deep research stops in its second round until `gate` is opened, and what is `slow`
+    behind its second sentence.
+    """
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         if request.purpose == "facts" and self.calls("facts"):
             await self.gate.wait()
-        self.answers = dict(WRITTEN)
+        if self.mood == "broken" and request.purpose == "answer":
+            raise ModelUnavailable("503", user_message="The language model is not answering; the admin can see why.")
+        self.answers, said = dict(WRITTEN), ""
         async for delta in FakeModel.stream(self, request):
+            said += delta.text
+            if self.mood == "slow" and request.purpose == "answer" and said.count(". ") >= SENTENCES_SEEN:
+                await self.gate.wait()
             await asyncio.sleep(PIECE_S)
             yield delta
 
@@ -150,6 +164,13 @@ def _answer(request: ChatRequest) -> str:
     journal, city, roofers, office, plants = (
         numbers.get(words, "9") for words in (COOLER, SCHOOLS, SALES, LESS, SEDUM)
     )
+    if DEEP_QUESTION in request.user:
+        return json.dumps(_drought(journal, plants))
+    if COMPARED_QUESTION in request.user:
+        return json.dumps(_compared(journal, plants))
+    if DISPUTED_QUESTION in request.user:
+        said = f"{COOLER[:-1]} [{journal}]. {LESS[:-1]} [{city}][{office}]."
+        return json.dumps({"summary": said, "detail": "", "citations": []})
     summary = (
         f"On hot afternoons the rooms below green roofs were about 3 °C cooler than the rooms below bitumen roofs "
         f"[{city}][{journal}]. Once the soil dries out, the cooling falls to less than half [{journal}][{plants}]. "
@@ -162,6 +183,20 @@ def _answer(request: ChatRequest) -> str:
         f"- Green roofs pay for themselves within five years [{roofers}]."
     )
     return json.dumps({"summary": summary, "detail": detail, "citations": []})
+
+
+def _compared(journal: str, plants: str) -> dict[str, object]:
+    table = (
+        f"| Roof | Days of cooling |\n|---|---|\n| 4 cm of soil and sedum | 9 days without rain [{plants}] |\n"
+        f"| 15 cm of soil and grasses | 31 days without rain [{plants}] |"
+    )
+    summary = f"{GRASS[:-1]} [{journal}][{plants}]. {SEDUM[:-1]} [{plants}]. {DEPTH[:-1]} [{plants}]."
+    return {"summary": f"{summary}\n\n{table}", "detail": "", "citations": []}
+
+
+def _drought(journal: str, plants: str) -> dict[str, object]:
+    summary = f"{DEPTH[:-1]} [{plants}]. {SEDUM[:-1]} [{plants}]. {WATER[:-1]} [{plants}]."
+    return {"summary": summary, "detail": f"- {GRASS[:-1]} [{journal}][{plants}].", "citations": []}
 
 
 _PAPER_SUMMARY = f"{DRY[:-1]} [brandt-2024, page 2]."

@@ -61,6 +61,7 @@ LEAST_ANSWER = 600  # the answer's room; what would leave it less is left out
 LEAST_FOUND = 0.6  # of all the room, where lists and code are the answer
 PART_ROOM = 2 * LINE_ROOM
 BUTTONS = 5  # of a row; the others are in a menu
+LINKED_ROOM = 3 * LINE_ROOM  # of a line with its links, which nobody sees
 _ROOMS = {"searched": LINE_ROOM, "advice": LINE_ROOM}  # of parts that are shorter than others
 # What stands below the answer, in its order; of what has no room, the last wanted goes first.
 _BELOW = ("marks", "plan", "sources", "limitations", "searched", "advice", "files", "offer")
@@ -106,14 +107,14 @@ class DiscordVoice:
             else []
         )
         said = card.earlier or _said(snapshot)
-        head = f"{_asked(card.asked)}\n\n"
+        head, step = f"{_asked(card.asked)}\n\n", plain(card.message.rstrip(" .…"), LINE_ROOM)
         if said:
-            steps = [f"-# {plain(card.message, LINE_ROOM)} …"]
+            steps = [f"-# {step} …"]
             name = "" if snapshot.earlier else f"**{wording.ANSWER}**: "
             room = RUNNING_LIMIT - units(head) - units("\n".join([*plan, *steps])) - units(name) - 3
             head += f"{name}{rich(said, min(room, EARLIER_ROOM) if snapshot.earlier else room)}\n\n"
         else:
-            steps = [f"**{plain(card.message, LINE_ROOM)}** …"]
+            steps = [f"**{step}** …"]
         lines = [*steps, *plan, *([f"-# {wording.HOW_TO_STEER}"] if items else [])]
         if not said or snapshot.earlier:
             lines += [f"· {plain(part, LINE_ROOM)}" for part in card.running]
@@ -217,7 +218,7 @@ class _Answer:
             text = findings_text(card.findings, card.found, room, more=view)
         else:
             text = self._linked(said, room, more=f"… {view}".rstrip())
-        cited = self._sources(text) if "sources" in parts else ""
+        cited = self._sources(f"{text}\n{parts.get('plan', '')}") if "sources" in parts else ""
         if cited and units(cited) <= units(parts["sources"]):  # of an answer that was cut those that are still cited
             parts["sources"] = cited
         gap = "\n" if text.startswith(FENCE) else ""  # code begins a line of its own
@@ -263,23 +264,34 @@ class _Answer:
         notice = plain(self.card.part("notice").text, LINE_ROOM)
         line = f"**{wording.CONFIDENCE}**: {self.card.part('confidence').text}"
         if self.card.answer and self.card.level in (Confidence.MEDIUM, Confidence.LOW):
-            reason = one_line(wording.deciding_reason(self.card.answer, self.card.part("conflicts").text))
-            line += f" · {rich(reason, PART_ROOM, cite=self.cite)}" if reason else ""
+            reason = wording.deciding_reason(self.card.answer, "")
+            if not MARKER.search(reason):  # else it says already who says what
+                reason = wording.deciding_reason(self.card.answer, self.card.part("conflicts").text)
+            line += f" · {self._short(reason, PART_ROOM)}" if reason else ""
         return (f"*{notice}*\n" if notice else "") + line
 
     def _below(self, said: str) -> dict[str, str]:
         """By name; sources only where the answer's own text does not name them."""
         shown = {part.name: self._line(part) for part in self.card.parts if part.name in _BELOW}
-        return shown | ({"sources": self._sources(said)} if self.card.cited and not self.card.found else {})
+        cites = self.card.cited and not self.card.found
+        return shown | ({"sources": self._sources(f"{said}\n{shown.get('plan', '')}")} if cites else {})
 
     def _line(self, part: CardPart) -> str:
         if part.name == "offer":
             return f"*{plain(part.text, PART_ROOM)}*"
+        if part.name == "marks":
+            return f"-# {part.text}"
         if part.name == "plan":
-            lines = [rich(line, LINE_ROOM, cite=self.cite) for line in part.text.split("\n")]
+            lines = [self._short(line, PART_ROOM) for line in part.text.split("\n")]
             return "\n".join([f"**{part.label}**:", *lines])
-        said = rich(one_line(part.text), _ROOMS.get(part.name, PART_ROOM), cite=self.cite)
+        said = self._short(part.text, _ROOMS.get(part.name, PART_ROOM))
         return f"**{part.label}**: {said}" if part.label else said
+
+    def _short(self, text: str, room: int) -> str:
+        """One line, its numbers as links unless it is cut or they take too much of the message."""
+        linked = rich(one_line(text), ANY, cite=self.cite)
+        bare = rich(one_line(text), room)
+        return linked if units(linked) <= LINKED_ROOM and bare == rich(one_line(text), ANY) else bare
 
     def _sources(self, shown: str) -> str:
         listed = listed_sources(self.card, shown)
@@ -318,6 +330,9 @@ def _passages(links: PageLinks, job: ResearchJob, card: AnswerCard) -> Cite:
     for claim in card.answer.claims if card.answer else ():
         for evidence in claim.evidence:
             cited.setdefault(int(evidence.source_id.removeprefix("src_")), claim.id)
+    for place, conflict in enumerate(card.answer.conflicts if card.answer else ()):
+        for side, position in enumerate(conflict.positions):
+            cited.setdefault(int(position.source_id.removeprefix("src_")), f"conflict-{place}-{side}")
     known = {str(source.number): source.number for source in card.sources}
     return lambda number: links.passage(job, known[number], cited.get(known[number], "")) if number in known else ""
 

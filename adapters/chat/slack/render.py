@@ -50,7 +50,7 @@ from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_card, first_quotes, progress_card
 from core.presentation.checks import CheckedClaim, Stand
 from core.presentation.page_links import PageLinks
-from core.presentation.render import is_used, marked_section, one_line, printable
+from core.presentation.render import MARKER, is_used, marked_section, one_line, printable
 from core.text.sentences import split_sentences
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
@@ -123,13 +123,13 @@ class SlackVoice:
         )  # fmt: skip
         if result is None or result.answer is None or card.outcome == "ended":
             return _ended(job, card)
-        said = _Said(self.links, job, card, result.answer)
+        said, items = _Said(self.links, job, card, result.answer), covered_items(result)
         is_plain = card.outcome == "insufficient"
         blocks = [*done_plan(result, sources), *([header(card.heading)] if is_plain else []), _question(card)]
         blocks += _earlier(card, first_asker)
         blocks += finding_blocks(card) if card.found else said.blocks()
         blocks += check_blocks(card.checks, sources)
-        blocks += said.checklist(covered_items(result))
+        blocks += said.checklist(items)
         blocks.append(section(said.confidence()))
         blocks += [
             context(_labelled(card, name))
@@ -139,7 +139,7 @@ class SlackVoice:
         blocks += [*actions(_row(job, card)), thumbs(RATE, job.id)]
         asked = wording.follow_ups(job, result) if may_offer else ()
         blocks += actions([button(f"{FOLLOW_UP}_{at}", text, f"{text}:{job.id}") for at, text in enumerate(asked, 1)])
-        blocks.append(context("\n".join(filter(None, [_labelled(card, "limitations"), plain(card.footer, LINE_ROOM)]))))
+        blocks.append(context("\n".join(filter(None, [_limitations(card, items), plain(card.footer, LINE_ROOM)]))))
         spoken = _untagged(card.part("answer").text).replace("**", "")
         whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
@@ -177,7 +177,7 @@ class _Said:
     def title(self) -> str:
         """What the thread may be called: the answer's first sentence in plain words."""
         found = _BOLD.match(_bold(_whole(self.answer, "summary")))
-        return fit(one_line(_CITED.sub("", found[1])), SESSION_ROOM) if found else ""
+        return fit(one_line(regex.sub(rf"\s*{_CITED.pattern}", "", found[1])), SESSION_ROOM) if found else ""
 
     def checklist(self, items: Sequence[CoveredItem]) -> list[Block]:
         """Each item with what became of it, and what the answer says of it (S002)."""
@@ -189,7 +189,10 @@ class _Said:
     def confidence(self) -> str:
         """`*Confidence*: Low: Sources disagree on …`: how sure, and the reason that decided, on one line."""
         headline = self.card.part("confidence").text
-        why = plain(wording.deciding_reason(self.answer, self.card.part("conflicts").text), 3 * LINE_ROOM)
+        why = wording.deciding_reason(self.answer, "")
+        if not MARKER.search(why):  # else it says already who says what
+            why = wording.deciding_reason(self.answer, self.card.part("conflicts").text)
+        why = plain(why, 3 * LINE_ROOM)
         level = headline.partition(" (")[0] if why else headline
         sides = {
             position.source_id: f"conflict-{place}-{side}"
@@ -360,6 +363,12 @@ def _labelled(card: AnswerCard, name: str) -> str:
     part = card.part(name)
     said = plain(part.text, 4 * LINE_ROOM)
     return f"*{part.label}*: {said}" if part.label and said else said
+
+
+def _limitations(card: AnswerCard, items: Sequence[CoveredItem]) -> str:
+    """But for what the checklist says already."""
+    told = [one for one in card.limitations if not any(item.description.rstrip(".") in one for item in items)]
+    return f"*{wording.LIMITATIONS}*: {plain(wording.limitations_line(told), 4 * LINE_ROOM)}" if told else ""
 
 
 def _source_line(source: Source, quote: str = "") -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from adapters.web.preview import discord_markdown, mrkdwn
+from adapters.web.preview import discord_markdown, mrkdwn, slack_markdown
 from bots.processes import chat_previews
 from core.model.job import Scope
 from tests.adapters.web.serving import web_app
@@ -34,10 +34,17 @@ async def test_preview_shows_what_both_chats_show():
     slack, discord = page.split('id="discord"')
     assert status == 200
     assert "<b>gorkd</b>" in slack
-    for part in ("<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐.", "Improve"):
+    for part in (
+        "<strong>The Eddystone lighthouse is 49 metres tall <a",
+        f'href="https://gorkd.test/jobs/{samples.COMPLETED.id}/sources/1?claim=summary-0#passage"',
+        "<summary>✓ Searched 2 queries · read 4 pages · checked 4 sentences</summary>",
+        "What speaks against this?",
+        "<blockquote>It is 49 metres tall and built of granite blocks.</blockquote>",
+    ):
         assert part in slack
-    assert "<blockquote>It is 49 metres tall and built of granite blocks.</blockquote>" in slack
-    assert "<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall [1]✓[2]◐." in discord
+    assert re.search(
+        r"<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall <a [^>]+>\[1\]</a>✓", discord
+    )
     assert 'fill="#f1c40f"' in discord
     assert "style=" not in page
     assert "default-src 'none'" in policy
@@ -82,7 +89,24 @@ async def test_whatever_an_answer_says_stays_text(name: str):
     assert status == 200
     body = page.partition('<main id="main">')[2].partition("</main>")[0]
     tags = set(re.findall(r"<([a-zA-Z!][^\s>/]*)", body))
-    own = {"a", "b", "blockquote", "div", "em", "h2", "hr", "img", "rect", "section", "small", "span", "strong", "svg"}
+    own = {
+        "a",
+        "b",
+        "blockquote",
+        "div",
+        "em",
+        "h2",
+        "hr",
+        "img",
+        "li",
+        "rect",
+        "section",
+        "small",
+        "span",
+        "strong",
+        "svg",
+    }
+    own |= {"code", "details", "summary", "table", "td", "th", "tr", "pre"}
     assert tags <= own
     assert not re.search(r"<[^>]*\s(?:on\w+|style|srcdoc)\s*=", body)
     assert all(link.startswith(("http://", "https://", "/")) for link in re.findall(r'href="([^"]*)"', body))
@@ -95,9 +119,14 @@ async def test_whatever_an_answer_says_stays_text(name: str):
         (mrkdwn, "<https://a.test/?x=1&amp;y|a.test>", 'href="https://a.test/?x=1&amp;y"'),
         (mrkdwn, "<@U1> 2*3*4", '<span class="mention">@U1</span> 2*3*4'),
         (mrkdwn, "> said", "<blockquote>said</blockquote>"),
+        (slack_markdown, "**a [[1]](https://a.test/?x=1)✓** &lt;b&gt;", '<strong>a <a href="https://a.test/?x=1"'),
+        (slack_markdown, "- `a` *b*", "<span>•</span> <div><code>a</code> <em>b</em></div>"),
+        (slack_markdown, "[a](javascript:alert(1)) <b>", "[a](javascript:alert(1)) &lt;b&gt;"),
         (discord_markdown, "**a** \\*b\\* <c>", "<div><strong>a</strong> *b* &lt;c&gt;</div>"),
         (discord_markdown, "[a.test](https://a.test/)", 'href="https://a.test/"'),
         (discord_markdown, "-# small", "<small>small</small>"),
+        (discord_markdown, "- *a* `b*c*`", "<li><em>a</em> <code>b*c*</code></li>"),
+        (discord_markdown, "[[1]](https://a.test/)✓", 'nofollow">[1]</a>✓'),
     ],
 )
 def test_markup_is_drawn_as_the_client_draws_it(draw, text: str, html: str):

@@ -99,7 +99,7 @@ async def test_in_slack_a_reply_adds_an_item_and_all_of_it_survives_a_restart(wo
             await asyncio.wait_for(slack.socket.connected.wait(), 20)
             asked = await slack.mentions(ADA, GENERAL, f"mode:deep max_iterations:5 {QUESTION}")
             await hanging(world)
-            await slack.until(lambda: any("○ 1. " in shown(one) for one in slack.state.of_bot(GENERAL)))
+            await slack.until(lambda: any('"title": "1. ' in shown(one) for one in slack.state.of_bot(GENERAL)))
             running = slack.state.of_bot(GENERAL)[0]
             said = slack.state.says(ADA, GENERAL, f"add: {ITEM}", asked.ts)
             await slack.send("event", slack.event("message", said, channel_type="channel"))

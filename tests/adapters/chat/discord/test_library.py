@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.loopback.discord_data import OTHER
+from tests.loopback.discord_data import ASKER, OTHER
 from tests.loopback.discord_house import House, discord_house
 from tests.pdfs import make_pdf
 
@@ -58,6 +58,22 @@ async def test_only_admins_change_a_servers_library(house: House) -> None:
 
     assert "Only admins may change the library." in refused.text
     assert "holds no papers yet" in listed.text
+
+
+async def test_in_a_channel_each_talks_for_oneself_and_in_a_thread_all_together(house: House) -> None:
+    """What one has listed gives its numbers to nobody else, but in a thread, where everybody reads it."""
+    added = ("2401.00001v1.pdf", "application/pdf", PAPER)
+    thread = house.discord.add_thread(house.discord.say("Look at the sea"), "papers")
+    await house.final(house.discord.slash("library", command="add", file=added), within_s=40)
+    shown: dict[str, list[str]] = {}
+
+    for name, place in (("channel", house.discord.open), ("thread", thread)):
+        await house.final(house.discord.say("@gorkd library list", channel=place))
+        turns = [house.discord.say("@gorkd library open 1", person=person, channel=place) for person in (OTHER, ASKER)]
+        shown[name] = [(await house.final(one, within_s=20)).text for one in turns]
+
+    assert ["page 1 of 2" in text for text in shown["channel"]] == [False, True]
+    assert ["page 1 of 2" in text for text in shown["thread"]] == [True, True]
 
 
 async def test_commands_complete_themselves(house: House) -> None:

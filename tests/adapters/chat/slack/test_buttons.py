@@ -123,6 +123,23 @@ async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -
     assert len(house.world.model.calls) > asked
 
 
+async def test_a_question_that_was_offered_is_asked_in_the_same_thread(house: SlackHouse) -> None:
+    """As if whoever clicked had written it there: it is understood as a follow-up."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada)
+    house.slack.state.channels[channel].members.add(ben)
+    answer = await house.answered(ada, channel)
+    offered = answer.buttons["follow_up_1"]["text"]["text"]
+
+    await house.slack.clicks(ben, answer, "follow_up_1")
+    further = await house.ended(channel, times=2)
+
+    assert further.thread_ts == answer.thread_ts
+    assert f"*Question*: {offered}" in further.shown
+    plans = [call for call in house.world.model.calls if call.schema_name == "plan"]
+    assert QUESTION in plans[-1].user
+
+
 async def test_improve_asks_what_is_to_be_better_and_minds_it(house: SlackHouse) -> None:
     """G-03: the same button as in Discord; the better answer comes in the thread, once, however often it is sent."""
     ada, ben = house.person(), house.person()
@@ -240,7 +257,7 @@ async def test_sources_and_improve_work_as_words(house: SlackHouse) -> None:
     thread = answer.thread_ts
 
     await house.slack.mentions(ada, channel, "sources", thread_ts=thread)
-    await house.slack.until(lambda: any("cited ones" in one.shown for one in house.slack.state.of_bot(channel, thread)))
+    await house.slack.until(lambda: any("were read" in one.shown for one in house.slack.state.of_bot(channel, thread)))
     await house.slack.mentions(ada, channel, "improve: say more about the Moon", thread_ts=thread)
     await house.ended(channel, times=2)
 

@@ -48,8 +48,8 @@ def test_the_waiting_message_is_the_plan_and_how_far_it_is():
     shown = json.dumps(voice.progress(samples.COMPLETED, Snapshot(card=CARD), 42.0).blocks, ensure_ascii=False)
 
     assert "Round 2 of 10 · 1 of 2 items · 14 facts" in shown
-    assert "✓ 1. What causes the tides" in shown
-    assert "○ 2. Where" in shown
+    assert '"title": "1. What causes the tides", "status": "complete"' in shown
+    assert '"title": "2. Where' in shown
     assert wording.HOW_TO_STEER.split(";")[0] in shown
     assert all(label in shown for label in (wording.GO_DEEPER, wording.ANSWER_NOW, wording.CANCEL))
     assert "<@U1>" not in shown
