@@ -28,7 +28,7 @@ Payload = Mapping[str, Any]  # a message as its platform gets it
 Preview = Callable[[ResearchJob, JobResult | None, Sequence[Source], Snapshot | None], str]  # that message as JSON
 PREVIEWS: web.AppKey[Mapping[str, Preview]] = web.AppKey("previews")
 
-_EMOJI = {"📊": "bars", "🔎": "lens", "🔍": "lens", "⚠️": "warning", "👍": "up", "👎": "down"}
+_EMOJI = {"📊": "bars", "🔎": "lens", "🔍": "lens", "🔄": "round", "⚠️": "warning", "👍": "up", "👎": "down"}
 _SLACK_BLOCKS = (
     "header", "section", "context", "divider", "actions", "context_actions", "rich_text", "markdown", "table", "plan",
 )  # fmt: skip

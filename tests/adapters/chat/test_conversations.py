@@ -76,15 +76,16 @@ SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def discord(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Platform]:
-    """A bot and a worker for all scripts; so in Slack."""
-    async with discord_house(tmp_path_factory.mktemp("discord"), env={"GORKD_DISCORD_THREADS": "never"}) as house:
+    """A bot and a worker for all scripts; so in Slack. What hangs outlasts a script on a busy machine."""
+    env = {"GORKD_DISCORD_THREADS": "never", "GORKD_PATIENCE": "8"}
+    async with discord_house(tmp_path_factory.mktemp("discord"), env=env) as house:
         yield InDiscord(house)
         assert house.discord.problems == []
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def slack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Platform]:
-    async with slack_house(tmp_path_factory.mktemp("slack"), GORKD_SLACK_STREAMING="off") as house:
+    async with slack_house(tmp_path_factory.mktemp("slack"), GORKD_SLACK_STREAMING="off", GORKD_PATIENCE="8") as house:
         yield InSlack(house, RESPONDERS)
 
 

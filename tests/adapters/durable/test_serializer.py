@@ -21,7 +21,7 @@ OURS = [
     errors.ProviderRateLimited("exa", "429", retry_after_s=2.5),
     errors.ProviderRejected("exa", "401"),
     errors.ProviderGarbled("exa", "no JSON"),
-    errors.ProviderError("exa", "odd", user_message="Odd."),
+    errors.ProviderError("exa", "odd", operator_message="Odd: check EXA_BASE_URL."),
     errors.SearchFailed({"exa": "timeout", "tavily": "429"}),
     errors.NoProviderAllowed("nothing is left to search with", user_message="The settings here allow no provider."),
     errors.FetchError("http://a.example", "cut"),
@@ -37,7 +37,7 @@ OURS = [
     errors.ModelUnavailable("502"),
     errors.ModelRateLimited("429", retry_after_s=1.0),
     errors.ModelRejected("401", user_message="The key was refused."),
-    errors.PromptTooLong("400", window=4096, sent=9000, user_message="Too long."),
+    errors.PromptTooLong("400", window=4096, sent=9000, operator_message="Set GORKD_CONTEXT_TOKENS."),
     errors.ToolsUnsupported("no tools"),
     errors.ModelGarbled("no JSON"),
     errors.ControlFailed("confirmed a false sentence"),
@@ -56,8 +56,8 @@ def test_our_errors_come_back_as_themselves(error: GorkdError) -> None:
     back = JsonSerializer().deserialize(JsonSerializer().serialize(error))
 
     assert type(back) is type(error)
-    assert (str(back), back.user_message, back.code, back.retryable) == (
-        str(error), error.user_message, error.code, error.retryable,
+    assert (str(back), back.user_message, back.operator_message, back.code, back.retryable) == (
+        str(error), error.user_message, error.operator_message, error.code, error.retryable,
     )  # fmt: skip
     assert vars(back) == vars(error)
 

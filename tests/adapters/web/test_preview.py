@@ -42,7 +42,6 @@ async def test_preview_shows_what_both_chats_show():
         "<blockquote>It is 49 metres tall and built of granite blocks.</blockquote>",
     ):
         assert part in slack
-    assert "<blockquote>It is 49 metres tall and built of granite blocks.</blockquote>" in slack
     assert re.search(
         r"<strong>Answer</strong>: The Eddystone lighthouse is 49 metres tall <a [^>]+>\[1\]</a>✓", discord
     )
@@ -90,7 +89,23 @@ async def test_whatever_an_answer_says_stays_text(name: str):
     assert status == 200
     body = page.partition('<main id="main">')[2].partition("</main>")[0]
     tags = set(re.findall(r"<([a-zA-Z!][^\s>/]*)", body))
-    own = {"a", "b", "blockquote", "div", "em", "h2", "hr", "img", "rect", "section", "small", "span", "strong", "svg"}
+    own = {
+        "a",
+        "b",
+        "blockquote",
+        "div",
+        "em",
+        "h2",
+        "hr",
+        "img",
+        "li",
+        "rect",
+        "section",
+        "small",
+        "span",
+        "strong",
+        "svg",
+    }
     own |= {"code", "details", "summary", "table", "td", "th", "tr", "pre"}
     assert tags <= own
     assert not re.search(r"<[^>]*\s(?:on\w+|style|srcdoc)\s*=", body)

@@ -328,7 +328,7 @@ async def test_deep_research_that_the_bot_proposes_waits_for_start(house: House,
     """D9: below an answer that is not sure; declined, the offer goes and the answer stays."""
     answer = await house.final(house.discord.slash("research", query=TIDES))
     assert {"Start", "Not now"} <= set(answer.buttons)
-    assert "Deep research may find more" in answer.text
+    assert "Deep research would look for" in answer.text
 
     pressed = house.discord.press(answer, choice)
 
