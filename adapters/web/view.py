@@ -17,6 +17,7 @@ from core.findings.results import TITLES
 from core.findings.source_priority import OTHER_LEVEL, level_name
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
+from core.model.errors import places_of
 from core.model.events import Json
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.model.source import Source
@@ -137,7 +138,7 @@ def job_view(
         costs=_costs(job, result, sources),
         preview=_preview(job, card.answer),
         queries=tuple(one_line(query) for query in result.queries) if result else (),
-        providers=result.providers if result else (),
+        providers=places_of(result.providers) if result else (),
         answer=_answer_view(card, card.answer, links) if card.answer else None,
         cited=tuple(views[source.id] for source in card.cited),
         uncited=tuple(views[source.id] for source in card.uncited),

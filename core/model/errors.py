@@ -82,7 +82,7 @@ class GorkdError(Exception):
     @property
     def operator_message(self) -> str:
         """One sentence for whoever runs gorkd: what happened, and which setting to look at."""
-        return self._operator_message or self._user_message or str(self)
+        return self._operator_message or self._user_message or (f"{self.told} ({self})" if self.told else str(self))
 
 
 class InvalidQuery(GorkdError):
@@ -99,6 +99,10 @@ class SetupError(GorkdError):
     """Configuration or the machine is wrong, e.g. a data folder that cannot be written."""
 
     told = "Something is not set up right here; the admin can see what."
+
+    @property
+    def operator_message(self) -> str:
+        return self._operator_message or self._user_message or str(self)
 
 
 class ProviderError(GorkdError):

@@ -225,7 +225,7 @@ async def test_an_earlier_answer_says_so_above_the_answer() -> None:
     ids=lambda error: type(error).__name__,
 )
 async def test_an_error_is_the_same_sentence_everywhere(error: GorkdError, capsys: pytest.CaptureFixture[str]) -> None:
-    """By its code: what the chats refuse with is what the API and the command line say."""
+    """By its code: what the chats refuse with is what the API says; the command line also says what to look at."""
     from adapters.cli.running import report
 
     async with TestClient(TestServer(web_app(ScriptedResearcher(refusal=error)))) as client:
@@ -237,7 +237,7 @@ async def test_an_error_is_the_same_sentence_everywhere(error: GorkdError, capsy
 
     assert envelope["code"] == error.code
     assert envelope["message"] == error.user_message
-    assert error.user_message in printed
+    assert error.operator_message in printed
     assert error.user_message in slack.text
     assert error.user_message in discord.text.replace("\\", "")
 

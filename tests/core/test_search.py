@@ -355,7 +355,7 @@ async def test_only_when_all_fail_the_search_has_failed_and_tells_the_reasons_ap
     with pytest.raises(SearchFailed) as failure:
         await collect(make_deps(search=failing), "exa")
 
-    for reason in ("Exa (key refused (HTTP 401))", "Tavily (too many requests", "SearXNG (could not be reached)"):
+    for reason in ("the web (key refused (HTTP 401))", "the web (too many requests", "the web (could not be reached)"):
         assert reason in failure.value.user_message
 
 

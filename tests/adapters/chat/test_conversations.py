@@ -76,7 +76,7 @@ SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def discord(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Platform]:
-    """A bot and a worker for all scripts; so in Slack. What hangs does so for longer than a busy machine's script."""
+    """A bot and a worker for all scripts; so in Slack. What hangs outlasts a script on a busy machine."""
     env = {"GORKD_DISCORD_THREADS": "never", "GORKD_PATIENCE": "8"}
     async with discord_house(tmp_path_factory.mktemp("discord"), env=env) as house:
         yield InDiscord(house)

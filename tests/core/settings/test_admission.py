@@ -127,7 +127,7 @@ async def test_nothing_to_search_with_is_said_before_anything_is_begun():
     with pytest.raises(GorkdError) as refused:
         await without.admit(QUESTION)
 
-    assert "an admin can allow a provider with /research settings" in refused.value.user_message
+    assert "an admin can change that with /research settings" in refused.value.user_message
     assert (await without.admit(replace(QUESTION, modes=("library",)))).policy.providers == ("pubmed",)
 
 

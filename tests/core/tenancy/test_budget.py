@@ -107,7 +107,7 @@ def test_what_is_no_price_is_refused_by_name(text: str) -> None:
     with pytest.raises(SetupError, match="GORKD_PRICES") as refused:
         read_prices(text)
 
-    assert text in refused.value.user_message
+    assert text in refused.value.operator_message
 
 
 def test_a_call_costs_its_tokens_at_their_prices() -> None:
