@@ -25,7 +25,7 @@ PROMPTS = ROOT / "core" / "prompts"
 MAX_LINES = 600
 MAX_FUNCTION_LINES = 60
 MAX_MODULES = 15
-ROOMS_WITH_MORE = {"adapters/chat/slack": 22}  # never more than these
+ROOMS_WITH_MORE = {"adapters/chat/slack": 19}  # never more than these
 
 BASIS = ("discord", "slack_bolt", "aiohttp", "tavily", "exa_py", "openai", "redis", "sqlite_utils")  # C-02
 SLOW_TO_IMPORT = ("openai", "exa_py", "trafilatura", "tavily", "discord", "slack_bolt", "mcp")

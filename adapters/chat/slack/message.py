@@ -7,6 +7,7 @@ to be taken back, which only an update can do. Pure; the rules for untrusted tex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -39,6 +40,7 @@ from core.presentation.render import one_line
 
 TASK_LIMIT = 256  # characters of a task's title, details and output (docs.slack.dev, chat.appendStream)
 TITLE_ROOM = 200
+TODAYS = frozenset({"plan", "markdown", "table", "context_actions"})
 SHOWN_TASKS = 24  # a plan beyond that is not read; with their texts they stay far below what a message may hold
 SHOWN_SENTENCES = 30
 SENTENCE_ROOM = 3000
@@ -262,6 +264,15 @@ class SlackMessage:
     plan: Plan | None = None
     files: tuple[SlackUpload, ...] = ()
     title: str = ""
+
+    @property
+    def plainer(self) -> SlackMessage:
+        """In blocks that Slack has always taken, for where it refuses those of today."""
+        if not any(block["type"] in TODAYS for block in self.blocks):
+            return self
+        kept = [block for block in self.blocks if block["type"] not in TODAYS]
+        said = section(re.sub(r"&[a-z]{0,3}$", "", self.text[:SECTION_LIMIT]))
+        return replace(self, blocks=(said, *kept[: BLOCKS_LIMIT - 1]))
 
     def without(self, action_id: str) -> SlackMessage:
         """The same without a button, or without an entry of a menu."""

@@ -26,6 +26,7 @@ LOOK_BACK = 15  # messages; what Slack gives an unlisted app at most
 EVENT_TYPE = "gorkd_answer"
 KEPT_BY_SLACK = frozenset({"cant_delete_message", "compliance_exports_prevent_deletion"})
 ENDED = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
+BLOCKS_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
 Part = Literal["answer", "sources", "ready", "shared"]
 
 _log = logging.getLogger(__name__)
@@ -80,6 +81,10 @@ async def post(client: AsyncWebClient, spot: ThreadAddress, message: SlackMessag
         try:
             return await _post_once(client, spot, message, mark)
         except FAULTS as exc:
+            if reason(exc) in BLOCKS_REFUSED and message != message.plainer:
+                _log.error("blocks refused; said in plainer ones", extra={"reason": reason(exc)})
+                message = message.plainer
+                continue
             if was_refused(exc) or attempt == ATTEMPTS:
                 raise
             _log.warning("reply to a post was lost", extra={"reason": reason(exc), "attempt": attempt})
@@ -127,17 +132,21 @@ async def update(
     With a `mark` the message can be found by it from now on. A stream that is still open is stopped first.
     """
 
-    async def update_once() -> None:
+    async def update_once(message: SlackMessage) -> None:
         metadata = mark.metadata if mark else None
         await client.chat_update(channel=channel, ts=ts, text=message.text, blocks=as_json(message), metadata=metadata)
 
     try:
-        await update_once()
+        await update_once(message)
     except SlackApiError as exc:
-        if reason(exc) != "streaming_state_conflict":
+        if reason(exc) in BLOCKS_REFUSED:
+            _log.error("blocks refused; said in plainer ones", extra={"reason": reason(exc)})
+            message = message.plainer
+        elif reason(exc) == "streaming_state_conflict":
+            await stop_stream(client, channel, ts, mark)
+        else:
             raise
-        await stop_stream(client, channel, ts, mark)
-        await update_once()
+        await update_once(message)
 
 
 async def stop_stream(client: AsyncWebClient, channel: str, ts: str, mark: Mark | None = None) -> None:

@@ -39,7 +39,6 @@ from adapters.chat.slack.blocks import (
     thumbs,
 )
 from adapters.chat.slack.message import SlackMessage, done_plan, message, read_plan, sentence_message
-from core.deep.viewing import CoveredItem, covered_items
 from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
 from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
@@ -123,13 +122,13 @@ class SlackVoice:
         )  # fmt: skip
         if result is None or result.answer is None or card.outcome == "ended":
             return _ended(job, card)
-        said, items = _Said(self.links, job, card, result.answer), covered_items(result)
+        said = _Said(self.links, job, card, result.answer)
         is_plain = card.outcome == "insufficient"
         blocks = [*done_plan(result, sources), *([header(card.heading)] if is_plain else []), _question(card)]
         blocks += _earlier(card, first_asker)
         blocks += finding_blocks(card) if card.found else said.blocks()
         blocks += check_blocks(card.checks, sources)
-        blocks += said.checklist(items)
+        blocks += said.checklist()
         blocks.append(section(said.confidence()))
         blocks += [
             context(_labelled(card, name))
@@ -139,7 +138,7 @@ class SlackVoice:
         blocks += [*actions(_row(job, card)), thumbs(RATE, job.id)]
         asked = wording.follow_ups(job, result) if may_offer else ()
         blocks += actions([button(f"{FOLLOW_UP}_{at}", text, f"{text}:{job.id}") for at, text in enumerate(asked, 1)])
-        blocks.append(context("\n".join(filter(None, [_limitations(card, items), plain(card.footer, LINE_ROOM)]))))
+        blocks.append(context("\n".join(filter(None, [_labelled(card, "limitations"), plain(card.footer, LINE_ROOM)]))))
         spoken = _untagged(card.part("answer").text).replace("**", "")
         whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
@@ -179,12 +178,11 @@ class _Said:
         found = _BOLD.match(_bold(_whole(self.answer, "summary")))
         return fit(one_line(regex.sub(rf"\s*{_CITED.pattern}", "", found[1])), SESSION_ROOM) if found else ""
 
-    def checklist(self, items: Sequence[CoveredItem]) -> list[Block]:
+    def checklist(self) -> list[Block]:
         """Each item with what became of it, and what the answer says of it (S002)."""
-        lines = [f"- {one.stand} **{markdown(one_line(one.description), LINE_ROOM)}**" for one in items]
-        below = [markdown(one.line, LINE_ROOM) for one in items]
-        text = "\n".join(f"{line}: {said}" if said else line for line, said in zip(lines, below, strict=True))
-        return [markdown_block(self._linked(text, MARKDOWN_LIMIT - ANSWER_ROOM))] if items else []
+        lines = self.card.part("plan").text.splitlines()
+        text = "\n".join(f"- {markdown(line, 2 * LINE_ROOM)}" for line in lines)
+        return [markdown_block(self._linked(text, MARKDOWN_LIMIT - ANSWER_ROOM))] if lines else []
 
     def confidence(self) -> str:
         """`*Confidence*: Low: Sources disagree on …`: how sure, and the reason that decided, on one line."""
@@ -363,12 +361,6 @@ def _labelled(card: AnswerCard, name: str) -> str:
     part = card.part(name)
     said = plain(part.text, 4 * LINE_ROOM)
     return f"*{part.label}*: {said}" if part.label and said else said
-
-
-def _limitations(card: AnswerCard, items: Sequence[CoveredItem]) -> str:
-    """But for what the checklist says already."""
-    told = [one for one in card.limitations if not any(item.description.rstrip(".") in one for item in items)]
-    return f"*{wording.LIMITATIONS}*: {plain(wording.limitations_line(told), 4 * LINE_ROOM)}" if told else ""
 
 
 def _source_line(source: Source, quote: str = "") -> str:

@@ -103,7 +103,7 @@ async def test_in_slack_a_reply_adds_an_item_and_all_of_it_survives_a_restart(wo
             running = slack.state.of_bot(GENERAL)[0]
             said = slack.state.says(ADA, GENERAL, f"add: {ITEM}", asked.ts)
             await slack.send("event", slack.event("message", said, channel_type="channel"))
-            await slack.until(lambda: slack.state.ephemerals)
+            await slack.until(lambda: said.reactions or slack.state.ephemerals)
             world.model.respond = Stuck("queries", 1)
             await worker.killed()
             await app.killed()

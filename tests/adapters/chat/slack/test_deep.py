@@ -40,11 +40,11 @@ async def test_a_reply_in_its_thread_adds_an_item_and_a_click_takes_the_answer(e
     for user, text in ((ben, "add: his own point"), (ada, "add: the height of tides in Fundy")):
         said = house.slack.state.says(user, channel, text, asked.ts)
         await house.slack.send("event", house.slack.event("message", said, channel_type="channel"))
-    await house.slack.until(lambda: house.whispers(ada))
+    await house.slack.until(lambda: said.reactions)
     await house.slack.clicks(ben, running, "answer_now")
     await house.slack.until(lambda: house.whispers(ben))
     await house.slack.clicks(ada, running, "answer_now")
-    await house.slack.until(lambda: len(house.whispers(ada)) == 2)
+    await house.slack.until(lambda: house.whispers(ada))
     house.world.model.respond = by_schema(ANSWERS)
     house.world.model.closing.set()  # the call that hung fails and is made once more
     ended = await house.ended(channel)
@@ -54,7 +54,8 @@ async def test_a_reply_in_its_thread_adds_an_item_and_a_click_takes_the_answer(e
         trace = await stores.researcher.tool_trace(job.id)
 
     assert house.whispers(ben) == ["Only the person who asked can do that."]
-    assert house.whispers(ada) == [wording.HEARD, wording.HEARD_ANSWER_NOW]
+    assert said.reactions == ["eyes"]
+    assert house.whispers(ada) == [wording.HEARD_ANSWER_NOW]
     assert ended.ts == running.ts
     assert trace is not None
     assert trace.state["stopped_because"] == "asked"

@@ -13,6 +13,7 @@ from slack_sdk.errors import SlackApiError
 
 from adapters.chat.reply import AddressDead, StoppedByPerson
 from adapters.chat.slack.client import NO_STREAMS, StreamGate, Workspace, web_client
+from adapters.chat.slack.message import TODAYS
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from core.pipeline.snapshot import Snapshot
@@ -293,6 +294,20 @@ async def test_message_that_takes_no_update_is_replaced_and_removed() -> None:
         await desk.reply.repost(FINAL, "job_1")
 
         assert [one.text[:17] for one in desk.messages] == ["Research Complete", "Sources: trinity."]
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+async def test_answer_whose_blocks_slack_refuses_is_said_in_plainer_ones(is_streamed: bool) -> None:
+    """A kind of block that a workspace does not take yet costs its look, never the answer."""
+    async with opened_desk() as desk:
+        if is_streamed:
+            await desk.shows(FIRST)
+        desk.slack.api.faults["chat.update" if is_streamed else "chat.postMessage"] = Fault("invalid_blocks")
+        await desk.reply.edit(FINAL)
+
+        assert [one.text[:17] for one in desk.messages] == ["Research Complete", "Sources: trinity."]
+        assert "The Eddystone lighthouse is 49 metres tall [1]✓[2]◐." in desk.living.shown
+        assert not TODAYS & {block["type"] for block in desk.living.blocks}
 
 
 @pytest.mark.parametrize("kind", ["lost", "broken"])
