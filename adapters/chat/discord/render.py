@@ -14,6 +14,7 @@ import discord
 from adapters.chat.code import about, excerpt, rest_of, shares
 from adapters.chat.desk import Offer
 from adapters.chat.discord.markup import (
+    LEAST_ROOM,
     Cite,
     code_block,
     is_linkable,
@@ -106,17 +107,16 @@ class DiscordVoice:
             if card.plan
             else []
         )
-        said = card.earlier or _said(snapshot)
+        said = "" if snapshot.earlier else _said(snapshot)
         head, step = f"{_asked(card.asked)}\n\n", plain(card.message.rstrip(" .…"), LINE_ROOM)
+        steps = [f"-# {step} …" if said else f"**{step}** …"]
         if said:
-            steps = [f"-# {step} …"]
-            name = "" if snapshot.earlier else f"**{wording.ANSWER}**: "
-            room = RUNNING_LIMIT - units(head) - units("\n".join([*plan, *steps])) - units(name) - 3
-            head += f"{name}{rich(said, min(room, EARLIER_ROOM) if snapshot.earlier else room)}\n\n"
-        else:
-            steps = [f"**{step}** …"]
+            room = RUNNING_LIMIT - units("\n".join([head, *plan, *steps, wording.ANSWER])) - LEAST_ROOM
+            head += f"**{wording.ANSWER}**: {rich(said, room)}\n\n"
+        if card.earlier:
+            steps.append(rich(card.earlier, EARLIER_ROOM))
         lines = [*steps, *plan, *([f"-# {wording.HOW_TO_STEER}"] if items else [])]
-        if not said or snapshot.earlier:
+        if not said:
             lines += [f"· {plain(part, LINE_ROOM)}" for part in card.running]
             if card.queries:
                 lines.append(f"-# {wording.SEARCHING_FOR}: {plain(' · '.join(card.queries), 2 * LINE_ROOM)}")

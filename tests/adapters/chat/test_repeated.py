@@ -12,6 +12,7 @@ from time import perf_counter
 import pytest
 from rich.console import Console
 
+from adapters.chat.discord.payload import MoreMenu
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack.render import SlackVoice
@@ -210,10 +211,12 @@ def test_a_repeated_answer_names_its_first_asker_and_offers_to_renew_it(name: st
 def buttons_and_text(name: str, job: ResearchJob, result: JobResult) -> tuple[str, list[str]]:
     if name == "discord":
         message = DiscordVoice(samples.LINKS).outcome(job, result, samples.SOURCES, first_asker="7")
-        return message.text, [button.label for row in message.rows for button in row]
+        shown = [one for row in message.rows for one in row]
+        chosen = [one.choices if isinstance(one, MoreMenu) else [("", one.label)] for one in shown]
+        return message.text, [label for choices in chosen for _, label in choices]
     blocks = SlackVoice(samples.LINKS).outcome(job, result, samples.SOURCES, first_asker="7").blocks
-    rows = [block["elements"] for block in blocks if block["type"] == "actions"]
-    return json.dumps(blocks), [button["text"]["text"] for row in rows for button in row]
+    elements = [one for block in blocks if block["type"] == "actions" for one in block["elements"]]
+    return json.dumps(blocks), [each["text"]["text"] for one in elements for each in one.get("options", [one])]
 
 
 @pytest.mark.parametrize("name", ["discord", "slack"])
