@@ -28,7 +28,7 @@ from tests.loopback.openai_responders import (
 
 DEEP_ROUNDS = 3  # of every deep research
 _SUMMARY_WORDS, _DETAIL_WORDS = 110, 150
-_CITATIONS = 3
+_CITATIONS = 1  # as the prompt asks
 _COMPACT = (",", ":")
 _STOP_WORDS = frozenset(
     "the and for does what which its according authors that name are was with from on of whom proposal change problem "
