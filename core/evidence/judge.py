@@ -29,12 +29,12 @@ from core.text.language import Cue
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
-PAIRS_TOGETHER = 4  # of which some could wait: each row that a judge writes is a third of a second
-PAIRS_AT_END = 3  # when the reader waits for nothing else
+PAIRS_TOGETHER = 5  # of which some could wait: each row that a judge writes is a third of a second
+PAIRS_AT_END = 4  # when the reader waits for nothing else
 CALLS_AT_ONCE = 6
 CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
 LINGER_S = 0.15  # that a pair waits for others; a sentence takes longer to be written
-IDLE_S = 1.0  # that a pair which may wait waits for others, while nothing is asked
+IDLE_S = 2.0  # that a pair which may wait waits for others, while nothing is asked
 CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
