@@ -189,6 +189,9 @@ async def write_in_parts(
     except TimeoutError:
         draft.stopped_because = OUT_OF_TIME
         log.warning("the model ran out of time")
+        begun.task.cancel()
+        await asyncio.wait([begun.task])
+        begun.writing.end_summary()
     except ModelGarbled:
         log.warning("the summary could not be read")
     except BaseException:
