@@ -23,8 +23,8 @@ from core.evidence.rules.alignment import Force
 from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.llm.ask_model import strict
-from core.model.answer import Evidence, Verdict
-from core.model.errors import FetchError, GorkdError, ProviderError
+from core.model.answer import Evidence, ModelUsage, Verdict
+from core.model.errors import FetchError, GorkdError, ModelError, ProviderError
 from core.model.events import Json, rows
 from core.model.source import SearchHit, SearchQuery, Source, SourceKind
 from core.pipeline.deps import Deps
@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 NEVER_IN_FACTS = frozenset({"numbers", "dates", "units", "names", "negation", "opposites", "roles"})  # rules' doubts
 SAME_FACT = 90.0  # rapidfuzz token-set ratio 0…100 of two facts of one source
 
+CALLS_AT_ONCE = 3  # of a round's facts, where the model serves that; each repeats question, list and known facts
 MIN_SHARED = 2  # informative words that an earlier fact has in common with the new question
 MIN_SHARE = 0.25  # of the new question's words
 
@@ -67,27 +68,55 @@ async def process_results(state: DeepState, sources: Sequence[Source], deps: Dep
     passages = await asyncio.to_thread(_choose, state, readable, deps)
     if not passages:
         return NewFacts()
-    settings = deps.settings.deep
-    known = facts_frame(state.facts, max_tokens=settings.max_known_tokens)
-    parts = [format_sources(readable, passages), question_frame(state), known, checklist_frame(state.needed)]
+    most, groups = deps.settings.deep.max_facts_per_round, _groups(readable, deps)
+    outcomes = await asyncio.gather(
+        *(_take(state, group, passages, deps, most=-(-most // len(groups)), within_s=within_s) for group in groups),
+        return_exceptions=True,
+    )
+    taken = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+    for error in (outcome for outcome in outcomes if isinstance(outcome, BaseException)):
+        if not (taken and isinstance(error, ModelError)):  # what other calls found will do
+            raise error
+    found = [entry for entries, _ in taken for entry in entries][:most]
+    facts = await asyncio.to_thread(_bind, state, found, readable)
+    return NewFacts(facts=tuple(facts), usage=tuple(spent for _, usage in taken for spent in usage))
+
+
+def _groups(sources: Sequence[Source], deps: Deps) -> list[Sequence[Source]]:
+    """Sources that are read by one call each, side by side: what a round writes of its facts is most of its time."""
+    count = min(CALLS_AT_ONCE, len(sources)) if deps.writes_in_parallel else 1
+    return [sources[at::count] for at in range(count)]
+
+
+async def _take(
+    state: DeepState,
+    sources: Sequence[Source],
+    passages: Mapping[str, Sequence[Passage]],
+    deps: Deps,
+    *,
+    most: int,
+    within_s: float,
+) -> tuple[list[_Found], tuple[ModelUsage, ...]]:
+    """What one call finds in these, at most so many, and what it cost."""
+    if not any(source.id in passages for source in sources):
+        return [], ()
+    known = facts_frame(state.facts, max_tokens=deps.settings.deep.max_known_tokens)
+    parts = [format_sources(sources, passages), question_frame(state), known, checklist_frame(state.needed)]
     said = await ask_step(
         deps,
         "facts",
-        system=load_prompt("process_results").substitute(
-            today=deps.clock().date().isoformat(), max_facts=settings.max_facts_per_round
-        ),
+        system=load_prompt("process_results").substitute(today=deps.clock().date().isoformat(), max_facts=most),
         user="\n".join(parts),
         schema_name="facts",
-        schema=_schema(state, settings.max_facts_per_round),
+        schema=_schema(state, most),
         within_s=within_s,
     )
-    found = [_read(row) for row in rows(said.fields.get("facts"))][: settings.max_facts_per_round]
-    known_ids = {source.id for source in readable}
+    found = [_read(row) for row in rows(said.fields.get("facts"))][:most]
+    known_ids = {source.id for source in sources}
     is_noise = bool(found) and not any(entry.text and entry.source_id in known_ids for entry in found)
     if not said.fields or is_noise:
-        found = await asyncio.to_thread(_quoted, state, readable)
-    facts = await asyncio.to_thread(_bind, state, found, readable)
-    return NewFacts(facts=tuple(facts), usage=said.usage)
+        found = await asyncio.to_thread(_quoted, state, sources)
+    return found, said.usage
 
 
 def bind_fact(text: str, quote: str, source: Source) -> Evidence | None:

@@ -31,11 +31,12 @@ from core.text.sentences import split_sentences
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
-PAIRS_TOGETHER = 6  # of which some could wait: each row that a judge writes is a third of a second
+PAIRS_TOGETHER = 5  # of which some could wait: each row that a judge writes is a third of a second
+PAIRS_AT_END = 4  # when the reader waits for nothing else
 CALLS_AT_ONCE = 6
 CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
 LINGER_S = 0.15  # that a pair waits for others; a sentence takes longer to be written
-IDLE_S = 1.0  # that a pair which may wait waits for others, while nothing is asked
+IDLE_S = 2.0  # that a pair which may wait waits for others, while nothing is asked
 CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
@@ -568,11 +569,13 @@ class Judging:
                 break
 
     def _next_batch(self) -> list[tuple[Pair, asyncio.Future[Judgement | None]]]:
-        """What is asked next: what is waited for before all else, and with the very first of it nothing besides."""
-        batch, self._waiting = self._waiting[:PAIRS_A_CALL], self._waiting[PAIRS_A_CALL:]
-        is_first, self._has_asked = not self._has_asked, True
-        free = 0 if batch and is_first and not self._is_hurried else max(PAIRS_TOGETHER - len(batch), 0)
+        """What is asked next: what is waited for before all else, with little besides; the very first of it alone."""
+        first = PAIRS_AT_END if self._is_hurried else PAIRS_A_CALL
+        batch, self._waiting = self._waiting[:first], self._waiting[first:]
+        most = PAIRS_AT_END if self._is_hurried else PAIRS_TOGETHER if batch else PAIRS_A_CALL
+        free = 0 if batch and not self._has_asked else max(most - len(batch), 0)
         more, self._others = self._others[:free], self._others[free:]
+        self._has_asked = True
         return batch + more
 
     def _go_on(self, ended: asyncio.Task[None]) -> None:

@@ -12,6 +12,7 @@ from asyncio import FIRST_COMPLETED, FIRST_EXCEPTION
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 
 from core.evidence.conflicts import read_statements
 from core.evidence.grounding import Grounder
@@ -189,6 +190,9 @@ async def write_in_parts(
     except TimeoutError:
         draft.stopped_because = OUT_OF_TIME
         log.warning("the model ran out of time")
+        begun.task.cancel()
+        await asyncio.wait([begun.task])
+        begun.writing.end_summary()
     except ModelGarbled:
         log.warning("the summary could not be read")
     except BaseException:
@@ -241,7 +245,7 @@ class _Detail:
             looking = self._start(writing.look_again([source.id for source in self.late]))
         await asyncio.wait([begun.task, self._start(_until(writing.summary_begun))], return_when=FIRST_COMPLETED)
         if writing.judged:
-            told = await remembered(self.deps.memo, self.job.id, TOLD, Told, self._tell)
+            told = await remembered(self.deps.memo, self.job.id, self._told_key(), Told, self._tell)
             shape = partial(as_detail, told=told.summary)
             self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)
             detail = self._start(retry_once(self.tries, remaining_s=self._left_s))
@@ -260,6 +264,11 @@ class _Detail:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _told_key(self) -> str:
+        """Of this summary: a job of several modes has one for each."""
+        request = self.begun.script.request(0.0)
+        return f"{TOLD}:{sha256(f'{request.system}{request.user}'.encode()).hexdigest()}"
 
     async def _tell(self) -> Told:
         return Told(self.begun.writing.summary_so_far)

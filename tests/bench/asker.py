@@ -63,6 +63,8 @@ class Asked:
     is_cached: bool
     words: int
     removed: int
+    claims: int
+    cost_usd: float
 
     @property
     def wall_s(self) -> float:
@@ -133,6 +135,8 @@ async def _ask(house: House, question: str, wanted: Round) -> Asked:
         is_cached=bool(result and result.cached_at),
         words=len(text.split()),
         removed=len(answer.removed) if answer else 0,
+        claims=len(answer.claims) + len(answer.removed) if answer else 0,
+        cost_usd=(answer.metadata.cost_usd or 0.0) if answer else 0.0,
     )
 
 

@@ -28,8 +28,8 @@ def measure_limits(conditions: Conditions) -> str:
         straggling = _straggle(outside)
     title = f"limits: model {pace.first_token_s:g} s + {1000 * pace.token_s:g} ms a token, else as before"
     rows = [
-        Row("standard question", [_wall_s(standard)], "s", goal=Goal(15)),
-        Row("the same on sources read before", [_wall_s(on_known_sources)], "s", goal=Goal(5)),
+        Row("standard question", [_wall_s(standard)], "s", goal=Goal(6)),
+        Row("the same on sources read before", [_wall_s(on_known_sources)], "s", goal=Goal(4.5)),
         Row("  its first text", [_first_text_s(on_known_sources)], "s", goal=Goal(5)),
         Row("complex question", [_wall_s(complex_one)], "s", goal=Goal(30)),
         Row("  its providers", [len(complex_one.providers)], digits=0, goal=Goal(2, is_floor=True)),

@@ -28,7 +28,7 @@ from tests.loopback.openai_responders import (
 
 DEEP_ROUNDS = 3  # of every deep research
 _SUMMARY_WORDS, _DETAIL_WORDS = 110, 150
-_CITATIONS = 3
+_CITATIONS = 1  # as the prompt asks
 _COMPACT = (",", ":")
 _STOP_WORDS = frozenset(
     "the and for does what which its according authors that name are was with from on of whom proposal change problem "
@@ -38,13 +38,17 @@ _STOP_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class ModelCall:
-    """`at` is on the monotonic clock, in seconds, at its arrival; tokens are counted by `tokens_in`."""
+    """`at` is on the monotonic clock, in seconds, at its arrival; tokens are counted by `tokens_in`.
+
+    `shared_tokens` of the prompt are those with which the other call for the same answer began.
+    """
 
     at: float
     purpose: str
     prompt_tokens: int
     tokens: int
     lasts_s: float
+    shared_tokens: int = 0
 
 
 @dataclass
@@ -53,15 +57,23 @@ class ModelScript:
 
     pace: Callable[[], tuple[float, float]]
     calls: list[ModelCall] = field(default_factory=list)
+    _begun: dict[str, str] = field(default_factory=dict)  # by question, the prompt of its last answer call
 
     def __call__(self, call: ChatCall) -> Fault:
         text = self._respond(call)
         assert isinstance(text, str)
         prompt, written = tokens_in(call.system + call.user), tokens_in(text)
         first_s, token_s = self.pace()
-        self.calls.append(ModelCall(time.monotonic(), call.schema_name, prompt, written, first_s + written * token_s))
+        lasts_s, shared = first_s + written * token_s, self._shared(call) if call.schema_name == "answer" else 0
+        self.calls.append(ModelCall(time.monotonic(), call.schema_name, prompt, written, lasts_s, shared))
         usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
         return Fault(text=text, usage=usage)
+
+    def _shared(self, call: ChatCall) -> int:
+        text, before = call.system + call.user, self._begun.get(question_in(call.user), "")
+        self._begun[question_in(call.user)] = text
+        same = next((at for at, (one, other) in enumerate(zip(text, before, strict=False)) if one != other), 0)
+        return tokens_in(text[:same])
 
     def _respond(self, call: ChatCall) -> str | Fault:
         if call.schema_name == "coverage":

@@ -106,7 +106,7 @@ async def serve() -> None:
                 "GORKD_FETCH_ALLOW": "127.0.0.0/8",
                 "OPENAI_BASE_URL": model.url,
                 "OPENAI_API_KEY": "sk-test-0123456789",
-                "GORKD_MODEL": "loop-1",
+                "GORKD_MODEL": "gpt-5.4-mini",  # the default, for its list price
                 "GORKD_WRITING": "parallel",  # as for a vendor's endpoint; this one is on the same machine
             }
             _say(Environment(variables, len(specs), corpus.is_real, tuple(corpus.questions)))

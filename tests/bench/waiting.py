@@ -34,8 +34,8 @@ def read_journal(journal: Journal, pace: Pace, begin: float, end: float, *, roun
 
     The critical path is plan + search + page + answer, as long as each was told to take: the plan's searches can only
     begin when it is there, their pages after them, and so on. One page is counted, since pages are read side by side;
-    robots.txt, which comes before it, is not, nor is a check that begins while the answer is written. Each of several
-    `rounds` has a search and a page of its own.
+    robots.txt, which comes before it, is not, nor is a check that begins while the answer is written. Of calls for the
+    same at once the longest counts. Each of several `rounds` has a search and a page of its own.
     """
     calls = tuple(call for call in journal.model if begin <= call.at <= end)
     searches = [at for at in journal.searches if begin <= at <= end]
@@ -49,7 +49,7 @@ def read_journal(journal: Journal, pace: Pace, begin: float, end: float, *, roun
     gathering_s = pace.search_s * bool(searches) + pace.page_s * bool(pages)
     answers = [(call.at, call.at + call.lasts_s) for call in calls if call.purpose == "answer"]
     path = [call for call in calls if not (call.purpose in CHECKS and any(a <= call.at <= b for a, b in answers))]
-    path_s = sum(call.lasts_s for call in path) + rounds * gathering_s
+    path_s = _serial_s(path) + rounds * gathering_s
     return Waited(
         path_s=path_s,
         behind_s=end - max((last for _, last in answers), default=end),
@@ -59,6 +59,17 @@ def read_journal(journal: Journal, pace: Pace, begin: float, end: float, *, roun
         pages=len(pages),
         robots=len(web) - len(pages),
     )
+
+
+def _serial_s(calls: Iterable[ModelCall]) -> float:
+    """One after the other, of those of one purpose that overlap the longest."""
+    total, last = 0.0, dict[str, tuple[float, float]]()
+    for call in sorted(calls, key=lambda call: call.at):
+        ends_at, longest = last.get(call.purpose, (float("-inf"), 0.0))
+        longest = longest if call.at < ends_at else 0.0
+        total += max(call.lasts_s - longest, 0.0)
+        last[call.purpose] = (max(ends_at, call.at + call.lasts_s), max(longest, call.lasts_s))
+    return total
 
 
 def _union_s(spans: Iterable[Span]) -> float:

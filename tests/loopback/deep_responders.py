@@ -55,7 +55,8 @@ def facts_responder(call: ChatCall) -> str:
                 item = items[len(facts) % len(items)] if items else ""
                 quote = " ".join(sentence.split()[:20])
                 facts.append({"fact": sentence, "items": [item], "source": source.number, "quote": quote})
-    return json.dumps({"facts": facts[:8]})
+    most = int(next(iter(re.findall(r"at most (\d+) findings", call.system)), 8))
+    return json.dumps({"facts": facts[: min(most, 8)]})
 
 
 def coverage_responder(call: ChatCall) -> str:

@@ -15,8 +15,9 @@ from aiohttp import ClientSession
 from bots.wiring import House
 from core.model.errors import StoreError
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchRequest
-from tests.adapters.durable.outside import QUESTION, calls, hang_at, hang_search, heal
+from tests.adapters.durable.outside import QUESTION, USUAL, calls, hang_at, hang_search, heal
 from tests.adapters.durable.processes import LineSeen, Process, Reader, front
+from tests.loopback.openai_responders import ChatCall, Fault, by_schema
 from tests.loopback.world import World
 
 Env = dict[str, str]
@@ -86,6 +87,51 @@ async def test_worker_that_is_killed_goes_on_where_it_was(name: str, world: Worl
     assert reader.attempts == {1, 2}
     assert " ".join(text for name, text in reader.shown.items() if name.startswith("summary")) == result.answer.summary
     assert worker.said(GIVEN_UP) == []
+
+
+async def test_worker_that_is_killed_between_two_calls_at_once_asks_only_for_what_was_in_flight(
+    world: World, one_machine: Env
+) -> None:
+    """The summary stands, the detail hangs: the next attempt gives both once, from sources with the same numbers."""
+
+    def hangs_at_detail(call: ChatCall) -> str | Fault:
+        is_detail = "Write `detail`" in call.user
+        return Fault(hang_first=True) if is_detail else by_schema(USUAL)(call)
+
+    world.model.respond = hangs_at_detail
+    env = {**one_machine, "GORKD_WRITING": "parallel"}
+    worker = await Process.start("worker", env)
+    async with front(env) as house:
+        job = await house.researcher.submit(ResearchRequest(QUESTION))
+        reader = Reader()
+        following = asyncio.create_task(reader.follow(house, job.id))
+        await reader.until(lambda: bool(reader.events))
+        await hangs(world, reader)
+        await reader.until(lambda: len(reader.shown) >= 2)
+        asked = calls(world, "plan"), parts(world, "summary")
+        await worker.killed()
+        heal(world)
+
+        worker = await Process.start("worker", env, wait=False)
+        done = await following
+        result = await house.researcher.result(job.id)
+    await worker.killed()
+
+    assert done["status"] == "completed"
+    assert result is not None
+    assert result.answer is not None
+    assert result.answer.detail != ""
+    assert [event.type for event in reader.events].count("complete") == 1
+    assert asked == (1, 1)
+    assert calls(world, "plan") == 1
+    assert parts(world, "summary") <= 2  # its last words may have been on their way
+    assert parts(world, "detail") == 2
+    assert " ".join(text for name, text in reader.shown.items() if name.startswith("summary")) == result.answer.summary
+
+
+def parts(world: World, part: str) -> int:
+    """How often the model was asked to write `part` alone."""
+    return sum(f"Write `{part}`" in call.user for call in world.model.calls)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -11,8 +12,8 @@ import pytest
 
 from core.deep.telling import COMPLETE, REFINING, STARTING
 from core.deep.viewing import covered_items
-from core.model.config import DeepSettings, Settings
-from core.model.errors import ModelUnavailable, ProviderTimeout
+from core.model.config import DeepSettings, Settings, SynthesisSettings
+from core.model.errors import ModelRejected, ModelUnavailable, ProviderTimeout
 from core.model.job import JobStatus
 from core.model.ports import ChatDelta, ChatRequest
 from core.model.steering import Steering
@@ -470,3 +471,23 @@ async def test_before_the_first_fact_the_round_is_finished():
     assert ran.result.answer.stopped_because == "you asked for the answer"
     assert ran.details["iterations_used"] == 1
     assert "[1]" in ran.result.answer.summary
+
+
+@pytest.mark.parametrize("fails", [0, 1, 3])
+async def test_facts_of_a_round_are_taken_by_three_calls_at_once_and_one_that_fails_costs_only_its_own(fails: int):
+    """Each reads a third of the sources under their own numbers; without any there is nothing to answer from."""
+    usual = scripted().answers["facts"]
+    asked: list[ChatRequest] = []
+
+    def facts(request: ChatRequest) -> str:
+        asked.append(request)
+        if len(asked) <= fails or fails == 3:
+            raise ModelRejected("no")
+        return usual(request)  # type: ignore[operator, no-any-return]
+
+    settings = Settings(synthesis=SynthesisSettings(is_parallel=True))
+    ran = await research(deep_deps(model=scripted(facts=facts), settings=settings))
+
+    numbers = [set(re.findall(r'<source id="(\d+)"', request.user)) for request in asked[:3]]
+    assert not numbers[0] & numbers[1] | numbers[0] & numbers[2] | numbers[1] & numbers[2]
+    assert ran.job.status is (JobStatus.FAILED if fails == 3 else JobStatus.COMPLETED)

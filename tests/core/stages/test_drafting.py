@@ -19,11 +19,14 @@ from core.model.events import Event
 from core.model.job import ResearchRequest
 from core.model.ports import ChatDelta, ChatRequest, JobMemo
 from core.model.source import SearchHit, SearchQuery
+from core.modes import MODES
+from core.modes.quick import MODE as QUICK
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.stages.drafting import NO_DETAIL
+from core.stages.drafting import NO_DETAIL, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
+from core.stages.synthesize import LATE_NOTICE
 from tests.core.cats import PLAN, PURR, QUESTION, final, research, written
 from tests.fakes import AT_ONCE, Died, FakeSearch, Idle, Journal, by_words, hit, make_deps
 from tests.records import MemoryTables
@@ -352,3 +355,20 @@ async def test_an_answer_of_one_call_stays_one_where_calls_do_not_run_at_once() 
     await research(make_deps(search=[Library("web")], model=model, settings=AT_ONCE))
 
     assert model.parts == ["plan", "answer"]
+
+
+@pytest.mark.parametrize(
+    ("late", "summary"),
+    [pytest.param("detail", TWITCH, id="the detail"), pytest.param("summary", "", id="the summary")],
+)
+async def test_what_is_late_costs_itself(late: str, summary: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D2: at the deadline the job ends with what it has; without a summary the sources are quoted."""
+    monkeypatch.setitem(MODES, "quick", replace(QUICK, deadline_s=5.0))
+    model = TwoCalls(holds={**IN_TIME, late: "never"})
+
+    done = final(await research(deps_of(model)))
+
+    assert done["status"] == "completed"
+    assert done["metadata"]["stopped_because"] == OUT_OF_TIME
+    assert done["answer"]["summary"] == summary or done["answer"]["notice"] == LATE_NOTICE
+    assert bool(summary) != (done["answer"]["notice"] == LATE_NOTICE)
