@@ -118,6 +118,7 @@ def _load_identifier() -> LanguageIdentifier:
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     identifier.set_languages([code for code in identifier.labels if len(code) == 2 and code not in _TOO_NEAR])
+    identifier._full_model = None  # all languages', for another choice of them: 28 MB
     return identifier
 
 

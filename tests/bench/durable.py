@@ -23,7 +23,7 @@ from tests.bench.usage import cpu_s
 from tests.loopback.world import World
 from tests.servers import find_postgres, running_postgres, running_redis
 
-WORKERS = (1, 2, 4)
+WORKERS = (1, 3)
 JOBS = 80
 TENANTS = 7
 

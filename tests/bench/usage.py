@@ -28,13 +28,19 @@ def cpu_s(pid: int) -> float:
 
 
 def rss_mib(pid: int) -> float:
-    """Resident memory of the family. Pages that members share count once for each."""
-    return sum(_status(member, "VmRSS") for member in family(pid)) / _MIB
+    """Resident memory of the family. What forks still share of their parent's counts once, files once for each."""
+    return sum(_kib(member, "status", "VmRSS") - _shared(member) for member in family(pid)) / _MIB
 
 
 def peak_mib(pid: int) -> float:
-    """The most that each member of the family ever had resident, added up: never less than the true peak."""
-    return sum(_status(member, "VmHWM") for member in family(pid)) / _MIB
+    """The most that each member ever had resident, less what it shares now, added up."""
+    return sum(_kib(member, "status", "VmHWM") - _shared(member) for member in family(pid)) / _MIB
+
+
+def _shared(pid: int) -> int:
+    """KiB of memory, files apart, that others of the family are counted for."""
+    own = _kib(pid, "smaps_rollup", "Pss_Anon")
+    return _kib(pid, "status", "RssAnon") - own if own else 0
 
 
 def _stat(pid: int) -> list[str]:
@@ -45,9 +51,10 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _status(pid: int, name: str) -> int:
+def _kib(pid: int, file: str, name: str) -> int:
+    """What stands behind `name` in one of the process's files; 0 when it or the process is not there."""
     try:
-        lines = (_PROC / str(pid) / "status").read_text().splitlines()
+        lines = (_PROC / str(pid) / file).read_text().splitlines()
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)

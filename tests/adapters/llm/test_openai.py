@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.llm.endpoint import Endpoint
-from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, build_chat, build_check, build_mode_chats
+from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, _gathered, build_chat, build_check, build_mode_chats
 from core.llm.ask_model import complete
 from core.llm.drafts import AnswerStream
 from core.model.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
@@ -536,3 +536,23 @@ def test_window_that_is_set_is_the_checking_models_too():
 
     assert model is not None
     assert model.window.tokens == 4096
+
+
+async def test_what_comes_while_an_answer_is_read_is_read_in_one_go():
+    """Not a turn of the loop for each token: whoever had to be waited for is given a moment to say more."""
+    more, waits = asyncio.Event(), []
+
+    async def tokens():
+        for number in range(30):
+            if not more.is_set():
+                waits.append(number)
+                await asyncio.sleep(0) if number == 0 else await more.wait()
+            yield number
+
+    seen = []
+    async for token in _gathered(tokens()):
+        seen.append(token)
+        asyncio.get_running_loop().call_soon(more.set)
+
+    assert seen == list(range(30))
+    assert waits == [0]
