@@ -25,7 +25,7 @@ from core.model.events import Json
 from core.model.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.text.growing_json import named, whole_number
-from core.text.language import Cue, detect_language, negations, small_words
+from core.text.language import Cue, language_of, negations, small_words
 from core.text.sentences import split_sentences
 
 Dialect = Literal["json", "pairwise"]
@@ -389,7 +389,7 @@ def _altered(passage: str) -> Iterator[Pair]:
         text = _shortened(sentence.plain)
         if not sentence.asserts or not text or text.startswith("|"):
             continue
-        language = detect_language(text)
+        language = language_of(text) or "en"  # the quick one: a call has dozens of sentences
         figure = max(_FIGURE.finditer(text), key=lambda found: len(found.group()), default=None)
         if figure and not any(cue.first(language, text) for cue in (Cue.ABOVE, Cue.BELOW)):
             number = int(figure.group())

@@ -214,7 +214,8 @@ def find_verbatim(claim: str, content: str, *, before: str = "") -> tuple[int, i
         if at < 0:
             break
         span = _whole_sentences(wanted, content, plain, at)
-        if span is not None and _means_the_same(claim, content, span, before):
+        is_meant = span is not None and not find_frame(content, *span, claim)
+        if span is not None and is_meant and (not points_back(claim) or _speaks_of(before, content, span[0])):
             return span
         at = plain.text.find(wanted[:ANCHOR_CHARS], at + 1)
     return None
@@ -257,12 +258,6 @@ def _says_less(wanted: str, sentence: str) -> bool:
                 left_out = [match.group() for pattern in (_ASIDE, _TAIL) for match in pattern.finditer(whole)]
                 return not any(limits(part, "en") for part in left_out)
     return False
-
-
-def _means_the_same(claim: str, content: str, span: tuple[int, int], before: str) -> bool:
-    if find_frame(content, *span, claim):
-        return False
-    return not points_back(claim) or _speaks_of(before, content, span[0])
 
 
 def _speaks_of(before: str, content: str, start: int) -> bool:

@@ -354,7 +354,7 @@ def _instructions_in(text: str) -> tuple[tuple[int, int], ...]:
     flagged: set[int] = set()
     for place in _candidates(sentences):
         before = sentences[place - 1].text if place else ""
-        if _orders(without_quoted(sentences[place].text, before)):
+        if _places_of_orders(without_quoted(sentences[place].text, before)):
             flagged.add(place)
             flagged.update(near for near in (place - 1, place + 1) if _is_beside(text, sentences, place, near))
     return tuple((sentences[place].start, sentences[place].end) for place in sorted(flagged))
@@ -378,10 +378,6 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.replace(" | ", ". ").split())
 
 
-def _orders(line: str) -> bool:
-    return bool(_places_of_orders(line))
-
-
 def _places_of_orders(text: str) -> list[int]:
     """Where something is ordered in sentences that stand on a line each."""
     at_word, at_sign = _compiled(_ANY, r"\b(?=\w)"), _compiled(_SIGN, r"(?=[<\[{@\"“'])")
@@ -391,12 +387,7 @@ def _places_of_orders(text: str) -> list[int]:
     for found in _CLAUSE.finditer(text):
         if at_order.match(text, found.end()) or (found["lead"] and at_order.match(text, found.start("lead"))):
             places.append(found.end())
-    return places + _ordered_outputs(text)
-
-
-def _ordered_outputs(text: str) -> list[int]:
-    """Where "your answer" stands behind an order in the same sentence."""
-    return [found.start() for found in _YOUR_OUTPUT.finditer(text) if _is_ordered(text, found.start())]
+    return places + [found.start() for found in _YOUR_OUTPUT.finditer(text) if _is_ordered(text, found.start())]
 
 
 def _is_ordered(text: str, at: int) -> bool:

@@ -138,7 +138,9 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     measured = measure(claim, number)
     if measured and any(measured.same_as(measure(reading, other)) for other in reading.numbers):
         return True
-    if _has_share(claim, number, reading) or _stands_in(number.text, reading.text):
+    # as part of a name or of another notation
+    is_written = number.text.isdigit() and len(number.text) > 1 and number.text in _digits(reading.text)
+    if is_written or _has_share(claim, number, reading):
         return True
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
@@ -226,8 +228,3 @@ def _ratios(reading: Reading) -> list[float]:
 @lru_cache(maxsize=256)
 def _digits(text: str) -> frozenset[str]:
     return frozenset(regex.findall(r"\p{Nd}+", text))
-
-
-def _stands_in(written: str, text: str) -> bool:
-    """Whether the digits stand in the text as part of a name or of another notation."""
-    return written.isdigit() and len(written) > 1 and written in _digits(text)
