@@ -210,7 +210,7 @@ def remarks_on(source: Source) -> list[str]:
     metadata = source.metadata
     remarks = [metadata.author or "", _KINDS[metadata.kind]]
     remarks.append(f"published {wording.day(metadata.published_at)}" if metadata.published_at else "")
-    remarks += [f"read {wording.day(source.read_at)}", f"found by {metadata.provider}"]
+    remarks += [f"read {wording.day(source.read_at)}", f"found in {wording.place(metadata.provider)}"]
     remarks.append(f"only an extract: {source.extract_of_page}" if source.extract_of_page else "")
     remarks.append(wording.INSTRUCTS if source.instructs else "")
     return [remark for remark in remarks if remark]

@@ -57,7 +57,7 @@ _LEANS_BACK = regex.compile(
 )
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
 _OF_ITSELF = regex.compile(  # said of the page or of what it shows, and of nothing where it is quoted
-    r"\b(?:this|these)\s+(?:answers?|pages?|pictures?|sections?|screenshots?|figures?|chapters?)\b|\bin\s+the\s+pictures?\b"
+    r"^(?:above|below|left|right)\s*:|\b(?:this|these)\s+(?:answers?|pages?|pictures?|sections?|screenshots?|figures?|chapters?)\b|\bin\s+the\s+pictures?\b"
     r"|\b(?:diese[rsmn]?)\s+(?:Antwort|Seite|Bild|Abschnitt|Abbildung)",
     regex.IGNORECASE,
 )
@@ -328,8 +328,9 @@ def _with_context(
     """
     content = sources[best.source_id].content
     if best.is_row:
-        start, end = head_of_row(content, best.start)
-        head = Quotation(best.source_id, " ".join(content[start:end].split()), start, end, is_head=True)
+        trusted = sources[best.source_id].trusted_content  # a head may carry an order too
+        start, end = head_of_row(trusted, best.start)
+        head = Quotation(best.source_id, " ".join(trusted[start:end].split()), start, end, is_head=True)
         return [head, best] if head.text else []
     own = [entry for entry in quotations if entry.source_id == best.source_id and not (entry.is_row or entry.is_item)]
     if best.is_item:

@@ -304,12 +304,17 @@ def failure_sentence(job: ResearchJob) -> str:
 
 
 def searched_beside(result: JobResult) -> str:
-    """`“tides” · “spring tides” with wikipedia`, for below an answer; "" where the answer itself names its queries."""
+    """`“tides” · “spring tides” in wikipedia`, for below an answer; "" where the answer itself names its queries."""
     summary = result.answer.summary if result.answer else ""
     if not result.queries or result.queries[0] in summary:
         return ""
     queries = " · ".join(f"“{query}”" for query in result.queries)
-    return f"{queries} with {', '.join(result.providers)}" if result.providers else queries
+    return f"{queries} in {', '.join(map(place, result.providers))}" if result.providers else queries
+
+
+def place(provider: str) -> str:
+    """Where a search provider looks, as people say it."""
+    return "local files" if provider == "files" else provider
 
 
 def footer(result: JobResult, source_count: int) -> str:

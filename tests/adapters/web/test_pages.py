@@ -230,7 +230,7 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
     answer = replace(
         samples.RESULT.answer,
         summary=f"{quote} [1]",
-        claims=(claim,),
+        claims=(claim, replace(claim, id="summary-1", text="Another.", strength=0.9)),
         citations=(citation,),
         confidence_sum=(ConfidencePart("score", 0.5, ""),),
     )
@@ -258,7 +258,9 @@ async def test_sum_of_the_confidence_is_shown(open_web: Open):
         ConfidencePart("conflicts", 0.4, "at most low: sources disagree, 49 m [1] against 51 m [3]"),
         ConfidencePart("score", 0.4, "the lowest of these; high from 0.76, medium from 0.5"),
     )
-    claims = tuple(replace(claim, strength=0.9) for claim in samples.ANSWER.claims)
+    claims = tuple(
+        replace(claim, strength=0.8 + place / 10) for place, claim in enumerate(reversed(samples.ANSWER.claims))
+    )
     answer = replace(samples.ANSWER, confidence_sum=parts, claims=claims)
     web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer)))
 

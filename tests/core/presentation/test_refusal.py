@@ -16,7 +16,7 @@ def test_refusal_says_what_was_searched_and_where(language: str) -> None:
 
     assert '"a {b}", "2", "3", "4"' in said
     assert '"5"' not in said
-    assert "exa, files" in said
+    assert f"exa, {refusal.local_files}" in said
     assert said.startswith(refusal.no_answer)
 
 
