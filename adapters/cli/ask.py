@@ -97,7 +97,7 @@ def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source],
 
 MAX_COLUMNS = 96  # longer lines are hard to follow
 QUOTE_CHARS = 220  # enough to recognise the passage
-_MARK_STYLES = {"✓": "green", "◐": "yellow", "↪": "cyan", "?": "dim"}
+_MARK_STYLES = {"✓": "green", "◐": "yellow", "↪": "cyan"}
 
 
 def print_answer(

@@ -293,7 +293,7 @@ async def _two_at_once(chat: OpenAIChat, one: Timed) -> Finding:
     if gain >= 1.5:
         return Finding("two at once", "ok", f"write {gain:.1f} times as much as one")
     says = f"write {gain:.1f} times as much as one: calls wait for each other"
-    return Finding("two at once", "ok", says, "checking an answer takes longer, and what is late stays unchecked (?)")
+    return Finding("two at once", "ok", says, "checking an answer takes longer, and what is late stays unconfirmed (◐)")
 
 
 def _request(user: str, schema: Mapping[str, Json], *, max_tokens: int, tools: tuple[Tool, ...] = ()) -> ChatRequest:

@@ -29,7 +29,7 @@ ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "end
 STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus.SYNTHESIZING)
 TITLE_CHARS = 40  # of a report's section where it is only named
 SHOWN_PLACES = 3  # of the sources of a running job, the latest
-_WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
+_WEAKNESS = ["", "✓", "↪", "◐", "✗"]
 
 
 @dataclass(frozen=True)
