@@ -43,10 +43,13 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         ] = DEFAULT_MODE,
         depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
         top_k: Annotated[
-            int, typer.Option("--top-k", min=TOP_K.least, max=TOP_K.most, help=f"{option_words(TOP_K)}.")
+            int, typer.Option("--top-k", metavar="N", min=TOP_K.least, max=TOP_K.most, help=f"{option_words(TOP_K)}.")
         ] = TOP_K.default,
         max_iterations: Annotated[
-            int, typer.Option("--max-iterations", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}.")
+            int,
+            typer.Option(
+                "--max-iterations", metavar="N", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}."
+            ),
         ] = ROUNDS.default,
         context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
         fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,

@@ -112,6 +112,8 @@ def model_trials(
 
     calls = len(chats) * CHAT_CALLS + (JUDGE_CALLS if judge else 0) + (EMBEDDING_CALLS if embedder else 0)
     tokens = len(chats) * CHAT_TOKENS + (JUDGE_TOKENS if judge else 0) + (EMBEDDING_TOKENS if embedder else 0)
+    if not calls:
+        return Trials("No model is configured, so there is nothing to try.", run)
     minutes = (len(chats) + bool(judge) + bool(embedder)) * ENDPOINT_S / 60
     return Trials(f"At most {calls} calls, {tokens:,} tokens and {minutes:.0f} minutes.", run)
 

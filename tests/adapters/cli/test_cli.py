@@ -297,6 +297,20 @@ def test_the_list_of_commands_imports_none_of_them():
     assert ours == {"adapters.cli", "adapters.cli.app", "core.model", "core.model.errors"}
 
 
+def test_a_question_without_a_command_is_told_the_command():
+    ran = run(ScriptedResearcher(), "How tall is it?")
+
+    assert ran.exit_code == 2
+    assert ran.stderr == 'gorkd: No such command. Did you mean: gorkd ask "How tall is it?"\n'
+
+
+def test_help_shows_no_types_of_the_language_it_is_written_in():
+    ran = run(ScriptedResearcher(), "ask", "--help")
+
+    assert "--top-k N" in ran.stdout
+    assert "<" not in ran.stdout.replace("<light|deep>", "").replace("1<=x<=20", "")
+
+
 def test_process_commands_come_from_the_table():
     started: list[str] = []
     app = build_app(_never_opened, started.append, {"all": "Everything.", "worker": "Works."})
