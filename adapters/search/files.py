@@ -67,6 +67,9 @@ def build(env: Mapping[str, str], around: Surroundings) -> FileSearch | None:
     roots = named or [path for path in around.default_files if path.exists()]
     if not roots:
         return None
+    if next(list_files(roots), None) is None:
+        kinds = ", ".join(sorted(SUFFIXES))
+        log.warning("local files: nothing to read in %s; these kinds are: %s", ", ".join(map(str, roots)), kinds)
     tenants = None if around.is_named else frozenset({LOCAL.tenant})
     return FileSearch(roots, around.data_dir / INDEX_NAME, tenants=tenants, limits=around.limits)
 
