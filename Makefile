@@ -8,7 +8,7 @@ Q ?= How is confidence scored?
 .DEFAULT_GOAL := ask
 
 ask: $(VENV)/.run ## answer one question: make ask Q="…"
-	@$(BIN)/gorkd ask $(ARGS) -- "$$Q" || [ $$? -eq 3 ] # "not enough sources" is an answer, no failure
+	@$(BIN)/gorkd ask $(ARGS) -- "$$Q" || case $$? in 2|3) ;; *) exit 4;; esac # it has said what is wrong, or missing
 ask: override export Q := $(value Q)
 
 run: $(VENV)/.run ## start everything in one process and print the address

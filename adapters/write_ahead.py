@@ -1,4 +1,4 @@
-"""SQLite's files that several of gorkd's processes open, the records and the journal: their log, and their loss."""
+"""SQLite's files that several of gorkd's processes open (records, journal, index of files): mode, log and loss."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from pathlib import Path
 
 _PAUSE_S = 0.02
 _HEADER = b"SQLite format 3\0"
+
+
+def make_private(file: Path) -> None:
+    """An empty file that its owner alone reads, where there is none; SQLite's side files take its mode.
+
+    SQLite would make it with the mode that the shell leaves. Raises `OSError`.
+    """
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.touch(mode=0o600)
 
 
 def switch_to_write_ahead(connection: sqlite3.Connection, *, within_s: float) -> None:

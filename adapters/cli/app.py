@@ -114,6 +114,13 @@ class _Commands(TyperGroup):
         super().__init__(**settings)
         self.commands = _Made(self.table)  # type: ignore[assignment]  # it is only read
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """A question without a command is told from a mistyped command by its blanks or its mark."""
+        if args and args[0] not in self.table and (" " in args[0] or args[0].endswith("?")):
+            typer.echo(f'gorkd: No such command. Did you mean: gorkd ask "{" ".join(args)}"', err=True)
+            ctx.exit(2)
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: object) -> list[str]:
         return list(self.table)
 
@@ -136,13 +143,23 @@ class _Made(Mapping[str, object]):
         else:
             app.command(name, help=entry.help)(made)
         found = get_command(app)
-        return found.commands[name] if isinstance(found, TyperGroup) else found
+        command = found.commands[name] if isinstance(found, TyperGroup) else found
+        for one in (command, *(command.commands.values() if isinstance(command, TyperGroup) else ())):
+            _hide_types(one)
+        return command
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._table)
 
     def __len__(self) -> int:
         return len(self._table)
+
+
+def _hide_types(command: Any) -> None:
+    """In the help: a name for what is given says more than Python's type of it."""
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: ""
 
 
 def _print_version(is_wanted: bool) -> None:

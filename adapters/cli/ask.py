@@ -23,14 +23,14 @@ from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_c
 from core.evidence.citations import MARKS
 from core.library.paper import content_of
 from core.model.answer import Confidence, Conflict, JobResult, ResearchAnswer
-from core.model.errors import InvalidQuery
+from core.model.errors import InvalidQuery, place_name
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
-from core.presentation.render import cut, job_json, marked_section, marks_legend, one_line, printable
+from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable
 
 
 def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
@@ -43,10 +43,13 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         ] = DEFAULT_MODE,
         depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
         top_k: Annotated[
-            int, typer.Option("--top-k", min=TOP_K.least, max=TOP_K.most, help=f"{option_words(TOP_K)}.")
+            int, typer.Option("--top-k", metavar="N", min=TOP_K.least, max=TOP_K.most, help=f"{option_words(TOP_K)}.")
         ] = TOP_K.default,
         max_iterations: Annotated[
-            int, typer.Option("--max-iterations", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}.")
+            int,
+            typer.Option(
+                "--max-iterations", metavar="N", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}."
+            ),
         ] = ROUNDS.default,
         context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
         fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,
@@ -97,7 +100,7 @@ def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source],
 
 MAX_COLUMNS = 96  # longer lines are hard to follow
 QUOTE_CHARS = 220  # enough to recognise the passage
-_MARK_STYLES = {"✓": "green", "◐": "yellow", "↪": "cyan", "?": "dim"}
+_MARK_STYLES = {"✓": "green", "◐": "yellow", "↪": "cyan"}
 
 
 def print_answer(
@@ -135,7 +138,8 @@ def _print_notices(paper: _Paper, card: AnswerCard) -> None:
 
 def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
     paper.gap()
-    paper.write(Text.assemble((f"{wording.CONFIDENCE}  ", "bold"), one_line(wording.confidence_sentence(answer))))
+    if answer.claims:  # a refusal has said it
+        paper.write(Text.assemble((f"{wording.CONFIDENCE}  ", "bold"), one_line(wording.confidence_sentence(answer))))
     if answer.stopped_because:
         paper.write(Text(f"Ended early: {one_line(answer.stopped_because)}", style="dim"))
 
@@ -198,25 +202,43 @@ def _print_prose(paper: _Paper, prose: str) -> None:
 
 
 def _coloured(line: str) -> Text:
-    text = Text(line)
+    text = _rendered(line)
     text.highlight_regex(r"\[\d[\d, ]*\]", "cyan")
     for mark in MARKS.values():
         text.highlight_regex(rf"(?<=\]){re.escape(mark)}", _MARK_STYLES.get(mark, ""))
     return text
 
 
+_MARKUP = re.compile(r"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>\s+\|\s+)")
+
+
+def _rendered(line: str) -> Text:
+    """A line without the signs of its Markdown; a table's bars become dots."""
+    text, at = Text(), 0
+    for found in _MARKUP.finditer(line):
+        text.append(line[at : found.start()])
+        text.append(found["bold"] or found["code"] or " · ", style="bold" if found["bold"] or found["code"] else "")
+        at = found.end()
+    return text.append(line[at:])
+
+
 def _print_cited(paper: _Paper, answer: ResearchAnswer, sources: Sequence[Source]) -> None:
     if not sources:
         return
     paper.heading(wording.SOURCES)
-    shown = one_line(f"{answer.summary} {answer.detail}")
+    shown = _letters(f"{answer.summary} {answer.detail}")
     for source in sources:
         citations = [citation for citation in answer.citations if citation.source_id == source.id and citation.quote]
         quotes = {
             (one_line(citation.quote or ""), f", page {citation.page}" if citation.page else "")
             for citation in citations[:1]
         }
-        _print_source(paper, source, quotes=[text + page for text, page in quotes if text not in shown])
+        _print_source(paper, source, quotes=[text + page for text, page in quotes if _letters(text) not in shown])
+
+
+def _letters(text: str) -> str:
+    """What two texts have in common where one carries markers, marks and markup."""
+    return "".join(filter(str.isalnum, MARKER.sub("", text).casefold()))
 
 
 def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> None:
@@ -224,7 +246,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     margin = " " * len(number)
     link = _link(source.url)
     paper.write(Text(_label(source), style=Style(link=link) if link else ""), first=number, rest=margin)
-    remarks = [source.metadata.provider]
+    remarks = [place_name(source.metadata.provider)]
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:
@@ -234,7 +256,9 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
     paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
     for words in quotes:
-        paper.write(Text(f"“{cut(words, QUOTE_CHARS)}”", style="italic"), first=margin, rest=margin)
+        paper.write(
+            Text.assemble("“", _rendered(cut(words, QUOTE_CHARS)), "”", style="italic"), first=margin, rest=margin
+        )
 
 
 def _print_conflict(paper: _Paper, conflict: Conflict, sources: dict[str, Source]) -> None:
@@ -264,9 +288,8 @@ def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, card: Answer
     if card.offers:
         paper.write(Text(f"{card.part('offer').text.removesuffix(' Start it?')} Ask again with --mode deep."))
         paper.gap()
-    if result.queries:
-        searched = ", ".join(f"“{one_line(query)}”" for query in result.queries)
-        paper.write(Text(f"Searched {', '.join(result.providers)} for {searched}", style="dim"))
+    if searched := wording.searched_beside(result):
+        paper.write(Text(f"Searched for {one_line(searched)}", style="dim"))
     paper.write(Text(f"{card.footer} · {job.id}", style="dim"))
 
 

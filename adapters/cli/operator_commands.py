@@ -361,7 +361,7 @@ async def _list(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
 async def _show(kept: Kept, job_id: str, *, as_json: bool) -> Exit:
     entry = next((entry for entry in await kept.cache.kept() if entry.job_id == job_id), None)
     if entry is None:
-        raise JobNotFound(job_id)
+        raise InvalidQuery(f"{job_id} is not among the answers that may be given again.", rule="what")
     question, result = await _question(kept, job_id), await kept.jobs.result(job_id)
     summary = result.answer.summary if result and result.answer else ""
     if as_json:
@@ -446,8 +446,11 @@ def print_trace(
     for heading in ("Tokens", "Cost"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("Outcome", ratio=2, overflow="fold")
-    for entry, times in without_repeats(in_order(entries)):
-        table.add_row(*_cells(job, entry, times), style="bold" if entry.kind == "stage" else "")
+    rows = [(entry, _cells(job, entry, times)) for entry, times in without_repeats(in_order(entries))]
+    kept = [place for place in range(len(table.columns)) if any(cells[place] for _, cells in rows)]
+    table.columns = [table.columns[place] for place in kept]  # without those that say nothing
+    for entry, cells in rows:
+        table.add_row(*(cells[place] for place in kept), style="bold" if entry.kind == "stage" else "")
     console.print(table)
     console.print(Text(totals_line(totals_of(entries))), soft_wrap=True)
     if with_prompts:

@@ -149,7 +149,7 @@ def open_progress(stream: TextIO) -> Iterator[ProgressDisplay]:
 
 
 class PlainProgress:
-    """A line whenever something new happens."""
+    """A line whenever something new begins; the sources stand below the answer."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -161,8 +161,6 @@ class PlainProgress:
             self._write(self._snapshot.line)
         if self._snapshot.card is not None and before.card is None:
             self._write(self._snapshot.card.duration)
-        if len(self._snapshot.sources) > len(before.sources):
-            self._write(f"  {self._snapshot.sources[-1]}")
 
     def _write(self, line: str) -> None:
         self._stream.write(line + "\n")

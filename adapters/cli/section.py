@@ -103,14 +103,14 @@ async def _write(open_researcher: OpenResearcher, wish: _Wish) -> Exit:
 
 def _attachment(file: Path) -> Attachment:
     if not is_brief(file.name):
-        raise InvalidQuery(f"{file.name}: the name of such a file ends in .yaml, .yml or .json.", rule="brief")
+        raise InvalidQuery(f"{file}: the name of such a file ends in .yaml, .yml or .json.", rule="brief")
     try:
         with file.open("rb") as opened:
             text = opened.read(MAX_ATTACHMENT_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise InvalidQuery(f"{file.name} is not text in UTF-8.", rule="brief") from exc
+        raise InvalidQuery(f"{file} is not text in UTF-8.", rule="brief") from exc
     except OSError as exc:
-        raise InvalidQuery(f"{file.name} cannot be opened: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(f"{file} cannot be opened: {exc.strerror}.", rule="file") from exc
     return Attachment(file.name, "application/yaml", file.name, text)
 
 

@@ -37,7 +37,9 @@ def stats_command(operating: Operating) -> Callable[..., None]:
                 callback=known_tenant,
             ),
         ] = "",
-        days: Annotated[int, typer.Option("--days", min=1, max=MAX_DAYS, help="Today and the days before it.")] = 30,
+        days: Annotated[
+            int, typer.Option("--days", metavar="N", min=1, max=MAX_DAYS, help="Today and the days before it.")
+        ] = 30,
         by: Annotated[Grouping, typer.Option("--by", help="A row for each day, each tenant, or both.")] = "both",
         as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for spreadsheets.")] = False,
     ) -> None:

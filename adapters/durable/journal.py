@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from adapters.write_ahead import switch_to_write_ahead
+from adapters.write_ahead import make_private, switch_to_write_ahead
 from core.model.errors import SetupError
 
 if TYPE_CHECKING:
@@ -107,8 +107,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def _prepare_file(file: Path) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.touch(mode=0o600)
+    make_private(file)
     with closing(sqlite3.connect(file, timeout=30)) as connection:
         switch_to_write_ahead(connection, within_s=WAL_WITHIN_S)
 

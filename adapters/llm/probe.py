@@ -113,6 +113,8 @@ def model_trials(
 
     calls = len(chats) * CHAT_CALLS + (JUDGE_CALLS if judge else 0) + (EMBEDDING_CALLS if embedder else 0)
     tokens = len(chats) * CHAT_TOKENS + (JUDGE_TOKENS if judge else 0) + (EMBEDDING_TOKENS if embedder else 0)
+    if not calls:
+        return Trials("No model is configured, so there is nothing to try.", run)
     minutes = (len(chats) + bool(judge) + bool(embedder)) * ENDPOINT_S / 60
     return Trials(f"At most {calls} calls, {tokens:,} tokens and {minutes:.0f} minutes.", run)
 
@@ -294,7 +296,7 @@ async def _two_at_once(chat: OpenAIChat, one: Timed) -> Finding:
     if gain >= LEAST_GAIN_OF_TWO:
         return Finding("two at once", "ok", f"write {gain:.1f} times as much as one")
     says = f"write {gain:.1f} times as much as one: calls wait for each other"
-    instead = "one call writes the whole answer; checking it takes longer, and what is late stays unchecked (?)"
+    instead = "one call writes the whole answer; checking it takes longer, and what is late stays unconfirmed (◐)"
     return Finding("two at once", "ok", says, instead, () if chat.is_local else ("GORKD_WRITING=single",))
 
 

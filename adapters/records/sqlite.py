@@ -19,7 +19,7 @@ from sqlite_utils import Database as Connection
 
 from adapters.records.schema import migrate
 from adapters.records.sql import Dialect, Row, Sql, Values, digest, place_token
-from adapters.write_ahead import OpenedFile, switch_to_write_ahead
+from adapters.write_ahead import OpenedFile, make_private, switch_to_write_ahead
 from core.model.errors import SetupError, StoreError
 
 T = TypeVar("T")
@@ -155,8 +155,7 @@ def _seconds(value: object) -> object:
 
 def _open(folder: Path, busy_timeout_s: float) -> Connection:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / FILE_NAME).touch(mode=0o600)  # what people asked in private; SQLite's side files take the same mode
+        make_private(folder / FILE_NAME)  # what people asked in private
         handle = sqlite3.connect(
             folder / FILE_NAME,
             timeout=busy_timeout_s,

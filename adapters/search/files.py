@@ -28,6 +28,7 @@ from pydantic import BaseModel, Field
 from adapters.search.faults import deadline
 from adapters.search.hits import clean_line, clean_text, keywords
 from adapters.search.service import DEFAULT_LIMITS, Service, Surroundings, TimeLimits, read_settings
+from adapters.write_ahead import make_private
 from core.model.errors import ProviderUnavailable, SetupError
 from core.model.job import LOCAL, Scope
 from core.model.ports import ProviderStrength
@@ -66,6 +67,9 @@ def build(env: Mapping[str, str], around: Surroundings) -> FileSearch | None:
     roots = named or [path for path in around.default_files if path.exists()]
     if not roots:
         return None
+    if next(list_files(roots), None) is None:
+        kinds = ", ".join(sorted(SUFFIXES))
+        log.warning("local files: nothing to read in %s; these kinds are: %s", ", ".join(map(str, roots)), kinds)
     tenants = None if around.is_named else frozenset({LOCAL.tenant})
     return FileSearch(roots, around.data_dir / INDEX_NAME, tenants=tenants, limits=around.limits)
 
@@ -193,7 +197,7 @@ class FileIndex:
     def _open(self) -> sqlite_utils.Database:
         if self._database is None:
             try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                make_private(self._path)  # it holds the whole text of the files
             except OSError as exc:
                 raise self._unusable(exc) from exc
             connection = sqlite3.connect(self._path, timeout=BUSY_MS / 1000, check_same_thread=False)

@@ -19,7 +19,8 @@ from pydantic import BaseModel, ValidationError
 from adapters.search.faults import garbled
 from adapters.search.service import Service
 from core.model.source import Recency, SearchFilters, SearchHit
-from core.text.terms import STOPWORDS
+from core.text.language import detect_language
+from core.text.terms import STOPWORDS, asking_words
 
 MAX_URL_CHARS = 2048  # Discord's limit for a link; a longer one could never be shown
 MAX_TITLE_CHARS = 500
@@ -183,7 +184,9 @@ def keywords(question: str, *, most: int = MAX_KEYWORDS) -> list[str]:
     """
     text = unicodedata.normalize("NFKC", question).lower().replace("’", "'")
     words = list(dict.fromkeys(word.removesuffix("'s")[:MAX_WORD_CHARS] for word in _WORD.findall(text)))
-    informative = [word for word in words if word not in STOPWORDS and word not in _REQUESTS]
+    language = detect_language(question)
+    asking = asking_words(language) if language != "en" else frozenset()  # an English name or year may be the subject
+    informative = [word for word in words if word not in STOPWORDS and word not in _REQUESTS and word not in asking]
     return (informative or words)[:most]
 
 

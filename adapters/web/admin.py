@@ -144,7 +144,7 @@ def _charts(days: Sequence[Usage]) -> list[Chart]:
     levels = [(one.high, one.medium, one.low, one.insufficient) for one in days]
     costs = [(one.cost_usd,) for one in days]
     times = (ChartPart("answered", "half of the answers came within"), ChartPart("cached", "19 of 20 came within"))
-    return [
+    charts = [
         _chart("Questions", days, asked, parts, "{:.0f}"),
         _chart("Seconds to the answer", days, seconds, times, "{:.1f} s", is_summed=False),
         _chart("Confidence of the answers", days, levels, _LEVELS, "{:.0f}"),
@@ -156,6 +156,7 @@ def _charts(days: Sequence[Usage]) -> list[Chart]:
             "${:.3f}",
         ),
     ]
+    return charts if any(cost for (cost,) in costs) else charts[:-1]  # without a model nothing has a price
 
 
 def _chart(

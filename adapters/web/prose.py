@@ -162,12 +162,16 @@ def claim_tag(claim: Claim) -> str:
     return _TAG.format(claim.id)
 
 
+_BEFORE_CITATION = regex.compile(r"[ \n]+(?=<span class=\"cite\">)")
+
+
 def prose(text: str, cite: Cite) -> Markup:
     """Markdown as HTML in which `[1]✓` leads where `cite(1, claim id or "")` says, if anywhere."""
     lines = printable(text).split("\n", MAX_LINES)
     beyond = f"<pre>{escape(lines.pop())}</pre>" if len(lines) > MAX_LINES else ""
     html = nh3.clean(_MARKDOWN.render("\n".join(lines)) + beyond, tags=_TAGS, attributes=_ATTRIBUTES, link_rel=None)
     html = _CITED.sub(lambda found: _citation(found, cite), html)
+    html = _BEFORE_CITATION.sub("\N{NO-BREAK SPACE}", html)  # a number alone on a line is read as the next sentence's
     return Markup(regex.sub(r"\ue000[a-z]+-\d+\ue001", "", html))  # noqa: S704 -- cleaned by nh3 just above
 
 

@@ -16,6 +16,7 @@ from adapters.web.access import JobLinks, live_link
 from core.evidence.citations import MARKS
 from core.library.paper import PAPER_SCHEME
 from core.model.answer import ResearchAnswer, Verdict
+from core.model.errors import place_name
 from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.render import cut, one_line
@@ -210,7 +211,7 @@ def remarks_on(source: Source) -> list[str]:
     metadata = source.metadata
     remarks = [metadata.author or "", _KINDS[metadata.kind]]
     remarks.append(f"published {wording.day(metadata.published_at)}" if metadata.published_at else "")
-    remarks += [f"read {wording.day(source.read_at)}", f"found by {metadata.provider}"]
+    remarks += [f"read {wording.day(source.read_at)}", f"found in {place_name(metadata.provider)}"]
     remarks.append(f"only an extract: {source.extract_of_page}" if source.extract_of_page else "")
     remarks.append(wording.INSTRUCTS if source.instructs else "")
     return [remark for remark in remarks if remark]

@@ -21,7 +21,7 @@ from core.model.errors import places_of
 from core.model.events import Json
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.model.source import Source
-from core.modes import needs_files
+from core.modes import MODES, needs_files
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
@@ -222,7 +222,7 @@ def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]
     """What the answer took, as pairs of a word and a figure."""
     rows = [
         ("Asked", f"{wording.day(job.created_at)}, {job.created_at:%H:%M} UTC"),
-        ("Mode", ", ".join(job.request.modes)),
+        ("Mode", ", ".join(MODES[name].title if name in MODES else name for name in job.request.modes)),
     ]
     if result is None:
         return tuple(rows)

@@ -92,17 +92,60 @@ _DATED = regex.compile(
 _COMPARED = regex.compile(
     r"\b(?:as\s+\w+\s+as|size\s+of|\w+er\s+than|(?:more|less|fewer)\s+than|times)\b", regex.IGNORECASE
 )
-_BARE_UNIT = regex.compile(  # only spoken of: "the seconds shown below"
-    r"\b(?:the|these|those)\s+(?:second|minute|hour|day|week|month|year|decade)s\b", regex.IGNORECASE
+_UNIT = r"(?:second|minute|hour|day|night|week|month|year|decade)"
+_BARE_UNIT = regex.compile(  # only spoken of: "the seconds shown below", "with the day they were read", "twice a day"
+    rf"(?<!\ball\s)\b(?:the|these|those|this|that|per|each|every|same)\s+{_UNIT}s?\b"
+    rf"|\b(?:once|twice|times|daily)\s+an?\s+{_UNIT}\b|\b{_UNIT}\s+(?:of|on\s+which)\b"
+    r"|\b(?:de[rsmn]|am|vom|pro|jede[rsnm]?|diese[rsnm]?)\s+(?:Tage?s?|Stunde|Woche|Monats?|Jahre?s?)\b",
+    regex.IGNORECASE,
+)
+_LONG = regex.compile(r"\bhow\s+long\s+(?:is|are|was|were|may|can|must)\b", regex.IGNORECASE)  # or in space
+_LENGTH = regex.compile(
+    r"\d\s?(?:[ckm]?m|km|mi|ft|in|yd|met(?:er|re)s?|kilomet(?:er|re)s?|miles?|feet|foot|inch(?:es)?|yards?|char(?:acter)?s?"
+    r"|words?|pages?|lines?|letters?)\b",
+    regex.IGNORECASE,
+)
+_COUNTED_TIME = regex.compile(
+    rf"\bhow\s+many\s+{_UNIT}s\b|\bwie\s*viele\s+(?:sekunden|minuten|stunden|tage|wochen|monate|jahre)\b",
+    regex.IGNORECASE,
+)
+_TIME = regex.compile(
+    r"(?:\d(?:\s|-)?|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundred|thousand"
+    r"|half|few|several|some|eine?[rsnm]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\w+zehn|\w+zig|hundert"
+    rf"|tausend)(?:\s|-))(?:{_UNIT}s?|m?s|secs?|mins?|h|hrs?|d|sekunden?|minuten?|stunden?|tage?n?|wochen?|monate?n?"
+    r"|jahre?n?)\b",
+    regex.IGNORECASE,
+)
+_NUMBERED = regex.compile(r"\b(?:which|what|welche[rsnm]?)\s+(?:\w+\s+){0,4}?(?:port|version)\b", regex.IGNORECASE)
+_PORT_OR_VERSION = regex.compile(r"\b\d{2,5}\b|\d\.\d|\bv\d")
+_ABSENCE = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\b", regex.IGNORECASE)
+_OF_ABSENCE = regex.compile(
+    r"\b(?:without|no|not|none|never|needs?|needed|requires?d?|optional\w*|only|must|free|instead|unless|\w+n['’]t"
+    r"|ohne|kein\w*|nicht|nie|braucht|nötig|nur|sans|pas|sin|no|senza|non|sem|não|zonder|geen|niet)\b",
+    regex.IGNORECASE,
+)
+_DEFINED = regex.compile(  # of a few words and no part of something: "the capital of France" is no word to be explained
+    r"(?:what\s+(?:is|are)|what\s+do(?:es)?(?=.*\smeans?\W*$)|was\s+(?:ist|sind|bedeutet|bedeuten|heißt)|qu['’]est-ce\s+que?"
+    r"|qué\s+(?:es|son|significa)|(?:che\s+)?cos['’]\s?è|o\s+que\s+(?:é|são)|wat\s+(?:is|zijn|betekent))\s+"
+    r"(?:(?:an?|eine?|une?|una?|uno|uma?|een|le|la|der|die|das)\s+)?"
+    r"(?!(?:in|on|at|of|for|with|from|to|by|about|the|it|this|that|these|those|there|your|my|new|wrong|es|er|sie|das|dies|denn)\b)"
+    r"(?P<name>[^\s,]+(?:\s+(?!(?:of|in|for|with|to|at|on|from|by|that|about|and|or|than|von|in|für|mit|zu|de|del|di"
+    r"|do|da|van|en|para|per|voor)\b)[^\s,]+){0,2}?)(?:\s+means?)?\s*[?.!]*$"
 )
 _LASTED = regex.compile(  # a figure with a unit cut short, from one year to another, or a stopwatch's
     r"\d\s?(?:ms|s|secs?|mins?|h|hrs?|std|d|wks?|mos?|yrs?|y|a)\b|\d{3,4}\s*(?:[-–—]|to|until|till|bis|à|al?|até|tot)\s*\d"
     r"|\d:\d\d|\b(?:as\s+long\s+as|(?:longer|shorter)\s+than)\b|\bsince\s+\d|\bseit\s+\d|\bdepuis\s+\d|\bdesde\s+\d|\bdal\s+\d|\bsinds\s+\d",
     regex.IGNORECASE,
 )
+_COUNTED = ((_COUNTED_TIME, (_TIME, _LASTED)), (_NUMBERED, (_PORT_OR_VERSION,)))  # any other number is none of these
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
 _MARKER = regex.compile(r"\[\d{1,3}(?:,\s*\d{1,3})*\]")
 _BEGINNING = 5  # letters; forms of a word share them
+_NO_DEFINITION = (  # behind "is": what is done with a thing, where it is, how it is compared
+    r"\w+ed|not|never|always|also|then|only|shown|read|kept|given|sent|found|made|told|held|said|put|set|at|in|on|under"
+    r"|above|below|too|so|as|more|less|\w+er\s+than|where|when|here|there|likely|ready|possible|able|about"
+)
+_MOSTLY = 0.5  # of a question's words, in what says yes or no to it
 
 
 def unanswered_by_rules(question: str, text: str, *, language: str = "en") -> str:
@@ -118,7 +161,12 @@ def unanswered_by_rules(question: str, text: str, *, language: str = "en") -> st
     languages = tuple(dict.fromkeys((text_language, language)))
     if not _words_of(text_language):
         return ""
-    return "" if _holds(expected, question, text, languages) else expected.value
+    counted = next((given for asked, given in _COUNTED if asked.search(question)), ())
+    if expected is Expected.NUMBER and counted:
+        holds = any(pattern.search(text) for pattern in counted)
+    else:
+        holds = _holds(expected, question, text, languages)
+    return "" if holds else expected.value
 
 
 def expected_answer(question: str, language: str = "en") -> Expected | None:
@@ -130,6 +178,28 @@ def expected_answer(question: str, language: str = "en") -> Expected | None:
                 is_choice = expected is Expected.VERDICT and _OR[language] in asked.split()
                 return None if is_choice else expected
     return None
+
+
+def defined_name(question: str) -> str:
+    """What the question wants explained, in lower case: "a claim" of "What is a claim?"; "" where it asks otherwise."""
+    asked = _DEFINED.fullmatch(" ".join(question.rpartition("¿")[2].casefold().split()))
+    name = asked["name"].strip("\"'“”‘’«»`?.!*") if asked else ""
+    return "" if name.endswith("ing") else name
+
+
+def defines(name: str, text: str) -> bool:
+    """Whether a sentence says what `name` is: it opens with it and goes on with "is", "means", a bar or a colon."""
+    opening = r"[^\w-]*(?:(?:an?|the|eine?|der|die|das|une?|la|le|las|los|el|il|een|de|het|os?|uma?)\s+)?[`*_“\"'«]*"
+    saying = r"(?:is|are|means?|stands?\s+for|refers?\s+to|denotes?|ist|sind|bedeute[nt]|heißt|bezeichnet|steht\s+für"
+    saying += r"|est|sont|signifie|désigne|es|son|significa|è|sono|é|são|zijn|betekent)"
+    return bool(
+        regex.match(
+            rf"{opening}{regex.escape(name)}(?:e?s)?[`*_”\"'»]*(?:\s*\([^()]*\))?\s*"
+            rf"(?:(?<=\s){saying}\b(?!\s+(?:{_NO_DEFINITION})\b)|[|=:–—]\s)",
+            text,
+            regex.IGNORECASE,
+        )
+    )
 
 
 def states_aim(sentence: str) -> bool:
@@ -173,7 +243,8 @@ def _holds(expected: Expected, question: str, text: str, languages: tuple[str, .
         return True
     match expected:
         case Expected.DURATION:
-            return _LASTED.search(text) is not None
+            is_long = _LONG.search(question) is not None and _LENGTH.search(text) is not None
+            return is_long or _LASTED.search(text) is not None
         case Expected.NUMBER | Expected.FREQUENCY:
             figures = {figure.rstrip(".,:") for figure in _FIGURE.findall(_YEAR.sub(" ", text))}
             return bool(figures.difference(_FIGURE.findall(question))) or _COMPARED.search(text) is not None
@@ -195,15 +266,22 @@ def _has_name(text: str, asked: set[str]) -> bool:
 
 
 def _says_yes_or_no(question: str, text: str, languages: tuple[str, ...]) -> bool:
-    """A statement about what is asked says one or the other, unless it only says what was to be found out."""
+    """A statement with half of what is asked says one or the other, unless it only says what was to be found out.
+
+    Whether something goes without another is said by words of absence or of need.
+    """
     if len(languages) > 1 or _YES_OR_NO.match(text):
         return True
+    if _ABSENCE.search(question) and not _OF_ABSENCE.search(text):
+        return False
     asked = {term[:_BEGINNING] for term in terms(question)}
-    return any(
-        not states_aim(sentence.text) and any(term[:_BEGINNING] in asked for term in terms(sentence.text))
+    said = {
+        term[:_BEGINNING]
         for sentence in split_sentences(text)
-        if not sentence.text.rstrip().endswith("?")
-    )
+        if not sentence.text.rstrip().endswith("?") and not states_aim(sentence.text)
+        for term in terms(sentence.text)
+    }
+    return len(asked & said) >= max(1, _MOSTLY * len(asked))
 
 
 def _words(text: str) -> set[str]:

@@ -236,6 +236,7 @@ _PMID = regex.compile(r"https?://(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.
 Voice = TypeVar("Voice", bound=Hashable)
 
 CATALOGUES = frozenset({"pubmed.ncbi.nlm.nih.gov", "arxiv.org", "europepmc.org"})  # of what others publish
+LOCAL_FILES = "local files"  # no name of an owner has a blank
 _PAPERS = frozenset({SourceKind.PREPRINT, SourceKind.PEER_REVIEWED})
 _MIN_TITLE_WORDS = 4  # shorter titles are given twice by chance
 # Suffixes under which anyone registers a name; `x.gov` and `x.edu` are not the owners of `x.com`.
@@ -252,13 +253,15 @@ _MAX_EXACT = 20  # sources that are searched exactly; a job keeps no more
 
 
 def owner(source: Source) -> str:
-    """Who answers for a source: the owner of its registrable domain; a local file answers for itself.
+    """Who answers for a source: the owner of its registrable domain; for local files, whoever keeps them.
 
     One name under several public suffixes (`bbc.com`, `bbc.co.uk`) is one owner, which counts too few independent
     sources rather than too many. A paper in a catalogue of papers is answered for by its authors.
     """
     if source.metadata.domain in CATALOGUES:
         return source.metadata.author or source.url
+    if source.url.lower().startswith("file:"):
+        return LOCAL_FILES
     domain = registrable_domain(source.metadata.domain)
     if not domain:
         return source.url

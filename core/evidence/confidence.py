@@ -15,6 +15,7 @@ from math import log, prod
 
 from core.evidence.answering import unanswered_by_rules
 from core.evidence.authority import (
+    LOCAL_FILES,
     PRIMARY_KINDS,
     authority,
     heaviest_independent,
@@ -189,7 +190,8 @@ def _weak(support: _Support, question_type: QuestionType) -> Iterator[_Limit]:
         sort = "weak source"
     else:
         sort = "old or undated source" if question_type is QuestionType.CURRENT_EVENT else "source"
-    few = f"one {sort}" if support.central_voices == 1 else f"{sort}s"
+    is_one = support.central_voices == 1 and (sort != "local file" or len(support.central_sources) == 1)
+    few = f"one {sort}" if is_one else f"{sort}s"
     yield _Limit("sources", level, f"the central claim rests on {few}")
 
 
@@ -283,12 +285,13 @@ def _facts(
 ) -> list[str]:
     """What was counted, whatever decided."""
     independent, all_of_them = len(support.independent), len(support.supporting)
-    copies = f" (of {all_of_them}; the others share an owner or a text)" if all_of_them > independent else ""
-    facts = [counted(independent, "independent source") + copies]
     kinds = [source.metadata.kind for source in support.independent]
-    if all(kind is SourceKind.LOCAL for kind in kinds):
-        facts.append("local files only")
+    if kinds and all(kind is SourceKind.LOCAL for kind in kinds):
+        one_keeper = " (together one source)" if all_of_them > independent == 1 else ""
+        facts = [f"{counted(all_of_them, 'local file')}{one_keeper}"]
     else:
+        copies = f" (of {all_of_them}; the others share an owner or a text)" if all_of_them > independent else ""
+        facts = [counted(independent, "independent source") + copies]
         primary = sum(kind in PRIMARY_KINDS for kind in kinds)
         facts.append(f"{primary} primary" if primary else "none primary")
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
@@ -411,7 +414,10 @@ def _breadth(used: Sequence[Source]) -> Iterator[str]:
         yield f"Everything rests on one source: {used[0].metadata.domain or _short(used[0].title)}."
         return
     domains = sorted({registrable_domain(source.metadata.domain) or _short(source.title) for source in used})
-    if len({owner(source) for source in used}) == 1:
+    owners = {owner(source) for source in used}
+    if owners == {LOCAL_FILES}:
+        return  # the reasons of the level say so
+    if len(owners) == 1:
         one = f"one domain: {domains[0]}" if len(domains) == 1 else f"one owner: {' and '.join(domains)}"
         yield f"All sources are from {one}."
         return

@@ -13,7 +13,14 @@ from itertools import combinations, pairwise
 import regex
 from rapidfuzz import fuzz
 
-from core.evidence.answering import Expected, expected_answer, states_aim, unanswered_by_rules
+from core.evidence.answering import (
+    Expected,
+    defined_name,
+    defines,
+    expected_answer,
+    states_aim,
+    unanswered_by_rules,
+)
 from core.evidence.structure import asks_how_to, find_steps, head_of_row
 from core.model.source import Source
 from core.text.language import detect_language
@@ -25,11 +32,16 @@ MIN_FIT = 0.595  # of the sources; below it they answer something else
 MIN_FIT_BY_LANGUAGE = {"en": 0.622, "es": 0.58}  # by how often words are found by chance
 DIRECT_FIT = 0.8  # below it, what is quoted may be near the question and no answer
 DIRECT_COVERAGE = 0.65  # of the question's weight, in the summary and its title
+UNDEFINED = "no sentence says what it is"
 MAX_SUMMARY_WORDS = 120
 MAX_STEPS_WORDS = 300  # of a numbered list, which comes whole
 MAX_DETAIL_SENTENCES = 8
 _LIKELY = 20  # sentences, best first, that are asked whether they answer
 _UNANSWERED = 0.6  # what is left of the score of one that does not
+_DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
+_NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
+_FIRM = (Expected.NUMBER, Expected.DURATION, Expected.DATE)  # kinds of answers that are hardly there by chance
+_FEW_SOURCES = 4  # of fewer, words in all of them are no wonder
 _MAX_SENTENCE_CHARS = 420
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
@@ -44,6 +56,11 @@ _LEANS_BACK = regex.compile(
     regex.IGNORECASE,
 )
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
+_OF_ITSELF = regex.compile(  # said of the page or of what it shows, and of nothing where it is quoted
+    r"^(?:above|below|left|right)\s*:|\b(?:this|these)\s+(?:answers?|pages?|pictures?|sections?|screenshots?|figures?|chapters?)\b|\bin\s+the\s+pictures?\b"
+    r"|\b(?:diese[rsmn]?)\s+(?:Antwort|Seite|Bild|Abschnitt|Abbildung)",
+    regex.IGNORECASE,
+)
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's item or a table's row
 _STOP = regex.compile(
     r"(?<=(?:[^\W_]{2}|\d)[)`\x22”’]?)(?<!\b(?:etc|al|Inc|Ltd|Co|Jr|Sr|vs|approx))(?<!\.\p{L}+)[.!?。！？]$"
@@ -102,6 +119,9 @@ class _Found:
 def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     """The sentences that answer: a summary from the best passage, then what else fits. Empty when nothing does."""
     language = _language_of(question, sources)
+    name = defined_name(question)
+    if name and not any(letter.isalnum() for letter in name):
+        return _explain_sign(name, sources)
     if not any(term[0].isalpha() for term in question_terms(question, language)):
         return QuotedAnswer()  # figures alone are found anywhere
     asked, found = _search(question, sources, language)
@@ -111,7 +131,11 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     if fit < MIN_FIT_BY_LANGUAGE.get(language, MIN_FIT):
         return QuotedAnswer()
     contents = {source.id: source for source in sources}
-    quotations = [entry for each in found for entry in each.quotations]
+    quotations = [
+        replace(entry, score=entry.score + _DEFINES) if name and defines(name, entry.text) else entry
+        for each in found
+        for entry in each.quotations
+    ]
     likely = sorted(quotations, key=lambda entry: -entry.score)
     likely = sorted(_answering(question, likely[:_LIKELY], language), key=lambda entry: -entry.score) + likely[_LIKELY:]
     with_context = (_with_context(best, quotations, contents, asked.coverage) for best in likely)
@@ -127,9 +151,43 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     order = {source.id: place for place, source in enumerate(sources)}
     detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
     unanswered = unanswered_by_rules(question, " ".join(entry.text for entry in summary), language=language)
+    if name and not any(defines(name, entry.text) for entry in summary):
+        unanswered = UNDEFINED
     shown = f"{contents[summary[0].source_id].title} {' '.join(entry.text for entry in summary)}"
     is_direct = fit >= DIRECT_FIT and asked.coverage(frozenset(terms(shown))) >= DIRECT_COVERAGE and not unanswered
+    is_direct = is_direct and (
+        bool(name) or expected_answer(question, language) in _FIRM or _tells_apart(asked, sources)
+    )
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
+
+
+def _explain_sign(sign: str, sources: Sequence[Source]) -> QuotedAnswer:
+    """What is said of a sign that is no word: the row or sentence that opens with it, else one that has it."""
+    everything = [
+        entry
+        for source in sources
+        for passage in split_passages(source.trusted_content)[:400]
+        for entry in _sentences(source, passage, 1.0, lambda _: 1.0)
+    ]
+    having = sorted(
+        (entry for entry in everything if sign in entry.text), key=lambda entry: not defines(sign, entry.text)
+    )
+    contents = {source.id: source for source in sources}
+    with_context = (_with_context(best, everything, contents, lambda _: 1.0) for best in having)
+    summary = next(filter(None, with_context), [])
+    is_direct = any(defines(sign, entry.text) for entry in summary)
+    return QuotedAnswer(tuple(summary), (), is_direct, UNDEFINED if summary and not is_direct else "")
+
+
+def _tells_apart(asked: AskedTerms, sources: Sequence[Source]) -> bool:
+    """Whether the question has more than one word, or a name, that is not in nearly every source."""
+    if len(asked.terms) < 2:
+        return False
+    if len(sources) < _FEW_SOURCES:
+        return True
+    held = Counter(term for source in sources for term in asked.found_in(frozenset(terms(source.content))))
+    telling = [term for term in asked.terms if held[term] < _NEARLY_ALL * len(sources)]
+    return len(telling) != 1 or telling[0] in asked.names
 
 
 def cited(text: str, number: str) -> str:
@@ -236,6 +294,7 @@ def _is_prose(text: str) -> bool:
         and len(text) <= _MAX_SENTENCE_CHARS
         and not _CODE_OR_TABLE.search(text)
         and not text.endswith((":", "："))  # what it announces would not be quoted with it
+        and not _OF_ITSELF.search(text)
     )
 
 
@@ -268,8 +327,9 @@ def _with_context(
     """
     content = sources[best.source_id].content
     if best.is_row:
-        start, end = head_of_row(content, best.start)
-        head = Quotation(best.source_id, " ".join(content[start:end].split()), start, end, is_head=True)
+        trusted = sources[best.source_id].trusted_content  # a head may carry an order too
+        start, end = head_of_row(trusted, best.start)
+        head = Quotation(best.source_id, " ".join(trusted[start:end].split()), start, end, is_head=True)
         return [head, best] if head.text else []
     own = [entry for entry in quotations if entry.source_id == best.source_id and not (entry.is_row or entry.is_item)]
     if best.is_item:

@@ -31,7 +31,7 @@ STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus
 TITLE_CHARS = 40  # of a report's section where it is only named
 SHOWN_PLACES = 3  # of the sources of a running job, the latest
 MOST_LISTED, LEAST_LISTED = 6, 3  # sources below an answer (D26)
-_WEAKNESS = ["", "✓", "↪", "◐", "?", "✗"]
+_WEAKNESS = ["", "✓", "↪", "◐", "✗"]
 
 
 @dataclass(frozen=True)

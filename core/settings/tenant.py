@@ -141,7 +141,9 @@ class SettingsRefused(GorkdError):
     code = "INVALID_QUERY"
 
     def __init__(self, refusals: Mapping[str, str]) -> None:
-        super().__init__(" ".join(f"{key}: {sentence}" for key, sentence in refusals.items()))
+        super().__init__(
+            " ".join(sentence if key in sentence else f"{key}: {sentence}" for key, sentence in refusals.items())
+        )
         self.refusals = dict(refusals)
 
 

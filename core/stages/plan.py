@@ -30,7 +30,7 @@ from core.stages.prompting import asked, format_earlier, said_before
 from core.stages.similar import EarlierAnswer, instant_answer
 from core.text.growing_json import PartialJson
 from core.text.language import detect_language
-from core.text.terms import STOPWORDS, forms_of, terms
+from core.text.terms import STOPWORDS, asking_words, forms_of, terms
 
 MAX_QUERIES = 4  # the question itself and up to three variations
 MAX_ENTITIES = 8
@@ -185,7 +185,9 @@ def stand_ins(deps: Deps, asked: Sequence[str]) -> list[tuple[str, ...]]:
 
 def keywords(question: str) -> str:
     """The question without its function words, in order; the whole question when nothing else is left."""
-    kept = [word for word in question.split() if word.strip("?!.,;:\"'()").casefold() not in STOPWORDS]
+    language = detect_language(question)
+    small = STOPWORDS if language == "en" else STOPWORDS | asking_words(language)
+    kept = [word for word in question.split() if word.strip("?!.,;:\"'()").casefold() not in small]
     return " ".join(kept).strip(" ?!.,;:")[:200] or question.strip()[:200]
 
 

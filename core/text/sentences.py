@@ -70,6 +70,12 @@ _TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?$")
 _EMPHASIZED = re.compile(r"(\*\*|__)[^*_\n]+\1[:：]?$")
 _RULE_LINE = re.compile(r"(?:[-*_=~+]\s?){3,}$")
 _LINE_END = re.compile(r"(\w[\w.]*|\W)[.!?…]+[\"'”’)\]]*$")
+_UNFINISHED = re.compile(  # what no sentence and no heading ends with: articles, prepositions, what joins or helps
+    r"(?<![\w.])(?:an?|the|of|to|in|for|with|from|by|at|and|or|but|nor|than|that|which|who|is|are|was|were|be|been|has|have"
+    r"|had|can|may|must|will|would|should|could|does|did|its|their|der|die|das|dem|den|des|ein|eine[rsmn]?|und|oder|mit"
+    r"|von|für|zu|dass|ist|sind|wird|werden|le|la|les|et|ou|du|une?|el|los|las|y|con|para|una?)$",
+    re.IGNORECASE,
+)
 _MIN_WRAP = 35  # characters; no one wraps prose at less, so shorter lines are menus and headings
 _WRAP_SLACK = 0.85  # of the usual line; ragged and justified lines of books and papers stay above it
 
@@ -192,7 +198,7 @@ def _join_lines(text: str, lines: list[tuple[int, int]]) -> list[_Block]:
     if not lines:
         return []
     lengths = sorted(end - start for start, end in lines)
-    width = lengths[min(len(lengths) - 1, len(lengths) * 9 // 10)]
+    width = lengths[len(lengths) // 2 if len(lengths) > 2 else -1]
     blocks: list[_Block] = []
     for position, (start, end) in enumerate(lines):
         line = text[start:end]
@@ -236,6 +242,8 @@ def _continues(text: str, block: _Block, last_line: tuple[int, int], line: str, 
         return False
     first = line[:1]
     if first.islower() or first in ",;)]" or text[last_line[1] - 1] in ",;-–(/":
+        return True
+    if _UNFINISHED.search(text, max(last_line[0], last_line[1] - _LONGEST_TOKEN), last_line[1]):
         return True
     first_word = len(line.split(None, 1)[0]) if line else 0
     return width >= _MIN_WRAP and last_line[1] - last_line[0] + 1 + first_word >= _WRAP_SLACK * width

@@ -121,9 +121,18 @@ def _is_joined(term: str, found: Sequence[str]) -> bool:
 
 
 @cache
+def _asking_words() -> dict[str, str]:
+    return dict(tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")))
+
+
+def asking_words(language: str) -> frozenset[str]:
+    """What a question of this language says besides its subject, as it is written."""
+    return frozenset(_asking_words().get(language, "").split())
+
+
+@cache
 def _asking_stems(language: str) -> frozenset[str]:
-    listed = tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")).get(language, "")
-    return frozenset(form for word in listed.split() for form in (word, stem(word)))
+    return frozenset(form for word in asking_words(language) for form in (word, stem(word)))
 
 
 class AskedTerms:

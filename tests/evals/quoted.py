@@ -157,7 +157,7 @@ def _cases(articles: Sequence[Mapping[str, Any]], language: str, kept: set[str])
 
 
 async def _ask(case: Case, deps: Deps) -> Outcome:
-    job = make_job(case.question)
+    job = await deps.jobs.save(make_job(case.question))  # events are kept of jobs that there are
     gathering = Gathering(job, deps)
 
     async def unheard(_: Source) -> None:

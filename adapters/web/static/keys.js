@@ -27,6 +27,11 @@ const ACTIONS = {
 };
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
+    event.preventDefault();
+    event.target.form.requestSubmit();
+    return;
+  }
   const isTyping = event.target.closest("input:not([type=checkbox]), textarea, select");
   const action = ACTIONS[event.key];
   if (!action || isTyping || !isOn.checked || event.ctrlKey || event.metaKey || event.altKey) return;

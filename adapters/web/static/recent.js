@@ -19,6 +19,16 @@ function note(job) {
   localStorage.setItem(KEY, JSON.stringify([{ id: job.id, question: job.question }, ...others].slice(0, MOST)));
 }
 
+// The quick answer is what is ticked at first, and gives way to the first other choice; it may be ticked again.
+function giveWay() {
+  const quick = document.querySelector("[name=mode][value=quick]:checked");
+  const others = [...document.querySelectorAll("[name=mode]")].filter((one) => one !== quick);
+  if (!quick || others.some((one) => one.checked)) return;
+  const chosen = new AbortController();
+  const give = () => { quick.checked = false; chosen.abort(); };
+  others.forEach((one) => one.addEventListener("change", give, { signal: chosen.signal }));
+}
+
 function list() {
   const section = document.getElementById("recent");
   if (!section) return;
@@ -49,3 +59,5 @@ try {
 } catch {
   // A browser that keeps nothing has nothing to list.
 }
+
+giveWay();

@@ -30,7 +30,7 @@ from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.pipeline.snapshot import Snapshot
 from core.presentation.wording import CHECKING_EARLIER, REFRESH, WHAT_CHANGED, earlier_answer
-from tests.core.test_similar import ASKED, SAME, house
+from tests.core.stages.test_similar import ASKED, SAME, house
 from tests.fakes import FakeModel
 from tests.golden import samples
 

@@ -104,6 +104,18 @@ def test_piped_answer_has_no_escape_codes_and_keeps_80_columns():
     assert all(len(line) <= 80 for line in paper.splitlines() if "https://" not in line)
 
 
+def test_a_quoted_answer_is_said_once_and_without_the_signs_of_its_markup():
+    """What stands above with its markers is not quoted again below; bold, code and bars are not shown as typed."""
+    quote = "**Towers** of `granite` | 49 metres."
+    citation = replace(samples.RESULT.answer.citations[0], quote=quote)
+    answer = replace(samples.RESULT.answer, summary="**Towers** of `granite` | 49 metres [1].", citations=(citation,))
+
+    paper = printed(replace(samples.RESULT, answer=answer), samples.SOURCES)
+
+    assert paper.count("granite") == 1 + paper.count("built of granite")
+    assert "Towers of granite · 49 metres [1]" in paper
+
+
 def test_terminal_gets_hyperlinks_to_the_sources():
     paper = printed(samples.RESULT, samples.SOURCES, is_terminal=True)
 
@@ -283,6 +295,20 @@ def test_the_list_of_commands_imports_none_of_them():
     ours = {name for name in imported if name.startswith(("core.", "adapters.", "bots."))}
     assert "Answer one question" in asked.stdout
     assert ours == {"adapters.cli", "adapters.cli.app", "core.model", "core.model.errors"}
+
+
+def test_a_question_without_a_command_is_told_the_command():
+    ran = run(ScriptedResearcher(), "How tall is it?")
+
+    assert ran.exit_code == 2
+    assert ran.stderr == 'gorkd: No such command. Did you mean: gorkd ask "How tall is it?"\n'
+
+
+def test_help_shows_no_types_of_the_language_it_is_written_in():
+    ran = run(ScriptedResearcher(), "ask", "--help")
+
+    assert "--top-k N" in ran.stdout
+    assert "<" not in ran.stdout.replace("<light|deep>", "").replace("1<=x<=20", "")
 
 
 def test_process_commands_come_from_the_table():

@@ -356,7 +356,8 @@ def test_cache_lets_go_of_one_or_of_all() -> None:
     most = everything.run("cache", "purge", "--yes", "--json")
 
     assert gone.stdout == "Let go of 1 answer.\n"
-    assert again.exit_code == 4
+    assert again.exit_code == 2
+    assert again.stderr == f"gorkd: {IN_CHANNEL.id} is not among the answers that may be given again.\n"
     assert some.exit_code == 0
     assert asyncio.run(workspace.reuse.clear()) == 1
     assert json.loads(most.stdout) == {"answers": 2, "reused": 1}

@@ -348,3 +348,17 @@ def _shared_index(factory: pytest.TempPathFactory) -> FileIndex:
 def test_paths_are_parted_by_commas_or_the_systems_separator(text: str, expected: list[str]) -> None:
     """`GORKD_FILES`."""
     assert parse_paths(text) == [Path(path) for path in expected]
+
+
+async def test_nobody_else_reads_the_index(files: FileSearch, folder: Path, tmp_path: Path) -> None:
+    """It holds the whole text of the files, whatever mode the shell leaves."""
+    (folder / "a.md").write_text("# Tides\n\nThe moon raises tides.", encoding="utf-8")
+    before = os.umask(0o022)
+    try:
+        await ask(files, "What raises the tides?")
+    finally:
+        os.umask(before)
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "data").iterdir()}
+    assert modes["files.db"] == 0o600
+    assert set(modes.values()) == {0o600}

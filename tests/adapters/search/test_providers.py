@@ -57,6 +57,21 @@ def test_without_a_folder_there_is_no_file_search(tmp_path: Path) -> None:
     assert "files" not in build({}, tmp_path, files=False)
 
 
+def test_a_folder_with_nothing_to_read_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """Otherwise every question finds nothing there, and nobody learns why."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    build({"GORKD_FILES": str(empty)}, tmp_path)
+    told = caplog.text
+    (empty / "a.md").write_text("Tides rise.", encoding="utf-8")
+    caplog.clear()
+    build({"GORKD_FILES": str(empty)}, tmp_path)
+
+    assert f"nothing to read in {empty}" in told
+    assert "nothing to read" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("env", "words"),
     [

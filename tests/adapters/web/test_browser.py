@@ -264,7 +264,7 @@ async def test_several_modes_are_chosen_watched_and_read_and_their_code_is_copie
     site.writer.gate.clear()
     async with visit(browser, site.address, permissions=["clipboard-read", "clipboard-write"]) as page:
         await page.fill("#query", QUESTION)
-        for mode in ("quick", "idea", "implementation", "freeform"):
+        for mode in ("idea", "implementation", "freeform", "quick"):
             await page.check(f"[name=mode][value={mode}]")
         await page.click("button:has-text('Research')")
         await expect(page.locator("#parts li")).to_have_text(

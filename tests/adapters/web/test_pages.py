@@ -20,6 +20,7 @@ from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResu
 from core.model.job import JobStatus, ResearchJob, Scope
 from core.model.source import Source
 from core.model.steering import Steering
+from core.modes import MODES
 from core.pipeline.tracing import Exchange, TraceEntry
 from core.presentation import wording
 from tests.adapters.web.conformity import conforming
@@ -208,16 +209,15 @@ async def test_modes_that_lack_their_model_say_so_and_cannot_be_chosen(open_web:
     with_model = await (await (await open_web()).get("/")).text()
     without = await (await (await open_web(ScriptedResearcher(has_model=False))).get("/")).text()
 
-    assert "disabled" not in with_model
-    lacking = re.findall(
-        r'name="mode" value="(\w+)" disabled> <b>[^<]+</b> <span class="lacking">([^<]+)</span>', without
-    )
-    assert dict(lacking) == dict.fromkeys(("deep", "idea", "implementation", "freeform"), wording.NO_MODEL)
-    assert 'name="mode" value="quick">' in without
+    lacking = [MODES[name].title for name in ("deep", "idea", "implementation", "freeform")]
+    assert f"{wording.NO_MODEL.rstrip('.')}: {', '.join(lacking)}</p>" in without
+    assert wording.NO_MODEL.rstrip(".") not in with_model
+    assert set(re.findall(r'name="mode" value="(\w+)"', without)).isdisjoint(("deep", "idea", "freeform"))
+    assert 'name="mode" value="quick" checked>' in without
 
 
 async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quoted(open_web: Open):
-    """In the answer, in the quote below it, in the sum and beside the source's text; and nothing acts or is lost."""
+    """In the answer, which is quoted once, in the sum and beside the source's text; and nothing acts or is lost."""
     quote = "`GORKD_DATA` | `<b>.gorkd` | a <i>folder</i>, P(A | B)"
     shown = (
         '<code>GORKD_DATA</code> <span class="cell">|</span> <code>&lt;b&gt;.gorkd</code> <span class="cell">|</span> '
@@ -230,7 +230,7 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
     answer = replace(
         samples.RESULT.answer,
         summary=f"{quote} [1]",
-        claims=(claim,),
+        claims=(claim, replace(claim, id="summary-1", text="Another.", strength=0.9)),
         citations=(citation,),
         confidence_sum=(ConfidencePart("score", 0.5, ""),),
     )
@@ -239,7 +239,7 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
     page = await (await web.get(f"/jobs/{JOB}")).text()
     reading = await (await web.get(f"/jobs/{JOB}/sources/1?claim=summary-0")).text()
 
-    assert page.count(shown) == 3
+    assert page.count(shown) == 2
     assert f'<p class="claim">{shown}</p>' in reading
 
 
@@ -258,7 +258,9 @@ async def test_sum_of_the_confidence_is_shown(open_web: Open):
         ConfidencePart("conflicts", 0.4, "at most low: sources disagree, 49 m [1] against 51 m [3]"),
         ConfidencePart("score", 0.4, "the lowest of these; high from 0.76, medium from 0.5"),
     )
-    claims = tuple(replace(claim, strength=0.9) for claim in samples.ANSWER.claims)
+    claims = tuple(
+        replace(claim, strength=0.8 + place / 10) for place, claim in enumerate(reversed(samples.ANSWER.claims))
+    )
     answer = replace(samples.ANSWER, confidence_sum=parts, claims=claims)
     web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer)))
 

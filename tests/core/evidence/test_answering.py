@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence.answering import Expected, expected_answer, states_aim, unanswered_by_rules
+from core.evidence.answering import (
+    Expected,
+    defined_name,
+    defines,
+    expected_answer,
+    states_aim,
+    unanswered_by_rules,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +24,8 @@ from core.evidence.answering import Expected, expected_answer, states_aim, unans
         ("en", "In the north, when does winter begin?", Expected.DATE),
         ("en", "How often is it updated?", Expected.FREQUENCY),
         ("en", "How tall is the tower?", Expected.NUMBER),
+        ("en", "Which port does the server use?", Expected.NUMBER),
+        ("en", "What is the latest stable version?", Expected.NUMBER),
         ("en", "By whom was it written?", Expected.PERSON),
         ("en", "Where does it grow?", Expected.PLACE),
         ("en", "Does aspirin prevent strokes?", Expected.VERDICT),
@@ -70,6 +79,14 @@ def test_a_questions_own_words_say_what_it_asks_for(language: str, question: str
         ("en", "Does it run on Windows?", "Yes."),
         ("en", "Does it run on Windows?", "It has been running there since 2019."),
         ("en", "Why is it blue?", "It is painted."),
+        ("en", "How long is the bridge?", "It is 49 metres long."),
+        ("en", "How long did the siege last?", "It lasted three days."),
+        ("en", "How many seconds may it take?", "It may take 30 s."),
+        ("en", "How many days does it stay open?", "It stays open for a day."),
+        ("en", "Which port does the server use?", "The server uses 8080."),
+        ("en", "Which version of the library is needed?", "3.11 or newer."),
+        ("en", "Can the boat sail without an engine?", "The boat needs no engine."),
+        ("en", "Does the red bus stop at the mill?", "The red bus stops there."),
         ("de", "Wie lange hält der Akku?", "Der Akku hält zehn Stunden."),
         ("de", "Wer gründete den Verein?", "Der Verein wurde von Lehrern gegründet."),
         ("fr", "Combien y a-t-il de lacs dans la région ?", "La région a plusieurs lacs et deux rivières."),
@@ -99,6 +116,22 @@ def test_what_answers_is_never_called_unanswering(language: str, question: str, 
             "no duration is given",
         ),
         ("de", "Wie lange gilt das?", "Es gilt nie in einem anderen Kanal.", "no duration is given"),
+        ("en", "How long are pages kept?", "Pages are kept with the day they were read.", "no duration is given"),
+        ("en", "How long does the check take?", "The check is made twice a day.", "no duration is given"),
+        ("en", "How many seconds may it take?", "It asks twenty questions and prints seconds.", "no number is given"),
+        ("en", "Which port does the server use?", "The server asks for one of its tokens.", "no number is given"),
+        (
+            "en",
+            "Can the boat sail without an engine?",
+            "Parts that are sold: of the engine, the boat and the sail.",
+            "it says neither yes nor no",
+        ),
+        (
+            "en",
+            "Does the red bus stop at the mill on Sundays?",
+            "On Sundays bread is sold in the village.",
+            "it says neither yes nor no",
+        ),
         ("en", "When was Lund founded?", "Lund was founded by a king of the Danes.", "no date is given"),
         ("en", "How many moons were known in 1990?", "In 1990 the moons were seen again.", "no number is given"),
         ("en", "Who founded Lund?", "Lund was founded in 990 near the coast.", "nobody is named"),
@@ -140,6 +173,46 @@ def test_what_does_not_hold_the_kind_of_answer_is_said_to_lack_it(
 )
 def test_an_aim_is_told_from_a_finding(sentence: str, is_aim: bool) -> None:
     assert states_aim(sentence) is is_aim
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("What is osmosis?", "osmosis"),
+        ("What is a tide pool?", "tide pool"),
+        ("What are tide pools?", "tide pools"),
+        ("What does ⚓ mean?", "⚓"),
+        ("Was ist ein Gezeitentümpel?", "gezeitentümpel"),
+        ("¿Qué es la ósmosis?", "ósmosis"),
+        ("What is the capital of France?", ""),
+        ("What is in the box?", ""),
+        ("What is it?", ""),
+        ("What is happening?", ""),
+        ("What does the harbour cost?", ""),
+    ],
+)
+def test_a_question_for_a_meaning_names_what_is_to_be_explained(question: str, name: str) -> None:
+    """D23: other questions with "what is" ask for something else."""
+    assert defined_name(question) == name
+
+
+@pytest.mark.parametrize(
+    ("sentence", "does_define"),
+    [
+        ("Osmosis is the movement of water through a membrane.", True),
+        ("**Osmosis** (from Greek) means a push.", True),
+        ("Osmosis | the movement of water", True),
+        ("Osmosis: the movement of water.", True),
+        ("The osmosis is shown below.", False),
+        ("The strength of osmosis is measured in pascals.", False),
+        ("Osmosis is never faster than diffusion.", False),
+        ("--osmosis | a switch of the pump", False),
+        ("Osmosis stands in the index.", False),
+    ],
+)
+def test_a_definition_opens_with_what_it_explains(sentence: str, does_define: bool) -> None:
+    """D23: to speak of a thing is not to say what it is."""
+    assert defines("osmosis", sentence) is does_define
 
 
 @given(st.text(), st.text(), st.sampled_from(["en", "de", "fr", "es", "it", "pt", "nl", "ja", ""]))

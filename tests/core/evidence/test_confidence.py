@@ -176,16 +176,16 @@ def test_a_copied_quote_is_one_voice_for_its_claim() -> None:
     assert report.per_claim == score([make_claim(0, make_evidence(1))], [make_source(1)]).per_claim
 
 
-def test_local_files_count_each_for_itself() -> None:
-    sources = [make_source(1, kind=FILE), make_source(2, kind=FILE)]
+def test_local_files_are_one_voice() -> None:
+    """Whoever keeps them answers for all of them, and the line that says so counts sources once."""
+    claim = make_claim(0, make_evidence(1), make_evidence(2))
+    one, two = make_source(1, kind=FILE), make_source(2, kind=FILE)
 
-    report = score([make_claim(0, make_evidence(1), make_evidence(2))], sources)
+    both, alone = score([claim], [one, two]), score([make_claim(0, make_evidence(1))], [one])
 
-    assert report.reasons[:3] == (
-        "the central claim rests on local files",
-        "2 independent sources",
-        "local files only",
-    )
+    assert both.per_claim == alone.per_claim
+    assert both.reasons[:2] == ("the central claim rests on local files", "2 local files (together one source)")
+    assert alone.reasons[:2] == ("the central claim rests on one local file", "1 local file")
 
 
 def test_without_a_supported_claim_it_is_insufficient() -> None:

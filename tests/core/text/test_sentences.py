@@ -40,6 +40,12 @@ ONE_SENTENCE = {
     "german": "Am 3. Oktober kam z. B. Dr. Meier, d.h. der Chef.",
     "japanese-quote": "「行く。」と言った。",
     "wrapped": "This line is long enough to look like one that was wrapped by\nGuido van Rossum and others.",
+    "wrapped-short": "It prints what was answered, what was found, and has a\nPage of its own.",
+    "wrapped-uneven": (
+        "The harbour lies behind two long walls of stone\n"
+        "Built by the Romans, who came with ships from Ostia and Puteoli,\n"
+        "Misenum and Ravenna to trade oil and wine here."
+    ),
     "wrapped-title": "This line is long enough to look like one that was wrapped by Dr.\nSmith and others.",
 }
 

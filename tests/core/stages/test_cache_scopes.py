@@ -23,7 +23,7 @@ from core.stages.cache import cached_result, keep_result
 from core.stages.intake import parse_intent
 from core.stages.similar import find_earlier
 from core.tenancy.forgetting import Archive, Whose
-from tests.core.test_similar import FakeEmbedder
+from tests.core.stages.test_similar import FakeEmbedder
 from tests.fakes import NOW, make_deps, make_source
 from tests.servers import redis_server, redis_url
 
