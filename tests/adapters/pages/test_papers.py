@@ -229,7 +229,8 @@ async def test_the_files_own_page_numbers_stand_in_for_printed_ones(files: Paper
         ),
         pytest.param(
             [[(80 + 150 * at, 600 - 14 * row, 9, f"cell {row}{at}") for row in range(3) for at in range(3)]],
-            "cell 00 cell 01 cell 02 cell 10 cell 11 cell 12 cell 20 cell 21 cell 22",
+            "| cell 00 | cell 01 | cell 02 | |---|---|---| "
+            "| cell 10 | cell 11 | cell 12 | | cell 20 | cell 21 | cell 22 |",
             id="a table, row by row",
         ),
     ],
