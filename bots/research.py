@@ -219,7 +219,7 @@ class Library:
             answer = await synthesize_research_answer(
                 job, chunks, sources, papers, deps=deps, progress=_Silence(job, deps), within_s=SYNTHESIS_S
             )
-        return answer_text(answer, papers)
+        return answer_text(answer, papers, sources)
 
     async def format_research_result(self, answer: str) -> tuple[str, list[str]]:
         """Stage 4: the answer with its references, and the cited ids in their order. Raises `GorkdError`."""

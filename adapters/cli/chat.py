@@ -99,7 +99,7 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
     try:
         said = await chatting.talks.say(speaker, line, tell)
         _show(console, said)
-        if said.job is not None and said.result is not None:
+        if said.job is not None and said.result is not None and said.sources:
             print_standing(console, said.job, said.result, said.sources)
         if said.reply.title == wording.PANEL_TITLE:
             console.print(Text("\n".join(("", *wording.NEXT_STEPS))))
@@ -116,7 +116,7 @@ def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
     if not reply.title:
-        console.print(Text(text))
+        console.print(Text(text), soft_wrap=True)
         return
     from rich.markdown import Markdown
 

@@ -46,6 +46,8 @@ class PaperFiles:
         kind = _BY_SUFFIX.get(PurePath(name).suffix.lower(), kind) if kind in (None, "text") else kind
         if len(content) > MAX_PAPER_BYTES:
             raise _unreadable(name, f"it is larger than {MAX_PAPER_BYTES // 1_000_000} MB")
+        if kind == "text" and PurePath(name).suffix.lower() not in _BY_SUFFIX:
+            kind = None  # /etc/passwd is a text too
         if kind not in ("pdf", "text") or (kind == "pdf" and b"%PDF-" not in content[:1024]):
             raise _unreadable(name, "it is empty" if not content else "it is neither a PDF nor Markdown")
         try:

@@ -74,10 +74,13 @@ async def synthesize_research_answer(
     return await answer_question(job, found, deps, progress, usage=(), within_s=within_s, script=script)
 
 
-def answer_text(answer: ResearchAnswer, papers: Mapping[str, Paper]) -> str:
-    """The answer as Markdown with `[PAPER_ID, page PAGE_NO]` behind its sentences; `papers` by source id."""
+def answer_text(answer: ResearchAnswer, papers: Mapping[str, Paper], sources: Sequence[Source] = ()) -> str:
+    """The answer as Markdown with `[PAPER_ID, page PAGE_NO]` behind its sentences; `papers` by source id.
+
+    From a paper without pages, whose text is among `sources`, `[PAPER_ID, SECTION]`.
+    """
     text = "\n\n".join(part for part in (answer.summary, answer.detail) if part)
-    return page_markers(text, answer.citations, papers)
+    return page_markers(text, answer.citations, papers, {source.id: source.content for source in sources})
 
 
 def synthesis_script(

@@ -24,14 +24,13 @@ from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.events import Json
 from core.model.job import Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
-from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of
+from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
 from core.text.chunking import SectionType, chunk_text
 from core.text.terms import STOPWORDS
 
 FIRST_YEAR = 1900
-ARXIV_BEGAN = 91  # 1991; ids hold two digits of the year
 _ID = re.compile(r"(?:[a-z-]+(?:\.[A-Z]{2})?/)?(\d{2})(0[1-9]|1[0-2])(?:\d{3}|\.\d{4,5})(?:v\d+)?")
 _YEAR = r"((?:19|20)\d{2})\b"
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
@@ -49,6 +48,13 @@ _SIGNS = tuple(
         rf"^{_BESIDE}(?:{_DAY}\s+)?{_MONTH}\s+(?:{_DAY},?\s+)?{_YEAR}{_BESIDE}$",
     )
 )  # the surest first
+ARXIV_BEGAN = 91  # 1991; ids hold two digits of the year
+_OWN_DOI = re.compile(
+    r"(?:\bdoi\b[\s:.]*|doi\.org/)(?:https?://(?:dx\.)?doi\.org/)?(10\.\d{4,9}/[^\s\"<>\]]+)", re.IGNORECASE
+)
+_REFERENCES = re.compile(
+    r"^#+ *(?:\d+\.? *)?(?:references|bibliography|literature cited)\b", re.IGNORECASE | re.MULTILINE
+)
 _LINE_START = re.compile(r"^[#*>\s]+", re.MULTILINE)
 MAX_PAPER_BYTES = 100_000_000
 MAX_SUMMARY_SOURCE_CHARS = 24_000  # of a paper: its beginning and its end hold what a summary needs
@@ -318,7 +324,7 @@ def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | No
         title=record.title or (same.title if same else read.title),
         authors=record.authors or (same.authors if same else named),
         published=record.published or (same.published if same else published_of(paper_id, read.text, latest=this_year)),
-        doi=record.doi or (same.doi if same else ""),
+        doi=record.doi or (same.doi if same else _doi_of(read.text)),
         url=record.url or (same.url if same else "") or (f"{ARXIV_ABSTRACTS}{stamped}" if stamped else ""),
         abstract=record.abstract or _abstract(read.text),
     )
@@ -333,7 +339,15 @@ def _id_in(name: str) -> str:
 def _stamped_id(text: str) -> str:
     """What arXiv has printed on the first page, "" for a paper from elsewhere."""
     stamp = _STAMP.search(text.partition("\f")[0])
-    return stamp[1] if stamp else ""
+    return stamp[1] if stamp and is_of_arxiv(stamp[1]) else ""
+
+
+def _doi_of(text: str) -> str:
+    """The DOI that the first page says is its own, "" for none: those of references stand behind their heading."""
+    head = _REFERENCES.split(text.partition("\f")[0])[0]
+    found = _OWN_DOI.search(head)
+    doi = found[1].rstrip(".,;") if found else ""
+    return doi if doi.count("(") >= doi.count(")") else doi.rstrip(".,;)")
 
 
 def _abstract(text: str) -> str:

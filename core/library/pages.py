@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -14,9 +15,14 @@ from core.library.paper import Library, Paper, shelves_of
 from core.model.answer import Citation, Evidence, Section, Verdict
 from core.model.job import ResearchJob, Scope
 from core.model.source import Source
+from core.presentation.render import cut
 from core.text.markers import Grammar, PageRef
 from core.text.passages import Passage
 
+_BARE = re.compile(r"\[(?P<id>[^\s\[\],;]{3,100})(?:,[^\[\];]{1,100})?\]")
+_HEADING = re.compile(r"^#{2,6}[ \t]+(?:[\d.]+[ \t]+)?(.+?)[ \t#]*$", re.MULTILINE)
+_NO_BRACKET = re.compile(r"[\[\],;]+")
+MAX_SECTION_CHARS = 60
 UNREAD = 999  # stands for a paper that nobody read: no source has the number, and its marker goes
 
 
@@ -66,6 +72,10 @@ class PageGrounder(Grounder):
                 else:
                     named.setdefault(source_id, set()).update(self._pages(source_id, mark.target))
                     numbers.append(f"[{source_id.removeprefix('src_')}]")
+        for mark_of in _BARE.finditer(text):  # a paper without pages is cited by its id, or by id and section
+            source_id = self._ids.get(mark_of["id"].strip())
+            if source_id is not None and mark_of.span() not in spans:
+                spans[mark_of.span()] = [f"[{source_id.removeprefix('src_')}]"]
         for (start, end), numbers in sorted(spans.items(), reverse=True):
             before = text[:start] if numbers else text[:start].rstrip(" ")
             text = before + "".join(dict.fromkeys(numbers)) + text[end:]
@@ -95,33 +105,46 @@ def _on_its_page(evidence: Evidence, named: set[int]) -> Evidence:
     return replace(evidence, verdict=Verdict.MOVED, reasons=(f"stands on page {evidence.page}, not on {pages}",))
 
 
-def page_markers(text: str, citations: Sequence[Citation], papers: Mapping[str, Paper]) -> str:
+def page_markers(
+    text: str,
+    citations: Sequence[Citation],
+    papers: Mapping[str, Paper],
+    texts: Mapping[str, str],
+) -> str:
     """`text` with `[PAPER_ID, page N]` for each `[n]` (S000-16); `citations` say on which page each sentence stands.
 
-    A number behind a sentence that no citation knows the page of becomes the paper's id alone.
+    A paper without pages is named with the section in which the sentence stands, if `texts` (by source id) has one. A
+    number behind a sentence that no citation knows the place of becomes the paper's id alone.
     """
 
     def written(group: Sequence[Marker]) -> str | None:
         ids = [source_id for mark in group if (source_id := f"src_{mark.number}") in papers]
-        return "".join(_page_marker(one, papers[one], text[: group[0].start], citations) for one in ids) or None
+        before = text[: group[0].start]
+        return "".join(_page_marker(one, papers[one], before, citations, texts.get(one, "")) for one in ids) or None
 
     return rewrite_markers(text, Grammar.NUMBER, written)
 
 
-def _page_marker(source_id: str, paper: Paper, before: str, citations: Sequence[Citation]) -> str:
-    page = _page_near(before, source_id, citations)
-    return f"[{paper.id}, page {page}]" if page else f"[{paper.id}]"
+def _page_marker(source_id: str, paper: Paper, before: str, citations: Sequence[Citation], text: str) -> str:
+    near = _nearest_to(before, [one for one in citations if one.source_id == source_id])
+    if near is not None and near.page:
+        return f"[{paper.id}, page {near.page}]"
+    section = _section_at(text, near.start) if near is not None and near.start is not None and not paper.pages else ""
+    return f"[{paper.id}, {section}]" if section else f"[{paper.id}]"
 
 
-def _page_near(before: str, source_id: str, citations: Sequence[Citation]) -> int | None:
-    """The page of the claim that ends here: of those of the source, the one whose words stand last before it."""
-    places = [
-        (before.rfind(citation.claim.rstrip(" .!?。")[-40:]), citation.page)
-        for citation in citations
-        if citation.source_id == source_id and citation.page is not None
-    ]
-    found = [(at, page) for at, page in places if at >= 0]
-    return max(found)[1] if found else (places[0][1] if places else None)
+def _nearest_to(before: str, citations: Sequence[Citation]) -> Citation | None:
+    """Of the claim that ends here: of those of the source, the one whose words stand last before it."""
+    placed = [one for one in citations if one.page is not None] or list(citations)
+    places = [(before.rfind(one.claim.rstrip(" .!?。")[-40:]), at) for at, one in enumerate(placed)]
+    found = [(place, one) for place, one in places if place >= 0]
+    return placed[max(found)[1]] if found else (placed[0] if placed else None)
+
+
+def _section_at(text: str, start: int) -> str:
+    """The heading under which a place of a Markdown text stands, "" for none but the title."""
+    headings = [found[1] for found in _HEADING.finditer(text, 0, start)]
+    return cut(" ".join(_NO_BRACKET.sub(" ", headings[-1]).split()), MAX_SECTION_CHARS) if headings else ""
 
 
 class PagePainter(Protocol):

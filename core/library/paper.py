@@ -266,8 +266,8 @@ def content_of(result: JobResult) -> str:
 
 
 def names_no_page(answer: str, paper: Paper) -> bool:
-    """Whether the answer cites the paper somewhere by its id alone."""
-    return f"[{paper.id}]" in answer
+    """Whether the answer cites the paper somewhere by its id alone, or with a section."""
+    return re.search(rf"\[{re.escape(paper.id)}(?:\]|, (?!page \d))", answer) is not None
 
 
 def format_research_result(answer: str, papers: Sequence[Paper]) -> tuple[str, list[str]]:

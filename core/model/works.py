@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 # arXiv's ids: new ones since 2007-04 (a month is 01 to 12), old ones with their archive.
 ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
+_OLD_ID = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?/\d{2}(?:0[1-9]|1[0-2])\d{3}(?:v\d+)?")
+_NEW_ID = re.compile(r"(\d{2}(?:0[1-9]|1[0-2]))\.(\d{4,5})(?:v\d+)?")
+_BEGAN = {4: ("0704", "1412"), 5: ("1501", "9912")}  # year and month of ids of so many digits (info.arxiv.org)
 _VERSION = re.compile(r"v(\d+)$")
 _WORD = re.compile(r"[^\W_]+")
 _MIN_TITLE_WORDS = 4  # shorter titles are given twice by chance
@@ -64,6 +67,15 @@ class PublishedWork:
         if self.year and other.year and abs(int(self.year) - int(other.year)) > _MAX_YEARS:
             return False
         return bool(_names(self.authors) & _names(other.authors))
+
+
+def is_of_arxiv(paper_id: str) -> bool:
+    """Whether arXiv can have given such an id: 0603.10002 it never did."""
+    new = _NEW_ID.fullmatch(paper_id)
+    if new is None:
+        return _OLD_ID.fullmatch(paper_id) is not None
+    first, last = _BEGAN[len(new[2])]
+    return first <= new[1] <= last
 
 
 def without_version(paper_id: str) -> str:

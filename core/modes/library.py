@@ -12,7 +12,7 @@ from core.library.answer import answer_text, synthesize_research_answer, to_sour
 from core.library.funnel import Shelves, papers_of, search_content_index_filtered, select_papers
 from core.library.indexing import mend
 from core.library.paper import Paper, PaperChunk, SearchResult, format_research_result, names_no_page, shelves_of
-from core.model.answer import Confidence, JobResult, ResearchAnswer
+from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.model.errors import GorkdError, ModelError
 from core.model.events import Json
 from core.model.job import JobStatus
@@ -166,10 +166,11 @@ def _nothing(work: Work, *, is_empty: bool) -> JobResult:
 
 
 def _result(work: Work, answer: ResearchAnswer, sources: Sequence[Source], papers: Mapping[str, Paper]) -> JobResult:
-    text = answer_text(answer, papers)
+    text = answer_text(answer, papers, sources)
     content, cited = format_research_result(text, list(papers.values()))
     is_answered = answer.confidence is not Confidence.INSUFFICIENT
-    is_odd = not cited or any(paper.pages and names_no_page(text, paper) for paper in papers.values())
+    is_mended = any(citation.verdict is Verdict.MOVED for citation in answer.citations)  # told as moved, and here
+    is_odd = not cited or is_mended or any(paper.pages and names_no_page(text, paper) for paper in papers.values())
     view: dict[str, Json] = {
         "success": is_answered,
         "papers": [papers_view(paper) for paper in papers.values() if paper.id in cited],

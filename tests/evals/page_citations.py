@@ -11,6 +11,7 @@ from functools import cache
 
 from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_PAPER_CHARS, PageDocument
+from core.evidence.judge import Judgement, Ruling
 from core.library.answer import to_source
 from core.library.pages import PageGrounder
 from core.library.paper import Paper
@@ -41,6 +42,9 @@ class Gold:
     def is_wordy(self) -> bool:
         """Whether it has words enough to say something; the rest are scraps such as "14)."."""
         return sum(word.isalpha() for word in self.sentence.split()) >= 4
+
+
+CONFIRMED = Judgement(Ruling.SUPPORTED)  # by a judge who always agrees: what is measured is the page
 
 
 @dataclass
@@ -85,8 +89,8 @@ def cited(gold: Gold, text: str, *, named_right: bool) -> Claim | None:
     page = gold.first_page if named_right or not others else rng.choice(others)
     body, stop = text.rstrip(" .!?"), text.rstrip()[-1:]
     grounder = _grounder(gold.paper)
-    judged = grounder.judge("detail", 0, f"{body} [{gold.paper}, page {page}]{stop if stop in '.!?' else '.'}")
-    return judged.claim
+    judged = grounder.propose("detail", 0, f"{body} [{gold.paper}, page {page}]{stop if stop in '.!?' else '.'}")
+    return grounder.conclude(judged, [CONFIRMED] * len(judged.asked)).claim
 
 
 def load_gold() -> list[Gold]:

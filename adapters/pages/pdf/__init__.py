@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Sized
 from contextlib import closing
 
@@ -13,6 +14,13 @@ from adapters.pages.pdf.markdown import to_markdown
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 MAX_PAGES = 2_000
 _PAGES_LOOKED_AT = 20
+_MIN_TITLE_CHARS = 4
+_TITLE_WITHIN_CHARS = 3_000  # of the text: a title stands on the first page
+_NO_TITLE = re.compile(
+    r"^(?:untitled|unbenannt|sans titre|no title|title|document|presentation|slide)\b|microsoft word"
+    r"|powerpoint|\.(?:docx?|tex|pdf|dvi|qxd|indd|odt|rtf)\b|^doi:|^\S+$",
+    re.IGNORECASE,
+)
 NAMED_PAGES = 5  # of those that were cut, in what people read
 
 
@@ -38,7 +46,7 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
     if PAGE_BREAK not in text:
         text += PAGE_BREAK  # else a document of one page with text would seem to have none
     labels = tuple(printed or own for printed, own in zip(paper.labels[:kept], own_labels, strict=False))
-    title = " ".join(metadata.get("Title", "").split()) or paper.title or _first_line(text)
+    title = _told_title(metadata.get("Title", ""), text) or paper.title or _first_line(text)
     gap = _gap(pages[:kept], of_file, is_last_cut=len(whole) > max_chars)
     # The creation date is not used: it is when the file was made, often years after publication.
     return Extraction(title, text, metadata.get("Author") or None, labels=labels, gap=gap)
@@ -90,6 +98,17 @@ def _read_page(document: object, number: int) -> ReadPage:
         return read_page(document, number)
     except pypdfium2.PdfiumError:
         return ReadPage()  # one broken page keeps its place, so that the numbers of the others stay true
+
+
+def _told_title(said: str, text: str) -> str:
+    """The file's own title where it is one: programs put their names, a file's, or the last document's there."""
+    title = " ".join(said.split())
+    if len(title) < _MIN_TITLE_CHARS or _NO_TITLE.search(title):
+        return ""
+    words = re.findall(r"\w{3,}", title.casefold())
+    begins = text[:_TITLE_WITHIN_CHARS].casefold()
+    seen = sum(word in begins for word in words)
+    return title if words and seen >= len(words) / 2 else ""
 
 
 def _first_line(text: str) -> str:

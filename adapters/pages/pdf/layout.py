@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from adapters.pages.pdf.lines import Line, ReadPage
+from adapters.pages.pdf.lines import Cell, Line, ReadPage
 
 EDGE = 0.12  # of the page's height, above and below, where running heads stand
 _MIN_COLUMN_LINES = 4
+_MIN_ROWS, _MAX_ROWS = 3, 200  # of a table
+_MAX_CELL_CHARS = 60
+_MIN_FIGURES = 0.5  # of the entries behind the first column that hold a figure; names and places of authors hold none
 _SLACK = 3.0  # points by which a line may reach over the middle
 _DIGITS = re.compile(r"\d+")
 _LABEL = re.compile(
@@ -130,4 +133,44 @@ def _joined_rows(lines: Sequence[Line]) -> list[Line]:
             rows[-1].append(line)
         else:
             rows.append([line])
-    return [line for row in rows for line in sorted(row, key=lambda line: line.left)]
+    return _with_tables([sorted(row, key=lambda line: line.left) for row in rows])
+
+
+def _with_tables(rows: Sequence[list[Line]]) -> list[Line]:
+    """Rows whose entries stand below each other, and are numbers as often as not, as rows of a table."""
+    laid: list[Line] = []
+    at = 0
+    while at < len(rows):
+        cells = [_cells(row) for row in rows[at : at + _MAX_ROWS]]
+        length = next((n for n in range(1, len(cells)) if not _stand_below(cells[n - 1], cells[n])), len(cells))
+        if length >= _MIN_ROWS and _are_figures(cells[:length]):
+            widest = max(len(row) for row in cells[:length])
+            laid += [_as_row(row, entries, widest) for row, entries in zip(rows[at:], cells[:length], strict=False)]
+            at += length
+        else:
+            laid += rows[at]
+            at += 1
+    return laid
+
+
+def _cells(row: Sequence[Line]) -> list[Cell]:
+    return [cell for line in row for cell in (line.cells or (Cell(line.text, line.left, line.right),))]
+
+
+def _stand_below(upper: Sequence[Cell], lower: Sequence[Cell]) -> bool:
+    """Whether both are rows of one table: two entries or more, at least two of them in the same columns."""
+    if min(len(upper), len(lower)) < 2 or max(len(cell.text) for cell in (*upper, *lower)) > _MAX_CELL_CHARS:
+        return False
+    shared = sum(any(one.left < other.right and other.left < one.right for other in upper) for one in lower)
+    return shared >= max(2, min(len(upper), len(lower)) - 1)
+
+
+def _are_figures(rows: Sequence[Sequence[Cell]]) -> bool:
+    entries = [cell.text for row in rows[1:] for cell in row[1:]]
+    return sum(any(char.isdigit() for char in text) for text in entries) >= _MIN_FIGURES * len(entries)
+
+
+def _as_row(row: Sequence[Line], cells: Sequence[Cell], widest: int) -> Line:
+    entries = [" ".join(cell.text.replace("|", "/").split()) for cell in cells] + [""] * (widest - len(cells))
+    first, last = row[0], row[-1]
+    return replace(first, text=f"| {' | '.join(entries)} |", right=last.right, is_row=True, is_mono=False)

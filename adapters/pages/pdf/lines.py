@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 GUTTER_EM = 1.5  # of the type size; word spaces stay below one, also where a line is stretched
+CELL_GAP_EM = 0.8  # narrower gaps part words, also where a line is stretched; LaTeX parts columns by 1.2
 _MONO = re.compile(r"courier|mono|typewriter|consol|cmtt|menlo|inconsolata|code", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.IGNORECASE)
 _RAISED = 0.25  # of the type size above the line; superscripts are raised by a third
@@ -20,8 +21,21 @@ _FONT_NAME_BYTES = 128
 
 
 @dataclass(frozen=True)
+class Cell:
+    """What stands in a line between two wide gaps: a column's entry in a table, or nothing of the kind."""
+
+    text: str
+    left: float
+    right: float
+
+
+@dataclass(frozen=True)
 class Line:
-    """`left`, `right` and `bottom` are points from the page's lower left corner; `size` is that of the type."""
+    """`left`, `right` and `bottom` are points from the page's lower left corner; `size` is that of the type.
+
+    `cells` are its parts where gaps wider than a word's stand in it, () for none; `is_row` says that it is a row of a
+    table, whose `text` is Markdown.
+    """
 
     text: str
     left: float
@@ -30,6 +44,8 @@ class Line:
     size: float
     is_bold: bool = False
     is_mono: bool = False
+    cells: tuple[Cell, ...] = ()
+    is_row: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +100,7 @@ def _runs(text_page: object) -> Iterator[list[_Char]]:
 
 
 def _split_at_gutters(text_page: object, run: list[_Char]) -> Iterator[Line]:
-    size = _size(text_page, run)
+    size = _size(text_page, [char for char in run if not char.text.isspace()] or run)  # a space of pdfium's own has 1
     part: list[_Char] = []
     reach = run[0].left
     for char in run:
@@ -117,7 +133,28 @@ def _line(text_page: object, chars: list[_Char]) -> Iterator[Line]:
         size,
         is_bold,
         bool(_MONO.search(font)),
+        tuple(_cells(chars, size)),
     )
+
+
+def _cells(chars: list[_Char], size: float) -> list[Cell]:
+    parts: list[list[_Char]] = []
+    reach = chars[0].left
+    for char in chars:
+        if char.text.isspace():
+            if parts:
+                parts[-1].append(char)
+            continue
+        if not parts or char.left - reach > CELL_GAP_EM * size:
+            parts.append([])
+        parts[-1].append(char)
+        reach = char.right
+    if len(parts) < 2:
+        return []
+    return [
+        Cell("".join(char.text for char in part).strip(), part[0].left, max(char.right for char in part))
+        for part in parts
+    ]
 
 
 def _with_raised(chars: list[_Char], above: float) -> str:

@@ -94,7 +94,7 @@ def _title_lines(lines: Sequence[Line], body: float) -> list[Line]:
 
 @dataclass(frozen=True)
 class _Block:
-    kind: str  # "heading", "code", "equation" or "text"
+    kind: str  # "heading", "code", "equation", "table" or "text"
     lines: tuple[Line, ...]
 
 
@@ -115,6 +115,8 @@ def _blocks(lines: Sequence[Line], body: float) -> Iterator[_Block]:
 
 
 def _kind(line: Line, body: float) -> str:
+    if line.is_row:
+        return "table"
     if line.is_mono:
         return "code"
     is_short = len(line.text) <= _MAX_HEADING_CHARS and not line.text.endswith((",", ";"))
@@ -162,7 +164,7 @@ def _is_apart(current: Sequence[Line], line: Line, leading: float, kind: str) ->
     """Whether a line begins another block than the lines before it."""
     last = current[-1]
     gap = last.bottom - line.bottom
-    if kind in ("code", "equation"):
+    if kind in ("code", "equation", "table"):
         return gap > 2.5 * leading
     if kind == "heading":
         return gap > 1.6 * last.size or last.size != line.size
@@ -188,6 +190,9 @@ def _written(block: _Block, words: Counter[str]) -> list[str]:
         return ["```\n" + "\n".join(rows).replace(_SOFT_HYPHEN, "-") + "\n```"]
     if block.kind == "equation":
         return ["$$\n" + "\n".join(texts).replace(_SOFT_HYPHEN, "-") + "\n$$"]
+    if block.kind == "table":
+        rule = "|" + "---|" * (texts[0].count("|") - 1)
+        return ["\n".join([texts[0], rule, *texts[1:]]).replace(_SOFT_HYPHEN, "-")]
     text = _joined(texts, words)
     if block.kind == "heading":
         return [f"## {text}"]

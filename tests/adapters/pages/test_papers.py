@@ -229,7 +229,8 @@ async def test_the_files_own_page_numbers_stand_in_for_printed_ones(files: Paper
         ),
         pytest.param(
             [[(80 + 150 * at, 600 - 14 * row, 9, f"cell {row}{at}") for row in range(3) for at in range(3)]],
-            "cell 00 cell 01 cell 02 cell 10 cell 11 cell 12 cell 20 cell 21 cell 22",
+            "| cell 00 | cell 01 | cell 02 | |---|---|---| "
+            "| cell 10 | cell 11 | cell 12 | | cell 20 | cell 21 | cell 22 |",
             id="a table, row by row",
         ),
     ],
@@ -340,3 +341,41 @@ def test_a_page_that_says_nothing_gives_an_empty_record(noise: bytes) -> None:
 
     assert record == PaperRecord(url="https://a.example/")
     assert pdf == ""
+
+
+@pytest.mark.parametrize("name", ["passwd", "hosts.conf", "data.csv", "script.py", "page"])
+@pytest.mark.asyncio(loop_scope="module")
+async def test_only_documents_are_taken(files: PaperFiles, name: str) -> None:
+    """A file of settings is text too."""
+    with pytest.raises(PaperUnreadable) as refused:
+        await files.read(name, b"root:x:0:0:root:/root:/bin/bash\n")
+
+    assert refused.value.user_message == f"{name} cannot be read: it is neither a PDF nor Markdown."
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["untitled", "Microsoft Word - draft3.doc", "main.tex", "Untitled-1", "doi:10.1000/1", "A Letter on Wine", ""],
+)
+def test_the_visible_title_goes_before_what_a_program_left_in_the_file(told: str) -> None:
+    """What the file says of itself counts where the first page says it too."""
+    body = pdf_of([[(60, 700, 18, "Heights of Tides"), (60, 660, 10, "We measured tides in four harbours of France.")]])
+
+    titles = [
+        extract(PageDocument("a.pdf", "pdf", "", with_info(body, f"/Title ({title})"), 2_000_000)).title
+        for title in (told, "Heights of  tides")
+    ]
+
+    assert titles == ["Heights of Tides", "Heights of tides"]
+
+
+def with_info(body: bytes, info: str) -> bytes:
+    """With a dictionary of what the file says of itself, in an update behind it (ISO 32000, 7.5.6)."""
+    start = body.rindex(b"startxref") + len(b"startxref")
+    before = int(body[start:].split()[0])
+    place = len(body) + 1
+    added = f"\n900 0 obj\n<< {info} >>\nendobj\n".encode()
+    table = f"xref\n900 1\n{place:010} 00000 n \n".encode()
+    root = body[body.rindex(b"/Root") :].split(b"R")[1].split()
+    trailer = b"trailer\n<< /Size 901 /Root %s %s R /Info 900 0 R /Prev %d >>\n" % (root[-2], root[-1], before)
+    return body + added + table + trailer + b"startxref\n%d\n%%%%EOF\n" % (len(body) + len(added))

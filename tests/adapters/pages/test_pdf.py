@@ -178,3 +178,40 @@ def test_sentences_stand_on_the_page_where_people_find_them(columns: int, goal: 
         right += entry["first_page"] <= found.index(max(found)) + 1 <= entry["last_page"]
 
     assert right / len(asked) >= goal
+
+
+def table(*rows: tuple[str, ...], left: float = 60, top: float = 600) -> list[Line]:
+    """Entries as lines of their own, 80 points from column to column."""
+    return [
+        Line(entry, left + 80 * at, left + 80 * at + 5 * len(entry), top - row * LEADING, 10.0)
+        for row, entries in enumerate(rows)
+        for at, entry in enumerate(entries)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_table"),
+    [
+        pytest.param(table(("Harbour", "Height"), ("Brest", "6.1"), ("Fundy", "16.3")), True, id="figures"),
+        pytest.param(table(("Harbour", "Height"), ("Brest", "6.1")), False, id="too short"),
+        pytest.param(
+            table(("A. Doe", "B. Roe"), ("Brest", "Kiel"), ("France", "Germany")), False, id="names of authors"
+        ),
+        pytest.param(column(LEFT), False, id="prose"),
+        pytest.param(column(LEFT) + column(RIGHT, left=320, right=550), False, id="two columns of prose"),
+    ],
+)
+def test_a_table_is_told_from_what_merely_stands_in_columns(lines: list[Line], *, is_table: bool) -> None:
+    (page,) = pages_of(lines)
+
+    assert page.startswith("| ") is is_table
+
+
+@given(st.lists(st.lists(st.sampled_from(["a|b", "12", "3.4 %", "words of it"]), min_size=1, max_size=5), max_size=8))
+def test_no_entry_of_a_table_is_lost(rows: list[list[str]]) -> None:
+    """However ragged it is."""
+    lines = table(*map(tuple, rows))
+
+    (page,) = pages_of(lines)
+
+    assert letters_of(page) == letters_of(" ".join(line.text for line in lines))

@@ -10,8 +10,10 @@ import pytest
 from PIL import Image
 
 from adapters.pages.papers import PagePictures
+from adapters.pages.pdf import extract_pdf
 from adapters.pages.pdf.picture import paint_page
 from core.library.ingest import PaperUnreadable
+from tests.adapters.pages.pdf_files import pdf_of
 from tests.pdfs import make_pdf
 from tests.shared_data import shared_data
 
@@ -55,6 +57,25 @@ def test_the_sentence_is_marked_where_it_stands(quote: str) -> None:
 def test_what_does_not_stand_there_is_not_marked(quote: str) -> None:
     """A page without its sentence is shown as it is, rather than with a lie on it."""
     assert marked_rows(paint_page(PAPER, 2, quote)) == []
+
+
+def test_the_row_of_a_table_is_marked_alone() -> None:
+    """A citation of a row, as the text has it, marks that row of the page and none beside it."""
+    rows = [("Harbour", "Height", "Wind"), ("Brest", "6.1", "12"), ("Fundy", "16.3", "8"), ("Kiel", "0.2", "9")]
+    lines = [
+        (60 + 90 * at, 700 - 20 * row, 10, entry)
+        for row, entries in enumerate(rows)
+        for at, entry in enumerate(entries)
+    ]
+    body = pdf_of([lines])
+    quote = next(line for line in extract_pdf(body).text.splitlines() if "Fundy" in line)
+
+    marked = marked_rows(paint_page(body, 1, quote))
+
+    from_top = (800 - (700 - 40)) * 300 / 800  # of a page of 800 points, in the picture's 300
+    assert quote == "| Fundy | 16.3 | 8 |"
+    assert marked
+    assert from_top - 6 <= marked[0] <= marked[-1] <= from_top + 3
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from core.model.job import LOCAL, Scope
 from core.pipeline.runner import DirectSteps, run_job
 from core.section.keys import assign_keys
 from core.text.chunking import SectionType
-from tests.core.library.samples import ABSTRACT, PAPER, Finder, Reader
+from tests.core.library.samples import ABSTRACT, BODY, PAPER, Finder, Reader
 from tests.fakes import FakeModel, make_deps, make_job, now
 from tests.records import memory_library
 
@@ -293,3 +293,22 @@ async def test_vectors_of_another_model_are_a_fault_that_is_named() -> None:
     faults = [finding.fault for finding in await other.validate(LOCAL)]
 
     assert faults == ["its embeddings are of another model, counting; run reindex"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "doi"),
+    [
+        pytest.param("https://doi.org/10.1371/journal.pmed.0030205", "10.1371/journal.pmed.0030205", id="address"),
+        pytest.param("DOI: 10.1000/abc(1).2, published 2024", "10.1000/abc(1).2", id="label"),
+        pytest.param("See (doi:10.1000/abc).", "10.1000/abc", id="in brackets"),
+        pytest.param("## References\n\n1. Doe, doi:10.1000/other", "", id="of a reference"),
+        pytest.param("Nothing.", "", id="none"),
+    ],
+)
+async def test_the_doi_that_is_printed_on_the_first_page_is_the_papers(printed: str, doi: str) -> None:
+    """Of the paper itself, not of what it cites, nor of its second page."""
+    text = f"# Tides and the Moon\n\n{printed}\n\n{BODY}\fdoi:10.1000/later"
+
+    added = await ingestion().add(LOCAL, "x.pdf", text.encode())
+
+    assert added.paper.doi == doi

@@ -352,3 +352,45 @@ async def test_an_answer_whose_citations_name_no_page_is_shown_with_its_referenc
     view = result.details["query_result"]
     assert view["content"].startswith(f"{CAUSE} [2401.00001v1].\n\n## References\n\n1. 2401.00001v1 - ")
     assert (view["success"], view["paper_ids"], view["message"]) == (True, ["2401.00001v1"], warning)
+
+
+MARKDOWN = replace(TIDES, id="smith2024tides", labels=(), published="2024")
+WITH_SECTIONS = f"# Tides and the Moon\n\nWords.\n\n## 2. Causes, in short\n\n{CAUSE}.\n\n## Records\n\nHigh tides."
+
+
+@pytest.mark.parametrize(
+    "cited",
+    [
+        pytest.param("[smith2024tides]", id="by id"),
+        pytest.param("[smith2024tides, section Causes]", id="by id and section"),
+        pytest.param("[smith2024tides, Records]", id="by a wrong section"),
+        pytest.param("[smith2024tides, page 1]", id="by a page that there is not"),
+    ],
+)
+async def test_markdown_is_cited_by_id_and_section(cited: str) -> None:
+    """S000-16: what the writer makes of it is put right, never cut."""
+    deps = make_deps(model=FakeModel({"answer": written(f"{CAUSE} {cited}.")}))
+    await shelve(deps.library, MARKDOWN, text=WITH_SECTIONS)
+    job = await deps.jobs.save(make_job(QUESTION, modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    view = (await deps.jobs.result(job.id)).details["query_result"]
+    assert view["content"].startswith(
+        f"{CAUSE} [smith2024tides, Causes in short].\n\n## References\n\n1. smith2024tides"
+    )
+    assert (view["paper_ids"], view["message"]) == (["smith2024tides"], "")
+
+
+@pytest.mark.parametrize(("page", "warning"), [(2, ""), (3, wording.CITATIONS_ODD)])
+async def test_a_page_that_was_put_right_is_warned_of(page: int, warning: str) -> None:
+    """S000-34: the citation is right now, and was not the writer's."""
+    deps = make_deps(model=FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page {page}].")}))
+    await shelve(deps.library, TIDES)
+    job = await deps.jobs.save(make_job(QUESTION, modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    view = (await deps.jobs.result(job.id)).details["query_result"]
+    assert view["content"].startswith(f"{CAUSE} [2401.00001v1, page 2].")
+    assert view["message"] == warning

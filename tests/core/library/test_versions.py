@@ -18,7 +18,8 @@ from core.library.words import Added
 from core.model.codec import decode, encode
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL
-from core.model.works import PublishedWork, WorkIds
+from core.model.source import SourceKind
+from core.model.works import PublishedWork, WorkIds, is_of_arxiv
 from tests.core.library.samples import PAPER, TEXTS, TIDES, Finder, Reader, shelve
 from tests.fakes import FakeModel, now
 from tests.records import memory_library
@@ -160,3 +161,23 @@ def test_works_are_told_apart(other: dict, is_same: bool) -> None:
 
 async def _of(value):
     return value
+
+
+@pytest.mark.parametrize(
+    ("paper_id", "is_given"),
+    [("0704.0001", True), ("1412.9999v2", True), ("1501.00001", True), ("hep-th/9901001", True),
+     ("math.GT/0309136", True),
+     ("0603.10002", False), ("0703.0001", False), ("1412.10001", False), ("1501.0001", False), ("2413.00001", False)],
+)  # fmt: skip
+def test_what_only_looks_like_an_id_is_none_of_arxiv(paper_id: str, *, is_given: bool) -> None:
+    assert is_of_arxiv(paper_id) is is_given
+
+
+async def test_a_name_like_an_id_makes_no_preprint() -> None:
+    """Neither by its file's name nor by a stamp that arXiv never printed."""
+    text = f"arXiv:0603.10002v1 [q-bio.PE] 1 Mar 2006\n\n{PAPER}"
+
+    paper = (await ingestion().add(LOCAL, "0603.10002.pdf", text.encode())).paper
+
+    assert (paper.id, paper.url) == ("0603.10002", "")
+    assert to_source(1, paper, text, 1.0).metadata.kind is SourceKind.LOCAL
