@@ -228,6 +228,13 @@ def fails(world: World) -> None:
     world.model.respond = Fault(status=500, message="down")
 
 
-def hangs(world: World, responders: Any) -> None:
-    """From now on no answer is ever finished."""
-    world.model.respond = by_schema({**responders, "answer": lambda call: Fault(hang_first=True)})
+def hangs(world: World, responders: Any) -> list[Any]:
+    """From now on no answer is ever finished; the calls that hang."""
+    hanging: list[Any] = []
+
+    def hang(call: Any) -> Fault:
+        hanging.append(call)
+        return Fault(hang_first=True)
+
+    world.model.respond = by_schema({**responders, "answer": hang})
+    return hanging
