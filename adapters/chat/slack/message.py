@@ -198,7 +198,7 @@ def _part_tasks(snapshot: Snapshot) -> list[Task]:
 
 def _item_tasks(card: ChecklistCard) -> list[Task]:
     """The checklist of a deep research, below a line that says how much of it is found."""
-    head = [Task("items", _task_text(card.headline), "in_progress")] if card.headline else []
+    head = [Task("items", _task_text(card.headline), "in_progress")] if _task_text(card.headline) else []
     items = [
         Task(f"item-{item.id}", _task_text(f"{item.id}. {item.description}") or "…", _OF_COVERAGE[item.coverage])
         for item in card.items
