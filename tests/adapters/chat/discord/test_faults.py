@@ -245,9 +245,7 @@ async def test_a_bot_that_is_told_to_stop_says_that_the_answer_will_come(house: 
 
 @pytest.mark.slow
 async def test_a_bot_that_is_told_to_stop_ends_what_ends_in_time(house: House):
-    house.world.model.first_token_s = (
-        0.05  # plan, answer and two calls of the judge, in the two seconds that a bot waits
-    )
+    house.world.model.first_token_s = 0.05  # four calls in the two seconds that a bot waits
     asked = ask(house, "command")
     await house.running(asked)
 
