@@ -26,7 +26,7 @@ from core.model.job import LOCAL
 from core.model.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
 from core.model.source import SearchQuery
 from core.pipeline.checkup import Doubt, Probe
-from core.tenancy.budget import Budget, require_price
+from core.tenancy.admission import Budget, require_price
 from core.text.growing_json import parse_object
 
 MODEL_TIMEOUT_S = 15.0

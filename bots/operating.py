@@ -183,7 +183,7 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
     from core.llm.prices import read_prices
     from core.model.config import Settings
     from core.modes import MODES
-    from core.tenancy.budget import Budget
+    from core.tenancy.admission import Budget
 
     probes: list[Probe] = []
     try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,30 +15,28 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from adapters.chat.connecting import run_by_itself
+from adapters.chat.discord.payload import view_of
+from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.slack.render import SlackVoice
 from adapters.secrets import TOKEN_FILE, kept_token, signing_keys
 from adapters.web.app import web_runner
 from adapters.web.monitor import serve_metrics
+from adapters.web.preview import Preview
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
 from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.library.pages import PaperViews
+from core.model.answer import JobResult
 from core.model.errors import SetupError
+from core.model.job import ResearchJob
+from core.model.source import Source
 from core.presentation.page_links import PageLinks
 
 if TYPE_CHECKING:
     from adapters.chat.connecting import ChatDeps
     from adapters.chat.live import ChatTurns
     from adapters.web.preview import Preview
-import json
-from collections.abc import Sequence
 
-from adapters.chat.discord.payload import view_of
-from adapters.chat.discord.render import DiscordVoice
-from adapters.chat.slack.render import SlackVoice
-from adapters.web.preview import Preview
-from core.model.answer import JobResult
-from core.model.job import ResearchJob
-from core.model.source import Source
 
 log = logging.getLogger(__name__)
 _SLACK_MARKS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET")

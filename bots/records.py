@@ -64,7 +64,7 @@ from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
-from core.tenancy.budget import Spending
+from core.tenancy.admission import Spending
 from core.tenancy.departures import Departures
 from core.tenancy.forgetting import Archive, Register
 from core.tenancy.usage import UsageLog

@@ -62,11 +62,9 @@ from core.presentation.wording import SOMETHING_BROKE
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure
-from core.tenancy.admission import Admission
-from core.tenancy.budget import Budget, require_price
+from core.tenancy.admission import Admission, Budget, Quota, require_price
 from core.tenancy.departures import Leaving, Tenancy
 from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
-from core.tenancy.quotas import Quota
 from core.tenancy.usage import UsageLog
 
 log = logging.getLogger(__name__)

@@ -27,7 +27,7 @@ from adapters.logs import Redactor
 from adapters.pages.charset import decode_page
 from adapters.pages.html import extract_html
 from adapters.pages.robots import RobotsRules
-from adapters.search import queries as search_queries
+from adapters.search import hits as search_queries
 from adapters.search.hits import clean_line, clean_text, is_web_address, strip_tags
 from adapters.web.preview import discord_markdown, mrkdwn
 from adapters.web.prose import highlighted, quoted, safe_link
@@ -72,8 +72,7 @@ from core.section.asking import asks_for_section, is_order
 from core.section.brief import read_brief
 from core.section.prose import Quotations, with_keys, with_labels
 from core.section.sections import sections_in
-from core.settings.fields import FIELDS, read_setting
-from core.settings.tenant import DEFAULTS
+from core.settings.tenant import DEFAULTS, FIELDS, read_setting
 from core.stages.cache import normalise_question
 from core.stages.given import addresses_in
 from core.stages.given import without_addresses as without_given_addresses

@@ -5,23 +5,32 @@ The answer goes to stdout, progress and errors to stderr.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import re
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote, unquote
 
 import typer
+from rich import box
 from rich.console import Console
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
 
-from adapters.cli.answer import print_answer, print_sources
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say_failure
-from core.model.answer import Confidence, JobResult
+from core.evidence.citations import MARKS
+from core.library.paper import content_of
+from core.model.answer import Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
 from core.presentation import wording
-from core.presentation.render import job_json
+from core.presentation.card import AnswerCard, answer_card
+from core.presentation.render import cut, job_json, marked_section, marks_legend, one_line, printable
 
 
 def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
@@ -81,3 +90,214 @@ def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source],
         print_answer(Console(highlight=False), job, result, result.answer, sources)
     is_insufficient = result.answer.confidence is Confidence.INSUFFICIENT
     return Exit.INSUFFICIENT if is_insufficient else Exit.ANSWERED
+
+
+# The answer on paper: readable at 80 columns, on a terminal and when piped
+
+
+MAX_COLUMNS = 96  # longer lines are hard to follow
+QUOTE_CHARS = 220  # enough to recognise the passage
+_MARK_STYLES = {"✓": "green", "◐": "yellow", "↪": "cyan", "?": "dim"}
+
+
+def print_answer(
+    console: Console, job: ResearchJob, result: JobResult, answer: ResearchAnswer, sources: Sequence[Source]
+) -> None:
+    """The whole of `result.answer`, best part first."""
+    paper, card = _Paper(console), answer_card(job, result, sources)
+    paper.write(Text(one_line(job.query), style="bold"))
+    _print_notices(paper, card)
+    library = content_of(result)
+    for section in (library,) if library else (marked_section(answer, "summary"), card.part("detail").text):
+        _print_prose(paper, section)
+    _print_standing(paper, answer)
+    if not library:
+        _print_cited(paper, answer, card.cited)
+    _print_rest(paper, job, result, answer, sources)
+
+
+def print_standing(console: Console, job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> None:
+    """What is to be known of an answer that stands above: how sure it is, what was left out, who wrote it."""
+    if result.answer is not None:
+        paper = _Paper(console)
+        _print_notices(paper, answer_card(job, result, sources))
+        _print_standing(paper, result.answer)
+        _print_rest(paper, job, result, result.answer, sources)
+
+
+def _print_notices(paper: _Paper, card: AnswerCard) -> None:
+    notices = [line for name in ("earlier", "notice") if (line := card.part(name).line)]
+    if notices:
+        paper.gap()
+    for notice in notices:
+        paper.write(Text(one_line(notice), style="italic"))
+
+
+def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
+    paper.gap()
+    paper.write(Text.assemble((f"{wording.CONFIDENCE}  ", "bold"), one_line(wording.confidence_sentence(answer))))
+    if answer.stopped_because:
+        paper.write(Text(f"Ended early: {one_line(answer.stopped_because)}", style="dim"))
+
+
+def _print_rest(
+    paper: _Paper, job: ResearchJob, result: JobResult, answer: ResearchAnswer, sources: Sequence[Source]
+) -> None:
+    card = answer_card(job, result, sources)
+    for conflict in answer.conflicts:
+        _print_conflict(paper, conflict, {source.id: source for source in sources})
+    _print_list(paper, wording.REMOVED_HEADING, [f"{removed.text} ({removed.reason})" for removed in answer.removed])
+    _print_list(paper, wording.LIMITATIONS, card.limitations)
+    _print_list(paper, "Read, not cited", [_label(source) for source in card.uncited])
+    _print_foot(paper, job, result, card)
+    _print_legend(paper, answer)
+
+
+def print_sources(console: Console, heading: str, sources: Sequence[Source]) -> None:
+    """Titles and addresses under a heading."""
+    paper = _Paper(console)
+    paper.heading(heading)
+    for source in sources:
+        _print_source(paper, source, quotes=())
+
+
+class _Paper:
+    """Wraps by itself, so that a pipe gets no trailing blanks and an address is never broken."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.columns = max(min(console.width, MAX_COLUMNS), 30)
+
+    def gap(self) -> None:
+        self.console.print()
+
+    def heading(self, words: str) -> None:
+        self.gap()
+        self.write(Text(words, style="bold"))
+
+    def write(self, text: Text, *, first: str = "", rest: str = "") -> None:
+        """`first` stands before the first line, `rest` before the others; both of one width."""
+        for number, line in enumerate(text.wrap(self.console, self.columns - len(first))):
+            line.rstrip()
+            self.write_unbroken(Text(rest if number else first) + line)
+
+    def write_unbroken(self, text: Text) -> None:
+        self.console.print(text, soft_wrap=True)
+
+
+def _print_prose(paper: _Paper, prose: str) -> None:
+    """Paragraphs and list items, wrapped; marks in colour."""
+    for paragraph in printable(prose).strip().split("\n\n"):
+        if paragraph.strip():
+            paper.gap()
+        for line in paragraph.splitlines():
+            body = line.lstrip()
+            indent = " " * (len(line) - len(body))
+            hanging = indent + "  " if body.startswith(("- ", "* ", "• ")) else indent
+            paper.write(_coloured(indent + body), rest=hanging[:20])
+
+
+def _coloured(line: str) -> Text:
+    text = Text(line)
+    text.highlight_regex(r"\[\d[\d, ]*\]", "cyan")
+    for mark in MARKS.values():
+        text.highlight_regex(rf"(?<=\]){re.escape(mark)}", _MARK_STYLES.get(mark, ""))
+    return text
+
+
+def _print_cited(paper: _Paper, answer: ResearchAnswer, sources: Sequence[Source]) -> None:
+    if not sources:
+        return
+    paper.heading(wording.SOURCES)
+    shown = one_line(f"{answer.summary} {answer.detail}")
+    for source in sources:
+        citations = [citation for citation in answer.citations if citation.source_id == source.id and citation.quote]
+        quotes = {
+            (one_line(citation.quote or ""), f", page {citation.page}" if citation.page else "")
+            for citation in citations[:1]
+        }
+        _print_source(paper, source, quotes=[text + page for text, page in quotes if text not in shown])
+
+
+def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> None:
+    number = f"{source.number:>3}  "
+    margin = " " * len(number)
+    link = _link(source.url)
+    paper.write(Text(_label(source), style=Style(link=link) if link else ""), first=number, rest=margin)
+    remarks = [source.metadata.provider]
+    if source.metadata.published_at:
+        remarks.append(wording.day(source.metadata.published_at))
+    if source.extract_of_page:
+        remarks.append(f"only an extract: {source.extract_of_page}")
+    if source.instructs:
+        remarks.append(wording.INSTRUCTS)
+    where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
+    paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
+    for words in quotes:
+        paper.write(Text(f"“{cut(words, QUOTE_CHARS)}”", style="italic"), first=margin, rest=margin)
+
+
+def _print_conflict(paper: _Paper, conflict: Conflict, sources: dict[str, Source]) -> None:
+    paper.heading(f"{wording.CONFLICTS}: {one_line(conflict.subject)}")
+    table = Table(box=box.SIMPLE_HEAD, width=paper.columns, pad_edge=False, header_style="dim")
+    table.add_column("Position", ratio=3, overflow="fold")
+    table.add_column("Source", max_width=24, no_wrap=True, overflow="ellipsis")
+    table.add_column("Date", no_wrap=True)
+    table.add_column("Quote", ratio=4, overflow="fold")
+    for side in conflict.positions:
+        source = sources.get(side.source_id)
+        name = f"[{source.number}] {source.metadata.domain or _where(source.url)}" if source else side.source_id
+        cells = (side.position, name, side.date, f"“{cut(one_line(side.quote), QUOTE_CHARS)}”")
+        table.add_row(*(Text(one_line(cell)) for cell in cells))
+    paper.console.print(table)
+
+
+def _print_list(paper: _Paper, heading: str, entries: Sequence[str]) -> None:
+    if entries:
+        paper.heading(heading)
+    for entry in entries:
+        paper.write(Text(one_line(entry)), first="  - ", rest="    ")
+
+
+def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, card: AnswerCard) -> None:
+    paper.gap()
+    if card.offers:
+        paper.write(Text(f"{wording.OFFER_DEEP.removesuffix(' Start it?')} Ask again with --mode deep."))
+        paper.gap()
+    if result.queries:
+        searched = ", ".join(f"“{one_line(query)}”" for query in result.queries)
+        paper.write(Text(f"Searched {', '.join(result.providers)} for {searched}", style="dim"))
+    paper.write(Text(f"{card.footer} · {job.id}", style="dim"))
+
+
+def _print_legend(paper: _Paper, answer: ResearchAnswer) -> None:
+    verdicts = {evidence.verdict for claim in answer.claims for evidence in claim.evidence}
+    meanings = [f"{mark} {words}" for mark, words in marks_legend(verdicts).items()]
+    if meanings:
+        paper.write(Text("Citations: " + " · ".join(meanings), style="dim"))
+
+
+def _label(source: Source) -> str:
+    """`nejm.org – Lecanemab in Early Alzheimer's Disease`; the domain is the true one."""
+    name = one_line(source.title) or _where(source.url)
+    domain = one_line(source.metadata.domain)
+    return f"{domain} – {name}" if domain else name
+
+
+def _where(url: str) -> str:
+    """The address as a person reads it: a file relative to the working folder, with its heading."""
+    if not url.startswith("file://"):
+        return one_line(url)
+    address, _, fragment = url.removeprefix("file://").partition("#")
+    path = Path(unquote(address))
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    heading = unquote(fragment)
+    return one_line(f"{path} § {heading}" if heading else str(path))
+
+
+def _link(url: str) -> str:
+    """What a terminal may open on a click, or "": web addresses and files, every odd character encoded."""
+    if not url.startswith(("https://", "http://", "file://")):
+        return ""
+    return quote(one_line(url), safe="%/:=&?~#+!$,;'@()*[]")

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from adapters.cli.answer import print_standing
+from adapters.cli.ask import print_standing
 from adapters.cli.operating import Chatting, OpenChatting, Operating
 from adapters.cli.running import Exit, run_command, say
 from core.library import wording

@@ -5,25 +5,39 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Callable, Coroutine, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
 from functools import partial
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.cache import CacheAction, run_cache
-from adapters.cli.operating import Operating
+from adapters.cli.operating import Kept, Operating
 from adapters.cli.running import Exit, print_json, run_command, say
 from adapters.cli.settings import known_tenant
-from adapters.cli.trace import print_trace, trace_json
-from core.model.errors import InvalidQuery
+from core.deep.viewing import tool_trace_json, trace_lines
+from core.model.errors import InvalidQuery, JobNotFound
 from core.model.events import Json
+from core.model.job import ResearchJob
+from core.model.ports import KeptAnswer
 from core.pipeline.checkup import Finding, State, Trial, is_healthy
-from core.pipeline.trace import trace_id_of
+from core.pipeline.trace import ToolTrace, trace_id_of
+from core.pipeline.tracing import (
+    TraceEntry,
+    dollars,
+    in_order,
+    totals_line,
+    totals_of,
+    what_was_done,
+    without_repeats,
+)
 from core.presentation import wording
 from core.presentation.page_links import is_private
-from core.presentation.render import one_line
+from core.presentation.render import cut, iso_utc, one_line, printable
 from core.tenancy.forgetting import Forgotten, Whose
 
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
@@ -293,3 +307,220 @@ def trials_json(trials: Sequence[Trial]) -> dict[str, Json]:
             for trial in trials
         ],
     }
+
+
+# `gorkd cache`: what may be given again, and letting go of it. Jobs and their answers stay; `forget` removes those
+
+
+QUESTION_CHARS = 70  # of a question in the list
+
+
+class CacheAction(StrEnum):
+    LIST = "list"
+    SHOW = "show"
+    FORGET = "forget"
+    PURGE = "purge"
+
+
+async def run_cache(
+    operating: Operating, action: CacheAction, job_id: str, *, workspace: str, is_sure: bool, as_json: bool
+) -> Exit:
+    """Raises `InvalidQuery` where a job is missing, `GorkdError`."""
+    if action in (CacheAction.SHOW, CacheAction.FORGET) and not job_id:
+        raise InvalidQuery(f"Say which: gorkd cache {action} JOB.", rule="what")
+    if action is CacheAction.PURGE and not is_sure and not as_json and sys.stdin.isatty():
+        typer.confirm(f"Let go of everything cached{f' of {workspace}' if workspace else ''}?", abort=True, err=True)
+    async with operating.open_kept() as kept:
+        match action:
+            case CacheAction.LIST:
+                return await _list(kept, workspace, as_json=as_json)
+            case CacheAction.SHOW:
+                return await _show(kept, job_id, as_json=as_json)
+            case CacheAction.FORGET:
+                return _told(await kept.cache.drop([job_id]), 0, as_json=as_json)
+            case CacheAction.PURGE:
+                return await _purge(kept, workspace, as_json=as_json)
+
+
+async def _list(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
+    entries = await kept.cache.kept(tenant=workspace)
+    questions = [await _question(kept, entry.job_id) for entry in entries]
+    if as_json:
+        rows: list[Json] = [_entry_json(*row) for row in zip(entries, questions, strict=True)]
+        print_json({"answers": rows})
+        return Exit.ANSWERED
+    now = datetime.now(UTC)
+    for entry, question in zip(entries, questions, strict=True):
+        age = wording.age((now - entry.created_at).total_seconds())
+        place = one_line(f"{entry.scope.tenant} {entry.scope.visibility}")
+        sys.stdout.write(f"{entry.job_id}  {place}  {age}  {cut(one_line(question), QUESTION_CHARS)}\n")
+    say(f"{wording.counted(len(entries), 'answer')} may be given again")
+    return Exit.ANSWERED
+
+
+async def _show(kept: Kept, job_id: str, *, as_json: bool) -> Exit:
+    entry = next((entry for entry in await kept.cache.kept() if entry.job_id == job_id), None)
+    if entry is None:
+        raise JobNotFound(job_id)
+    question, result = await _question(kept, job_id), await kept.jobs.result(job_id)
+    summary = result.answer.summary if result and result.answer else ""
+    if as_json:
+        print_json({**_entry_json(entry, question), "summary": summary})
+        return Exit.ANSWERED
+    lines = [
+        question,
+        "",
+        summary,
+        "",
+        f"Valid in   {entry.scope.tenant}, {entry.scope.visibility}",
+        f"Answered   {iso_utc(entry.created_at)}",
+        f"Given till {iso_utc(entry.expires_at)}",
+    ]
+    sys.stdout.write(printable("\n".join(lines)) + "\n")
+    return Exit.ANSWERED
+
+
+async def _purge(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
+    """Of one workspace its answers; without one also the pages and search results, which are nobody's."""
+    entries = await kept.cache.kept(tenant=workspace)
+    gone = await kept.cache.drop([entry.job_id for entry in entries])
+    return _told(gone, 0 if workspace else await kept.reuse.clear(), as_json=as_json)
+
+
+def _told(answers: int, pages: int, *, as_json: bool) -> Exit:
+    if as_json:
+        print_json({"answers": answers, "reused": pages})
+    else:
+        found = f" and {wording.counted(pages, 'page')} or search results" if pages else ""
+        sys.stdout.write(f"Let go of {wording.counted(answers, 'answer')}{found}.\n")
+    return Exit.ANSWERED
+
+
+async def _question(kept: Kept, job_id: str) -> str:
+    try:
+        return (await kept.jobs.get(job_id)).query
+    except JobNotFound:
+        return "(forgotten)"
+
+
+def _entry_json(entry: KeptAnswer, question: str) -> dict[str, Json]:
+    return {
+        "job_id": entry.job_id,
+        "tenant": entry.scope.tenant,
+        "visibility": entry.scope.visibility,
+        "question": question,
+        "created_at": iso_utc(entry.created_at),
+        "expires_at": iso_utc(entry.expires_at),
+    }
+
+
+# What a job did, step by step, as a table for people or as JSON
+
+
+NO_TRACE = "Nothing was recorded for this job, or its trace is older than 30 days."
+
+
+def print_trace(
+    console: Console,
+    job: ResearchJob,
+    entries: Sequence[TraceEntry],
+    *,
+    with_prompts: bool,
+    tool_trace: ToolTrace | None = None,
+) -> None:
+    """Everything in the order in which it began, then the sums; with their prompts also the model calls in full.
+
+    `tool_trace` is what a job that researches in rounds has written of its plan.
+    """
+    console.print(Text(f"{job.id} · {job.status.value} · {one_line(job.query)}"), soft_wrap=True)
+    for line in trace_lines(tool_trace) if tool_trace else []:
+        console.print(Text(line), soft_wrap=True)
+    if not entries:
+        console.print(Text(NO_TRACE))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", expand=True)
+    for heading in ("Start", "Took"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("Step", no_wrap=True)
+    table.add_column("What", ratio=3, overflow="fold", min_width=20)
+    for heading in ("Tokens", "Cost"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("Outcome", ratio=2, overflow="fold")
+    for entry, times in without_repeats(in_order(entries)):
+        table.add_row(*_cells(job, entry, times), style="bold" if entry.kind == "stage" else "")
+    console.print(table)
+    console.print(Text(totals_line(totals_of(entries))), soft_wrap=True)
+    if with_prompts:
+        for entry in in_order(entries):
+            _print_exchange(console, entry)
+
+
+def trace_json(
+    job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool, tool_trace: ToolTrace | None = None
+) -> dict[str, Json]:
+    totals = totals_of(entries)
+    return {
+        "job_id": job.id,
+        "status": job.status.value,
+        "question": job.query,
+        "totals": {
+            "model_calls": totals.model_calls,
+            "tokens": totals.tokens,
+            "cost_usd": totals.cost_usd,
+            "searches": totals.searches,
+            "pages_read": totals.pages_read,
+            "pages_failed": totals.pages_failed,
+            "models_without_price": list(totals.unpriced),
+        },
+        "tool_trace": tool_trace_json(tool_trace) if tool_trace else None,
+        "entries": [_trace_entry_json(entry, with_prompts=with_prompts) for entry in in_order(entries)],
+    }
+
+
+def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
+    began = (entry.at - job.created_at).total_seconds() - entry.seconds
+    tokens = f"{entry.prompt_tokens}+{entry.completion_tokens}{'~' if entry.is_estimated else ''}"
+    cells = (
+        f"{max(began, 0.0):.2f} s",
+        f"{entry.seconds:.2f} s" if entry.kind != "mark" else "",
+        entry.name if entry.kind in ("stage", "mark", "page") else f"{entry.kind} {entry.name}",
+        what_was_done(entry),
+        tokens if entry.kind == "model" else "",
+        dollars(entry.cost_usd) if entry.cost_usd is not None else "",
+        f"{entry.outcome if entry.outcome != 'done' else ''}{f' ({times} times)' if times > 1 else ''}",
+    )
+    return tuple(Text(one_line(cell)) for cell in cells)
+
+
+def _print_exchange(console: Console, entry: TraceEntry) -> None:
+    said = entry.exchange
+    if not (said.system or said.user or said.answer):
+        return
+    for heading, text in (("system", said.system), ("user", said.user), ("answer", said.answer)):
+        console.print(Text(f"\n── {one_line(entry.name)}: {heading} ──", style="bold"))
+        for line in text.splitlines():
+            console.print(Text(one_line(line)), soft_wrap=True)
+
+
+def _trace_entry_json(entry: TraceEntry, *, with_prompts: bool) -> dict[str, Json]:
+    row: dict[str, Json] = {
+        "kind": entry.kind,
+        "name": entry.name,
+        "at": iso_utc(entry.at),
+        "seconds": round(entry.seconds, 4),
+        "outcome": entry.outcome,
+        "detail": entry.detail,
+    }
+    if entry.kind in ("search", "page"):
+        row["results"] = entry.results
+    if entry.kind == "model":
+        row |= {
+            "prompt_tokens": entry.prompt_tokens,
+            "completion_tokens": entry.completion_tokens,
+            "is_estimated": entry.is_estimated,
+            "cost_usd": entry.cost_usd,
+        }
+        if with_prompts:
+            said = entry.exchange
+            row["exchange"] = {"system": said.system, "user": said.user, "answer": said.answer}
+    return row

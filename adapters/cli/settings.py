@@ -14,7 +14,7 @@ from core.model.events import Json
 from core.presentation import wording
 from core.presentation.render import iso_utc, printable
 from core.settings.desk import OPERATOR, KeptSettings, SettingChange, SettingsDesk
-from core.settings.fields import FIELDS, GROUPS, read_setting, write_setting
+from core.settings.tenant import FIELDS, GROUPS, read_setting, write_setting
 
 # The option that names a workspace or server: a mistyped one is refused, since nothing would be found for it
 

@@ -21,7 +21,7 @@ from core.model.events import Json
 from core.model.job import ResearchJob, Scope
 from core.pipeline.trace import Change, ToolTrace, TraceStatus
 from core.pipeline.tracing import TraceEntry
-from core.tenancy.budget import Spent, month_of
+from core.tenancy.admission import Spent, month_of
 from core.tenancy.usage import Period, Usage, UsageKey
 
 _COLUMNS = (

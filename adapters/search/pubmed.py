@@ -14,8 +14,7 @@ from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
 from adapters.search.faults import garbled
-from adapters.search.hits import name_authors, parse_answer, parse_json, parse_xml, text_of
-from adapters.search.queries import admits, keywords, reach
+from adapters.search.hits import admits, keywords, name_authors, parse_answer, parse_json, parse_xml, reach, text_of
 from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, with_path
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength

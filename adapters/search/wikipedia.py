@@ -17,8 +17,7 @@ from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
 from adapters.search.faults import garbled
-from adapters.search.hits import parse_answer, parse_items, parse_json, parse_time
-from adapters.search.queries import admits, keywords
+from adapters.search.hits import admits, keywords, parse_answer, parse_items, parse_json, parse_time
 from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderRejected
 from core.model.ports import ProviderStrength

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,10 +12,12 @@ from typing import TYPE_CHECKING
 import aiohttp_jinja2
 import jinja2
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from markupsafe import Markup
 
-from adapters.web import access, admin, api, pages, preview, stream
-from adapters.web.api import add_description_routes
+from adapters.web import access, admin, api, pages, preview
+from adapters.web.access import add_sign_in_routes
+from adapters.web.api import add_description_routes, add_stream_routes
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import (
     BODY_WITHIN_S,
@@ -32,22 +36,16 @@ from adapters.web.monitor import Ready, add_health_routes
 from adapters.web.pages import add_export_routes, add_paper_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
-from adapters.web.sign_in import add_sign_in_routes
 from core.library.pages import PaperViews
 from core.pipeline.limits import RateLimits
 from core.presentation.page_links import PageLinks, Revocations
-from core.presentation.render import printable
+from core.presentation.render import cut, one_line, printable
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
     from core.pipeline.tracing import TraceLog
     from core.tenancy.usage import UsageLog
-import logging
-import time
 
-from aiohttp.http_exceptions import HttpProcessingError
-
-from core.presentation.render import cut, one_line
 
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
@@ -116,9 +114,9 @@ def build_web(
 def _add_common_routes(app: web.Application) -> None:
     app.router.add_get("/metrics", _metrics)
     app.router.add_static("/static", _HERE / "static")
-    for room in (api, stream, pages):
+    for room in (api, pages):
         room.add_routes(app)
-    for add_routes in (add_description_routes, add_export_routes, add_sign_in_routes):
+    for add_routes in (add_description_routes, add_export_routes, add_sign_in_routes, add_stream_routes):
         add_routes(app)
 
 

@@ -5,8 +5,9 @@ Everything works without a script; the scripts in `static/` make it live.
 
 from __future__ import annotations
 
+import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
@@ -17,15 +18,20 @@ from aiohttp import web
 from adapters.web.access import LINKS, RESEARCHER, RETRY, JobLinks, asked_once, may_ask, readable_job, require_asker
 from adapters.web.api import retried
 from adapters.web.faults import Forbidden
-from adapters.web.source_view import figure_of, reading_view
+from adapters.web.source_view import figure_of, passages_of, reading_view
 from adapters.web.view import JobView, code_view, job_view
 from core.deep.viewing import trace_lines
 from core.findings.viewing import read_view
+from core.library.ingest import PaperUnreadable
+from core.library.pages import PaperViews
+from core.library.paper import Paper, shelves_of
+from core.model.answer import AnswerFile, JobResult
 from core.model.codec import encode
-from core.model.errors import InvalidQuery, JobNotFound
+from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
+from core.model.source import Source
 from core.model.steering import Steering, SteeringKind, read_steering
-from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
+from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_words, read_modes
 from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.snapshot import Snapshot
 from core.pipeline.tracing import (
@@ -39,27 +45,16 @@ from core.pipeline.tracing import (
     without_repeats,
 )
 from core.presentation import wording
+from core.presentation.bibliography import cited_works, ris
+from core.presentation.bibtex import bibtex
 from core.presentation.card import said_so_far, stage_states
-from core.presentation.render import cut, marks_legend, one_line, printable
+from core.presentation.document import answer_markdown, findings_markdown
+from core.presentation.page_links import PaperPlace, is_private
+from core.presentation.render import cut, job_json, marks_legend, one_line, printable
 
 if TYPE_CHECKING:
     from core.pipeline.tracing import TraceLog
-import json
-from collections.abc import Callable
 
-from adapters.web.source_view import passages_of
-from core.library.ingest import PaperUnreadable
-from core.library.pages import PaperViews
-from core.library.paper import Paper, shelves_of
-from core.model.answer import AnswerFile, JobResult
-from core.model.errors import GorkdError
-from core.model.source import Source
-from core.modes import files_of
-from core.presentation.bibliography import cited_works, ris
-from core.presentation.bibtex import bibtex
-from core.presentation.document import answer_markdown, findings_markdown
-from core.presentation.page_links import PaperPlace, is_private
-from core.presentation.render import job_json
 
 TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
 FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way

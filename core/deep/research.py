@@ -26,7 +26,7 @@ from core.model.steering import Steering
 from core.pipeline.conversation import may_lean
 from core.pipeline.trace import ToolTrace
 from core.pipeline.work import Work
-from core.tenancy.budget import BudgetSpent
+from core.tenancy.admission import BudgetSpent
 
 T = TypeVar("T")
 GIVEN_S = 20.0  # for reading again what was brought along or known

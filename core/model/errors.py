@@ -35,12 +35,12 @@
     ├── JobNotFound
     ├── TookTooLong             retryable: a mode that had to be ended
     ├── QueueFull               retryable: too many questions are waiting
-    ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/tenancy/quotas.py)
+    ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/tenancy/admission.py)
     ├── AttachmentUnreadable    the asker can send another file (core/model/attachments.py)
     ├── PaperUnreadable         the asker can add another file (core/library/ingest.py)
-    ├── BudgetSpent             a month's money is spent (core/tenancy/budget.py)
+    ├── BudgetSpent             a month's money is spent (core/tenancy/admission.py)
     ├── NotAnsweredHere         an admin can mend it: a channel that is not to be answered (core/tenancy/admission.py)
-    ├── SettingsRefused         a setting that cannot be (core/settings/fields.py)
+    ├── SettingsRefused         a setting that cannot be (core/settings/tenant.py)
     ├── SettingsChanged         somebody else has saved meanwhile (core/settings/desk.py)
     ├── Doubt                   the operator should look at it, though it works (core/pipeline/checkup.py)
     ├── TooMany                 too many requests from one address (adapters/web/faults.py)

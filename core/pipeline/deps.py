@@ -55,7 +55,7 @@ class Deps:
 
     `setbacks` are what providers failed at of late, by any job of this process.
 
-    `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/tenancy/budget.py).
+    `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/tenancy/admission.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
     """
 

@@ -14,8 +14,7 @@ from typing import Protocol
 from core.model.errors import GorkdError
 from core.model.ports import Clock
 from core.presentation import wording
-from core.settings.fields import FIELDS, SettingsRefused, refusals, write_setting
-from core.settings.tenant import DEFAULTS, Ceilings, TenantSettings
+from core.settings.tenant import DEFAULTS, FIELDS, Ceilings, SettingsRefused, TenantSettings, refusals, write_setting
 
 OPERATOR = "operator"  # who changes settings by the command line
 

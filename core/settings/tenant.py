@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, get_args
+
+import regex
 
 from core.evidence.authority import PRIMARY_KINDS
+from core.model.errors import GorkdError
 from core.model.source import SearchFilters, SourceKind
 from core.text.urls import ascii_host, domain_of
 
@@ -112,3 +115,249 @@ EVERYTHING = SourcePolicy()
 
 def _is_below(host: str, domains: Iterable[str]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+# The table of settings: what each is called, how it is written as text, and what may not be set
+
+
+Group = Literal["answers", "limits", "sources"]
+Value = str | int | float | bool | tuple[str, ...] | None
+
+MAX_LISTED = 50  # entries of one list: what a form shows and a person still overlooks
+MAX_CHARS = 2500  # of one list: a text input of Slack's holds 3,000
+MAX_PER_MIN = 10_000
+MAX_DAYS = 36_500
+MAX_USD = 1_000_000
+_CHANNEL = regex.compile(r"[CG][A-Z0-9]{5,24}|[0-9]{15,25}")  # Slack's and Discord's ids
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_DOMAIN = regex.compile(rf"(?:{_LABEL}\.)+{_LABEL}|edu|gov|mil|int")  # the suffixes that only institutions register
+_SCHEME = regex.compile(r"^(?:[a-z]+://)?(?:\*\.)?(?:www\.)?", regex.IGNORECASE)
+_BETWEEN = regex.compile(r"[\s,;]+")
+
+
+class SettingsRefused(GorkdError):
+    """What cannot be set: a sentence by key."""
+
+    code = "INVALID_QUERY"
+
+    def __init__(self, refusals: Mapping[str, str]) -> None:
+        super().__init__(" ".join(f"{key}: {sentence}" for key, sentence in refusals.items()))
+        self.refusals = dict(refusals)
+
+
+@dataclass(frozen=True)
+class Field:
+    """`unset` is the word for no restriction; `choices` are words with what each means, where there are only these."""
+
+    key: str
+    group: Group
+    title: str
+    hint: str
+    read: Callable[[str], Value]
+    unset: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+def write_setting(key: str, settings: TenantSettings) -> str:
+    """As text that `read_setting` takes and a person understands."""
+    value: Value = getattr(settings, key)
+    if value is None or value == ():
+        return FIELDS[key].unset
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case tuple():
+            return ", ".join(value)
+        case float():
+            return f"{value:.2f}"
+    return str(value)
+
+
+def unset_words(field: Field, ceilings: Ceilings) -> str:
+    """What an empty field means, with the operator's number where there is one: `As usual: 5`."""
+    most = getattr(ceilings, field.key, None)
+    said = field.unset.capitalize()
+    return f"{said}: {most:g}" if isinstance(most, int | float) else said
+
+
+def read_setting(key: str, text: str, settings: TenantSettings) -> TenantSettings:
+    """`settings` with one of them set. Raises `SettingsRefused`, also for a key that is none."""
+    if key not in FIELDS:
+        raise SettingsRefused({key: f"There is no setting {key}; there are {', '.join(FIELDS)}."})
+    field = FIELDS[key]
+    text = text.strip()
+    is_unset = bool(field.unset) and text.casefold() in ("", field.unset, "none", "default")
+    try:
+        value = getattr(TenantSettings(), key) if is_unset else field.read(text)
+    except ValueError as exc:
+        raise SettingsRefused({key: str(exc)}) from exc
+    changes: dict[str, Any] = {key: value}  # the table pairs each key with what reads it
+    return replace(settings, **changes)
+
+
+def read_settings(given: Mapping[str, str], settings: TenantSettings) -> TenantSettings:
+    """Several at once. Raises `SettingsRefused` with a sentence for each that cannot be read."""
+    refusals: dict[str, str] = {}
+    for key, text in given.items():
+        try:
+            settings = read_setting(key, text, settings)
+        except SettingsRefused as refused:
+            refusals |= refused.refusals
+    if refusals:
+        raise SettingsRefused(refusals)
+    return settings
+
+
+def refusals(settings: TenantSettings, ceilings: Ceilings) -> dict[str, str]:
+    """What goes beyond what the operator allows, a sentence by key."""
+    found: dict[str, str] = {}
+    for key in ("user_per_min", "workspace_per_min", "monthly_usd", "retention_days"):
+        wanted, most = getattr(settings, key), getattr(ceilings, key)
+        if wanted is not None and most is not None and wanted > most:
+            found[key] = f"At most {most:g} here; whoever runs gorkd can allow more."
+    unknown = [name for name in settings.providers if name not in ceilings.providers]
+    if unknown:
+        offered = f"choose from {', '.join(ceilings.providers)}" if ceilings.providers else "none is configured"
+        found["providers"] = f"{', '.join(unknown)} is not a provider here; {offered}."
+    both = [domain for domain in settings.allow_domains if domain in settings.block_domains]
+    if both:
+        found["block_domains"] = f"{', '.join(both)} cannot be both allowed and blocked; please take it out of one."
+    if settings.monthly_usd is not None and not ceilings.is_priced:
+        found["monthly_usd"] = "What the model costs is not known here; whoever runs gorkd can set GORKD_PRICES."
+    return found
+
+
+def _listed(text: str, one: Callable[[str], str]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(one(part) for part in _BETWEEN.split(text) if part))
+    if len(found) > MAX_LISTED or sum(map(len, found)) > MAX_CHARS:
+        raise ValueError(f"That is too much; at most {MAX_LISTED} are possible.")
+    return found
+
+
+def _channels(text: str) -> tuple[str, ...]:
+    def channel(part: str) -> str:
+        bare = part.strip("<#>").partition("|")[0]
+        if not _CHANNEL.fullmatch(bare):
+            raise ValueError(f"{part[:80]} is not a channel's id; it looks like C0123456789 or 1234567890123456789.")
+        return bare
+
+    return _listed(text, channel)
+
+
+def _domains(text: str) -> tuple[str, ...]:
+    def domain(part: str) -> str:
+        host = ascii_host(_SCHEME.sub("", part).split("/", 1)[0])
+        if not _DOMAIN.fullmatch(host) or len(host) > 253:
+            raise ValueError(f"{part[:80]} is not a domain; write one a line, such as who.int or nature.com.")
+        return host
+
+    return _listed(text, domain)
+
+
+def _providers(text: str) -> tuple[str, ...]:
+    return _listed(text, str.casefold)
+
+
+def _whole(most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= most):
+            raise ValueError(f"Please give a whole number from 1 to {most}, or leave it empty.")
+        return int(text)
+
+    return number
+
+
+def _dollars(text: str) -> float:
+    bare = text.removeprefix("$").strip()
+    if not regex.fullmatch(r"[0-9]{1,7}(?:\.[0-9]{1,2})?", bare) or not 0 < float(bare) <= MAX_USD:
+        raise ValueError("Please give an amount in dollars, such as 25 or 12.50, or leave it empty.")
+    return float(bare)
+
+
+def _one_of(words: Sequence[str]) -> Callable[[str], str]:
+    def word(text: str) -> str:
+        if text.casefold() not in words:
+            raise ValueError(f"Please choose one of {', '.join(words)}.")
+        return text.casefold()
+
+    return word
+
+
+def _yes_or_no(text: str) -> bool:
+    return _one_of(("yes", "no"))(text) == "yes"
+
+
+_ALL = (
+    Field(
+        "channels", "answers", "Channels",
+        "Where I answer questions. None chosen means everywhere; direct messages are always answered.",
+        _channels, unset="everywhere",
+    ),
+    Field(
+        "visibility", "answers", "Who may see answers",
+        "What everyone may see is also given again to who asks the same elsewhere.",
+        _one_of(get_args(Visibility)),
+        choices=(
+            ("workspace", "Everyone, where the channel is open to all"),
+            ("channel", "Only members of the channel it was asked in"),
+            ("private", "As above, and commands answer the asker alone"),
+        ),
+    ),
+    Field(
+        "threads", "answers", "Threads",
+        "Whether answers and their details go into threads.",
+        _one_of(get_args(Threading)),
+        choices=(
+            ("auto", "As usual on this platform"),
+            ("always", "Always"),
+            ("never", "Never"),
+        ),
+    ),
+    Field(
+        "retention_days", "answers", "Days that answers are kept",
+        "Older questions, answers, sources and conversations are removed for good. Empty keeps them.",
+        _whole(MAX_DAYS), unset="until forgotten",
+    ),
+    Field(
+        "user_per_min", "limits", "Questions a minute, each person",
+        "Empty is as whoever runs gorkd has set it.",
+        _whole(MAX_PER_MIN), unset="as usual",
+    ),
+    Field(
+        "workspace_per_min", "limits", "Questions a minute, all together",
+        "Empty is as whoever runs gorkd has set it.",
+        _whole(MAX_PER_MIN), unset="as usual",
+    ),
+    Field(
+        "monthly_usd", "limits", "Budget a month, in dollars",
+        "When it is spent, new questions wait for the next month. Empty is no limit.",
+        _dollars, unset="no limit",
+    ),
+    Field(
+        "providers", "sources", "Search providers",
+        "Where I may search. None chosen means all of them.",
+        _providers, unset="all",
+    ),
+    Field(
+        "primary_only", "sources", "Primary sources only",
+        "Of web pages, only officials, standards bodies and peer-reviewed journals count.",
+        _yes_or_no,
+        choices=(("no", "All sources, the weighty ones first"), ("yes", "Primary sources only")),
+    ),
+    Field(
+        "allow_domains", "sources", "Only these sites",
+        "One domain a line; what lies below it counts too. Empty allows every site.",
+        _domains, unset="every site",
+    ),
+    Field(
+        "block_domains", "sources", "Never these sites",
+        "One domain a line; what lies below it counts too.",
+        _domains, unset="no site",
+    ),
+)  # fmt: skip
+FIELDS: Mapping[str, Field] = {field.key: field for field in _ALL}
+GROUPS: Mapping[Group, str] = {
+    "answers": "Where and how I answer",
+    "limits": "Limits and budget",
+    "sources": "Sources",
+}

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Protocol
 
-from core.model.errors import GorkdError, NoProviderAllowed
+from core.llm.prices import Prices, cost_usd
+from core.model.answer import ModelUsage
+from core.model.errors import GorkdError, NoProviderAllowed, SetupError
 from core.model.job import ResearchRequest
 from core.model.ports import Clock
 from core.pipeline.limits import RateLimits
 from core.presentation import wording
 from core.settings.desk import SettingsStore
-from core.settings.tenant import TenantSettings
-from core.tenancy.budget import Budget, Spending, check_budget
-from core.tenancy.quotas import Quota, check_quota
+from core.settings.tenant import DEFAULTS, TenantSettings
 
 OF_OWN_PAPERS = frozenset({"library", "section"})  # modes that search nothing but papers
 
@@ -66,3 +69,143 @@ class Admission:
         """For a job that wants to go on. Raises `BudgetSpent`, `StoreError`."""
         own = (await self.settings.get(request.scope.tenant)).settings
         await check_budget(request, self.budget, self.spending, now=self.clock(), own_usd=own.monthly_usd)
+
+
+# How often one may ask: so many questions a minute for a person and for a workspace, by platform
+
+
+SECONDS_A_MINUTE = 60.0
+
+
+@dataclass(frozen=True)
+class Quota:
+    """Questions a minute, of one person and of a whole guild or workspace; each also at once."""
+
+    user_per_min: int
+    tenant_per_min: int
+
+
+class QuotaExceeded(GorkdError):
+    """Asked too often; the same question is welcome after `retry_after_s`."""
+
+    code = "RATE_LIMITED"
+    retryable = True
+
+    def __init__(self, bucket: str, retry_after_s: float) -> None:
+        seconds = max(1, ceil(retry_after_s))
+        super().__init__(f"quota of {bucket} used up", user_message=wording.please_wait(seconds))
+        self.retry_after_s = retry_after_s
+
+
+async def check_quota(
+    request: ResearchRequest, quotas: Mapping[str, Quota], limits: RateLimits, own: TenantSettings = DEFAULTS
+) -> None:
+    """Takes one question from the asker's quota, then from the workspace's. Raises `QuotaExceeded`.
+
+    `quotas` are the operator's by platform; a platform that has none is not limited.
+    `own` may say less for its tenant alone. The asker comes first, so that one who asks too often uses up nothing of
+    the others'.
+    """
+    tenant, platform = request.scope.tenant, request.scope.platform
+    quota = quotas.get(platform)
+    if request.asker and own.user_per_min is not None:
+        await _take(limits, f"quota:{tenant}:user:{request.asker}", own.user_per_min)
+    if request.asker and quota is not None:
+        await _take(limits, f"quota:{platform}:user:{request.asker}", quota.user_per_min)
+    together = [own.workspace_per_min, quota.tenant_per_min if quota else None]
+    allowed = [per_min for per_min in together if per_min is not None]
+    if allowed:
+        await _take(limits, f"quota:{tenant}", min(allowed))
+
+
+async def _take(limits: RateLimits, bucket: str, per_min: int) -> None:
+    wait_s = await limits.take(bucket, rate=per_min / SECONDS_A_MINUTE, burst=per_min)
+    if wait_s > 0:
+        raise QuotaExceeded(bucket, wait_s)
+
+
+# What may be spent in a month, by one person and by a workspace, and the sentence for who has spent it
+
+
+OPERATOR = "whoever runs gorkd"
+
+
+class BudgetSpent(GorkdError):
+    """This month's budget of the asker or of the workspace is used up."""
+
+    code = "RATE_LIMITED"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Dollars a calendar month (UTC); None is no limit. A workspace is a tenant, `local` included.
+
+    Askers without a name (the command line, the API) count for their workspace only.
+    """
+
+    user_usd: float | None = None
+    workspace_usd: float | None = None
+
+    @property
+    def is_limited(self) -> bool:
+        return self.user_usd is not None or self.workspace_usd is not None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Dollars of one month: of one person within a tenant, and of the whole tenant."""
+
+    user_usd: float
+    workspace_usd: float
+
+
+class Spending(Protocol):
+    """What model calls have cost, as the trace log books it (core/pipeline/tracing.py)."""
+
+    async def spent(self, tenant: str, asker: str, month: str) -> Spent:
+        """`month` is as `month_of` gives it. Raises `StoreError`."""
+        ...
+
+
+def require_price(budget: Budget, model: str, prices: Prices) -> None:
+    """A budget that cannot be counted is none. Raises `SetupError` when `model` has no price."""
+    if budget.is_limited and cost_usd(ModelUsage(), model, prices) is None:
+        raise SetupError(
+            f"A budget is set, but the price of {model} is not known. Add it to GORKD_PRICES as "
+            f"{model}=prompt/completion in dollars per million tokens (0/0 when it costs nothing)."
+        )
+
+
+async def check_budget(
+    request: ResearchRequest, budget: Budget, spending: Spending, *, now: datetime, own_usd: float | None = None
+) -> None:
+    """Raises `BudgetSpent` when the asker's month or the workspace's is used up; `StoreError` as it comes.
+
+    `budget` is the operator's, `own_usd` what the workspace has set itself.
+    """
+    if not budget.is_limited and own_usd is None:
+        return
+    spent = await spending.spent(request.scope.tenant, request.asker, month_of(now))
+    if budget.user_usd is not None and request.asker and spent.user_usd >= budget.user_usd:
+        _refuse("Your", spent.user_usd, budget.user_usd, now, raised_by=OPERATOR)
+    if budget.workspace_usd is not None and spent.workspace_usd >= budget.workspace_usd:
+        _refuse("The workspace's", spent.workspace_usd, budget.workspace_usd, now, raised_by=OPERATOR)
+    if own_usd is not None and spent.workspace_usd >= own_usd:
+        admin = f"an admin with {wording.settings_command(request.scope.tenant)}"
+        _refuse("The workspace's", spent.workspace_usd, own_usd, now, raised_by=admin)
+
+
+def month_of(moment: datetime) -> str:
+    """`2026-11`; `moment` is UTC."""
+    return f"{moment:%Y-%m}"
+
+
+def _refuse(whose: str, spent_usd: float, budget_usd: float, now: datetime, *, raised_by: str) -> None:
+    begins = (now.replace(day=1) + timedelta(days=32)).replace(day=1)
+    raise BudgetSpent(
+        f"budget spent: ${spent_usd:.4f} of ${budget_usd:.2f} in {month_of(now)}",
+        user_message=(
+            f"{whose} research budget for {now:%B} is used up (${spent_usd:.2f} of ${budget_usd:.2f}); "
+            f"new questions can be asked from {wording.day(begins)} on, and it can be raised by {raised_by}."
+        ),
+    )

@@ -19,7 +19,7 @@ from adapters.llm.openai import build_chat
 from core.llm.prices import LIST_PRICES
 from core.model.errors import ModelRejected, ProviderRejected, SetupError
 from core.pipeline.checkup import Finding, Probe, examine
-from core.tenancy.budget import Budget
+from core.tenancy.admission import Budget
 from tests.fakes import FakeModel, FakeSearch, hit
 from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
 from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN

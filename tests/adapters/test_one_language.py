@@ -23,8 +23,8 @@ from adapters.chat.slack.home import help_blocks
 from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
-from adapters.cli.answer import print_answer
 from adapters.cli.app import build_app
+from adapters.cli.ask import print_answer
 from adapters.web.api import QuestionBody
 from core.deep.viewing import read_card
 from core.evidence.citations import MARKS

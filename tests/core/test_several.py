@@ -24,7 +24,7 @@ from core.model.job import ResearchJob, ResearchRequest
 from core.model.ports import ChatRequest
 from core.model.source import Source
 from core.modes import MODES, files_of, find_modes, read_modes
-from core.modes.merging import MergedPart, merge, renumbered
+from core.modes.several import MergedPart, merge, renumbered
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job

@@ -18,17 +18,18 @@ from adapters.chat.discord.translate import Asked, place_of_interaction
 from core.model.errors import GorkdError
 from core.presentation import wording
 from core.settings.desk import KeptSettings, SettingChange, SettingsChanged
-from core.settings.fields import (
+from core.settings.tenant import (
     FIELDS,
     GROUPS,
+    Ceilings,
     Field,
     Group,
     SettingsRefused,
+    TenantSettings,
     read_settings,
     unset_words,
     write_setting,
 )
-from core.settings.tenant import Ceilings, TenantSettings
 
 LOG = "log"
 LOG_LENGTH = 15

@@ -32,17 +32,18 @@ from core.model.errors import GorkdError
 from core.model.events import Json
 from core.presentation import wording
 from core.settings.desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
-from core.settings.fields import (
+from core.settings.tenant import (
     FIELDS,
     GROUPS,
     MAX_PER_MIN,
+    Ceilings,
     Field,
     SettingsRefused,
+    TenantSettings,
     read_settings,
     unset_words,
     write_setting,
 )
-from core.settings.tenant import Ceilings, TenantSettings
 
 LOG_LENGTH = 20
 KNOWN_WITHIN_S = 0.7  # whether somebody is an admin, before the form is acknowledged

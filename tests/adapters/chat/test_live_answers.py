@@ -25,7 +25,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
-from core.tenancy.budget import BudgetSpent
+from core.tenancy.admission import BudgetSpent
 from tests.fakes import NOW, make_deps
 from tests.records import MemoryTables
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack.render import SlackVoice
-from adapters.cli.answer import print_answer
+from adapters.cli.ask import print_answer
 from adapters.queue import InProcessQueue
 from adapters.web.access import JobLinks
 from adapters.web.view import job_view

@@ -21,8 +21,8 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
-from adapters.cli.answer import print_answer
-from adapters.cli.progress import LiveProgress, open_progress
+from adapters.cli.ask import print_answer
+from adapters.cli.running import LiveProgress, open_progress
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery, SetupError
 from core.model.source import Source

@@ -25,7 +25,7 @@ from core.model.job import JobStatus, ResearchJob, Scope
 from core.model.telemetry import NoRecorder
 from core.pipeline.trace import ToolTraces
 from core.pipeline.tracing import Exchange, TraceEntry
-from core.tenancy.budget import month_of
+from core.tenancy.admission import month_of
 from core.tenancy.forgetting import Filed, Whose
 from tests.adapters.records.samples import NOON, RESULT, finished, make_job, make_source
 

@@ -27,7 +27,7 @@ from core.model.telemetry import NoRecorder
 from core.pipeline.tracing import TraceEntry
 from core.settings.desk import SettingChange
 from core.settings.tenant import TenantSettings
-from core.tenancy.budget import month_of
+from core.tenancy.admission import month_of
 from core.tenancy.forgetting import Whose, forget
 from core.tenancy.usage import Period
 

@@ -15,7 +15,7 @@ from core.model.errors import StoreError
 from core.model.job import JobStatus, Scope
 from core.pipeline.trace import ToolTraces, TraceStatus, trace_id_of
 from core.pipeline.tracing import Exchange, TraceEntry
-from core.tenancy.budget import Spent, month_of
+from core.tenancy.admission import Spent, month_of
 from tests.adapters.records.samples import CHANNEL, NOON, finished, make_job
 
 STATE = {"checklist": [{"id": "1", "satisfied": True, "evidence": "a\x00b"}], "iterations": [], "share": 0.5}

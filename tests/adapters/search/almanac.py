@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import parse_answer, parse_items, parse_json
-from adapters.search.queries import keywords
+from adapters.search.hits import keywords, parse_answer, parse_items, parse_json
 from adapters.search.service import Service, Surroundings, WebAddress, read_settings
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery, SourceKind

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.search.documents import Unreadable, read_document
+from adapters.search.files import Unreadable, read_document
 from tests.shared_data import shared_data
 
 

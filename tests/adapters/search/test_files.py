@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.search.documents import MAX_FILE_BYTES
-from adapters.search.files import FileIndex, FileSearch, parse_paths
+from adapters.search.files import MAX_FILE_BYTES, FileIndex, FileSearch, parse_paths
 from core.model.errors import ProviderUnavailable
 from core.model.job import LOCAL, Scope
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind

@@ -9,9 +9,8 @@ from datetime import timedelta
 import pytest
 
 from adapters.records.tenants import SqlRevocations
-from adapters.web.access import COOKIE, Session
+from adapters.web.access import COOKIE, SESSION_LIFE, Session
 from adapters.web.settings import WebSettings
-from adapters.web.sign_in import SESSION_LIFE
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples

@@ -15,7 +15,7 @@ from core.model.errors import ModelUnavailable, ProviderTimeout
 from core.model.job import JobStatus
 from core.model.ports import ChatDelta, ChatRequest
 from core.model.steering import Steering
-from core.tenancy.budget import BudgetSpent
+from core.tenancy.admission import BudgetSpent
 from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
 from tests.core.deep.world import CHLORIDE, QUESTION
 from tests.fakes import FakeModel, make_job

@@ -19,7 +19,7 @@ from core.modes.mode import Mode
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.tenancy.budget import BudgetSpent
+from core.tenancy.admission import BudgetSpent
 from core.tenancy.forgetting import Forgotten, Whose
 from tests.core.cats import QUESTION
 from tests.fakes import NOW, FakeModel, Idle, Ledger, make_deps, make_job

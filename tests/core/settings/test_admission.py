@@ -18,13 +18,10 @@ from core.model.source import Source, SourceKind
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.settings.desk import SettingsChanged, SettingsDesk
-from core.settings.fields import SettingsRefused
-from core.settings.tenant import Ceilings, TenantSettings
+from core.settings.tenant import Ceilings, SettingsRefused, TenantSettings
 from core.stages.cache import answer_key
 from core.stages.given import earlier_sources
-from core.tenancy.admission import Admission
-from core.tenancy.budget import Budget, Spent
-from core.tenancy.quotas import Quota
+from core.tenancy.admission import Admission, Budget, Quota, Spent
 from tests.adapters.records.samples import StandingClock, make_source
 from tests.fakes import FakeSearch, Idle, hit, make_deps, make_job
 from tests.records import MemoryTables

@@ -7,17 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.source import SearchFilters, SourceKind
-from core.settings.fields import (
+from core.settings.tenant import (
     FIELDS,
     GROUPS,
+    Ceilings,
     SettingsRefused,
+    SourcePolicy,
+    TenantSettings,
     read_setting,
     read_settings,
     refusals,
     unset_words,
     write_setting,
 )
-from core.settings.tenant import Ceilings, SourcePolicy, TenantSettings
 
 PROVIDERS = ("tavily", "exa", "wikipedia", "pubmed", "arxiv", "files", "web_search")
 

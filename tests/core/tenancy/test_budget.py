@@ -13,7 +13,7 @@ from core.llm.prices import LIST_PRICES, cost_usd, read_prices
 from core.model.answer import ModelUsage
 from core.model.errors import SetupError
 from core.model.job import ResearchRequest, Scope
-from core.tenancy.budget import Budget, BudgetSpent, Spent, check_budget, month_of, require_price
+from core.tenancy.admission import Budget, BudgetSpent, Spent, check_budget, month_of, require_price
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TEAM = Scope("slack:T1", "channel:C1")

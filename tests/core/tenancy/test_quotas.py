@@ -12,7 +12,7 @@ from adapters.records.limits import MemoryRateLimits
 from core.model.errors import GorkdError
 from core.model.job import ResearchRequest, Scope
 from core.pipeline.researcher import Researcher
-from core.tenancy.quotas import Quota, QuotaExceeded, check_quota
+from core.tenancy.admission import Quota, QuotaExceeded, check_quota
 from tests.adapters.records.samples import StandingClock
 from tests.fakes import Idle, make_deps
 
