@@ -42,6 +42,12 @@ _Workspace = Annotated[
 ]
 _Channel = Annotated[str, typer.Option("--channel", metavar="ID", help="The library of one channel of it.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+_What = Annotated[
+    list[str] | None,
+    typer.Argument(help="Files, folders, reading lists, arXiv ids, DOIs, URLs.", metavar="WHAT"),
+]
+_Jobs = Annotated[list[str] | None, typer.Option("--job", metavar="JOB", help="Findings of a job; may be repeated.")]
+_Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; printed without it.")]
 _Paper = Annotated[str, typer.Argument(help="The paper's id.", metavar="ID", show_default=False)]
 
 
@@ -50,14 +56,9 @@ def library_command(operating: Operating) -> typer.Typer:
 
     @app.command()
     def add(
-        what: Annotated[
-            list[str] | None,
-            typer.Argument(help="Files, folders, reading lists, arXiv ids, DOIs, URLs.", metavar="WHAT"),
-        ] = None,
+        what: _What = None,
         *,
-        jobs: Annotated[
-            list[str] | None, typer.Option("--job", metavar="JOB", help="Findings of a job; may be repeated.")
-        ] = None,
+        jobs: _Jobs = None,
         workspace: _Workspace = "local",
         channel: _Channel = "",
     ) -> None:
@@ -95,9 +96,7 @@ def library_command(operating: Operating) -> typer.Typer:
     @app.command()
     def export(
         *,
-        file: Annotated[
-            Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; printed without it.")
-        ] = None,
+        file: _Output = None,
         workspace: _Workspace = "local",
         channel: _Channel = "",
     ) -> None:
