@@ -35,13 +35,13 @@ PAIRS_TOGETHER = 5  # of which some could wait: each row that a judge writes is 
 PAIRS_AT_END = 4  # when the reader waits for nothing else
 CALLS_AT_ONCE = 6
 CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
-LINGER_S = 0.15  # that a pair waits for others; a sentence takes longer to be written
-IDLE_S = 2.0  # that a pair which may wait waits for others, while nothing is asked
+LINGER_S, IDLE_S = 0.15, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
 CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160
 _TOKENS_A_PAIR, _TOKENS_OF_FRAME = 45, 80
+_WORDS_OF_ANSWER = {"yes": True, "true": True, "no": False, "false": False}
 _PAIRWISE_TOKENS = 16  # for "Yes"; a model that thinks aloud before it is cut short and stays unread
 _PAIRWISE_NAMES = ("minicheck", "guardian", "factcg", "alignscore")  # models that are made for the pairwise dialect
 
@@ -272,8 +272,7 @@ def _schema(count: int) -> dict[str, Json]:
 
 
 def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
-    word = str(fields.get("answers")).strip().lower()
-    answers = {"yes": True, "true": True, "no": False, "false": False}.get(word)
+    answers = _WORDS_OF_ANSWER.get(str(fields.get("answers")).strip().lower())
     return None if answers is None else AnswerRuling(answers, _reason(fields.get("reason")))
 
 
@@ -468,8 +467,7 @@ class ControlledJudge:
 
 
 def _unless_yes(judgement: Judgement | None) -> Judgement | None:
-    is_yes = judgement is not None and judgement.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL)
-    return None if is_yes else judgement
+    return None if judgement and judgement.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL) else judgement
 
 
 # While the answer is being written

@@ -442,7 +442,9 @@ async def test_claim_made_of_its_quote_is_not_said_twice(open_web: Open):
 
     page = await (await web.get(f"/jobs/{JOB}")).text()
 
-    assert '<span class="verdict">✓ supported</span></footer>' in page
+    sources = page[page.index('id="src-1"') :]
+    assert "1 passage</a> quoted above, word for word." in sources
+    assert "It is 49 metres tall" not in sources
 
 
 async def test_page_of_a_running_job_refreshes_itself(open_web: Open):
