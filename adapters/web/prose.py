@@ -162,7 +162,7 @@ def claim_tag(claim: Claim) -> str:
     return _TAG.format(claim.id)
 
 
-_BEFORE_CITATION = regex.compile(r"[ \n]+(?=<span class=\"cite\">)")
+_BEFORE_CITATION = regex.compile(r"(?<![ \n])[ \n]++(?=<span class=\"cite\">)")  # one try a run: linear
 
 
 def prose(text: str, cite: Cite) -> Markup:

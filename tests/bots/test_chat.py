@@ -72,7 +72,7 @@ async def test_a_conversation_at_the_terminal(data: Path) -> None:
     standing = out[out.index("╯", out.index("📝 Research Results")) : out.index("💡 Next steps:")]
     assert "Confidence  " in standing
     assert "Limitations\n  - " in standing
-    assert "quoted from the sources; no model is configured" in standing
+    assert "quoted from the sources; no language model wrote it" in standing
     assert "Did you mean `open <number|id> [page]`?" in out
     assert "State: summarized" in later.out
 
