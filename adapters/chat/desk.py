@@ -6,6 +6,7 @@ here, and draws what comes of it. All of it is pure but the calls into the resea
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -269,7 +270,7 @@ async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source],
 
 
 def _words_of(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
 def _is_meant(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> bool:

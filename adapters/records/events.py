@@ -19,7 +19,7 @@ from core.model.events import Event, EventType, Json
 from core.model.ports import Clock
 
 POLL_S = 0.15  # other processes see an event within 300 ms
-RUNG_POLL_S = 2.0  # where a bell rings; a net below it
+RUNG_POLL_S = 2.0  # where a doorbell rings; a net below it
 PATIENCE_S = 60.0  # how long a follower waits for a database that is away
 
 _LAST = "SELECT seq, attempt, type FROM events WHERE job_id = ? ORDER BY seq DESC LIMIT 1"
@@ -175,14 +175,12 @@ async def follow_log(
     """Yield events after `after` in order, without those of an attempt older than one already seen.
 
     Ends after `complete`, unless a newer attempt has taken the job up again. `poll_s` gives None for
-    a log that only this process writes to. While each event is told by a ring, asking is but a net.
+    a log that only this process writes to.
     """
     newest = 0
-    was_rung = is_told = False
     while True:
         rung.clear()
         tail = await read_tail(after)
-        is_told = was_rung if tail.events else is_told
         for event in tail.events:
             after = event.seq
             is_superseded = event.type == "complete" and event.attempt < tail.attempt
@@ -194,10 +192,9 @@ async def follow_log(
                 return
         if tail.is_complete:
             return
-        pause_s, was_rung = poll_s(), False
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(pause_s, RUNG_POLL_S) if is_told and pause_s else pause_s):
-                was_rung = await rung.wait()
+            async with asyncio.timeout(poll_s()):
+                await rung.wait()
 
 
 def refuse_append(job_id: str, attempt: int, *, newest: int, is_complete: bool) -> None:

@@ -454,7 +454,7 @@ class ControlledJudge:
         is_confirmed = said is not None and said.ruling is Ruling.SUPPORTED
         self._confirmed += is_confirmed
         self._denied += said is not None and not is_confirmed
-        if said is not None and isinstance(self.model_judge, PairwiseJudge):
+        if (self._denied > self._confirmed or self._confirmed > 1) and isinstance(self.model_judge, PairwiseJudge):
             self._known_until = at + CONTROL_LASTS_S
         fault = "confirmed" if is_confirmed else "left out" if not self._denied else ""
         if fault and not self._is_reported:

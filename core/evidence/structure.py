@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import regex
 
@@ -146,12 +147,15 @@ def _removed(entries: Sequence[Judged]) -> tuple[RemovedSentence, ...]:
 
 
 def _without_repeats(judged: Sequence[Judged]) -> list[Judged]:
-    """A claim that is shown twice is shown where it stands first, and counts once."""
+    """A claim that is shown twice is shown where it stands first, and counts once; but what is leaned on stays."""
     seen: set[str] = set()
     kept: list[Judged] = []
-    for entry in judged:
+    for entry, behind in zip_longest(judged, judged[1:]):
         key = _same(entry.claim.text) if entry.claim and entry.shown is not None else ""
-        if key and key in seen:
+        is_leaned_on = (
+            behind is not None and behind.section == entry.section and behind.claim and leans(behind.claim.text)
+        )
+        if key and key in seen and not is_leaned_on:
             continue
         seen.add(key)
         kept.append(entry)

@@ -120,6 +120,7 @@ async def finish(draft: Draft, deps: Deps) -> None:
     """Wait for the judge, and let go of the writing."""
     writing = draft.writing
     assert writing is not None  # noqa: S101  # its callers have just written
+    writing.judging.hurry()
     draft.limitations = (*draft.limitations, *writing.notes, *([CUT_OFF] if writing.is_short else []))
     try:
         draft.judged = await writing.decided()
@@ -148,6 +149,11 @@ class Begun:
     def has_ended(self) -> bool:
         """With an answer of the model, be it that there is none."""
         return self.task.done() and not self.task.cancelled() and self.task.exception() is None
+
+    @property
+    def has_broken(self) -> bool:
+        """Without any."""
+        return self.task.done() and not self.task.cancelled() and self.task.exception() is not None
 
     async def aclose(self) -> None:
         """Nobody waits for it any more."""
@@ -181,6 +187,10 @@ async def write_in_parts(
     It is not whole, and nothing of it is shown any more, where nothing came of the summary, or where it does not
     answer and there are sources that it was not written from. Raises `ModelError` where the model does not answer.
     """
+    if begun.has_broken:  # while the plan was made; now the model may be back
+        await begun.aclose()
+        await begun.writing.progress.take_back()
+        return Draft([], usage=(*begun.tries.usage, *begun.writing.judging.usage), is_whole=False)
     late = [source for source in sources if source.id not in {one.id for one in begun.sources}]
     draft = Draft(begun.writing.judged, begun.writing, judging=begun.writing.judging)
     detail = _Detail(job, sources, late, deps, begun, script, ends_at)
@@ -243,7 +253,9 @@ class _Detail:
             await asyncio.to_thread(read_ahead, more)
             writing.grounder.extend(more)
             looking = self._start(writing.look_again([source.id for source in self.late]))
-        await asyncio.wait([begun.task, self._start(_until(writing.summary_begun))], return_when=FIRST_COMPLETED)
+        while not (writing.judged or begun.task.done()):  # a try that failed at once has said nothing yet
+            writing.summary_begun.clear()
+            await asyncio.wait([begun.task, self._start(_until(writing.summary_begun))], return_when=FIRST_COMPLETED)
         if writing.judged:
             told = await remembered(self.deps.memo, self.job.id, self._told_key(), Told, self._tell)
             shape = partial(as_detail, told=told.summary)

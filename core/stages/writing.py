@@ -25,6 +25,7 @@ from core.model.ports import ChatModel, ChatRequest
 from core.presentation.progress import Progress
 from core.text.markers import Grammar
 from core.text.sentences import Sentence, may_end, split_sentences
+from core.text.terms import terms
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -65,10 +66,11 @@ class WrittenPart:
     usage: ModelUsage
     is_cut: bool = False
     notes: tuple[str, ...] = ()
+    is_done: bool = False  # its text has its end, whatever became of the citations behind it
 
     @property
     def is_short(self) -> bool:
-        return self.is_cut and not self.draft.is_complete
+        return self.is_cut and not (self.draft.is_complete or self.is_done)
 
 
 @dataclass
@@ -96,6 +98,7 @@ class Writing:
     _reached: dict[Section, _Reached] = field(default_factory=dict)
     _deciding: dict[Section, asyncio.Task[None]] = field(default_factory=dict)
     _settling: dict[Section, list[asyncio.Task[None]]] = field(default_factory=dict)
+    _repeated: tuple[Judged, Rulings, Rulings] | None = None  # the sentence before, if the summary has said it already
     _correcting: asyncio.Task[None] | None = None
     _answering: asyncio.Task[AnswerRuling] | None = None
     _tasks: set[asyncio.Task[object]] = field(default_factory=set)
@@ -103,17 +106,19 @@ class Writing:
     async def write(self, model: ChatModel, request: ChatRequest, part: Section | None = None) -> None:
         """Stream one call to its end, of which only `part` is taken. Raises `ModelError`; what was judged stays."""
         stream, self._is_alone = AnswerStream(), part is None
+        is_done = False
         self.judging.hurry(is_on=False)
         try:
             async for delta in model.stream(replace(request, accepts=is_answer)):
                 for update in stream.feed(delta):
+                    is_done = is_done or (update.section == part and update.is_final)
                     if part in (None, update.section):
                         await self._take(update.section, update.text, is_final=update.is_final)
                     elif part == "detail" and update.is_final:
                         self._correct(update.text)
         finally:
             draft, heard = stream.finish(), stream.heard
-            self.written[part] = WrittenPart(draft, heard.cost(request), heard.is_cut, heard.notes)
+            self.written[part] = WrittenPart(draft, heard.cost(request), heard.is_cut, heard.notes, is_done)
             self.draft = _joined(self.draft, draft, part)
             if not (draft.is_complete or self.judged or part == "detail"):
                 prose = read_prose(heard.text)
@@ -178,8 +183,10 @@ class Writing:
         await self._summary_written.wait()
         await self._decided("summary")
         for place, entry in enumerate(self.judged):
-            if entry.id in said and entry.claim and entry.shown is not None and said[entry.id][0].asked:
-                more, ruled = said[entry.id]
+            more, ruled = said.get(entry.id, (None, []))
+            if not (more and more.asked and more.claim and entry.claim and entry.shown is not None):
+                continue
+            if entry.claim.text == more.claim.text:  # else another try has written another sentence meanwhile
                 self.judged[place] = self.grounder.conclude(replace(entry, asked=more.asked), ruled)
 
     async def answers_question(self) -> AnswerRuling:
@@ -201,7 +208,7 @@ class Writing:
             await asyncio.shield(self._correcting)
         for section in SECTIONS:
             await self._decided(section)
-        return self.judged
+        return sorted(self.judged, key=lambda entry: SECTIONS.index(entry.section))  # two calls wrote them
 
     async def _decided(self, section: Section) -> None:
         await self._shown(section)
@@ -346,7 +353,12 @@ class Writing:
             await earlier
         if self._says_again(judged):
             self.judged.remove(judged)
+            self._repeated = judged, cited, others
             return
+        repeated, self._repeated = self._repeated, None
+        if repeated and judged.claim and judged.before and leans(judged.claim.text):
+            self.judged.insert(self.judged.index(judged), repeated[0])  # it tells whom this one speaks of
+            await self._settle(*repeated, is_shown=False)
         shown = judged if judged.shown is not None and judged.claim is not None else None
         if shown is None and judged.claim is not None and judged.asked:
             # What others say of it may add to its citations, and take nothing from a ✓ that its own have earned.
@@ -417,7 +429,7 @@ class Tries:
         finally:
             written = self.writing.written[self.part]
             self.usage = (*self.usage, written.usage)
-        is_begun = written.is_cut and not (written.draft.is_complete or written.draft.detail)
+        is_begun = written.is_short and not written.draft.detail
         if is_begun and self.tries == 1:
             self.vary = with_more_tokens
         elif written.draft.is_complete or any(self.part in (None, entry.section) for entry in self.writing.judged):
@@ -440,8 +452,11 @@ def _in_turn(
 
 
 def is_same_claim(one: str, other: str) -> bool:
-    """Whether two sentences are the same but for a word or two, with the same numbers."""
-    return fuzz.ratio(one.casefold(), other.casefold()) >= SAME_CLAIM and numbers_in(one) == numbers_in(other)
+    """Whether two sentences are the same but for small words, with the same numbers, and neither denies the other."""
+    if fuzz.ratio(one.casefold(), other.casefold()) < SAME_CLAIM or numbers_in(one) != numbers_in(other):
+        return False
+    vetoes = [*find_vetoes(one, other), *find_vetoes(other, one)]
+    return {*terms(one)} == {*terms(other)} and not any(veto.force is Force.CONTRADICTS for veto in vetoes)
 
 
 def numbers_in(text: str) -> list[str]:

@@ -7,10 +7,11 @@ mention and no link; every text object is `verbatim`, so that Slack makes none o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import regex
 
-from adapters.chat.fitting import fit, true_link
+from adapters.chat.fitting import fit, true_link, units
 from core.model.events import Json
 from core.model.source import Source
 from core.presentation import wording
@@ -29,6 +30,7 @@ TEXT_LIMIT = 4000  # of the fallback; Slack recommends no more
 TITLE_LIMIT = 24  # of a modal
 MARKDOWN_LIMIT = 12_000  # of all markdown blocks of a message
 TABLE_ROWS, TABLE_COLUMNS = 100, 20  # of the one table that a message may have
+TABLE_CHARS = 10_000  # of all cells of a message
 CELL_LIMIT = 300  # a screen's width is shared by all columns
 OPTION_LIMIT = 150  # of an option's value
 OPTIONS_LIMIT = 5  # of an overflow menu
@@ -53,7 +55,7 @@ def markdown(text: str, limit: int) -> str:
 
     Signs that would make a mention or an element are escaped, and what would make a link or an image is parted.
     """
-    undefined = regex.sub(r"^([ >]*\[[^\]\n]*\]):", r"\1 :", text, flags=regex.MULTILINE)
+    undefined = regex.sub(r"(?:(?<=^[ >]*\[[^\]\n]*)|(?<!\[\d{1,3}))\]:(?=\s*\S)", "] :", text, flags=regex.MULTILINE)
     whole = fit(regex.sub(r"\](?=\(|\[(?!\d))", "] ", undefined), limit, escaped)
     return regex.sub(r"^(?:&gt; ?)+", lambda quoted: quoted[0].replace("&gt;", ">"), whole, flags=regex.MULTILINE)
 
@@ -98,12 +100,14 @@ def markdown_block(text: str) -> Block:
 def table(rows: Sequence[Sequence[str]]) -> Block:
     """Cells as they stand, the first row as the head; every row has as many as the first, of which Slack takes some."""
     width = min(len(rows[0]), TABLE_COLUMNS)
-    cells: list[Json] = [
+    cells: list[list[Block]] = [
         [{"type": "raw_text", "text": fit(one_line(cell), CELL_LIMIT) or " "} for cell in [*row, *[""] * width][:width]]
         for row in rows[:TABLE_ROWS]
     ]
+    ends = accumulate(sum(units(str(cell["text"])) for cell in row) for row in cells)
+    shown: list[Json] = [[*row] for row, end in zip(cells, ends, strict=True) if end <= TABLE_CHARS]
     settings: list[Json] = [{"is_wrapped": True}] * width
-    return {"type": "table", "rows": cells, "column_settings": settings}
+    return {"type": "table", "rows": shown, "column_settings": settings}
 
 
 def overflow(action_id: str, options: Sequence[Block]) -> list[Block]:

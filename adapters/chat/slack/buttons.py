@@ -197,9 +197,11 @@ class Buttons:
         if deed.how == "retry":
             where, ts = click.root_ts if click.root_ts != click.message_ts else "", click.message_ts
         reply = self._reply(click, job, key, thread_ts=where, ts=ts)
+        if deed.how == "changed" and job.request.is_private and not click.channel.startswith("D"):
+            reply.at = replace(reply.at, channel="", thread_ts="")  # answered where the first was: to the asker alone
         submit = partial(renew, deed, self.desk.researcher, click.user, key=key_of(reply))
         is_begun = await self.desk.begin(submit, reply, job.scope)
-        if not is_begun and deed.how in ("refresh", "start_deep"):
+        if not is_begun and deed.how in ("refresh", "start_deep", "changed"):
             await self._whisper(click, wording.ALREADY_BEGUN)
 
     async def _job(self, job_id: str, workspace: Workspace) -> ResearchJob:

@@ -193,7 +193,11 @@ class Desk:
         key = f"{translate.PLATFORM}:{workspace.team_id}:{said.channel_id}:{said.ts}"
         scopes = translate.scopes_of(workspace.team_id, said.channel_id, said.user_id)
         jobs = [await self.researcher.asked(key, scope=scope) for scope in scopes]
-        deed = hear_edit(said.text, next(filter(None, jobs), None))
+        try:  # what was asked is kept without its options
+            asked = translate.read_options(said.text, scopes[0], scopes[-1]).query
+        except GorkdError:
+            return None
+        deed = hear_edit(asked, next(filter(None, jobs), None))
         return (said, deed) if isinstance(deed, Offer) and len(deed.question) <= OFFERED_CHARS else None
 
     async def _open_command(self, body: Payload) -> None:
@@ -293,7 +297,8 @@ class Desk:
             return True
         kind = read_reply(said.text).kind
         is_word = may_be_words(said.text) or kind not in ("question", "courtesy")
-        if not (is_word or kind == "courtesy" or _is_open_question(said)):
+        is_open_question = said.text.endswith("?") and "<@" not in said.raw  # to nobody else
+        if not (is_word or kind == "courtesy" or is_open_question):
             return False
         recorded = await self.threads.recorded(workspace, said)
         conversation = recorded or named(said.channel_id, said.thread_ts)
@@ -438,11 +443,6 @@ def _settings_word(text: str) -> str | None:
     """Of `settings` "", of `settings log` that word; None of all else."""
     word, _, rest = text.lower().partition(" ")
     return rest.strip() if word == "settings" and rest.strip() in ("", "log") else None
-
-
-def _is_open_question(said: SlackSaid) -> bool:
-    """To nobody else."""
-    return said.text.endswith("?") and "<@" not in said.raw
 
 
 # `/section`: a modal that takes a context and perhaps an experiment as files, and the job that it makes

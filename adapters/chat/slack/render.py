@@ -58,6 +58,7 @@ LINE_ROOM = 300
 QUOTE_ROOM = 400
 SESSION_ROOM = 100  # of the 200 that Slack takes for a session's title; their list shows less
 ANSWER_ROOM = 5_000  # characters without the addresses of passages; a message takes 12,000 with them
+CHECKLIST_ROOM = 3_500  # of these, with the addresses
 ITEM_ROOM = 600
 ABOUT_ROOM = 400
 SHOWN_ITEMS = 10  # of a mode: three blocks each, and a message has fifty
@@ -181,8 +182,8 @@ class _Said:
     def checklist(self) -> list[Block]:
         """Each item with what became of it, and what the answer says of it (S002)."""
         lines = self.card.part("plan").text.splitlines()
-        text = "\n".join(f"- {markdown(line, 2 * LINE_ROOM)}" for line in lines)
-        return [markdown_block(self._linked(text, MARKDOWN_LIMIT - ANSWER_ROOM))] if lines else []
+        text = "\n".join(f"- {markdown(line.replace(_TAG, ''), 2 * LINE_ROOM)}" for line in lines)
+        return [markdown_block(self._linked(text, CHECKLIST_ROOM))] if lines else []
 
     def confidence(self) -> str:
         """`*Confidence*: Low: Sources disagree on …`: how sure, and the reason that decided, on one line."""
@@ -212,7 +213,7 @@ class _Said:
 
     def _pieces(self, text: str) -> Iterator[Block]:
         """Prose as Markdown, code literally, the first table as a table and any other as it is written."""
-        room, has_table = MARKDOWN_LIMIT - ANSWER_ROOM, False
+        room, has_table = MARKDOWN_LIMIT - ANSWER_ROOM - CHECKLIST_ROOM, False
         left = ANSWER_ROOM
         for piece, kind in _parts(text):
             if kind == "table" and not has_table:
@@ -221,7 +222,7 @@ class _Said:
             elif kind != "prose":
                 yield preformatted(_untagged(piece).strip())
             elif left > LINE_ROOM and (said := self._linked(markdown(piece.strip(), left), room + left)).strip():
-                left, room = left - len(piece), room - max(0, len(said) - len(piece))
+                left, room = left - units(escaped(piece)), room - max(0, units(said) - units(escaped(piece)))
                 yield markdown_block(said)
 
     def _linked(self, text: str, limit: int) -> str:
@@ -384,6 +385,7 @@ def _more(sources: Sequence[Source]) -> list[Block]:
 
 def _whole(answer: ResearchAnswer, part: Literal["summary", "detail"]) -> str:
     """With each claim's id behind the marks of its citations."""
+    answer = replace(answer, summary=answer.summary.replace(_TAG, ""), detail=answer.detail.replace(_TAG, ""))
     text = marked_section(answer, part, tag=lambda claim: f"{_TAG}{claim.id}{_TAG}")
     return regex.sub(r"\n{3,}", "\n\n", printable(text)).strip()
 
@@ -424,8 +426,9 @@ def _parts(text: str) -> Iterator[tuple[str, Literal["prose", "code", "table"]]]
 
 def _rows(text: str) -> list[list[str]]:
     """The cells of a table in Markdown without its rule."""
-    lines = [line.strip().strip("|").split("|") for line in _untagged(text).replace("**", "").strip().split("\n")]
-    return [[cell.strip() for cell in line] for place, line in enumerate(lines) if place != 1]
+    lines = [line.strip() for line in _untagged(text).replace("**", "").strip().split("\n")]
+    cells = [regex.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|")) for line in lines]
+    return [[cell.strip().replace("\\|", "|") for cell in row] for place, row in enumerate(cells) if place != 1]
 
 
 def finding_blocks(card: AnswerCard) -> list[Block]:

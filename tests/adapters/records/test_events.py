@@ -7,9 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from adapters.records.events import Tail, follow_log
 from core.model.errors import StaleAttempt, StoreError
-from core.model.events import Event
 from tests.adapters.records.samples import NOON
 
 
@@ -154,28 +152,3 @@ async def test_cancelled_follower_leaves_nothing_behind(events):
 
     assert follower.cancelled()
     assert events.followers() == 0
-
-
-async def test_a_log_that_rings_is_hardly_asked(monkeypatch):
-    """A follower beside the writer hears of each event; one that nobody rang for is found all the same."""
-    monkeypatch.setattr("adapters.records.events.RUNG_POLL_S", 0.5)
-    log, rung, asked = [Event(1, "status", 1, NOON, {})], asyncio.Event(), []
-
-    async def read_tail(after):
-        asked.append(after)
-        return Tail(tuple(event for event in log if event.seq > after), 1, log[-1].type == "complete")
-
-    async def follow():
-        return [event.type async for event in follow_log(read_tail, rung, after=0, poll_s=lambda: 0.001)]
-
-    following = asyncio.create_task(follow())
-    await until(lambda: len(asked) > 20)  # what was there before may have come from anywhere
-    log.append(Event(2, "source", 1, NOON, {}))
-    rung.set()
-    await until(lambda: 2 in asked)
-    asked.clear()
-    await asyncio.wait([following], timeout=0.1)
-    assert len(asked) < 10  # of a hundred
-    log.append(Event(3, "complete", 1, NOON, {}))
-
-    assert await following == ["status", "source", "complete"]

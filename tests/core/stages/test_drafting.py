@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from core.model.answer import ModelUsage
+from core.evidence.grounding import Grounder
+from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling, Rulings
+from core.model.answer import ModelUsage, Verdict
 from core.model.attachments import Attachment
 from core.model.codec import decode
 from core.model.config import SynthesisSettings
@@ -24,11 +26,13 @@ from core.modes.quick import MODE as QUICK
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
+from core.presentation.progress import Progress
 from core.stages.drafting import NO_DETAIL, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
 from core.stages.synthesize import LATE_NOTICE
+from core.stages.writing import Writing, is_same_claim
 from tests.core.cats import PLAN, PURR, QUESTION, final, research, written
-from tests.fakes import AT_ONCE, Died, FakeSearch, Idle, Journal, by_words, hit, make_deps
+from tests.fakes import AT_ONCE, Died, FakeSearch, Idle, Journal, by_words, hit, make_deps, make_job, make_source
 from tests.records import MemoryTables
 
 PARALLEL = replace(AT_ONCE, synthesis=SynthesisSettings(is_parallel=True))
@@ -225,6 +229,94 @@ async def test_what_the_summary_says_is_not_said_again() -> None:
 
     assert final(events)["answer"]["detail"] == LIONS
     assert [text for _, text in shown(events)].count(BONES) == 1
+
+
+async def test_what_leans_on_a_repeated_sentence_brings_it_back() -> None:
+    """Else "they" would be somebody else."""
+    model = TwoCalls(
+        summary=written(f"{TWITCH} {BONES}"),
+        detail=written("", f"{LIONS} {BONES} It is known from cats that lie still [1]."),
+        holds=IN_TIME,
+    )
+
+    done = final(await research(deps_of(model)))
+
+    assert done["answer"]["detail"].startswith(f"{LIONS} {BONES} ")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The drug is approved in Germany.", "The drug is not approved in Germany."),
+        ("The reform increases the risk of a fire.", "The reform decreases the risk of a fire."),
+        ("The drug was approved by the EMA in 2001.", "The drug was approved by the FDA in 2001."),
+    ],
+)
+def test_a_denial_is_no_repetition(one: str, other: str) -> None:
+    """What the late sources say otherwise must not vanish as said already."""
+    assert is_same_claim(one, one.replace("The ", "the ", 1))
+    assert not is_same_claim(one, other)
+
+
+@dataclass
+class Stumbling(TwoCalls):
+    """Its first try at a summary breaks before a word."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        if request.purpose == "answer" and part_of(request) == "summary" and not self.calls("summary"):
+            self.asked.append(("summary", request))
+            self._event("summary").set()
+            raise ModelUnavailable("503")
+        async for delta in super().stream(request):
+            yield delta
+
+
+async def test_a_summary_that_needs_a_second_try_costs_no_detail() -> None:
+    model = Stumbling(holds=IN_TIME)
+
+    done = final(await research(deps_of(model)))
+
+    assert (done["answer"]["summary"], done["answer"]["detail"]) == (TWITCH, LIONS)
+
+
+@dataclass
+class OfTheYear:
+    """Confirms what is said of 1999 alone; `has_confirmed` is set when it does."""
+
+    has_confirmed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+        is_said = ["1999" in pair.claim and any("1999" in one for one in pair.passages) for pair in pairs]
+        if any(is_said):
+            self.has_confirmed.set()
+        return Rulings(tuple(Judgement(Ruling.SUPPORTED if said else Ruling.PARTIAL) for said in is_said))
+
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+        return AnswerRuling(True)
+
+
+async def test_what_was_ruled_of_one_try_is_not_taken_for_the_next_one() -> None:
+    """A sentence under the same id says something else, and what late sources said of the first is not said of it."""
+    bridge = make_source(1, "The bridge over the river was repaired by workers last spring.")
+    museum = make_source(2, "The museum opened its doors in the year 1999 in Bonn for visitors.")
+    deps, judge = make_deps(), OfTheYear()
+    job = await deps.jobs.save(make_job("When?"), dedupe_key="")
+    writing = Writing(Grounder([bridge], "When?"), Progress(job, deps), Judging(judge, lambda: 30.0))
+    await writing._take("summary", "The museum opened in Bonn in 1999 [1]. The b", is_final=False)
+    writing.grounder.extend(Grounder([museum], ""))
+    looking = asyncio.create_task(writing.look_again(["src_2"]))
+    while not judge.has_confirmed.is_set():
+        writing.judging.hurry()  # else it waits for others
+        await asyncio.sleep(0)
+    await writing.take_back("summary")
+    await writing._take("summary", "The museum opened in Bonn in 1989 [1]. ", is_final=True)
+    await looking
+
+    (entry,) = await writing.decided()
+    await writing.aclose()
+
+    assert entry.claim is not None
+    assert entry.claim.verdict is not Verdict.SUPPORTED
 
 
 async def test_what_a_late_source_contradicts_is_corrected_where_it_is_read() -> None:

@@ -249,7 +249,8 @@ async def test_what_a_killed_app_was_doing_is_to_be_said_again(tmp_path: Path) -
         (ended,) = slack.state.of_bot(GENERAL)
         assert ended.ts == placeholder.ts
         assert ended.shown == "I was restarted before this was done; please say it again: add to library"
-        assert len([call for call in slack.api.named("chat.update") if "I was restarted" in call["text"]]) == 1
+        # Killed between the edit and its record, the next process makes the same edit again.
+        assert len([call for call in slack.api.named("chat.update") if "I was restarted" in call["text"]]) in (1, 2)
 
 
 async def test_a_paper_is_added_by_its_arxiv_id(house: SlackHouse) -> None:

@@ -155,6 +155,37 @@ def test_a_comparison_is_a_table(where: str):
     assert_accepted(message)
 
 
+def test_cells_stay_below_their_heads():
+    """An empty first cell is one, and a bar may stand in a cell."""
+    message = answered("Two towers differ [1].\n\n||A|B|\n|---|---|---|\n|price|1 \\| 2|3|")
+
+    (drawn,) = of_kind(message, "table")
+
+    assert [[cell["text"] for cell in row] for row in drawn["rows"]] == [[" ", "A", "B"], ["price", "1 | 2", "3"]]
+
+
+def test_a_table_has_as_many_rows_as_slack_takes():
+    """Its cells have at most 10,000 characters in all."""
+    row = f"| {'x' * 200} | 1 |\n"
+    message = answered(f"Two towers differ [1].\n\n| A | B |\n|---|---|\n{row * 60}")
+
+    (drawn,) = of_kind(message, "table")
+
+    assert 9_000 < sum(len(cell["text"]) for row in drawn["rows"] for cell in row) <= 10_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["See [nejm.org]\ue000(https://evil.example/x) now [1].", "- [nejm.org]: https://evil.example\n\nSee [nejm.org]."],
+)
+def test_a_label_leads_nowhere(text: str):
+    """Neither by our own signs in a source's text nor by a definition of a link."""
+    (block, *_) = of_kind(answered(text), "markdown")
+
+    assert "[nejm.org](" not in block["text"]
+    assert "[nejm.org]:" not in block["text"]
+
+
 def test_lists_quotes_and_code_stay_what_they_are():
     message = answered("Built so [1]:\n\n- granite & iron\n- *dovetailed*\n\n> as a <tree>\n\n```sh\na < b | c\n```")
 
