@@ -24,7 +24,7 @@ from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.events import Json
 from core.model.job import Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
-from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, version_of
+from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, is_template_doi, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
 from core.text.chunking import SectionType, chunk_text
@@ -208,6 +208,7 @@ class Ingestion:
         described = _described(read, name, record, again, this_year=self.clock().year)
         read_off, summary, fault = await self._summarised(described, record, read.text, again)
         described = described if again else read_off
+        lacks = not _good_summary(again) and (bool(fault) or bool(again and again.lacks_summary and not self.model))
         taken = {other.id for other in known} if again is None else set[str]()
         paper = Paper(
             id=described.id if described.id and described.id not in taken else _free_name(described, taken),
@@ -226,7 +227,7 @@ class Ingestion:
             work=again.work if again else "",
             edition=again.edition if again else version_of(described.id),
             improved=again.improved if again else False,
-            lacks_summary=bool(fault),
+            lacks_summary=lacks,
         )
         version = None if again else _version_here(paper, described, known)
         paper = paper if version is None else replace(paper, work=version.work_key)
@@ -278,9 +279,9 @@ class Ingestion:
         """
         if again is not None and again.improved:
             return known, again.summary, ""
+        instead = _good_summary(again) or known.abstract
         if self.model is None:
-            return known, known.abstract, ""
-        instead = (again.summary if again and not again.lacks_summary else "") or known.abstract
+            return known, instead, ""
         try:
             read = await ask_model(self.model, _summary_request(known, text), _with_summary)
         except ModelError as exc:
@@ -298,6 +299,11 @@ class Ingestion:
             published=known.published or (year if re.fullmatch(r"(?:19|20)\d{2}", year) else ""),
         )
         return better, str(told.get("summary") or "").strip() or known.abstract, ""
+
+
+def _good_summary(paper: Paper | None) -> str:
+    """What stands there, but for an abstract in the place of a summary that the model did not write."""
+    return "" if paper is None or paper.lacks_summary else paper.summary
 
 
 def _is_filed(paper: Paper, record: PaperRecord) -> bool:
@@ -345,9 +351,12 @@ def _stamped_id(text: str) -> str:
 def _doi_of(text: str) -> str:
     """The DOI that the first page says is its own, "" for none: those of references stand behind their heading."""
     head = _REFERENCES.split(text.partition("\f")[0])[0]
-    found = _OWN_DOI.search(head)
-    doi = found[1].rstrip(".,;") if found else ""
-    return doi if doi.count("(") >= doi.count(")") else doi.rstrip(".,;)")
+    for found in _OWN_DOI.finditer(head):
+        doi = found[1].rstrip(".,;")
+        doi = doi if doi.count("(") >= doi.count(")") else doi.rstrip(".,;)")
+        if not is_template_doi(doi):
+            return doi
+    return ""
 
 
 def _abstract(text: str) -> str:
