@@ -73,10 +73,9 @@ class PublishedWork:
             return True
         if self.ids.shares_one_with(other.ids):
             return not _plainly_differ(self.title, other.title)
-        if self.ids.differs_in_kind(other.ids) or not (self.authors and other.authors):
-            return False
         words = _WORD.findall(self.title.casefold())
-        if len(words) < _MIN_TITLE_WORDS or words != _WORD.findall(other.title.casefold()):
+        has_one_title = len(words) >= _MIN_TITLE_WORDS and words == _WORD.findall(other.title.casefold())
+        if self.ids.differs_in_kind(other.ids) or not has_one_title:
             return False
         if self.year and other.year and abs(int(self.year) - int(other.year)) > _MAX_YEARS:
             return False

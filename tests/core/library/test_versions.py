@@ -40,7 +40,7 @@ async def test_another_file_of_one_arxiv_id_stands_beside_it() -> None:
     """S000-51: neither replaces the other, and what was noted with the first stays there."""
     desk = ingestion()
     first = (await desk.add(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
-    noted = await desk.update(LOCAL, replace(first, notes="Ours disagree."))
+    noted = await desk.update(LOCAL, replace(first, notes="Ours disagree."), before=first)
 
     done = await desk.add(LOCAL, "2401.00001v1.pdf", f"{PAPER}\n\nA scan of it.".encode())
 
