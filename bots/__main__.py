@@ -54,9 +54,10 @@ def main() -> None:
 async def open_researcher() -> AsyncIterator[Researcher]:
     """For one command at a terminal: no queue of its own, logs only when something is wrong."""
     from adapters.logs import configure_logging
-    from bots.config import environment, read_settings, secrets_in
+    from bots.config import collect_rarely, environment, read_settings, secrets_in
     from bots.wiring import open_house
 
+    collect_rarely()
     env = environment()
     settings = read_settings(env)
     configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
@@ -87,8 +88,9 @@ def run_mcp(is_http: bool) -> None:
 
 def _run(runner: Callable[[Mapping[str, str], BotSettings], Awaitable[None]]) -> None:
     from adapters.logs import configure_logging
-    from bots.config import environment, read_settings, secrets_in
+    from bots.config import collect_rarely, environment, read_settings, secrets_in
 
+    collect_rarely()
     env = environment()
     settings = read_settings(env)
     level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"

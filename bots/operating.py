@@ -12,7 +12,7 @@ from shutil import which
 from adapters.cli.operating import Chatting, Kept, Operating
 from adapters.logs import configure_logging
 from adapters.proxies import Proxies
-from bots.config import BotSettings, environment, read_settings, secrets_in
+from bots.config import BotSettings, collect_rarely, environment, read_settings, secrets_in
 from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
@@ -237,6 +237,7 @@ def _broken(part: str, error: GorkdError) -> Probe:
 
 
 def _surroundings() -> tuple[Mapping[str, str], BotSettings]:
+    collect_rarely()
     env = environment()
     settings = read_settings(env)
     configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))

@@ -34,6 +34,7 @@ from core.library.answer import answer_text, synthesize_research_answer, to_sour
 from core.library.calibration import STAGE_1, STAGE_2
 from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, papers_of
+from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper, PaperChunk, SearchResult, format_research_result, shelves_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
@@ -290,8 +291,14 @@ def _check_search(query: str, k: int, mmr_alpha: float) -> None:
 
 
 def _content(path: Path) -> bytes | None:
-    """None where there is no such file."""
-    return path.read_bytes() if path.is_file() else None
+    """None where there is no such file; of one that is too large a byte too much. Raises `InvalidQuery`."""
+    if not os.path.isfile(path):  # Path's own raises for a name that is too long
+        return None
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_PAPER_BYTES + 1)
+    except OSError as exc:
+        raise InvalidQuery(f"{path.name} cannot be opened: {exc.strerror}.", rule="file") from exc
 
 
 def _list(value: Json) -> list[Json]:

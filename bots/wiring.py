@@ -70,11 +70,6 @@ from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget
 from core.tenancy.usage import UsageLog
 
 log = logging.getLogger(__name__)
-COLLECT = (
-    50_000,
-    20,
-    20,
-)  # thresholds: Python's own, for small programs, took a seventh of a question's processor time
 GRACE_S = 30.0  # a stopping process lets running jobs end for this long (G-02)
 
 # `alone` runs its own jobs and keeps no journal; a `front` only enqueues and follows; a `worker` runs what is enqueued.
@@ -148,8 +143,6 @@ async def open_house(
 
     Jobs that run here may end for `grace_s` when the house is left.
     """
-    gc.set_threshold(*COLLECT)
-    gc.enable()  # off while a command is imported
     async with AsyncExitStack() as stack:
         metrics = PrometheusRecorder()
         records = await open_records(env, settings, stack, clock=utc_now, recorder=metrics)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ from core.section.keys import assign_keys, bibliography
 
 _Found = tuple[ResearchJob, JobResult | None]
 _Listed = tuple[ListedPaper, Path | None]  # with the file beside the list
+_Thing = Path | str | _Listed | GorkdError
 _LISTS = SUFFIXES - {".json"}  # in a folder; a JSON there may be anything
 _SUFFIXES = frozenset({".pdf", ".md", ".markdown"}) | _LISTS
 _Workspace = Annotated[
@@ -140,29 +142,48 @@ async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf:
     return Exit.INVALID_INPUT if failed else Exit.ANSWERED
 
 
-def _things(what: list[str]) -> Iterator[Path | str | _Listed]:
+def _things(what: list[str]) -> Iterator[_Thing]:
     """Files one by one, those of folders too, by name; papers of lists, which come first since they say what the files
-    are; everything else as it was said.
+    are; a list that cannot be read as why; everything else as it was said.
     """
     for thing in what:
-        path = Path(thing).expanduser()
-        if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+        path = Path(os.path.expanduser(thing))  # Path's raises for ~ of nobody
+        if os.path.isdir(path):
+            files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and _is_in(path, file))
             for file in sorted(files, key=lambda file: file.suffix.lower() not in _LISTS):
                 yield from _in_list(file) if file.suffix.lower() in _LISTS else (file,)
-        elif path.is_file():
-            yield from _in_list(path) if _is_list(path) else (path,)
+        elif _is_file(path):
+            yield from _in_list(path)
         else:
             yield thing
 
 
-def _is_list(path: Path) -> bool:
+def _is_file(path: Path) -> bool:
+    """Also for a name that is too long, for which Path's own raises."""
+    return os.path.isfile(path)
+
+
+def _is_in(folder: Path, file: Path) -> bool:
+    """Not for a link that leads out of it: who packed the folder chose where to."""
+    return file.is_file() and file.resolve().is_relative_to(folder.resolve())
+
+
+def _in_list(path: Path) -> Iterator[_Thing]:
+    """The file itself where it is none."""
     suffix = path.suffix.lower()
-    return suffix in SUFFIXES or (suffix == ".txt" and is_reading_list(path.name, path.read_bytes()))
-
-
-def _in_list(path: Path) -> Iterator[_Listed]:
-    for listed in read_list(path.name, path.read_bytes()):
+    if suffix not in SUFFIXES | {".txt"}:
+        yield path
+        return
+    try:
+        content = _read(path)
+        if suffix == ".txt" and not is_reading_list(path.name, content):
+            yield path
+            return
+        found = read_list(path.name, content)
+    except GorkdError as error:
+        yield error
+        return
+    for listed in found:
         yield listed, path.parent / listed.file if listed.file else None
 
 
@@ -174,14 +195,16 @@ async def _findings(operating: Operating, job_ids: list[str]) -> list[_Found]:
         return [(await kept.jobs.get(job_id), await kept.jobs.result(job_id)) for job_id in job_ids]
 
 
-async def _add_one(desk: LibraryDesk, shelf: Scope, thing: Path | str | _Found | _Listed) -> Ingested:
+async def _add_one(desk: LibraryDesk, shelf: Scope, thing: _Thing | _Found) -> Ingested:
+    if isinstance(thing, GorkdError):
+        raise thing
     if isinstance(thing, str):
         return await desk.add_reference(shelf, thing)
     if isinstance(thing, Path):
         return await desk.add_file(shelf, thing.name, _read(thing))
     first, second = thing
     if isinstance(first, ListedPaper):
-        beside = second if isinstance(second, Path) and second.is_file() else None
+        beside = second if isinstance(second, Path) and _is_file(second) else None
         return await desk.add_listed(shelf, first, _read(beside) if beside else b"")
     return await desk.add_findings(shelf, first, second if isinstance(second, JobResult) else None)
 

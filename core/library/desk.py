@@ -65,12 +65,13 @@ class LibraryDesk:
                 raise PaperUnreadable("nothing to fetch", user_message=words)
             found = await self.finder.find(listed.reference)
             record = _completed(found.record, listed.record)
+            known = await self.library.papers([shelf])  # fetching takes its time
             there = next((paper for paper in known if record.id and paper.id == record.id), None)
             file = found.content
         if there is not None:
             bare = listed.record.bibtex and not there.bibtex
             kept = replace(there, bibtex=listed.record.bibtex, doi=there.doi or record.doi) if bare else there
-            return Ingested(await self.ingestion.update(shelf, kept) if bare else there, is_new=False)
+            return Ingested(await self.ingestion.update(shelf, kept, before=there) if bare else there, is_new=False)
         name = PurePath(listed.file).name or f"{re.sub(r'[^a-zA-Z0-9.]+', '_', listed.reference)}.pdf"
         return await self._within(self.ingestion.add(shelf, name, file, record))
 

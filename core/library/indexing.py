@@ -60,6 +60,8 @@ async def mend(library: Library, embedder: EmbeddingModel | None, shelf: Scope, 
                     whole, chunks, fault = await index_paper(paper, text, embedder, known)
                     if fault:
                         break
+                    if paper not in await library.papers([shelf]):  # changed or removed meanwhile
+                        continue
                     await library.put(shelf, whole, text, chunks, file)
                     mended.append(paper.id)
     except (TimeoutError, GorkdError) as exc:

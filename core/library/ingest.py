@@ -16,7 +16,7 @@ from string import ascii_lowercase
 from typing import Protocol
 
 from core.library import wording
-from core.library.indexing import index_paper, mend
+from core.library.indexing import Chunks, index_paper, mend
 from core.library.paper import Library, Paper, newest_first
 from core.llm.ask_model import ask_model, strict
 from core.llm.drafts import read_prose
@@ -24,7 +24,7 @@ from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.events import Json
 from core.model.job import Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
-from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, version_of
+from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, is_template_doi, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
 from core.text.chunking import SectionType, chunk_text
@@ -64,6 +64,8 @@ MENDING_S = 60.0  # of making the vectors that other papers lack, when one is ad
 # What arXiv prints on a first page: the id with its version, then its subject or its day; a reference has neither.
 _STAMP = re.compile(rf"arXiv:\s*({ARXIV_ID.pattern})(?<=\dv\d|v\d\d)\s*(?:\[[\w.-]+\]|\d{{1,2}}\s+[A-Z][a-z]{{2}}\s)")
 _MIN_SUMMARY_WORDS = 20
+_OF_SUMMARY = frozenset({"summary", "improved", "lacks_summary"})
+_TRIES = 3  # of storing what others change meanwhile
 SUMMARY_GARBLED = "The model's summary could not be read; please try again."
 _SUMMARY_TIMEOUT_S = 60.0
 _SUMMARY_SCHEMA = strict(
@@ -201,41 +203,96 @@ class Ingestion:
         """
         digest = hashlib.sha256(content).hexdigest()
         known = await self.library.papers([shelf])
-        same = next((paper for paper in known if digest == paper.content_hash or _is_filed(paper, record)), None)
+        same = _there(known, digest, record)
         if same is not None and again is None:
             return Ingested(same, is_new=False)
         read = await self.reader.read(name, content)
         described = _described(read, name, record, again, this_year=self.clock().year)
         read_off, summary, fault = await self._summarised(described, record, read.text, again)
-        described = described if again else read_off
-        taken = {other.id for other in known} if again is None else set[str]()
-        paper = Paper(
-            id=described.id if described.id and described.id not in taken else _free_name(described, taken),
-            title=described.title,
-            content_hash=again.content_hash if again else digest,
-            added_at=again.added_at if again else self.clock(),
-            authors=described.authors,
-            published=described.published,
-            doi=described.doi,
-            url=described.url,
-            bibtex=again.bibtex if again else record.bibtex,
-            labels=read.labels,
-            summary=summary,
-            notes=again.notes if again else "",
-            gap=read.gap,
-            work=again.work if again else "",
-            edition=again.edition if again else version_of(described.id),
-            improved=again.improved if again else False,
-            lacks_summary=bool(fault),
-        )
-        version = None if again else _version_here(paper, described, known)
-        paper = paper if version is None else replace(paper, work=version.work_key)
+        lacks = not _good_summary(again) and (bool(fault) or bool(again and again.lacks_summary and not self.model))
         file = content if b"%PDF-" in content[:1024] else b""
-        paper, chunks, without_vectors = await index_paper(paper, read.text, self.embedder, known)
-        await self.library.put(shelf, paper, read.text, chunks, file)
-        if not without_vectors and any(other.lacks_vectors for other in known):
+        if again is not None:
+            anew = replace(
+                again,
+                title=described.title,
+                authors=described.authors,
+                published=described.published,
+                doi=described.doi,
+                url=described.url,
+                labels=read.labels,
+                summary=summary,
+                gap=read.gap,
+                lacks_summary=lacks,
+            )
+            paper, without_vectors = await self._replace(shelf, anew, before=again, content=(read.text, file))
+            done = Ingested(paper, is_new=True, without_vectors=without_vectors)
+        else:
+            paper = Paper(
+                id=read_off.id,
+                title=read_off.title,
+                content_hash=digest,
+                added_at=self.clock(),
+                authors=read_off.authors,
+                published=read_off.published,
+                doi=read_off.doi,
+                url=read_off.url,
+                bibtex=record.bibtex,
+                labels=read.labels,
+                summary=summary,
+                gap=read.gap,
+                edition=version_of(read_off.id),
+                lacks_summary=lacks,
+            )
+            done = await self._put_new(shelf, paper, read.text, file, record)
+        if not done.without_vectors and any(other.lacks_vectors for other in known):
             await self.mend(shelf)
-        return Ingested(paper, is_new=True, without_vectors=without_vectors, without_summary=fault, version_of=version)
+        return replace(done, without_summary=fault) if lacks and done.is_new else done
+
+    async def _put_new(self, shelf: Scope, paper: Paper, text: str, file: bytes, record: PaperRecord) -> Ingested:
+        """Under a name that is free. What stands on the shelf is asked last: others add papers while one is read."""
+        paper, chunks, without_vectors = await index_paper(
+            paper, text, self.embedder, await self.library.papers([shelf])
+        )
+        known = await self.library.papers([shelf])
+        same = _there(known, paper.content_hash, record)
+        if same is not None:
+            return Ingested(same, is_new=False)
+        asked, taken = paper.as_work, {other.id for other in known}
+        if not paper.id or paper.id in taken:
+            paper = replace(paper, id=_free_name(paper, taken))
+        version = next((other for other in newest_first(known) if asked.is_same(other.as_work)), None)
+        paper = paper if version is None else replace(paper, work=version.work_key)
+        whole: Chunks = {index: [replace(chunk, paper=paper) for chunk in parts] for index, parts in chunks.items()}
+        await self.library.put(shelf, paper, text, whole, file)
+        return Ingested(paper, is_new=True, without_vectors=without_vectors, version_of=version)
+
+    async def _replace(
+        self, shelf: Scope, paper: Paper, *, before: Paper, content: tuple[str, bytes] | None = None
+    ) -> tuple[Paper, str]:
+        """Store what became of `before`, with what others have made of it meanwhile; and why it has no vectors.
+
+        `content` is a new text with its file. Raises `InvalidQuery` for a paper that was removed meanwhile.
+        """
+        known, now = await self._standing(shelf, paper)
+        for _ in range(_TRIES):
+            text, file = content or (
+                await self.library.text([shelf], paper.id),
+                await self.library.file([shelf], paper.id),
+            )
+            base, merged = now, _merged(paper, before, now)
+            whole, chunks, without_vectors = await index_paper(merged, text, self.embedder, known)
+            known, now = await self._standing(shelf, paper)
+            if now == base:
+                break
+        await self.library.put(shelf, whole, text, chunks, file)
+        return whole, without_vectors
+
+    async def _standing(self, shelf: Scope, paper: Paper) -> tuple[list[Paper], Paper]:
+        known = await self.library.papers([shelf])
+        now = next((other for other in known if (other.id, other.content_hash) == (paper.id, paper.content_hash)), None)
+        if now is None:
+            raise InvalidQuery(wording.REMOVED_MEANWHILE.format(id=paper.id), rule="paper")
+        return known, now
 
     async def mend(self, shelf: Scope) -> list[str]:
         """Make the vectors that papers of the shelf lack, as long as the model answers; the ids of those."""
@@ -260,15 +317,15 @@ class Ingestion:
         """As `write_summary`, and stored on the shelf that it stands on; one that was improved is kept from then on."""
         summary = await self.write_summary(shelf, paper, feedback=feedback)
         improved = paper.improved or bool(feedback)
-        return await self.update(shelf, replace(paper, summary=summary, improved=improved, lacks_summary=False))
+        anew = replace(paper, summary=summary, improved=improved, lacks_summary=False)
+        return await self.update(shelf, anew, before=paper)
 
-    async def update(self, shelf: Scope, paper: Paper) -> Paper:
-        """Store what is said of a paper anew (summary, notes), and index it. Raises `ModelError`, `StoreError`."""
-        text = await self.library.text([shelf], paper.id)
-        file = await self.library.file([shelf], paper.id)
-        paper, chunks, _ = await index_paper(paper, text, self.embedder, await self.library.papers([shelf]))
-        await self.library.put(shelf, paper, text, chunks, file)
-        return paper
+    async def update(self, shelf: Scope, paper: Paper, *, before: Paper) -> Paper:
+        """Store what is said of a paper anew (summary, notes), and index it; `before` is what it was when it was read.
+
+        What others said of it meanwhile is kept. Raises `InvalidQuery` for one that was removed, `StoreError`.
+        """
+        return (await self._replace(shelf, paper, before=before))[0]
 
     async def _summarised(
         self, known: PaperRecord, given: PaperRecord, text: str, again: Paper | None
@@ -278,9 +335,9 @@ class Ingestion:
         """
         if again is not None and again.improved:
             return known, again.summary, ""
+        instead = _good_summary(again) or known.abstract
         if self.model is None:
-            return known, known.abstract, ""
-        instead = (again.summary if again and not again.lacks_summary else "") or known.abstract
+            return known, instead, ""
         try:
             read = await ask_model(self.model, _summary_request(known, text), _with_summary)
         except ModelError as exc:
@@ -300,15 +357,27 @@ class Ingestion:
         return better, str(told.get("summary") or "").strip() or known.abstract, ""
 
 
-def _is_filed(paper: Paper, record: PaperRecord) -> bool:
-    """Whether a catalogue's record names what stands here, in the same version; its file may be made anew."""
-    return bool(record.id) and record.id == paper.id
+def _good_summary(paper: Paper | None) -> str:
+    """What stands there, but for an abstract in the place of a summary that the model did not write."""
+    return "" if paper is None or paper.lacks_summary else paper.summary
 
 
-def _version_here(paper: Paper, described: PaperRecord, known: Sequence[Paper]) -> Paper | None:
-    """What stands here of the work of which `paper` is a version, the newest first."""
-    asked = paper.as_work if described.id in ("", paper.id) else replace(paper, id=described.id).as_work
-    return next((other for other in newest_first(known) if asked.is_same(other.as_work)), None)
+def _there(known: Sequence[Paper], digest: str, record: PaperRecord) -> Paper | None:
+    """The same file, or what a catalogue's record names, in the same version; its file may be made anew."""
+    return next((one for one in known if digest == one.content_hash or (record.id and record.id == one.id)), None)
+
+
+def _merged(paper: Paper, before: Paper, now: Paper) -> Paper:
+    """What stands `now`, with what was changed between `before` and `paper`: nobody's notes or summary is lost."""
+    was = vars(before)
+    changed = {name: value for name, value in vars(paper).items() if value != was[name]}
+    if now.summary != before.summary and not now.lacks_summary and not ("summary" in changed and paper.improved):
+        changed = {name: value for name, value in changed.items() if name not in _OF_SUMMARY}
+    if now.bibtex != before.bibtex:
+        changed.pop("bibtex", None)
+    if now.notes != before.notes and "notes" in changed:
+        changed["notes"] = f"{now.notes}\n{paper.notes.removeprefix(before.notes).strip()}".strip()
+    return replace(now, **changed)
 
 
 def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | None, *, this_year: int) -> PaperRecord:
@@ -345,9 +414,12 @@ def _stamped_id(text: str) -> str:
 def _doi_of(text: str) -> str:
     """The DOI that the first page says is its own, "" for none: those of references stand behind their heading."""
     head = _REFERENCES.split(text.partition("\f")[0])[0]
-    found = _OWN_DOI.search(head)
-    doi = found[1].rstrip(".,;") if found else ""
-    return doi if doi.count("(") >= doi.count(")") else doi.rstrip(".,;)")
+    for found in _OWN_DOI.finditer(head):
+        doi = found[1].rstrip(".,;")
+        doi = doi if doi.count("(") >= doi.count(")") else doi.rstrip(".,;)")
+        if not is_template_doi(doi):
+            return doi
+    return ""
 
 
 def _abstract(text: str) -> str:
@@ -358,7 +430,7 @@ def _abstract(text: str) -> str:
     return cut if len(cut) == len(beginning) else cut[: cut.rfind(". ") + 1] or cut
 
 
-def _free_name(record: PaperRecord, taken: set[str]) -> str:
+def _free_name(record: PaperRecord | Paper, taken: set[str]) -> str:
     """`smith2024quantum`: first author, year, first telling word of the title; more where that is taken."""
     names = [name.partition(",")[0].split() or name.replace(",", " ").split() for name in record.authors]
     author = next((_plain(parts[-1]) for parts in names if parts), "")

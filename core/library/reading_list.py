@@ -27,13 +27,17 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _DOI = re.compile(r"10\.\d{4,9}/\S+")
-_ENTRY = re.compile(r"@(\w+)\s*\{\s*([^\s,{}]*)\s*,")
-_FIELD = re.compile(r"\s*,?\s*([A-Za-z][\w-]*)\s*=\s*")
+_ENTRY = re.compile(r"@(\w++)\s*+\{\s*+([^\s,{}]*+)\s*+,")
+_NEXT = re.compile(r"\n[ \t]*+@\w++\s*+\{")  # an entry at a line's beginning ends whatever was not closed before it
+_FIELD = re.compile(r"\s*+,?+\s*+([A-Za-z][\w-]*+)\s*+=\s*+")
+_JOINED = re.compile(r"\s*+#\s*+")
+_CLOSING = re.compile(r"\s*+,?+\s*+\}")
+_BARE = re.compile(r"[^\s,}#]*")
 _NO_WORK = frozenset({"string", "preamble", "comment"})
 _RIS = re.compile(r"^([A-Z][A-Z0-9])  - ?(.*)$")
 _COMBINING = "\u0308 \u0301 \u0300 \u0302 \u0303 \u0327 \u030c \u0306 \u0304 \u0307 \u030b \u030a \u0328 \u0323"
 _ACCENTS = dict(zip("\"'`^~cvu=.Hrkd", _COMBINING.split(), strict=True))  # TeX's, and Unicode's behind the letter
-_ACCENT = re.compile(r"""\\(["'`^~=.]|[cvuHrkd](?![A-Za-z]))\s*\{?\s*(\\?[A-Za-z])\s*\}?""")
+_ACCENT = re.compile(r"""\\(["'`^~=.]|[cvuHrkd](?![A-Za-z]))\s*+\{?+\s*+(\\?[A-Za-z])\s*+\}?""")
 _LETTERS = {"ss": "ß", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "aa": "å",
             "AA": "Å", "i": "i", "j": "j"}  # fmt: skip
 _LETTER = re.compile(r"\\(ss|ae|AE|oe|OE|aa|AA|[oOlLij])(?![A-Za-z])\s*(?:\{\})?")
@@ -69,12 +73,14 @@ def read_list(name: str, content: bytes) -> list[ListedPaper]:
     text = content.decode("utf-8-sig", "replace")
     suffix = PurePath(name).suffix.lower()
     readers = {".ris": _of_ris, ".json": _of_csl, ".txt": _of_lines}
-    found = list(dict.fromkeys(readers.get(suffix, _of_bibtex)(text)))
+    found: dict[ListedPaper, None] = {}
+    for listed in readers.get(suffix, _of_bibtex)(text):
+        found[listed] = None
+        if len(found) > MAX_ENTRIES:
+            raise _unreadable(name, f"it lists more than {MAX_ENTRIES} papers, the most that are taken from one list")
     if not found:
         raise _unreadable(name, "it lists no paper")
-    if len(found) > MAX_ENTRIES:
-        raise _unreadable(name, f"it lists {len(found)} papers; {MAX_ENTRIES} at most are taken from one list")
-    return found
+    return list(found)
 
 
 def _unreadable(name: str, why: str) -> PaperUnreadable:
@@ -94,38 +100,44 @@ def _of_lines(text: str) -> Iterator[ListedPaper]:
 
 
 def _of_bibtex(text: str) -> Iterator[ListedPaper]:
-    for start in _ENTRY.finditer(text):
-        if start[1].lower() not in _NO_WORK:
-            end, fields = _fields(text, start.end())
-            yield _listed(fields, bibtex=text[start.start() : end])
+    at = last = 0
+    while start := _ENTRY.search(text, at):
+        at = start.end()
+        if start[1].lower() in _NO_WORK:
+            continue
+        if last <= at:
+            following = _NEXT.search(text, at)
+            last = following.start() if following else len(text)
+        at, fields = _fields(text, at, last)
+        yield _listed(fields, bibtex=text[start.start() : at])
 
 
-def _fields(text: str, at: int) -> tuple[int, dict[str, str]]:
-    """Where the entry ends, and its fields by name in lower case, as they are written."""
+def _fields(text: str, at: int, last: int) -> tuple[int, dict[str, str]]:
+    """Where the entry ends, at `last` at the latest, and its fields by name in lower case, as they are written."""
     fields: dict[str, str] = {}
-    while found := _FIELD.match(text, at):
+    while found := _FIELD.match(text, at, last):
         parts: list[str] = []
         at = found.end()
         while True:
-            end = _value_end(text, at)
+            end = _value_end(text, at, last)
             parts.append(text[at:end].strip().strip('"{}') if text[at : at + 1] == '"' else _unbraced(text[at:end]))
             at = end
-            joined = re.compile(r"\s*#\s*").match(text, at)
+            joined = _JOINED.match(text, at, last)
             if joined is None:
                 break
             at = joined.end()
         fields.setdefault(found[1].lower(), "".join(parts))
-    closing = re.compile(r"\s*,?\s*\}").match(text, at)
+    closing = _CLOSING.match(text, at, last)
     return (closing.end() if closing else at), fields
 
 
-def _value_end(text: str, at: int) -> int:
+def _value_end(text: str, at: int, last: int) -> int:
     """Behind a value in braces, in quotation marks, or bare."""
     opening, depth = text[at : at + 1], 0
     if opening not in ("{", '"'):
-        bare = re.compile(r"[^\s,}#]*").match(text, at)
+        bare = _BARE.match(text, at, last)
         return bare.end() if bare else at
-    last = min(len(text), at + MAX_VALUE_CHARS)
+    last = min(last, at + MAX_VALUE_CHARS)
     for place in range(at, last):
         char = text[place]
         if char in "{}" and text[place - 1 : place] != "\\":
@@ -216,7 +228,7 @@ def _of_tags(fields: Mapping[str, list[str]]) -> ListedPaper:
 def _of_csl(text: str) -> Iterator[ListedPaper]:
     try:
         rows = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, dict) and (row.get("title") or row.get("DOI")):

@@ -238,7 +238,7 @@ class Talk:
     async def _notes(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         shelf, paper = await self.desk.place(self.shelves, conversation.selected_paper)
         noted = replace(paper, notes=f"{paper.notes}\n{command.argument}".strip())
-        await self.desk.ingestion.update(shelf, noted)
+        await self.desk.ingestion.update(shelf, noted, before=paper)
         return conversation, Reply(f"Noted with {paper.id}.")
 
     async def _save(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:

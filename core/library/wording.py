@@ -34,6 +34,7 @@ RESTARTED = "I was restarted before this was done; please say it again: {said}"
 RESTARTED_ALONE = "I was restarted before this was done; please say it again."
 SAY_AGAIN = "I am being restarted; please say that again in a moment."
 REWRITING_NEEDS_MODEL = needs_model("Rewriting")
+REMOVED_MEANWHILE = "{id} was removed meanwhile; it was left so."
 ADMINS_ONLY = "Only admins may change the library."
 EMPTY_LIBRARY = "The library holds no papers yet: drop a PDF with “add to library”, or name an arXiv id or a DOI."
 ADD_WHAT = "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address, and say “add to library”."

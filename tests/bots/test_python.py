@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import inspect
 import os
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 import gorkd
 from bots import research
+from core.model.errors import InvalidQuery
 from gorkd import Library, QueryResult, Researcher
 from tests.bots.test_ask import unreachable
 from tests.pdfs import make_pdf
@@ -61,6 +64,44 @@ async def test_each_call_stands_alone(tmp_path: Path) -> None:
     added = await library.add(str(tmp_path / "a.md"))
 
     assert await library.papers() == [added]
+
+
+async def test_a_file_that_is_too_large_or_shut_gets_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large one no more is read than tells that it is; one that cannot be opened ends as what people get wrong."""
+    large, shut = tmp_path / "large.md", tmp_path / "shut.md"
+    large.write_text("# Tides")
+    shut.write_text("# Tides")
+    monkeypatch.setattr(research, "MAX_PAPER_BYTES", 2)
+    whole = Path.open
+
+    def opened(path: Path, *how: str, **more: str):
+        if path == shut:
+            raise PermissionError(13, "Permission denied")
+        return whole(path, *how, **more)
+
+    monkeypatch.setattr(Path, "open", opened)
+    async with Library(env(tmp_path)) as library:
+        with pytest.raises(InvalidQuery, match=r"shut\.md cannot be opened: Permission denied"):
+            await library.add(shut)
+        await library.add(large)
+        kept = await library.papers()
+
+    assert [paper.content_hash for paper in kept] == [sha256(b"# T").hexdigest()]
+
+
+async def test_the_collector_of_whoever_imports_the_package_stays_as_it_is(tmp_path: Path) -> None:
+    before = (gc.get_threshold(), gc.isenabled())
+    gc.set_threshold(701, 11, 12)
+    gc.disable()
+    try:
+        await Library(env(tmp_path)).papers()
+        assert (gc.get_threshold(), gc.isenabled()) == ((701, 11, 12), False)
+    finally:
+        gc.set_threshold(*before[0])
+        if before[1]:
+            gc.enable()
 
 
 def test_arguments_are_those_of_the_document() -> None:

@@ -427,6 +427,23 @@ def test_a_folder_of_papers_is_added_once(tmp_path) -> None:
     assert second.stderr.endswith("0 papers added, 3 there already, 1 not readable\n")
 
 
+def test_a_link_out_of_a_folder_and_a_bad_list_cost_only_themselves(tmp_path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "secret.md").write_text(f"{PAPER} secret")
+    (folder / "notes.md").symlink_to(tmp_path / "secret.md")
+    (folder / "a.md").write_text(PAPER)
+    (folder / "bad.bib").write_text("nothing {")
+    (folder / "long.bib").write_text(f"@misc{{k, title = {{Nowhere}}, file = {{{'x' * 5000}.pdf}}}}")
+
+    added = Desk().run("library", "add", str(folder), "x" * 5000)
+
+    assert added.stdout.splitlines() == ["[3/4] smithtides  Tides and the Moon  added"]
+    assert "gorkd: [1/4] bad.bib cannot be read: it lists no paper." in added.stderr
+    assert "Nowhere cannot be added" in added.stderr
+    assert "1 paper added, 0 there already, 3 not readable" in added.stderr
+
+
 def test_papers_are_listed_shown_read_anew_checked_and_removed(tmp_path) -> None:
     """S000-24: a paper looks the same in every list."""
     desk = Desk()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
-from core.library.desk import NoSuchPaper
-from core.library.ingest import PaperRecord, PaperUnreadable
+from core.library.desk import LibraryDesk, NoSuchPaper
+from core.library.ingest import Ingestion, PaperRecord, PaperText, PaperUnreadable
 from core.library.paper import Index
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL, Scope
 from tests.core.findings.samples import found, idea
-from tests.core.library.samples import PAPER, desk
+from tests.core.library.samples import PAPER, Finder, Reader, desk
+from tests.fakes import now
+from tests.records import memory_library
 
 
 async def test_a_paper_is_added_by_name_shown_and_removed() -> None:
@@ -106,3 +110,74 @@ async def test_only_findings_that_all_may_see_come_into_a_library() -> None:
         await shelf.add_findings(LOCAL, private, result)
     with pytest.raises(InvalidQuery, match="no findings"):
         await shelf.add_findings(LOCAL, job, replace(result, details={}))
+
+
+@dataclass
+class Meanwhile(Reader):
+    """Somebody else acts while a file is read."""
+
+    act: Callable[[], Awaitable[object]] | None = None
+
+    async def read(self, name: str, content: bytes) -> PaperText:
+        act, self.act = self.act, None
+        if act is not None:
+            await act()
+        return await Reader.read(self, name, content)
+
+
+def two() -> tuple[LibraryDesk, Meanwhile]:
+    reader = Meanwhile()
+    return LibraryDesk(Ingestion(memory_library(), reader, now), Finder()), reader
+
+
+async def test_what_others_say_of_a_paper_while_it_is_read_anew_is_kept() -> None:
+    shelf, reader = two()
+    paper = (await shelf.add_file(LOCAL, "x.pdf", PAPER.encode())).paper
+    said = replace(paper, notes="Ours disagree.", bibtex="@misc{x,}", summary="Better.", improved=True)
+    reader.act = partial(shelf.ingestion.update, LOCAL, said, before=paper)
+
+    await shelf.reindex(LOCAL, paper.id)
+
+    (kept,) = await shelf.library.papers([LOCAL])
+    assert (kept.notes, kept.bibtex, kept.summary, kept.improved) == ("Ours disagree.", "@misc{x,}", "Better.", True)
+
+
+async def test_two_notes_at_once_are_both_kept() -> None:
+    shelf, _ = two()
+    paper = (await shelf.add_file(LOCAL, "x.pdf", PAPER.encode())).paper
+
+    for note in ("One.", "Two."):
+        await shelf.ingestion.update(LOCAL, replace(paper, notes=note), before=paper)
+
+    assert (await shelf.find([LOCAL], paper.id)).notes == "One.\nTwo."
+
+
+async def test_a_paper_that_is_removed_while_it_is_read_stays_removed() -> None:
+    shelf, reader = two()
+    paper = (await shelf.add_file(LOCAL, "x.pdf", PAPER.encode())).paper
+    reader.act = partial(shelf.remove, LOCAL, paper.id)
+
+    with pytest.raises(InvalidQuery, match="removed meanwhile"):
+        await shelf.reindex(LOCAL, paper.id)
+
+    assert await shelf.library.papers([LOCAL]) == []
+
+
+async def test_a_file_that_another_adds_meanwhile_is_there_already() -> None:
+    shelf, reader = two()
+    reader.act = partial(shelf.add_file, LOCAL, "y.pdf", PAPER.encode())
+
+    done = await shelf.add_file(LOCAL, "x.pdf", PAPER.encode())
+
+    assert (done.is_new, [done.paper]) == (False, await shelf.library.papers([LOCAL]))
+
+
+async def test_a_name_that_another_takes_meanwhile_is_left_to_them() -> None:
+    shelf, reader = two()
+    reader.act = partial(shelf.add_file, LOCAL, "2401.00001v1.pdf", PAPER.encode())
+
+    done = await shelf.add_file(LOCAL, "2401.00001v1.pdf", f"{PAPER} again".encode())
+
+    assert done.version_of is not None
+    assert len(await shelf.library.papers([LOCAL])) == 2
+    assert done.paper.id != done.version_of.id == "2401.00001v1"

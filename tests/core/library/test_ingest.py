@@ -144,6 +144,7 @@ async def test_year_is_taken_from_the_first_page_and_never_changes_a_key() -> No
     desk = ingestion()
     dated = await desk.add(LOCAL, "x.pdf", f"© 2019 Smith\n\n{PAPER}".encode())
     undated = replace(dated.paper, published="")
+    await desk.library.put(LOCAL, undated, PAPER, {}, b"")
 
     again = await desk.add(LOCAL, "x.pdf", f"© 2019 Smith\n\n{PAPER}".encode(), again=undated)
 
@@ -157,6 +158,7 @@ async def test_a_model_that_reads_it_again_changes_no_key() -> None:
     told = {"title": "A Misread Title", "authors": ["A. Reader"], "year": "2023", "summary": "Tides follow the moon."}
     desk = ingestion(FakeModel({"summary": json.dumps(told)}))
     bare = Paper("x", "Tides and the Moon", "hash", now(), bibtex="@misc{tides, title={Tides}}", notes="Read it.")
+    await desk.library.put(LOCAL, bare, PAPER, {}, b"")
 
     again = (await desk.add(LOCAL, "x.pdf", PAPER.encode(), again=bare)).paper
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.library.desk import LibraryDesk
 from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperUnreadable
-from core.library.reading_list import ListedPaper, is_reading_list, plain, read_list
+from core.library.reading_list import MAX_ENTRIES, ListedPaper, is_reading_list, plain, read_list
 from core.model.job import LOCAL
 from core.section.keys import assign_keys
 from tests.core.library.samples import PAPER, Finder, Reader
@@ -89,6 +92,39 @@ def test_a_list_of_nothing_is_said_to_be_one(name: str) -> None:
         read_list(name, b"nothing {")
 
     assert error.value.user_message == f"{name} cannot be read: it lists no paper."
+
+
+def test_a_list_that_nests_without_end_lists_nothing() -> None:
+    with pytest.raises(PaperUnreadable):
+        read_list("a.json", b"[" * 200_000)
+
+
+def test_what_is_never_closed_ends_where_the_next_entry_begins() -> None:
+    listed = read_list("a.bib", b"@misc{a, title = {The tides,\n  year = 2024\n@misc{b, title = {On yeast}}\n")
+
+    assert [one.record.title for one in listed] == ["The tides, year = 2024", "On yeast"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["@a{b, c = {\n" * 30_000, "@a{b, c = {" * 100_000, f"@a{{{' ' * 500_000}", f"@a{{b, {' ' * 500_000}",
+     f"@a{{b, title = {{\\'{' ' * 99_000}"],
+    ids=["lines", "a line", "a key", "a field", "an accent"],
+)  # fmt: skip
+def test_a_hostile_list_takes_no_longer_than_a_long_one(text: str) -> None:
+    """What takes quadratic time here would take minutes."""
+    began = process_time()
+    with suppress(PaperUnreadable):
+        read_list("a.bib", text.encode())
+
+    assert process_time() - began < 10
+
+
+def test_a_list_is_read_no_further_than_papers_are_taken() -> None:
+    with pytest.raises(PaperUnreadable) as error:
+        read_list("a.bib", "".join(f"@misc{{k, title = {{{at}}}}}\n" for at in range(MAX_ENTRIES + 1)).encode())
+
+    assert "more than 5000 papers" in error.value.user_message
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ async def test_another_file_of_one_arxiv_id_stands_beside_it() -> None:
     """S000-51: neither replaces the other, and what was noted with the first stays there."""
     desk = ingestion()
     first = (await desk.add(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
-    noted = await desk.update(LOCAL, replace(first, notes="Ours disagree."))
+    noted = await desk.update(LOCAL, replace(first, notes="Ours disagree."), before=first)
 
     done = await desk.add(LOCAL, "2401.00001v1.pdf", f"{PAPER}\n\nA scan of it.".encode())
 
@@ -97,7 +97,25 @@ async def test_a_model_that_is_away_costs_no_summary_that_stood_there() -> None:
 
     anew = await desk.reindex(LOCAL, paper.id)
 
-    assert anew.summary == "Once."
+    still = await desk.reindex(LOCAL, paper.id)
+
+    assert (anew.summary, anew.lacks_summary) == (still.summary, still.lacks_summary) == ("Once.", False)
+
+
+async def test_no_model_costs_no_summary_that_stood_there() -> None:
+    first = ingestion(FakeModel({"summary": [summary("Once.")]}))
+    paper = (await first.add(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
+
+    anew = await LibraryDesk(replace(first, model=None), Finder()).reindex(LOCAL, paper.id)
+
+    assert (anew.summary, anew.lacks_summary) == ("Once.", False)
+
+
+async def test_an_abstract_without_a_model_stays_one_that_stands_for_a_summary() -> None:
+    first = ingestion(FakeModel({"summary": [AWAY]}))
+    paper = (await first.add(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
+
+    assert (await LibraryDesk(replace(first, model=None), Finder()).reindex(LOCAL, paper.id)).lacks_summary
 
 
 @pytest.mark.parametrize(
@@ -157,6 +175,38 @@ def test_works_are_told_apart(other: dict, is_same: bool) -> None:
     bare = PublishedWork(WorkIds(), work.title, work.authors, work.year)
 
     assert work.is_same(replace(bare, **other)) is is_same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        pytest.param(("2401.00001v1", "10.1000/a", ""), ("2401.00002v1", "10.1000/a", ""), False, id="two of arXiv"),
+        pytest.param(("2401.00001v1", "10.1000/a", ""), ("2401.00001v2", "10.1000/b", ""), True, id="two versions"),
+        pytest.param(("", "10.1000/a", "Tides of Brest"), ("", "10.1000/a", "On Yeast"), False, id="chapters"),
+        pytest.param(("", "10.1000/a", "Tides of Brest"), ("", "10.1000/a", "The Tides"), True, id="a short title"),
+        pytest.param(("", "10.1000/a", "Tides of Brest"), ("", "10.1000/a", ""), True, id="no title"),
+        *(
+            pytest.param(("", doi, "Tides"), ("", doi, "Tides"), False, id=doi)
+            for doi in ("10.1145/nnnnnnn.nnnnnnn", "10.1145/1122445.1122456", "10.1109/ACCESS.2023.DOI",
+                        "10.1145/XXXXXXX.XXXXXXX", "10.1016/j.xxxx.2020.01.001")
+        ),
+    ],
+)  # fmt: skip
+def test_ids_tell_works_apart(one: tuple[str, str, str], other: tuple[str, str, str], *, is_same: bool) -> None:
+    """A shared DOI may be a template's, or that of the whole book."""
+    left, right = (PublishedWork(WorkIds.of(arxiv=arxiv, doi=doi), title) for arxiv, doi, title in (one, other))
+
+    assert left.is_same(right) is right.is_same(left) is is_same
+
+
+async def test_papers_written_with_one_template_are_two() -> None:
+    text = f"https://doi.org/10.1145/nnnnnnn.nnnnnnn\n\n{PAPER}"
+    desk = ingestion()
+
+    first = (await desk.add(LOCAL, "2401.00001v1.pdf", text.encode())).paper
+    second = await desk.add(LOCAL, "2401.00002v1.pdf", f"{text} ".encode())
+
+    assert (first.doi, second.version_of, second.paper.work_key) == ("", None, "2401.00002")
 
 
 async def _of(value):
