@@ -211,39 +211,24 @@ class Ingestion:
         read_off, summary, fault = await self._summarised(described, record, read.text, again)
         lacks = not _good_summary(again) and (bool(fault) or bool(again and again.lacks_summary and not self.model))
         file = content if b"%PDF-" in content[:1024] else b""
-        if again is not None:
-            anew = replace(
-                again,
-                title=described.title,
-                authors=described.authors,
-                published=described.published,
-                doi=described.doi,
-                url=described.url,
-                labels=read.labels,
-                summary=summary,
-                gap=read.gap,
-                lacks_summary=lacks,
-            )
-            paper, without_vectors = await self._replace(shelf, anew, before=again, content=(read.text, file))
-            done = Ingested(paper, is_new=True, without_vectors=without_vectors)
-        else:
-            paper = Paper(
-                id=read_off.id,
-                title=read_off.title,
-                content_hash=digest,
-                added_at=self.clock(),
-                authors=read_off.authors,
-                published=read_off.published,
-                doi=read_off.doi,
-                url=read_off.url,
-                bibtex=record.bibtex,
-                labels=read.labels,
-                summary=summary,
-                gap=read.gap,
-                edition=version_of(read_off.id),
-                lacks_summary=lacks,
-            )
+        named = described if again else read_off
+        paper = replace(
+            again or Paper(named.id, "", digest, self.clock(), bibtex=record.bibtex, edition=version_of(named.id)),
+            title=named.title,
+            authors=named.authors,
+            published=named.published,
+            doi=named.doi,
+            url=named.url,
+            labels=read.labels,
+            summary=summary,
+            gap=read.gap,
+            lacks_summary=lacks,
+        )
+        if again is None:
             done = await self._put_new(shelf, paper, read.text, file, record)
+        else:
+            paper, without_vectors = await self._replace(shelf, paper, before=again, content=(read.text, file))
+            done = Ingested(paper, is_new=True, without_vectors=without_vectors)
         if not done.without_vectors and any(other.lacks_vectors for other in known):
             await self.mend(shelf)
         return replace(done, without_summary=fault) if lacks and done.is_new else done
