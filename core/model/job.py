@@ -107,7 +107,8 @@ class ResearchRequest:
     in its scope; `basis` an earlier job of the scope whose sources this one starts from; `feedback` what is to be
     better than in that job; `quoted` a message whose claims are to be checked; `attachments` the names of
     the files that came along, whose texts are kept by job (core/model/attachments.py); `refreshes` the job whose
-    repeated answer is to be renewed. `channel` is the platform's id of where it was asked, of a thread its
+    repeated answer is to be renewed, `corrects` the one whose question its asker has changed to this.
+    `channel` is the platform's id of where it was asked, of a thread its
     parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted; `digest` is
     of the request that brought it, where that may come again (Idempotency-Key). `heard_before` is the time up to which
     the conversation counts, None when all that was said before the question does.
@@ -129,6 +130,7 @@ class ResearchRequest:
     quoted: str = ""
     attachments: tuple[str, ...] = ()
     refreshes: str = ""
+    corrects: str = ""
     channel: str = ""
     policy: SourcePolicy = EVERYTHING
     digest: str = ""

@@ -176,7 +176,7 @@ class Researcher:
         if not asker or old.request.asker != asker:
             raise JobNotFound(job_id)
         await self.cancel(old.id)
-        request = replace(old.request, query=question, basis="", feedback="", refreshes="")
+        request = replace(old.request, query=question, basis="", feedback="", refreshes="", corrects=old.id)
         return await self._again(old, request, dedupe_key, address)
 
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
@@ -234,6 +234,13 @@ class Researcher:
         """The job that was submitted with this key, None when there is none."""
         return await self._deps.jobs.asked(scope, dedupe_key)
 
+    async def asked_last(self, dedupe_key: str, *, scope: Scope) -> ResearchJob | None:
+        """The same as its asker has changed it since."""
+        job = await self.asked(dedupe_key, scope=scope)
+        while job is not None and (changed := await self._changed(job)):
+            job = changed[0]
+        return job
+
     async def latest(self, thread: str, *, scope: Scope) -> ResearchJob | None:
         """The last job of a conversation, whatever became of it: what `retry`, `improve` and `forget` are about."""
         found = await self._deps.jobs.in_thread(scope, thread, before=self._deps.clock(), limit=1, is_any=True)
@@ -251,15 +258,17 @@ class Researcher:
         await self._forget(job.id)
 
     async def forget_asked(self, dedupe_key: str, *, scope: Scope) -> bool:
-        """Erase the job of a question that was taken back (its message was deleted), and its retries.
+        """Erase the job of a question that was taken back (its message was deleted), its retries, and what it became.
 
         Whether there was one.
         """
-        first = job = await self._deps.jobs.asked(scope, dedupe_key)
-        while job is not None:
+        first = await self._deps.jobs.asked(scope, dedupe_key)
+        waiting = [first] if first else []
+        while waiting:
+            job = waiting.pop()
             retry = await self._deps.jobs.asked(scope, retry_key(job.id))
+            waiting += [*await self._changed(job), *([retry] if retry else [])]
             await self._forget(job.id)
-            job = retry
         return first is not None
 
     async def follow(self, job_id: str, *, after: int = 0) -> AsyncGenerator[Event, None]:
@@ -355,10 +364,17 @@ class Researcher:
             raise JobNotFound(job_id)
         return job
 
+    async def _changed(self, job: ResearchJob) -> list[ResearchJob]:
+        """What its asker has changed its question to, newest first."""
+        asker = job.request.asker
+        lately = await self.history(asker, tenant=job.scope.tenant, limit=MAX_LATELY) if asker else []
+        return [one for one in lately if one.request.corrects == job.id]
+
     async def _asked(self, job: ResearchJob) -> ResearchRequest:
         """What was asked, as it was understood then: what was said since must not change it."""
         result = await self.result(job.id)
-        return replace(job.request, query=(result.understood if result else "") or job.query, is_fresh=True)
+        query = (result.understood if result else "") or job.query
+        return replace(job.request, query=query, is_fresh=True, corrects="")
 
     async def _again(
         self, old: ResearchJob, request: ResearchRequest, dedupe_key: str, address: Address | None = None

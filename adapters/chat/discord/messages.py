@@ -179,7 +179,7 @@ async def hear_edited(bot: ResearchClient, event: discord.RawMessageUpdateEvent)
         return
     try:
         place = await bot.placed(place_of_message(message))
-        job = await bot.researcher.asked(f"discord:{message.id}", scope=place.scope)
+        job = await bot.researcher.asked_last(f"discord:{message.id}", scope=place.scope)
         deed = hear_edit(question_of(message.content, bot.user.id), job)
         if isinstance(deed, Offer):
             await _offer(bot, message, deed)

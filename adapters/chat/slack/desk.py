@@ -174,6 +174,8 @@ class Desk:
     async def _heard_edit(self, workspace: Workspace, event: Payload) -> None:
         """Only of a question that was researched, by our own records: every edit of a channel comes by."""
         edited = {**(event.get("message") or {}), "channel": event.get("channel")}
+        if edited.get("text") == (event.get("previous_message") or {}).get("text"):
+            return  # a link's preview, or a pin
         if translate.is_from_a_person(edited) and (found := await self._offered(workspace, edited)):
             name = f"edit:{found[0].channel_id}:{found[0].ts}:{event.get('ts')}"
             body = {"team": workspace.team_id, "event": edited}
@@ -192,7 +194,7 @@ class Desk:
         said = translate.said_in(edited, workspace.bot_user_id)
         key = f"{translate.PLATFORM}:{workspace.team_id}:{said.channel_id}:{said.ts}"
         scopes = translate.scopes_of(workspace.team_id, said.channel_id, said.user_id)
-        jobs = [await self.researcher.asked(key, scope=scope) for scope in scopes]
+        jobs = [await self.researcher.asked_last(key, scope=scope) for scope in scopes]
         try:  # what was asked is kept without its options
             asked = translate.read_options(said.text, scopes[0], scopes[-1]).query
         except GorkdError:
@@ -498,7 +500,8 @@ class Sections:
         done, _ = await asyncio.wait({reading}, timeout=READ_WITHIN_S)
         error = reading.exception() if done else None
         if isinstance(error, GorkdError):
-            await ack(response_action="errors", errors={_block_of(error, files): error.user_message})
+            named = EXPERIMENT if len(files) > 1 and files[1].name in error.user_message else CONTEXT
+            await ack(response_action="errors", errors={named: error.user_message})
             return
         self._reading[view_id] = reading
         await self.desk.inbox.take(Letter(SECTION_FORM, workspace.team_id, asked.user, f"section:{view_id}", view))
@@ -593,8 +596,3 @@ def chosen_in(view: Mapping[str, Any]) -> tuple[str, list[SlackFile]]:
         if file.get("id")
     ]
     return str(option.get("value") or ""), files
-
-
-def _block_of(error: GorkdError, files: Sequence[SlackFile]) -> str:
-    """Below which file the error is shown: the one that it names."""
-    return EXPERIMENT if len(files) > 1 and files[1].name in error.user_message else CONTEXT

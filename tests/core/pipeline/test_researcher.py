@@ -268,6 +268,31 @@ async def test_a_question_taken_back_takes_its_retries_along() -> None:
     assert erased == [Whose(job_id=job.id), Whose(job_id=retry.id)]
 
 
+async def test_a_question_taken_back_takes_what_it_was_changed_to_along() -> None:
+    """And a message asks what it was changed to last."""
+    erased: list[Whose] = []
+
+    async def erase(whose: Whose) -> Forgotten:
+        erased.append(whose)
+        return Forgotten(1, 1, {})
+
+    deps = make_deps()
+    door = Researcher(deps, Idle(), erase=erase)
+    jobs = [await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"), dedupe_key="discord:5")]
+    other = await door.submit(ResearchRequest("What is a reef?", CHANNEL, asker="U1"), dedupe_key="discord:6")
+    await deps.jobs.finish(replace(jobs[0], status=JobStatus.FAILED, completed_at=NOW), JobResult(answer=None))
+    for question in ("What causes the neap tides?", "What causes the spring tides?"):
+        old = await door.asked_last("discord:5", scope=CHANNEL)
+        assert old == await deps.jobs.get(jobs[-1].id)
+        jobs.append(await door.ask_changed(jobs[-1].id, question, "U1", scope=CHANNEL, dedupe_key=question))
+        await deps.jobs.finish(replace(jobs[-1], status=JobStatus.FAILED, completed_at=NOW), JobResult(answer=None))
+
+    await door.forget_asked("discord:5", scope=CHANNEL)
+
+    assert {one.job_id for one in erased} == {job.id for job in jobs}
+    assert other.id not in {one.job_id for one in erased}
+
+
 async def test_what_could_not_be_erased_everywhere_is_said() -> None:
     """Nobody is told that something is gone while it may still be there."""
 
