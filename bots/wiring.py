@@ -61,7 +61,7 @@ from core.pipeline.watching import (
 )
 from core.presentation.page_links import Revocations
 from core.presentation.wording import SOMETHING_BROKE
-from core.settings.desk import SettingsDesk
+from core.settings.desk import SettingsDesk, corpora_of
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure
 from core.tenancy.admission import Admission, Budget, Quota, require_price
@@ -361,11 +361,14 @@ def _open_deps(
 ) -> Deps:
     model, web_model = build_chat(env), build_web_search(env)
     tunables = _tunables(settings, model)
-    providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
-    stack.push_async_callback(close_providers, providers)
-    rates = shared_rates(env)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
+    providers = build_providers(
+        env, data_dir=settings.data, default_files=default_files(), search=tunables.search, pages=pages,
+        corpora=partial(corpora_of, records.settings),
+    )  # fmt: skip
+    stack.push_async_callback(close_providers, providers)
+    rates = shared_rates(env)
     embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):
