@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from core.model.works import NO_IDS, Notice, WorkIds
 from core.text.injection import mask
 
 Recency = Literal["day", "week", "month", "year", "any"]
@@ -85,6 +86,9 @@ class SearchHit:
     kind: SourceKind | None = None
     found_at: datetime | None = None
     is_guideline: bool = False
+    ids: WorkIds = NO_IDS
+    cited_by: int | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)
