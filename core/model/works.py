@@ -70,6 +70,9 @@ class WorkIds:
         return any(value and getattr(other, name) not in ("", value) for name, value in vars(self).items())
 
 
+NO_IDS = WorkIds()
+
+
 @dataclass(frozen=True)
 class PublishedWork:
     """`versions` are what is known of it here, the newest first: ids of papers, or addresses. `year` is "" or four

@@ -25,11 +25,13 @@ from core.model.errors import FetchError, ProviderTimeout, SiteExcluded, StoreEr
 from core.model.job import ResearchJob
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
 from core.model.telemetry import Measurement
+from core.model.works import NO_IDS
 from core.pipeline.deps import Deps
 from core.pipeline.freshness import is_of_the_day
 from core.text.injection import instructions_in
 from core.text.passages import passage_terms
 from core.text.urls import canonical_url, domain_of
+from core.works.recognising import ids_in_url
 
 T = TypeVar("T")
 
@@ -220,6 +222,9 @@ def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract:
             published_at=hit.published_at,
             author=hit.author,
             is_guideline=hit.is_guideline,
+            ids=ids_in_url(hit.url).joined(hit.ids) if domain else NO_IDS,
+            cited_by=hit.cited_by,
+            notices=hit.notices,
         ),
         extract_of_page=why_extract,
         instructs=tuple(instructions_in(text)),

@@ -286,6 +286,7 @@ async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, l
         author=page.author or hit.author,
         published_at=page.published_at or hit.published_at,
         found_at=page.read_at,
+        ids=page.ids.joined(hit.ids),
     )
     return await asyncio.to_thread(make_source, gathering, merged, page.text)
 

@@ -32,19 +32,26 @@ class Registry(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord]:
-        """The work with one of these ids, or none: it may know only some kinds of ids. Raises `ProviderError`."""
+    async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
+        """The work with one of these ids, empty for one that it does not know. Raises `ProviderError`.
+
+        None where it cannot be asked for such ids.
+        """
         ...
 
-    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord]:
-        """What its own search finds, best first; nothing says that it is the one. Raises `ProviderError`."""
+    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
+        """What its own search finds, best first; nothing says that it is the one. Raises `ProviderError`.
+
+        None where it cannot be searched.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Looked:
     """What was found, and who was asked. `answered` are registries that said something, be it that they know none;
-    `failed` maps the others to a few words why. `is_stale` says that some of it was kept for longer than a day.
+    `failed` are those that gave nothing, with a few words why. `is_stale` says that some of it was kept for longer
+    than a day. Who cannot be asked for such a thing is in neither.
     """
 
     records: tuple[WorkRecord, ...] = ()
@@ -85,7 +92,7 @@ class Works:
         self._registries = tuple(registries)
         self._kept = kept
         self._clock = clock
-        self._calls: dict[str, asyncio.Task[KeptRecords]] = {}
+        self._calls: dict[str, asyncio.Task[KeptRecords | None]] = {}
         self._slots = {registry.name: asyncio.Semaphore(MAX_UNDER_WAY) for registry in registries}
 
     @property
@@ -123,7 +130,9 @@ class Works:
             await asyncio.gather(*self._calls.values(), return_exceptions=True)
 
     async def _ask(
-        self, question: Callable[[Registry], tuple[str, Callable[[], Awaitable[Sequence[WorkRecord]]]]], within_s: float
+        self,
+        question: Callable[[Registry], tuple[str, Callable[[], Awaitable[Sequence[WorkRecord] | None]]]],
+        within_s: float,
     ) -> list[_Told]:
         ends_at = asyncio.get_running_loop().time() + within_s
         return list(
@@ -133,7 +142,7 @@ class Works:
         )
 
     async def _told(
-        self, name: str, asked: str, ask: Callable[[], Awaitable[Sequence[WorkRecord]]], ends_at: float
+        self, name: str, asked: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]], ends_at: float
     ) -> _Told:
         """Fresh from what is kept, else from the registry; if that is late or fails, from what is kept."""
         key = f"work:{name}:{asked}"
@@ -149,21 +158,25 @@ class Works:
             return _Told(name, kept, error.plain)
 
     def _call(
-        self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord]]]
-    ) -> asyncio.Task[KeptRecords]:
+        self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]]
+    ) -> asyncio.Task[KeptRecords | None]:
         if key not in self._calls:
             call = self._calls[key] = asyncio.create_task(self._paid(key, name, ask))
             call.add_done_callback(lambda done: self._done(key, done))
         return self._calls[key]
 
-    async def _paid(self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord]]]) -> KeptRecords:
+    async def _paid(
+        self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]]
+    ) -> KeptRecords | None:
         async with self._slots[name]:
-            records = tuple(await ask())
-        told = KeptRecords(records, self._clock())
+            records = await ask()
+        if records is None:
+            return None
+        told = KeptRecords(tuple(records), self._clock())
         await self._kept.put(key, encode(told), ttl=KEPT if records else STANDING_KEPT)
         return told
 
-    def _done(self, key: str, call: asyncio.Task[KeptRecords]) -> None:
+    def _done(self, key: str, call: asyncio.Task[KeptRecords | None]) -> None:
         self._calls.pop(key, None)
         error = None if call.cancelled() else call.exception()
         if isinstance(error, ProviderError):
@@ -177,7 +190,7 @@ def _looked(told: Sequence[_Told], now: datetime) -> Looked:
     return Looked(
         records=tuple(records),
         answered=tuple(one.name for one in told if one.kept is not None),
-        failed=tuple((one.name, one.why) for one in told if one.kept is None),
+        failed=tuple((one.name, one.why) for one in told if one.kept is None and one.why),
         is_stale=any(one.kept is not None and now - one.kept.asked_at > STANDING_KEPT for one in told),
     )
 

@@ -23,7 +23,7 @@ from tests.loopback.search_world import SearchWorld
 QUERY = SearchQuery("moon tides sea")
 HASTY = SearchSettings(provider_timeout_s=0.4, connect_timeout_s=0.4)  # seconds
 NCBI_KEY = "ncbi-loopback"
-ONLINE = ("tavily", "exa", "searxng", "wikipedia", "pubmed", "arxiv")
+ONLINE = ("tavily", "exa", "searxng", "wikipedia", "pubmed", "arxiv", "europepmc", "openalex")
 LOCAL_FILES = "files"
 each_online = pytest.mark.parametrize("name", ONLINE)
 
