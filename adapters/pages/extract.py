@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from adapters.pages.charset import decode_page
+from adapters.pages.docx import extract_docx
 from adapters.pages.extraction import Extraction, NoText, PageDocument
 from adapters.pages.html import extract_html
 from adapters.pages.pdf import extract_pdf
@@ -31,6 +32,8 @@ def extract(document: PageDocument) -> Extraction:
     """The readable text, at most `max_chars` of it, without invisible characters. Raises `NoText`."""
     if document.kind == "pdf":
         found = extract_pdf(document.body, max_chars=document.max_chars)
+    elif document.kind == "docx":
+        found = extract_docx(document.body)
     else:
         text = decode_page(document.body, document.charset)
         found = extract_html(text, document.url) if document.kind == "html" else _extract_text(text)

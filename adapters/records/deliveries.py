@@ -45,6 +45,7 @@ _SHOWN = """
     SELECT platform, sealed, expires_at FROM shown WHERE job_id = ?
     UNION ALL SELECT platform, sealed, expires_at FROM addresses WHERE job_id = ?
 """
+_SHOWN_ON = "SELECT platform, sealed, expires_at FROM shown WHERE job_id = ? AND platform = ?"
 _CONDEMN = "INSERT INTO condemned (key, platform, sealed, put_at, expires_at) VALUES (?, ?, ?, ?, ?)"
 _CONDEMNED = "SELECT key, platform, sealed, expires_at FROM condemned WHERE platform = ? ORDER BY put_at, key"
 _PAST_HOPE = "DELETE FROM condemned WHERE expires_at <= ? OR put_at <= ?"
@@ -116,6 +117,10 @@ class SqlShownMessages:
         rows = await self._tables.rows(_SHOWN_AT, (begins, f"{begins}g"))
         return str(rows[0][0]) if rows else ""
 
+    async def places(self, job_id: str, platform: str) -> list[Address]:
+        rows = await self._tables.rows(_SHOWN_ON, (job_id, platform))
+        return [place for _, place in _opened([(job_id, where, sealed, at) for where, sealed, at in rows], self._box)]
+
     async def condemn(self, job_ids: Sequence[str]) -> None:
         for job_id in job_ids:
             for platform, sealed, expires_at in await self._tables.rows(_SHOWN, (job_id, job_id)):
@@ -132,6 +137,48 @@ class SqlShownMessages:
 
     async def _condemn(self, platform: str, sealed: str, expires_at: object) -> None:
         await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))
+
+
+_EXPECT = """
+    INSERT INTO standing_checks (job_id, tenant, visibility, due_at, watched_until)
+    SELECT id, tenant, visibility, ?, ? FROM jobs WHERE id = ?
+    ON CONFLICT (job_id) DO UPDATE SET due_at = excluded.due_at, watched_until = excluded.watched_until
+"""
+_DUE = "SELECT job_id, watched_until FROM standing_checks WHERE due_at <= ? ORDER BY due_at, job_id LIMIT ?"
+_CORRECTED = """
+    INSERT INTO corrections (job_id, tenant, visibility, platform, said)
+    SELECT DISTINCT jobs.id, jobs.tenant, jobs.visibility, places.platform, ? FROM jobs
+    JOIN (SELECT job_id, platform FROM shown UNION SELECT job_id, platform FROM addresses) AS places
+        ON places.job_id = jobs.id
+    WHERE jobs.id = ?
+    ON CONFLICT (job_id, platform) DO UPDATE SET said = excluded.said
+"""
+_TO_TELL = "SELECT job_id, said FROM corrections WHERE platform = ? ORDER BY job_id"
+
+
+class SqlStandingChecks:
+    """`StandingChecks`."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def expect(self, job: ResearchJob, due_at: datetime, until: datetime) -> None:
+        await self._tables.execute(_EXPECT, (due_at, until, job.id))
+
+    async def due(self, now: datetime, *, limit: int) -> list[tuple[str, datetime]]:
+        return [(job_id, moment(until)) for job_id, until in await self._tables.rows(_DUE, (now, limit))]
+
+    async def end(self, job_id: str) -> None:
+        await self._tables.execute("DELETE FROM standing_checks WHERE job_id = ?", (job_id,))
+
+    async def corrected(self, job_id: str, said: str) -> None:
+        await self._tables.execute(_CORRECTED, (said, job_id))
+
+    async def to_tell(self, platform: str) -> list[tuple[str, str]]:
+        return [(job_id, said) for job_id, said in await self._tables.rows(_TO_TELL, (platform,))]
+
+    async def told(self, job_id: str, platform: str) -> None:
+        await self._tables.execute("DELETE FROM corrections WHERE job_id = ? AND platform = ?", (job_id, platform))
 
 
 def _digest(address: Address) -> str:

@@ -340,6 +340,14 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
         ),
         "CREATE INDEX papers_by_work ON papers (tenant, visibility, work)",
     ),
+    (
+        # When the works behind an answer's sources are asked about again; and what is to be said where chats show it.
+        """CREATE TABLE standing_checks (
+            <only job>, <whose>, due_at <moment> NOT NULL, watched_until <moment> NOT NULL)<keyed>""",
+        "CREATE INDEX standing_checks_by_time ON standing_checks (due_at)",
+        """CREATE TABLE corrections (
+            <job>, <whose>, platform TEXT NOT NULL, said TEXT NOT NULL, PRIMARY KEY (job_id, platform))<keyed>""",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 

@@ -358,8 +358,8 @@ def find_limitations(
         *_checking(claims, is_checked=is_checked),
         *([f"The research ended early: {stopped_because.strip().rstrip('.')}."] if stopped_because else []),
         *found.search_metadata.notes,
-        *_retractions(found.sources),
-        *(_notices(used) if claims else _in_vain(found)),
+        *standing_limitations(found.sources, claims),
+        *([] if claims else _in_vain(found)),
         *_disagreements(conflicts, found.sources),
         *(_breadth(used) if claims else ()),
         *(_age(used, question_type, now) if claims else ()),
@@ -369,6 +369,12 @@ def find_limitations(
         *_left_out(found),
     ]
     return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
+
+
+def standing_limitations(sources: Sequence[Source], claims: Sequence[Claim]) -> tuple[str, ...]:
+    """Of what was read the retracted ones; of what is cited what was said of it since."""
+    sound = [source for source in _used(sources, claims) if not is_retracted(source)] if claims else []
+    return (*_retractions(sources), *_notices(sound))
 
 
 def short_conflicts(answer: ResearchAnswer) -> str:

@@ -36,6 +36,7 @@ from core.stages.plan import stand_ins
 from core.stages.ranking import Candidate, coverage_of, rank_sources
 from core.text.language import detect_language
 from core.text.urls import canonical_url
+from core.works.standing import AT_SEARCH_S, stand
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +92,7 @@ async def collect_sources(
     relevant = await asyncio.to_thread(_relevant, gathering, plan, candidates)
     first = [*given, *(await begun() if begun else ())]
     kept = await _best(gathering, plan, relevant, first, earlier, unranked=len(given))
+    kept = list((await stand(renumbered(kept), gathering.deps.works, within_s=AT_SEARCH_S)).sources)
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
         providers_used=used,
@@ -248,14 +250,16 @@ async def _read_all(
     others = Stragglers(len(wanted), ends_at=ends_at, grace_s=settings.straggler_s)
     late: list[str] = []
 
-    async def read(document: _Document) -> Candidate | None:
+    async def read(place: int, document: _Document) -> Candidate | None:
         source = await _source_of(gathering, document.hit, others, late)
         if source is None:
             return None
+        if gathering.deps.works is not None and place < plan.max_sources:
+            gathering.deps.works.begin(source.metadata.ids)
         await on_source(source)
         return Candidate(source, document.best_rank, len(document.mentions))
 
-    outcomes = await asyncio.gather(*(read(document) for document in wanted))
+    outcomes = await asyncio.gather(*(read(place, document) for place, document in enumerate(wanted)))
     candidates = [outcome for outcome in outcomes if outcome]
     unread = len(outcomes) - len(candidates) + sum(bool(candidate.source.extract_of_page) for candidate in candidates)
     return candidates, unread, len(late)

@@ -93,6 +93,7 @@ class Works:
         self._kept = kept
         self._clock = clock
         self._calls: dict[str, asyncio.Task[KeptRecords | None]] = {}
+        self._begun: set[asyncio.Task[Looked]] = set()
         self._slots = {registry.name: asyncio.Semaphore(MAX_UNDER_WAY) for registry in registries}
 
     @property
@@ -117,17 +118,24 @@ class Works:
         looked = _looked(asking, self._clock())
         return replace(looked, records=tuple(_grouped(looked.records)))
 
+    def begin(self, ids: WorkIds) -> None:
+        """Ask now, for whoever will want to know in a moment."""
+        if not ids.is_none:
+            asking = asyncio.create_task(self.by_ids(ids))
+            self._begun.add(asking)
+            asking.add_done_callback(self._begun.discard)
+
     async def aclose(self) -> None:
         """Ends what still runs behind."""
-        calls = list(self._calls.values())
+        calls: list[asyncio.Task[object]] = [*self._begun, *self._calls.values()]
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
     async def settled(self) -> None:
         """Returns when nothing runs behind any more."""
-        while self._calls:
-            await asyncio.gather(*self._calls.values(), return_exceptions=True)
+        while self._calls or self._begun:
+            await asyncio.gather(*self._begun, *self._calls.values(), return_exceptions=True)
 
     async def _ask(
         self,
