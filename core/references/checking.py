@@ -17,15 +17,18 @@ from rapidfuzz import fuzz
 
 from core.evidence.judge import Ruling
 from core.model.works import WorkIds, WorkRecord
-from core.references.reading import Reference, years_in
+from core.references.reading import Reference, words_in, years_in
 from core.works.registry import Looked
 
 SAME_TITLE = 90.0  # of 100: token by token in any order; below this one word in eight is another
-OTHER_TITLE = 75.0  # below this the id is of another work; between the two the title differs
+OTHER_TITLE = 80.0  # below this the id is of another work; between the two the title differs
+SAME_WORD = 75.0  # a plural, a typing error; below this another word stands in its place
 MIN_CONTAINED_WORDS = 4  # of a title that stands in a reference in prose, or is the other's beginning
 SAME_VENUE = 70.0
+MAX_ACRONYM_CHARS, MAX_ACRONYM_WORDS = 10, 8
 MAX_YEARS_OF_VERSIONS = 3  # between a preprint and its journal version
 WITHIN_S = 60.0  # for one look-up: registries let callers wait for their turn
+MAX_ASKED_CHARS = 300  # of an entry that is looked for by all its words
 _MIN_AUTHORS = 0.5  # of the names given, that the record has as well
 _TAG = regex.compile(r"<[^<>]{0,100}>")
 _WORD = regex.compile(r"[\p{L}\p{N}]+")
@@ -64,6 +67,12 @@ class JudgedUse:
     basis: Literal["", "abstract", "full text"] = ""
     reason: str = ""
 
+    @property
+    def is_doubtful(self) -> bool:
+        """An abstract leaves out most of what a work says, so that its silence tells nothing."""
+        is_silent = self.ruling is Ruling.UNSUPPORTED and self.basis == "full text"
+        return is_silent or self.ruling is Ruling.CONTRADICTED
+
 
 @dataclass(frozen=True)
 class CheckedReference:
@@ -95,7 +104,7 @@ class CheckedReference:
     def needs_a_look(self) -> bool:
         """Whether somebody should look at it again before it is cited."""
         is_noted = self._cited is not None and bool(self._cited.notices)
-        is_unsaid = any(use.ruling in (Ruling.CONTRADICTED, Ruling.UNSUPPORTED) for use in self.uses)
+        is_unsaid = any(use.is_doubtful for use in self.uses)
         return self.stand is not RefStand.MATCHES or is_noted or is_unsaid or bool(self.same_as)
 
 
@@ -143,12 +152,20 @@ def with_doubles(checked: Sequence[CheckedReference]) -> tuple[CheckedReference,
 
 
 async def _by_title(reference: Reference, works: LookUp) -> Looked:
-    """A title that cannot be told from prose is looked for by all the words of the entry."""
-    title = reference.title if len(_words(reference.title)) >= 2 else reference.text[:300]
-    if not _words(title):
-        return Looked()
-    author = _family(reference.authors[0]) if reference.authors else ""
-    return await works.by_title(_TAG.sub("", title), author=author, year=reference.year, within_s=WITHIN_S)
+    """In prose the title is a guess: where that leads nowhere the work is looked for by all words of the entry."""
+    looked = Looked()
+    if len(_words(reference.title)) >= 2:
+        author = _family(reference.authors[0]) if reference.authors else ""
+        title = _TAG.sub("", reference.title)
+        looked = await works.by_title(title, author=author, year=reference.year, within_s=WITHIN_S)
+    if not reference.is_prose or any(_is_meant(reference, one) for one in looked.records):
+        return looked
+    by_words = await works.by_title(words_in(reference.text)[:MAX_ASKED_CHARS], within_s=WITHIN_S)
+    return Looked(
+        records=(*looked.records, *by_words.records),
+        answered=tuple(dict.fromkeys((*looked.answered, *by_words.answered))),
+        failed=tuple(dict.fromkeys((*looked.failed, *by_words.failed))),
+    )
 
 
 def _compared(reference: Reference, record: WorkRecord, looked: Looked) -> CheckedReference:
@@ -177,13 +194,25 @@ def similarity(reference: Reference, record: WorkRecord) -> float:
     if not known:
         return 0.0
     if reference.is_prose and len(known) >= MIN_CONTAINED_WORDS:
-        within = fuzz.partial_ratio(" ".join(known), " ".join(_words(reference.text)))
-        if within >= SAME_TITLE:
+        written = _words(reference.text)
+        within = fuzz.partial_ratio(" ".join(known), " ".join(written))
+        if within >= SAME_TITLE and not _lacks_word(known, written):
             return within
     shorter = min(len(known), len(given))
     if shorter >= MIN_CONTAINED_WORDS and known[:shorter] == given[:shorter]:
         return 100.0  # one of them lacks the subtitle
-    return max(fuzz.token_sort_ratio(" ".join(given), " ".join(known)), fuzz.ratio("".join(given), "".join(known)))
+    if "".join(known) == "".join(given):
+        return 100.0
+    near = fuzz.token_sort_ratio(" ".join(given), " ".join(known))
+    is_replaced = _lacks_word(known, given) and _lacks_word(given, known)
+    return min(near, SAME_TITLE - 1) if is_replaced else near
+
+
+def _lacks_word(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether one that tells something has nothing near it among the others: "cold" where they say "heat"."""
+    joined = "".join(others)
+    missing = [word for word in words if word not in _SMALL and word not in others and word not in joined]
+    return any(max((fuzz.ratio(word, other) for other in others), default=0.0) < SAME_WORD for word in missing)
 
 
 def _is_meant(reference: Reference, record: WorkRecord) -> bool:
@@ -226,7 +255,7 @@ def _shared_authors(reference: Reference, record: WorkRecord) -> float | None:
         return None
     known = {_fold(_family(name)) for name in record.authors}
     if reference.is_prose:
-        words = {word for name in known for word in name.split()}
+        words = known.union(*(name.split() for name in known))
         return 1.0 if words.intersection(map(_fold, reference.authors)) else 0.0
     given = [_fold(_family(name)) for name in reference.authors]
     words = {word for name in record.authors for word in _words(name)}
@@ -254,12 +283,7 @@ def _venue_differs(reference: Reference, record: WorkRecord) -> bool:
     shorter, longer = sorted((one, other), key=len)
     if not shorter or _abbreviates(shorter, longer) or _abbreviates(longer, shorter) or set(shorter) <= set(longer):
         return False
-    initials = "".join(word[0] for word in longer)
-    if "".join(shorter) in initials or any(word in (initials, "".join(longer)) for word in shorter):
-        return False
-    if "(" in known + given and any(
-        _fold(name) in " ".join(longer) for name in regex.findall(r"\((.*?)\)", known + given)
-    ):
+    if any(len(word) <= MAX_ACRONYM_CHARS and _is_acronym(word, longer[:MAX_ACRONYM_WORDS]) for word in shorter):
         return False
     return fuzz.token_set_ratio(" ".join(one), " ".join(other)) < SAME_VENUE
 
@@ -274,6 +298,17 @@ def _abbreviates(short: Sequence[str], full: Sequence[str]) -> bool:
             return False
         place += 1
     return True
+
+
+def _is_acronym(word: str, full: Sequence[str]) -> bool:
+    """`pnas` and `neurips`: the beginnings of words in their order, two at least."""
+    if not word:
+        return True
+    return any(
+        word.startswith(other[:size]) and _is_acronym(word[size:], full[place + 1 :])
+        for place, other in enumerate(full)
+        for size in range(1, min(len(other) - 1, len(word), 4) + 1)
+    )
 
 
 def _shortens(word: str, full: str) -> bool:

@@ -45,6 +45,12 @@ _PMID = regex.compile(r"\bPMID:?\s*(\d{1,9})\b", regex.IGNORECASE)
 _PMCID = regex.compile(r"\bPMC\d{3,9}\b")
 _URL = regex.compile(r"https?://[^\s<>\]]+")
 _QUOTED = regex.compile(r"[“\"„«]([^“”\"„«»]{12,400}?)[,.]?[”\"“»]")
+_INITIAL = regex.compile(r"(?<!\p{L})\p{Lu}$")
+# Behind an initial: another one, or a name, which ends with its comma, its "and" or its own initials.
+_NAME_AHEAD = regex.compile(
+    r"\s+(?:\p{Lu}\.|(?:(?:v[ao]n|de[rn]?|d[aiu]|l[ae]|el|al|bin|ter)\s+)*\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)?"
+    r"\s*(?:[,;&(“\"]|and\s+\p{Lu}\.|et al))"
+)
 _LIKE_BOOK = regex.compile(
     r"\bISBN\b|\bpress\b|\bpublish(?:er|ing)\b|\bverlag\b|\b(?:2nd|3rd|[4-9]th) ed\b|\bedition\b|\bthesis\b|\breport\b"
     r"|\bdissertation\b|\bworking paper\b|\bwhite paper\b|\bministry\b|\bspringer\b|\bwiley\b|\bO'Reilly\b|\bmanual\b",
@@ -102,7 +108,8 @@ def read_references(files: Sequence[tuple[str, str]]) -> tuple[Reference, ...]:
             rule="references",
         )
     if len(references) > MAX_REFERENCES:
-        raise InvalidQuery(f"These are {len(references)} references; at most {MAX_REFERENCES} are checked at once.")
+        said = f"These are {len(references)} references; at most {MAX_REFERENCES} are checked at once."
+        raise InvalidQuery(said, rule="references")
     numbered = [replace(one, number=number) for number, one in enumerate(references, start=1)]
     return tuple(_with_uses(numbered, "\n\n".join(filter(None, bodies))))
 
@@ -172,6 +179,11 @@ def years_in(text: str) -> list[str]:
     return _YEAR.findall(_ID_SPANS.sub(" ", text))
 
 
+def words_in(text: str) -> str:
+    """An entry without its ids and addresses."""
+    return " ".join(_ID_SPANS.sub(" ", text).split())
+
+
 def _ids_of(text: str) -> WorkIds:
     arxiv, pmid, pmcid = _ARXIV.search(text), _PMID.search(text), _PMCID.search(text)
     return WorkIds.of(
@@ -198,9 +210,8 @@ def _parts(text: str, year: regex.Match[str] | None) -> tuple[tuple[str, ...], s
 def _sentence(text: str) -> tuple[str, str, str]:
     """Up to a full stop that ends no initial or abbreviation, or another end of a sentence."""
     for end in regex.finditer(r"[.?!](?=\s+[\p{Lu}\p{N}“\"(])", text):
-        word = regex.search(r"[\p{L}-]+$", text[: end.start()])
-        is_initial = end[0] == "." and word is not None and len(word[0]) == 1 and word[0].isupper()
-        if not is_initial and end.start() > 3:
+        is_initial = end[0] == "." and _INITIAL.search(text, 0, end.start()) is not None
+        if end.start() > 3 and not (is_initial and _NAME_AHEAD.match(text, end.end())):
             return text[: end.start()].strip(), end[0], text[end.end() :].strip()
     return text.strip(" ."), "", ""
 
