@@ -14,7 +14,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.model.errors import SetupError
 
-PROJECT = Path(__file__).resolve().parent.parent
+_CHECKOUT = Path(__file__).resolve().parent.parent
+_INSTALLED = _CHECKOUT / "gorkd" / "documents"  # where a wheel keeps them (pyproject.toml)
 _COLLECT = (50_000, 20, 20)  # Python's thresholds, for small programs, took a seventh of a question's processor time
 
 
@@ -77,6 +78,11 @@ def secrets_in(env: Mapping[str, str]) -> list[str]:
     return [part for part in parts if len(part) >= 8]
 
 
+def own_document(name: str) -> Path:
+    """A file or folder of this project, such as `docs`, in a checkout or where it was installed."""
+    return (_INSTALLED if _INSTALLED.exists() else _CHECKOUT) / name
+
+
 def default_files() -> list[Path]:
     """What is searched when `GORKD_FILES` is not set: this project's own documents."""
-    return [path for path in (PROJECT / "docs", PROJECT / "README.md") if path.exists()]
+    return [path for path in (own_document("docs"), own_document("README.md")) if path.exists()]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from shutil import which
+from pathlib import Path
+from shutil import disk_usage, which
 
 from adapters.cli.operating import Chatting, Kept, Operating
 from adapters.logs import configure_logging
@@ -18,7 +20,7 @@ from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
 from core.model.telemetry import NoRecorder
-from core.pipeline.checkup import Finding, Probe, Trials, examine
+from core.pipeline.checkup import Doubt, Finding, Probe, Trials, examine
 from core.presentation.render import job_json
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose, forget
@@ -32,6 +34,7 @@ def build_operating() -> Operating:
         open_settings=open_settings,
         open_chatting=open_chatting,
         open_trials=open_trials,
+        foresee=foresee_upgrade,
     )
 
 
@@ -140,6 +143,50 @@ async def examine_installation() -> list[Finding]:
     env, settings = _surroundings()
     async with AsyncExitStack() as stack:
         return await examine(await _probes(env, settings, stack))
+
+
+async def foresee_upgrade() -> list[Finding]:
+    """What the first start of this version would change, found without changing it. Raises `SetupError`."""
+    env, settings = _surroundings()
+
+    async def look() -> str:
+        from adapters.records.schema import NEWEST
+        from adapters.records.sqlite import look_at as look_at_file
+
+        if "DATABASE_URL" in env:
+            from adapters.records.postgres import look_at as look_at_server
+
+            found = await asyncio.to_thread(look_at_server, env["DATABASE_URL"])
+        else:
+            found = await asyncio.to_thread(look_at_file, settings.data)
+        if not found.version:
+            return "nothing is kept yet; the first start makes the tables"
+        if found.version > NEWEST:
+            raise SetupError(
+                f"it was written by a newer gorkd (version {found.version}, this one knows {NEWEST}); "
+                "start the newer one"
+            )
+        if found.version == NEWEST:
+            return f"its tables are of version {NEWEST}, this gorkd's; nothing will be migrated"
+        raise Doubt(
+            f"its tables are of version {found.version}, this gorkd's of {NEWEST}; the first start changes "
+            f"{', '.join(found.tables)}. There is no way back but a backup: make one first"
+        )
+
+    async def measure() -> str:
+        file = settings.data / "gorkd.db"
+        needed, free = (file.stat().st_size if file.exists() else 0), disk_usage(_existing(settings.data)).free
+        if free < 2 * needed:
+            raise Doubt(f"{free // 1024**2} MB are free and gorkd.db has {needed // 1024**2} MB; make room first")
+        return f"{free // 1024**2} MB are free"
+
+    database = Probe("PostgreSQL" if "DATABASE_URL" in env else "database", look)
+    return await examine([database, *([] if "DATABASE_URL" in env else [Probe("disk", measure)])])
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
 
 
 async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack) -> list[Probe]:

@@ -35,6 +35,7 @@ _ASKING = {
 _OPERATING = {
     "trace": ("operator_commands", "Print what a job did, step by step.\n\nWith durations, tokens and cost."),
     "doctor": ("operator_commands", "Try every configured part, and say what to do."),
+    "upgrade-check": ("operator_commands", "Say what the first start of this version will migrate."),
     "forget": (
         "operator_commands",
         "Remove questions and answers for good.\n\nWith their sources and traces; what still runs is cancelled.",
@@ -178,7 +179,7 @@ def _gorkd(
 
 
 def _imported(module: str, name: str, given: Callable[[], object]) -> Command:
-    made: Command = getattr(import_module(f"adapters.cli.{module}"), f"{name}_command")(given())
+    made: Command = getattr(import_module(f"adapters.cli.{module}"), f"{name.replace('-', '_')}_command")(given())
     return made
 
 

@@ -52,8 +52,8 @@ class Kept:
 @dataclass(frozen=True)
 class Operating:
     """`open_kept` opens the stores for one command, `open_library` the papers, `open_settings` what tenants have set;
-    `open_chatting` all that a conversation with the library needs; `examine` looks at every part, and `open_trials` at
-    what the model endpoints can do.
+    `open_chatting` all that a conversation with the library needs; `examine` looks at every part, `open_trials` at what
+    the model endpoints can do, and `foresee` at what a start of this version would change.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
@@ -62,3 +62,4 @@ class Operating:
     open_settings: Callable[[], AbstractAsyncContextManager[SettingsDesk]]
     open_chatting: OpenChatting
     open_trials: Callable[[], AbstractAsyncContextManager[Trials]]
+    foresee: Callable[[], Awaitable[list[Finding]]]

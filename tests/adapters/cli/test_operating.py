@@ -129,7 +129,13 @@ class Desk:
             yield ScriptedResearcher()
 
         operating = Operating(
-            self.opened, self.examine, self.opened_library, self.opened_settings, _no_chatting, self.opened_trials
+            self.opened,
+            self.examine,
+            self.opened_library,
+            self.opened_settings,
+            _no_chatting,
+            self.opened_trials,
+            self.examine,
         )
         app = build_app(researcher, lambda name: None, {"all": "Everything."}, lambda: operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
