@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from shutil import disk_usage, which
 
-from adapters.cli.operating import Chatting, Kept, Operating
+from adapters.cli.operating import Chatting, Kept, Operating, Setup
 from adapters.logs import configure_logging
 from adapters.proxies import Proxies
 from bots.config import BotSettings, collect_rarely, environment, read_settings, secrets_in
@@ -29,12 +29,13 @@ from core.tenancy.forgetting import Forgotten, Whose, forget
 def build_operating() -> Operating:
     return Operating(
         open_kept=open_kept,
-        examine=examine_installation,
+        examine=partial(_examine, {}, ""),
         open_library=open_library,
         open_settings=open_settings,
         open_chatting=open_chatting,
         open_trials=open_trials,
         foresee=foresee_upgrade,
+        setup=_setup,
     )
 
 
@@ -138,11 +139,30 @@ async def open_trials() -> AsyncIterator[Trials]:
         yield model_trials(chats, check, embedder, dialect=settings.check_dialect, patience=settings.patience)
 
 
-async def examine_installation() -> list[Finding]:
-    """Raises `SetupError` when the environment cannot even be read."""
-    env, settings = _surroundings()
+def _setup() -> Setup:
+    from adapters.llm.probe import find_servers
+    from bots.config import ENV_FILE, keep_settings, own_document, variables
+
+    return Setup(
+        file=ENV_FILE.absolute(),
+        kept=environment(),
+        variables=variables(),
+        keep=keep_settings,
+        examine=_examine,
+        find_servers=find_servers,
+        manifest=own_document("manifest.yml").read_text("utf-8"),
+    )
+
+
+async def _examine(values: Mapping[str, str], part: str) -> list[Finding]:
+    """The installation as it would be with `values` besides what is set; only parts whose name begins with `part`.
+
+    Raises `SetupError` when the environment cannot even be read.
+    """
+    env, settings = _surroundings(values)
     async with AsyncExitStack() as stack:
-        return await examine(await _probes(env, settings, stack))
+        probes = await _probes(env, settings, stack)
+        return await examine([probe for probe in probes if probe.part.startswith(part)])
 
 
 async def foresee_upgrade() -> list[Finding]:
@@ -283,9 +303,9 @@ def _broken(part: str, error: GorkdError) -> Probe:
     return Probe(part, run)
 
 
-def _surroundings() -> tuple[Mapping[str, str], BotSettings]:
+def _surroundings(values: Mapping[str, str] | None = None) -> tuple[Mapping[str, str], BotSettings]:
     collect_rarely()
-    env = environment()
+    env = {**environment(), **(values or {})}
     settings = read_settings(env)
     configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
     return env, settings

@@ -41,6 +41,7 @@ STATES = re.compile(r"done|open|part: .+")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 COMMANDS = (
+    "init",
     "ask",
     "section",
     "paper",

@@ -58,6 +58,9 @@ _OPERATING = {
 }
 
 
+_INIT = "Connect a model, search and chats, step by step.\n\nEach is tried at once and kept in .env."
+
+
 @dataclass(frozen=True)
 class _Entry:
     """`make` gives the command's function, or the commands below it."""
@@ -86,6 +89,7 @@ def build_app(
         said = "Serve research as tools to other programs over MCP.\n\nThey are `deep_research` and `research`."
         entries["mcp"] = _Entry(said, partial(_mcp, run_mcp))
     if operating is not None:
+        entries = {"init": _Entry(_INIT, partial(_init, operating, open_researcher)), **entries}
         entries |= {
             name: _Entry(said, partial(_imported, module, name, operating))
             for name, (module, said) in _OPERATING.items()
@@ -181,6 +185,12 @@ def _gorkd(
 def _imported(module: str, name: str, given: Callable[[], object]) -> Command:
     made: Command = getattr(import_module(f"adapters.cli.{module}"), f"{name.replace('-', '_')}_command")(given())
     return made
+
+
+def _init(operating: Callable[[], Operating], open_researcher: OpenResearcher) -> Command:
+    from adapters.cli.init import init_command
+
+    return init_command(operating(), open_researcher)
 
 
 def _process(name: str, run_process: Callable[[str], None]) -> Command:
