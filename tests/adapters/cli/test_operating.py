@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
-from adapters.cli.operating import Chatting, Kept, Operating
+from adapters.cli.operating import Chatting, Kept, Operating, Setup
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
 from adapters.records.jobs import SqlJobStore
 from adapters.records.tenants import SqlRevocations, SqlSettings
@@ -136,9 +136,14 @@ class Desk:
             _no_chatting,
             self.opened_trials,
             self.examine,
+            _no_setup,
         )
         app = build_app(researcher, lambda name: None, {"all": "Everything."}, lambda: operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
+
+
+def _no_setup() -> Setup:
+    raise AssertionError("nobody connects anything here")
 
 
 def _no_chatting() -> AbstractAsyncContextManager[Chatting]:
