@@ -7,7 +7,6 @@ for can be said by `--set` instead, so that the same works without a terminal.
 from __future__ import annotations
 
 import difflib
-import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -103,7 +102,7 @@ def init_command(operating: Operating, open_researcher: OpenResearcher) -> Calla
 
 async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit:
     """Raises `InvalidQuery` for a setting that does not exist, and where nobody can be asked."""
-    given = _given(chosen, setup.variables)
+    given = _given(chosen, setup)
     if is_asking and not sys.stdin.isatty():
         raise InvalidQuery(
             "There is no terminal to ask at: say --yes, and what to keep with --set NAME=VALUE.", rule="what"
@@ -128,17 +127,17 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
     return Exit.ANSWERED
 
 
-def _given(chosen: Sequence[str], variables: frozenset[str]) -> dict[str, str]:
+def _given(chosen: Sequence[str], setup: Setup) -> dict[str, str]:
     given = {}
     for setting in chosen:
         name, is_said, value = setting.partition("=")
-        if name not in variables:
-            near = difflib.get_close_matches(name.upper(), variables, n=1)
+        if name not in setup.variables:
+            near = difflib.get_close_matches(name.upper(), setup.variables, n=1)
             hint = f" Did you mean {near[0]}?" if near else " docs/configuration.md lists them all."
             raise InvalidQuery(f"There is no setting {one_line(name)}.{hint}", rule="what")
         if "\n" in value or "\r" in value:
             raise InvalidQuery(f"{name} must be one line.", rule="what")
-        given[name] = value if is_said else os.environ.get(name, "")
+        given[name] = value if is_said else setup.kept.get(name, "")
     return {name: value.strip() for name, value in given.items() if value.strip()}
 
 
