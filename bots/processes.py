@@ -104,7 +104,7 @@ async def run_mcp_stdio(env: Mapping[str, str], settings: BotSettings) -> None:
 async def run_mcp_http(env: Mapping[str, str], settings: BotSettings) -> None:
     """Tools for programs on other machines; says its address on standard output."""
     with _needing_mcp():
-        from adapters.mcp.http import McpSettings, serve_http
+        from adapters.mcp.server import McpSettings, serve_http
 
     mcp = McpSettings.from_env(env)
     async with open_house(env, settings, grace_s=GRACE_S) as house:
