@@ -141,8 +141,8 @@ def _words(text: str) -> list[str]:
 
 
 # BibTeX keys of a library's papers, and their entries: the same key in every section and on every day. A paper keeps
-# its own key where it came with one; else first author, year and first telling word of the title. Of papers with one key,
-# the one that came first keeps it, and the others get a letter: a paper that is added later renames none.
+# its own key where it came with one; else first author, year and first telling word of the title. Of papers with one
+# key, the one that came first keeps it, and the others get a letter: a paper that is added later renames none.
 
 
 _ENTRY = regex.compile(r"\s*@\s*(?P<kind>[A-Za-z]+)\s*\{\s*(?P<key>[^\s,{}]*)\s*,")
