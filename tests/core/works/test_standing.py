@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.records.deliveries import SqlShownMessages, SqlStandingChecks
+from adapters.records.deliveries import SqlDeliveries, SqlStandingChecks
 from core.model.answer import JobResult
 from core.model.delivery import Address
 from core.model.job import ResearchJob, ResearchRequest
@@ -80,16 +80,23 @@ def eight_papers(registry: Standing, *, model: FakeModel | None = None) -> tuple
     clock, tables = Clock(), MemoryTables()
     deps = make_deps(search=[FakeSearch("web", [paper(number) for number in range(1, 9)])], clock=clock, tables=tables)
     works = Works([registry], deps.reuse, clock)
-    shown = SqlShownMessages(tables, BOX, clock=clock)
+    deliveries = SqlDeliveries(tables, BOX, clock=clock)
     settings = replace(deps.settings, search=replace(deps.settings.search, max_per_domain=8))
-    standing = SqlStandingChecks(tables)
-    return replace(deps, works=works, standing=standing, shown=shown, model=model, settings=settings), clock
+    standing = SqlStandingChecks(tables, clock=clock)
+    return replace(deps, works=works, standing=standing, deliveries=deliveries, model=model, settings=settings), clock
 
 
 async def answered(deps: Deps) -> tuple[ResearchJob, JobResult, list[Source]]:
-    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
+    """Asked in a chat, which has shown the answer."""
+    researcher = Researcher(deps, Idle())
+    job = await researcher.submit(ResearchRequest(QUESTION), address=WHERE)
     await run_job(job.id, deps, DirectSteps())
+    await researcher.delivered(job.id)
     return await state(deps, job.id)
+
+
+async def to_deliver_again(deps: Deps) -> list[str]:
+    return [delivery.job.id for delivery in await Researcher(deps, Idle()).undelivered("loopback")]
 
 
 async def state(deps: Deps, job_id: str) -> tuple[ResearchJob, JobResult, list[Source]]:
@@ -155,7 +162,6 @@ async def test_a_late_registry_delays_nothing_and_corrects_the_answer_where_it_s
 
     async with asyncio.timeout(10):  # seconds; the registry would never let it end
         job, before, _ = await answered(deps)
-    await deps.shown.put(job.id, [WHERE])
     registry.may_answer.set()
     await deps.works.settled()
     looked_at = await recheck_due(deps, deps.standing)
@@ -168,11 +174,11 @@ async def test_a_late_registry_delays_nothing_and_corrects_the_answer_where_it_s
     assert after.answer is not None
     assert before.answer is not None
     assert after.answer.summary == before.answer.summary
-    ((told_job, said),) = await deps.standing.to_tell("loopback")
-    assert told_job == job.id
-    assert "was retracted on 2025-05-06 (https://doi.org/10.1000/notice)" in said
-    await deps.standing.told(job.id, "loopback")
-    assert await deps.standing.to_tell("loopback") == []
+    assert await to_deliver_again(deps) == [job.id]
+    researcher = Researcher(deps, Idle())
+    said = [await researcher.take_correction(job.id) for _ in range(2)]
+    assert "was retracted on 2025-05-06 (https://doi.org/10.1000/notice)" in said[0]
+    assert said[1] == ""
     assert await recheck_due(deps, deps.standing) == 0
 
 
@@ -182,24 +188,23 @@ async def test_what_is_retracted_months_later_marks_the_kept_answer() -> None:
     deps, clock = eight_papers(registry)
     assert deps.standing is not None
     job, _, _ = await answered(deps)
-    await deps.shown.put(job.id, [WHERE])
     assert [kept.job_id for kept in await deps.cache.kept()] == [job.id]
 
     clock.now += timedelta(days=1, minutes=1)
     assert await recheck_due(deps, deps.standing) == 1
-    assert await deps.standing.to_tell("loopback") == []
+    assert await to_deliver_again(deps) == []
     registry.retracted = set(range(1, 9))
     clock.now += timedelta(days=1, minutes=1)
     await recheck_due(deps, deps.standing)
     _, after, _ = await state(deps, job.id)
-    told = await deps.standing.to_tell("loopback")
+    told = await to_deliver_again(deps)
     clock.now += timedelta(days=100)
     await recheck_due(deps, deps.standing)
 
     assert after.answer is not None
     assert carried_by(after) == set()
     assert after.answer.confidence == "insufficient"
-    assert [job_id for job_id, _ in told] == [job.id]
+    assert told == [job.id]
     assert await deps.cache.kept() == []
     clock.now += timedelta(days=1)
     assert await recheck_due(deps, deps.standing) == 0
