@@ -180,7 +180,7 @@ def _records(
         deliveries=SqlDeliveries(database, box, clock=clock),
         open_messages=SqlOpenMessages(database, box, clock=clock),
         shown=SqlShownMessages(database, box, clock=clock),
-        standing=SqlStandingChecks(database),
+        standing=SqlStandingChecks(database, clock=clock),
         attachments=SqlAttachments(database),
         ratings=SqlRatings(database),
         library=SqlLibrary(database, folder),

@@ -25,7 +25,7 @@ from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
 from adapters.search import build_providers, close_providers, shared_rates, surroundings, warm_up_providers
-from adapters.search.registries import build_registries
+from adapters.search.registries import build_registries, open_texts
 from bots.config import BotSettings, default_files, secrets_in
 from bots.records import Records, open_records
 from core.evidence.authority import read_kinds
@@ -373,7 +373,7 @@ def _open_deps(
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env)
     registries = build_registries(env, surroundings(env, tunables.search))
-    works = Works(registries, records.reuse, utc_now) if registries else None
+    works = Works(registries, records.reuse, utc_now, texts=open_texts(registries)) if registries else None
     for part in (*registries, works):  # the calls end before the connections do
         if part is not None:
             stack.push_async_callback(part.aclose)

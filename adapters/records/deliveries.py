@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from adapters.records.sql import Tables, moment
+from adapters.records.sql import Sql, Tables, moment
 from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
 from core.model.errors import StoreError
 from core.model.job import ResearchJob, Scope
@@ -45,7 +45,6 @@ _SHOWN = """
     SELECT platform, sealed, expires_at FROM shown WHERE job_id = ?
     UNION ALL SELECT platform, sealed, expires_at FROM addresses WHERE job_id = ?
 """
-_SHOWN_ON = "SELECT platform, sealed, expires_at FROM shown WHERE job_id = ? AND platform = ?"
 _CONDEMN = "INSERT INTO condemned (key, platform, sealed, put_at, expires_at) VALUES (?, ?, ?, ?, ?)"
 _CONDEMNED = "SELECT key, platform, sealed, expires_at FROM condemned WHERE platform = ? ORDER BY put_at, key"
 _PAST_HOPE = "DELETE FROM condemned WHERE expires_at <= ? OR put_at <= ?"
@@ -71,7 +70,13 @@ class SqlDeliveries:
         return _opened([(job_id, where, sealed, at) for job_id, where, sealed, at in rows], self._box)
 
     async def erase(self, job_id: str) -> None:
-        await self._tables.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+        """Where an answer stands whose sources are still watched is kept, for when it has to be corrected there."""
+
+        def erase(sql: Sql) -> None:
+            sql.execute(_KEEP_PLACE, (job_id,))
+            sql.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+
+        await self._tables.write(erase)
 
 
 class SqlOpenMessages:
@@ -117,10 +122,6 @@ class SqlShownMessages:
         rows = await self._tables.rows(_SHOWN_AT, (begins, f"{begins}g"))
         return str(rows[0][0]) if rows else ""
 
-    async def places(self, job_id: str, platform: str) -> list[Address]:
-        rows = await self._tables.rows(_SHOWN_ON, (job_id, platform))
-        return [place for _, place in _opened([(job_id, where, sealed, at) for where, sealed, at in rows], self._box)]
-
     async def condemn(self, job_ids: Sequence[str]) -> None:
         for job_id in job_ids:
             for platform, sealed, expires_at in await self._tables.rows(_SHOWN, (job_id, job_id)):
@@ -145,22 +146,27 @@ _EXPECT = """
     ON CONFLICT (job_id) DO UPDATE SET due_at = excluded.due_at, watched_until = excluded.watched_until
 """
 _DUE = "SELECT job_id, watched_until FROM standing_checks WHERE due_at <= ? ORDER BY due_at, job_id LIMIT ?"
-_CORRECTED = """
-    INSERT INTO corrections (job_id, tenant, visibility, platform, said)
-    SELECT DISTINCT jobs.id, jobs.tenant, jobs.visibility, places.platform, ? FROM jobs
-    JOIN (SELECT job_id, platform FROM shown UNION SELECT job_id, platform FROM addresses) AS places
-        ON places.job_id = jobs.id
-    WHERE jobs.id = ?
-    ON CONFLICT (job_id, platform) DO UPDATE SET said = excluded.said
+_CORRECTED = "UPDATE answer_places SET correction = ? WHERE job_id = ?"
+_PUT_BACK = """
+    INSERT INTO addresses (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
+    SELECT job_id, tenant, visibility, platform, sealed, ?, expires_at FROM answer_places
+    WHERE job_id = ? AND (expires_at IS NULL OR expires_at > ?)
+    ON CONFLICT (job_id) DO NOTHING
 """
-_TO_TELL = "SELECT job_id, said FROM corrections WHERE platform = ? ORDER BY job_id"
+_KEEP_PLACE = """
+    INSERT INTO answer_places (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
+    SELECT job_id, tenant, visibility, platform, sealed, put_at, expires_at FROM addresses
+    WHERE job_id = ? AND EXISTS (SELECT 1 FROM standing_checks WHERE standing_checks.job_id = addresses.job_id)
+    ON CONFLICT (job_id) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at
+"""
 
 
 class SqlStandingChecks:
     """`StandingChecks`."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, *, clock: Clock) -> None:
         self._tables = tables
+        self._clock = clock
 
     async def expect(self, job: ResearchJob, due_at: datetime, until: datetime) -> None:
         await self._tables.execute(_EXPECT, (due_at, until, job.id))
@@ -169,16 +175,28 @@ class SqlStandingChecks:
         return [(job_id, moment(until)) for job_id, until in await self._tables.rows(_DUE, (now, limit))]
 
     async def end(self, job_id: str) -> None:
-        await self._tables.execute("DELETE FROM standing_checks WHERE job_id = ?", (job_id,))
+        def end(sql: Sql) -> None:
+            sql.execute("DELETE FROM standing_checks WHERE job_id = ?", (job_id,))
+            sql.execute("DELETE FROM answer_places WHERE job_id = ?", (job_id,))
+
+        await self._tables.write(end)
 
     async def corrected(self, job_id: str, said: str) -> None:
-        await self._tables.execute(_CORRECTED, (said, job_id))
+        now = self._clock()
 
-    async def to_tell(self, platform: str) -> list[tuple[str, str]]:
-        return [(job_id, said) for job_id, said in await self._tables.rows(_TO_TELL, (platform,))]
+        def correct(sql: Sql) -> None:
+            sql.execute(_CORRECTED, (said, job_id))
+            sql.execute(_PUT_BACK, (now, job_id, now))
 
-    async def told(self, job_id: str, platform: str) -> None:
-        await self._tables.execute("DELETE FROM corrections WHERE job_id = ? AND platform = ?", (job_id, platform))
+        await self._tables.write(correct)
+
+    async def take_correction(self, job_id: str) -> str:
+        def take(sql: Sql) -> str:
+            rows = sql.rows("SELECT correction FROM answer_places WHERE job_id = ?", (job_id,))
+            sql.execute(_CORRECTED, ("", job_id))
+            return str(rows[0][0]) if rows else ""
+
+        return await self._tables.write(take)
 
 
 def _digest(address: Address) -> str:

@@ -364,6 +364,7 @@ def find_limitations(
         *(_breadth(used) if claims else ()),
         *(_age(used, question_type, now) if claims else ()),
         *_failures(found),
+        *(_abstracts(used) if claims else ()),
         *([f"{counted(late, 'page')} did not answer in time."] if late else []),
         *((*_extracts(used), *_kinds(used)) if claims else ()),
         *_left_out(found),
@@ -507,6 +508,18 @@ def _left_out(found: SourceCollection) -> Iterator[str]:
     few, found_pages = len(search.left_out), search.pages_read + search.pages_failed
     share = f"{few} of {counted(max(found_pages, few), 'page')} {'was' if few == 1 else 'were'} left out"
     yield f"{share}, for sharing next to no word with the question: {listed}."
+
+
+def _abstracts(used: Sequence[Source]) -> Iterator[str]:
+    """What nobody could read whole without paying."""
+    closed = [source.number for source in used if "paywall" in source.metadata.version]
+    if closed:
+        which = ", ".join(map(str, closed))
+        plural = len(closed) > 1
+        yield (
+            f"{'Sources' if plural else 'Source'} {which} {'were' if plural else 'was'} read by abstract alone; "
+            f"the full {'texts are' if plural else 'text is'} behind a paywall."
+        )
 
 
 def _extracts(used: Sequence[Source]) -> Iterator[str]:

@@ -65,10 +65,6 @@ class ShownMessages(Protocol):
         """The id of a job that a message shows, by the address that was put; "" for none."""
         ...
 
-    async def places(self, job_id: str, platform: str) -> list[Address]:
-        """Where a platform shows something of the job."""
-        ...
-
     async def condemn(self, job_ids: Sequence[str]) -> None:
         """These jobs are about to be forgotten: what is shown of them, or waits to be, is to be taken away."""
         ...

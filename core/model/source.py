@@ -13,6 +13,7 @@ from typing import Literal
 
 from core.model.works import NO_IDS, Notice, WorkIds
 from core.text.injection import mask
+from core.text.sections import section_at
 
 Recency = Literal["day", "week", "month", "year", "any"]
 ContentType = Literal["news", "academic", "general"]
@@ -174,6 +175,10 @@ class Source:
         Form feeds part the pages of a document that has any (adapters/pages, adapters/search).
         """
         return self.content.count("\f", 0, offset) + 1 if "\f" in self.content else None
+
+    def section_at(self, offset: int) -> str:
+        """The section of a paper's full text in which the character at `offset` stands; "" in any other text."""
+        return section_at(self.content, offset) if self.metadata.version.startswith("full text") else ""
 
     @property
     def number(self) -> int:

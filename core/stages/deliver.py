@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from core.evidence.authority import is_retracted
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, JobNotFound, StaleAttempt, StoreError
 from core.model.job import JobError, JobStatus, ResearchJob
@@ -46,8 +47,8 @@ async def deliver_result(job: ResearchJob, deps: Deps, result: JobResult, *, sta
         result, is_known = await _stood(job, deps, result)
         result = replace(result, duration_s=perf_counter() - started)
         job = replace(job, status=JobStatus.COMPLETED, completed_at=deps.clock())
+        await _watch(job, deps, is_known=is_known)
         sources = await _finish(job, deps, result)
-        await _watch(job, deps, sources, is_known=is_known)
         if not job.request.is_fresh:
             deps.recorder.record(Measurement("cache_lookup", 1 if result.cached_at else 0))
         try:
@@ -110,12 +111,13 @@ async def recheck_due(deps: Deps, checks: StandingChecks) -> int:
 
 async def _stood(job: ResearchJob, deps: Deps, result: JobResult) -> tuple[JobResult, bool]:
     """The result with what registries say in time, and whether all of them have said it."""
-    if deps.works is None or result.answer is None:
+    if result.answer is None:
         return result, True
     before = await _sources(job, deps)
     stood = await stand(before, deps.works, within_s=AT_DELIVERY_S)
-    if stood.sources == tuple(before):
-        return result, stood.is_whole
+    if stood.sources == tuple(before):  # what pages say of themselves is known already
+        is_cited = any(is_retracted(source) and is_used(source, result.answer) for source in before)
+        return (_revised(job, result, before, deps) if is_cited else result), stood.is_whole
     try:
         await deps.sources.put(job, stood.sources)
     except StaleAttempt:
@@ -135,8 +137,9 @@ def _revised(job: ResearchJob, result: JobResult, sources: Sequence[Source], dep
     return replace(result, answer=answer)
 
 
-async def _watch(job: ResearchJob, deps: Deps, sources: Sequence[Source], *, is_known: bool) -> None:
+async def _watch(job: ResearchJob, deps: Deps, *, is_known: bool) -> None:
     """Its works are asked about again tomorrow, or at once where a registry was late."""
+    sources = await _sources(job, deps) if deps.standing else []
     if deps.standing is None or all(source.metadata.ids.is_none for source in sources):
         return
     now = deps.clock()

@@ -35,6 +35,7 @@ from core.stages.plan import stand_ins
 from core.stages.ranking import Candidate, coverage_of, rank_sources
 from core.text.language import detect_language
 from core.text.urls import canonical_url
+from core.works.fulltext import with_full_texts
 from core.works.standing import AT_SEARCH_S, stand
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ async def collect_sources(
     earlier: Sequence[Source] = (),
     notes: Sequence[str] = (),
     begun: Callable[[], Awaitable[Sequence[Source]]] | None = None,
+    full_text_s: float = 0.0,
 ) -> SourceCollection:
     """Search, fetch, rank, within `within_s` seconds. Raises `SearchFailed` when every provider failed.
 
@@ -66,6 +68,7 @@ async def collect_sources(
     A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
     many results there are before pages are read, `on_source` each source as soon as it is read.
     Where no provider could be reached, all are asked once more after a moment, since most outages are as short.
+    Papers are read whole where their text is free and `full_text_s` may be spent on it, else by their abstracts.
     What is not there in time is left out: a late provider is a failed one, a late page its extract. Once most is there
     the rest is late soon; it joins the next round of the same `gathering`.
     """
@@ -91,6 +94,7 @@ async def collect_sources(
     relevant = await asyncio.to_thread(_relevant, gathering, plan, candidates)
     first = [*given, *(await begun() if begun else ())]
     kept = await _best(gathering, plan, relevant, first, earlier, unranked=len(given))
+    kept = await with_full_texts(kept, gathering.deps.works, gathering.page, within_s=full_text_s)
     kept = list((await stand(renumbered(kept), gathering.deps.works, within_s=AT_SEARCH_S)).sources)
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),

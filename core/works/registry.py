@@ -47,6 +47,14 @@ class Registry(Protocol):
         ...
 
 
+class OpenTexts(Protocol):
+    """Where full texts of open articles lie."""
+
+    async def full_text(self, pmcid: str) -> str:
+        """With a heading above each section; "" where none may be read. Raises `ProviderError`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Looked:
     """What was found, and who was asked. `answered` are registries that said something, be it that they know none;
@@ -87,8 +95,11 @@ class _Told:
 class Works:
     """All registries as one. Whatever is asked twice at once is asked once."""
 
-    def __init__(self, registries: Sequence[Registry], kept: ReuseStore, clock: Clock) -> None:
+    def __init__(
+        self, registries: Sequence[Registry], kept: ReuseStore, clock: Clock, *, texts: OpenTexts | None = None
+    ) -> None:
         """Of registries that disagree the first is believed, but for retractions, which any of them may tell."""
+        self._texts = texts
         self._registries = tuple(registries)
         self._kept = kept
         self._clock = clock
@@ -117,6 +128,20 @@ class Works:
         )
         looked = _looked(asking, self._clock())
         return replace(looked, records=tuple(_grouped(looked.records)))
+
+    async def full_text(self, pmcid: str) -> str:
+        """The text of an open article, "" where there is none or it does not come."""
+        key = f"fulltext:{pmcid}"
+        kept = await self._kept.get(key) if self._texts else None
+        if self._texts is None or kept is not None:
+            return kept or ""
+        try:
+            text = await self._texts.full_text(pmcid)
+        except ProviderError as error:
+            log.info("a full text was not read", extra={"provider": error.provider, "reason": error.reason})
+            return ""
+        await self._kept.put(key, text, ttl=KEPT if text else STANDING_KEPT)
+        return text
 
     def begin(self, ids: WorkIds) -> None:
         """Ask now, for whoever will want to know in a moment."""

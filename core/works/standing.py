@@ -50,14 +50,12 @@ class StandingChecks(Protocol):
         ...
 
     async def corrected(self, job_id: str, said: str) -> None:
-        """The job's answer says something else now: `said`, wherever chats show it."""
+        """The job's answer says something else now; wherever a chat shows it, it is to be delivered there again."""
         ...
 
-    async def to_tell(self, platform: str) -> list[tuple[str, str]]:
-        """Job ids, and what is to be said in their threads."""
+    async def take_correction(self, job_id: str) -> str:
+        """What is to be said below the answer that was corrected, once; "" for nothing."""
         ...
-
-    async def told(self, job_id: str, platform: str) -> None: ...
 
 
 @dataclass(frozen=True)

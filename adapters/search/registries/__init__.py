@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Protocol, cast
 
+from adapters.search.europepmc import EuropePmc
 from adapters.search.service import Service, Surroundings
 from core.model.errors import SetupError
-from core.works.registry import Registry
+from core.works.registry import OpenTexts, Registry
 
 MAX_WAIT_S = 120.0  # for one's turn: who asks does not wait, or has a whole list of references
 # In the order of trust: who registers a work knows best what it is called. Those that are searched, too, lie beside
@@ -56,6 +57,11 @@ def build_registries(env: Mapping[str, str], around: Surroundings) -> list[OpenR
             need = module.SERVICE.needs or module.SERVICE.key_variable
             raise SetupError(f"GORKD_REGISTRIES names {name}, which needs {need}")
     return built
+
+
+def open_texts(registries: Sequence[OpenRegistry]) -> OpenTexts | None:
+    """The first of them that holds full texts."""
+    return next((registry for registry in registries if isinstance(registry, EuropePmc)), None)
 
 
 def registry_services() -> list[Service]:
