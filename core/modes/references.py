@@ -166,7 +166,9 @@ async def _pairs(work: Work, one: CheckedReference) -> list[tuple[int, JudgedUse
 
 
 async def _text_of(work: Work, record: WorkRecord) -> tuple[str, str]:
-    """The open copy as it is read, else the abstract."""
+    """The whole where it is free to read, else the abstract."""
+    if work.deps.works and record.ids.pmcid and (whole := await work.deps.works.full_text(record.ids.pmcid)):
+        return whole, "full text"
     for copy in record.copies[:2]:
         try:
             page = await work.deps.pages.fetch(copy.url)

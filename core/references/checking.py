@@ -10,15 +10,15 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal
 
 import regex
 from rapidfuzz import fuzz
 
 from core.evidence.judge import Ruling
-from core.model.works import WorkIds, WorkRecord
+from core.model.works import WorkRecord
 from core.references.reading import Reference, words_in, years_in
-from core.works.registry import Looked
+from core.works.registry import Looked, Works
 
 SAME_TITLE = 90.0  # of 100: token by token in any order; below this one word in eight is another
 OTHER_TITLE = 80.0  # below this the id is of another work; between the two the title differs
@@ -108,15 +108,7 @@ class CheckedReference:
         return self.stand is not RefStand.MATCHES or is_noted or is_unsaid or bool(self.same_as)
 
 
-class LookUp(Protocol):
-    """`Works` (core/works/registry.py)."""
-
-    async def by_ids(self, ids: WorkIds, *, within_s: float) -> Looked: ...
-
-    async def by_title(self, title: str, *, author: str = "", year: str = "", within_s: float) -> Looked: ...
-
-
-async def check_reference(reference: Reference, works: LookUp) -> CheckedReference:
+async def check_reference(reference: Reference, works: Works) -> CheckedReference:
     """Looked up by its ids, and by its title where they lead nowhere or elsewhere."""
     by_ids = await works.by_ids(reference.ids, within_s=WITHIN_S) if not reference.ids.is_none else Looked()
     record = by_ids.record
@@ -151,7 +143,7 @@ def with_doubles(checked: Sequence[CheckedReference]) -> tuple[CheckedReference,
     return tuple(marked)
 
 
-async def _by_title(reference: Reference, works: LookUp) -> Looked:
+async def _by_title(reference: Reference, works: Works) -> Looked:
     """In prose the title is a guess: where that leads nowhere the work is looked for by all words of the entry."""
     looked = Looked()
     if len(_words(reference.title)) >= 2:

@@ -18,7 +18,7 @@ from core.model.answer import AnswerFile, JobResult
 from core.model.errors import place_name
 from core.model.events import Json, rows
 from core.model.works import Notice, WorkRecord
-from core.presentation.latex import latex_text
+from core.presentation.bibliography import latex_text
 from core.presentation.render import cut, one_line
 from core.references.checking import CheckedReference, PartDiffers, RefStand
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from adapters.search import surroundings
 from adapters.search.registries import build_registries
@@ -76,7 +77,7 @@ class ListedWork:
 
 class Maker:
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)  # noqa: S311  # a list of test data
+        self.rng = random.Random(seed)
         self._titles: set[str] = set()
         self._number = 0
 
@@ -128,9 +129,9 @@ def reference_set(counts: dict[str, int], seed: int) -> tuple[list[Paper], list[
 
 def written(listed: Sequence[ListedWork], seed: int) -> list[tuple[str, str]]:
     """Four files in one order: BibTeX, RIS, a numbered list, a list by names."""
-    rng = random.Random(seed)  # noqa: S311  # as above
+    rng = random.Random(seed)
     cuts = [0, *(round(len(listed) * share) for share in (0.4, 0.55, 0.8, 1.0))]
-    parts = [listed[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+    parts = [listed[start:end] for start, end in pairwise(cuts)]
     numbered = "\n".join(f"[{n}] {_ieee(one) if n % 2 else _vancouver(one)}" for n, one in enumerate(parts[2], 1))
     return [
         ("list.bib", "\n\n".join(_bibtex(one, place, rng) for place, one in enumerate(parts[0]))),
