@@ -31,6 +31,11 @@ _ASKING = {
         "It cites BibTeX keys, and every sentence is checked against what it cites.",
     ),
     "paper": ("section", "Write all sections of a paper, with the same BibTeX keys."),
+    "refs": (
+        "references",
+        "Check the references of a file.\n\n"
+        "Whether each exists, matches its record, was retracted, and says what it is cited for.",
+    ),
 }
 _OPERATING = {
     "trace": ("operator_commands", "Print what a job did, step by step.\n\nWith durations, tokens and cost."),

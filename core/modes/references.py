@@ -15,6 +15,7 @@ from core.model.job import JobStatus
 from core.model.works import WorkRecord
 from core.modes.mode import Mode
 from core.pipeline.work import Work
+from core.presentation.wording import NO_LIST
 from core.references.checking import CheckedReference, JudgedUse, RefStand, check_reference, with_doubles
 from core.references.reading import Reference, read_references, without_markers
 from core.references.showing import list_text, reference_files, references_json
@@ -29,7 +30,6 @@ PASSAGES = 3
 WHOLE_ABSTRACT = 1_200  # characters that a judge reads of one passage
 NO_REGISTRY = "No registry of published works is configured here; whoever runs gorkd can set GORKD_REGISTRIES."
 NOT_JUDGED = "Whether the works say what they are cited for was not judged: no language model is configured."
-NO_FILE = "Please attach the list whose references I am to check: BibTeX, RIS, Markdown, PDF or Word."
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ async def run(work: Work) -> JobResult:
 async def _read(work: Work) -> ReadList:
     attached = await work.deps.attachments.of(work.job.id)
     if not attached:
-        raise InvalidQuery(NO_FILE, rule="references")
+        raise InvalidQuery(NO_LIST, rule="references")
     files = [(entry.name, entry.text) for entry in attached]
     references = await asyncio.to_thread(read_references, files)
     return ReadList(references, tuple(entry.cut for entry in attached if entry.cut))
