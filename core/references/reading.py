@@ -273,7 +273,7 @@ def _entries(text: str) -> list[tuple[str, str]]:
 
 
 def _cut_at(lines: Sequence[str], places: Sequence[int]) -> list[str]:
-    ends = [*places[1:], len(lines)]
+    ends = [*places[1:], len(lines)][: len(places)]
     return ["\n".join(lines[start:end]) for start, end in zip(places, ends, strict=True)]
 
 
