@@ -68,7 +68,9 @@ async def checked(deps: Deps, query: str = QUESTION, *, text: str = TEXT) -> tup
 
 async def test_the_word_and_a_file_are_enough() -> None:
     """Each reference with what is known of it; what needs a look is the answer, the rest is in the files."""
-    job, result = await checked(deps_with(Shelved("crossref", BATHING, COLD)))
+    deps = deps_with(Shelved("crossref", BATHING, COLD))
+
+    job, result = await checked(deps)
 
     assert (job.request.modes, job.status) == (("references",), JobStatus.COMPLETED)
     assert [row["verdict"] for row in reference_rows(result)] == ["matches", "matches", "not found"]
@@ -77,9 +79,12 @@ async def test_the_word_and_a_file_are_enough() -> None:
         "3 references: 2 match their records, 1 was retracted, 1 was not found.",
         "",
         "1. Reference 2, “Cold water cures everything at once”: retracted on 2021-03-04 "
-        "(https://doi.org/10.1000/notice); found, matches its record.",
+        "(https://doi.org/10.1000/notice); found, matches its record [2].",
         "2. Reference 3, “An entirely new study of bathing in summer”: not found in Crossref.",
     ]
+    (citation,) = result.answer.citations
+    (_, source) = await deps.sources.sources(job.id)
+    assert source.content[citation.start : citation.end] == citation.quote == f"Retraction on 2021-03-04 ({NOTICE.url})"
     assert [file.name for file in files_of(job, result)] == ["references.csv", "references.bib"]
     assert references.NOT_JUDGED in result.answer.limitations
 

@@ -126,7 +126,7 @@ async def test_a_retraction_stands_first_with_its_notice_and_date() -> None:
     assert checked.is_retracted
     assert checked.needs_a_look
     assert said_of(checked).startswith("retracted on 2021-03-04 (https://doi.org/10.1000/notice); found")
-    assert "1 was retracted" in list_text([checked], ())
+    assert "1 was retracted" in list_text([checked], {})
 
 
 async def test_a_work_that_is_listed_twice_is_said_to_be() -> None:
