@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.model.job import TERMINAL_STATUSES, ResearchJob
 from core.model.steering import Steering, read_steering
-from core.pipeline.conversation import Reply, ReplyKind, read_reply
+from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Utterance:
     has_files: bool = False
 
     @cached_property
-    def reply(self) -> Reply:
+    def reply(self) -> ReadReply:
         return read_reply(self.text)
 
     @property
