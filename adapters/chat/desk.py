@@ -101,6 +101,13 @@ class Renew:
     how: Renewal
     wish: str = ""
 
+    def key(self, press: str) -> str:
+        """Under which `renew` asks. One retry, one renewal a day and one deep research an answer, however many press
+        ("" is the researcher's own key); else each press is another.
+        """
+        own = {"retry": "", "refresh": "", "changed": "", "start_deep": f"deep:{self.job.id}"}
+        return own.get(self.how, press)
+
 
 @dataclass(frozen=True)
 class ShowSources:
