@@ -95,30 +95,30 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ReadReply:
     """What somebody wrote under an answer. `rest` is the question, or what `improve` and `deeper` are to mind."""
 
     kind: ReplyKind
     rest: str = ""
 
 
-def read_reply(text: str) -> Reply:
+def read_reply(text: str) -> ReadReply:
     """Whether a reply is one of our words or a question. Words alone, or `improve` and `deeper` with what follows.
 
     A sentence that ends in a question mark is a question, whatever word it begins with.
     """
     said = " ".join(text.split())
     if _is_courtesy(said):
-        return Reply("courtesy")
+        return ReadReply("courtesy")
     for kind, whole in _REPLIES:
         if whole.fullmatch(said):
-            return Reply(kind)
+            return ReadReply(kind)
     if not said.endswith("?"):
         for kind, lead in _LEADS:
             found = lead.match(said)
             if found and said[found.end() :].strip():
-                return Reply(kind, said[found.end() :].strip())
-    return Reply("question", text.strip())
+                return ReadReply(kind, said[found.end() :].strip())
+    return ReadReply("question", text.strip())
 
 
 def _is_courtesy(said: str) -> bool:

@@ -14,7 +14,7 @@ from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.pipeline.conversation import (
     MAX_TURNS,
-    Reply,
+    ReadReply,
     Turn,
     conversation_of,
     following,
@@ -31,34 +31,34 @@ HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
 @pytest.mark.parametrize(
     ("text", "reply"),
     [
-        ("sources", Reply("sources")),
-        ("  Show me the sources, please! ", Reply("sources")),
+        ("sources", ReadReply("sources")),
+        ("  Show me the sources, please! ", ReadReply("sources")),
         (
             "What are the sources of nitrogen in rivers?",
-            Reply("question", "What are the sources of nitrogen in rivers?"),
+            ReadReply("question", "What are the sources of nitrogen in rivers?"),
         ),
-        ("sources of the Nile", Reply("question", "sources of the Nile")),
-        ("improve", Reply("improve")),
-        ("Improve this.", Reply("improve")),
-        ("improve: name the years", Reply("improve", "name the years")),
-        ("improve the answer by naming the years", Reply("improve", "naming the years")),
-        ("improve name the years", Reply("improve", "name the years")),
-        ("Improve sleep quality: how?", Reply("question", "Improve sleep quality: how?")),
-        ("improvements in battery life", Reply("question", "improvements in battery life")),
-        ("deeper", Reply("deeper")),
-        ("go deeper into the costs", Reply("deeper", "the costs")),
-        ("deeper neural networks train slower", Reply("question", "deeper neural networks train slower")),
-        ("again", Reply("again")),
-        ("ask again please", Reply("again")),
-        ("retry", Reply("retry")),
-        ("stop", Reply("cancel")),
-        ("forget this", Reply("forget")),
-        ("my history", Reply("history")),
-        ("help!", Reply("help")),
-        ("", Reply("question", "")),
+        ("sources of the Nile", ReadReply("question", "sources of the Nile")),
+        ("improve", ReadReply("improve")),
+        ("Improve this.", ReadReply("improve")),
+        ("improve: name the years", ReadReply("improve", "name the years")),
+        ("improve the answer by naming the years", ReadReply("improve", "naming the years")),
+        ("improve name the years", ReadReply("improve", "name the years")),
+        ("Improve sleep quality: how?", ReadReply("question", "Improve sleep quality: how?")),
+        ("improvements in battery life", ReadReply("question", "improvements in battery life")),
+        ("deeper", ReadReply("deeper")),
+        ("go deeper into the costs", ReadReply("deeper", "the costs")),
+        ("deeper neural networks train slower", ReadReply("question", "deeper neural networks train slower")),
+        ("again", ReadReply("again")),
+        ("ask again please", ReadReply("again")),
+        ("retry", ReadReply("retry")),
+        ("stop", ReadReply("cancel")),
+        ("forget this", ReadReply("forget")),
+        ("my history", ReadReply("history")),
+        ("help!", ReadReply("help")),
+        ("", ReadReply("question", "")),
     ],
 )
-def test_words_are_told_from_questions(text: str, reply: Reply) -> None:
+def test_words_are_told_from_questions(text: str, reply: ReadReply) -> None:
     """G-02, G-03: the same words on every platform; what only begins like one is a question."""
     assert read_reply(text) == reply
 
@@ -102,7 +102,7 @@ def test_words_are_told_from_questions(text: str, reply: Reply) -> None:
 )
 def test_what_is_only_kind_is_no_question(text: str) -> None:
     """In seven languages, with and without pictures."""
-    assert read_reply(text) == Reply("courtesy")
+    assert read_reply(text) == ReadReply("courtesy")
 
 
 @pytest.mark.parametrize(
