@@ -16,7 +16,7 @@ import discord
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
 from adapters.chat.discord.administering import SettingsItem, press_settings, settings_of, submit_settings
-from adapters.chat.discord.buttons import press_button, submit_form
+from adapters.chat.discord.buttons import choose, press_button, submit_form
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.commands import add_commands, is_registered
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress
@@ -155,6 +155,9 @@ class ResearchBot(ResearchClient):
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
         await press_button(self, interaction, press, job_id)
+
+    async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None:
+        await choose(self, interaction, press, job_id)
 
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
         await press_library(self, interaction, button)
