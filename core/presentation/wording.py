@@ -62,6 +62,8 @@ NO_MODEL = "Needs a language model; none is set up here."
 CHECK_QUESTION = "Is what this message says true?"
 
 RESEARCH_IT = "Research it"
+RESEARCH = "Research"  # a form's title and its button
+EXTRAS = "Options"
 QUESTION_CHANGED = "You changed your question. Research it?"
 
 REFRESH = "Refresh"

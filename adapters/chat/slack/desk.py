@@ -121,12 +121,12 @@ class Desk:
             await self.inbox.take(Letter("message", workspace.team_id, said.user_id, name, body))
 
     async def commanded(self, command: Payload) -> SlackMessage | None:
-        """`/research …`; gives what the asker alone is told at once, None where `configured` has it."""
+        """`/research …`; gives what the asker alone is told at once, None where a form opens instead."""
         team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
         text = str(command.get("text") or "").strip()
-        if not text or text.lower() == "help":
-            return help_message() if text else sentence_message(wording.ASK_WHAT)
-        if _settings_word(text) is not None:
+        if text.lower() == "help":
+            return help_message()
+        if not text or _settings_word(text) is not None:
             return None
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         place = SlackPlace(team, channel, user)
