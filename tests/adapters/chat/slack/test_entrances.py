@@ -214,6 +214,22 @@ async def test_a_form_that_slack_does_not_open_asks_for_a_question(house: SlackH
     assert house.whispers(ada) == ["Ask me a question and I will answer it with sources."]
 
 
+@pytest.mark.parametrize(("word", "said"), [("help", "How to ask me"), ("cancel", "There is no answer here yet")])
+async def test_a_word_in_a_channel_is_answered_where_its_writer_sees_it(
+    house: SlackHouse, word: str, said: str
+) -> None:
+    """For their eyes alone, and in no thread that nobody has opened: Slack shows nothing there."""
+    ada = house.person()
+    channel = house.channel(ada)
+
+    await house.slack.mentions(ada, channel, word)
+    await house.slack.until(lambda: house.whispers(ada))
+
+    assert said in house.whispers(ada)[0]
+    assert house.slack.state.ephemerals[-1].thread_ts == ""
+    assert house.slack.state.of_bot(channel) == []
+
+
 @pytest.mark.parametrize("kind", ["channel", "private"])
 async def test_shortcut_checks_a_message_in_the_thread_on_it(house: SlackHouse, kind: str) -> None:
     """G-03: Research This answers in a thread on the original message, with a verdict for each claim."""
