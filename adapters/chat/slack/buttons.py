@@ -13,10 +13,9 @@ from functools import partial
 from typing import Any
 
 from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, changed_key, obey, press, renew, sources_of
-from adapters.chat.slack.blocks import Block, entry, modal, section, text_input, tick
+from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
-from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
     CHANGED,
@@ -37,7 +36,7 @@ from core.model.config import MAX_QUERY_CHARS
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import ResearchJob, ResearchRequest
 from core.modes import MODES
-from core.modes.options import CONTEXT, FRESH, MODE, PRIVATE
+from core.modes.mode import CONTEXT, FRESH, MODE, PRIVATE
 from core.presentation import wording
 
 _log = logging.getLogger(__name__)
