@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.model.errors import places_of
-from core.model.job import JobStatus, QuestionType, ResearchJob, Tenant
+from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.pipeline.changes import AnswerChanges
 
@@ -61,6 +61,8 @@ NO_MODEL = "Needs a language model; none is set up here."
 CHECK_QUESTION = "Is what this message says true?"
 
 RESEARCH_IT = "Research it"
+RESEARCH = "Research"  # a form's title and its button
+EXTRAS = "Options"
 QUESTION_CHANGED = "You changed your question. Research it?"
 
 REFRESH = "Refresh"
@@ -170,18 +172,6 @@ MARK_MEANINGS = {
     Verdict.MOVED: "moved to the source that says it",
     Verdict.UNCHECKED: "not confirmed",
     Verdict.UNSUPPORTED: "not in this source",
-}
-
-
-FOLLOW_UP_CHARS = 75  # of a Slack button; a longer question is no button
-WHY_DISAGREE = "Why do the sources disagree on {subject}?"
-WHAT_IS_UNKNOWN = "What is still unknown about this?"
-FOLLOW_UPS: Mapping[QuestionType | None, str] = {
-    QuestionType.FACTUAL: "How is this known?",
-    QuestionType.COMPARISON: "Which of them suits whom?",
-    QuestionType.EXPLANATION: "Can you explain it more simply?",
-    QuestionType.CURRENT_EVENT: "What happened before that?",
-    None: "What speaks against this?",
 }
 
 
@@ -352,20 +342,6 @@ def work_done(result: JobResult, read: int) -> str:
     parts = [(len(result.queries), "searched", "query"), (read, "read", "page"), (checked, "checked", "sentence")]
     said = " · ".join(f"{done} {counted(number, noun)}" for number, done, noun in parts if number)
     return said[:1].upper() + said[1:] if result.queries or read else ""
-
-
-def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
-    """What may be asked next, two or three questions for a button each; none where the answer is none, or not English.
-
-    The sources' disagreement first, then what the kind of question leaves open, then what any answer does.
-    """
-    answer = result.answer
-    if answer is None or answer.confidence is Confidence.INSUFFICIENT or job.intent.language not in ("", "en"):
-        return ()
-    subjects = [" ".join(conflict.subject.split()) for conflict in answer.conflicts]
-    asked = [WHY_DISAGREE.format(subject=subject) for subject in subjects[:1] if subject]
-    asked += [FOLLOW_UPS[kind] for kind in (result.question_type, None) if kind in FOLLOW_UPS]
-    return tuple(one for one in dict.fromkeys((*asked, WHAT_IS_UNKNOWN)) if len(one) <= FOLLOW_UP_CHARS)[:3]
 
 
 def failure_sentence(job: ResearchJob) -> str:

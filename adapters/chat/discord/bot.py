@@ -26,7 +26,7 @@ from adapters.chat.discord.administering import (
     settings_of,
     submit_settings,
 )
-from adapters.chat.discord.buttons import press_button, submit_form
+from adapters.chat.discord.buttons import choose, press_button, submit_form
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
 from adapters.chat.discord.library import library_command, press_library
@@ -185,6 +185,9 @@ class ResearchBot(ResearchClient):
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
         await press_button(self, interaction, press, job_id)
+
+    async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None:
+        await choose(self, interaction, press, job_id)
 
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
         await press_library(self, interaction, button)
