@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
+from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages, SqlStandingChecks
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
     SqlAttachments,
@@ -68,6 +68,7 @@ from core.tenancy.admission import Spending
 from core.tenancy.departures import Departures
 from core.tenancy.forgetting import Archive, Register
 from core.tenancy.usage import UsageLog
+from core.works.standing import StandingChecks
 
 if TYPE_CHECKING:
     from adapters.records.postgres import PostgresDatabase
@@ -87,6 +88,7 @@ class Records:
     deliveries: Deliveries
     open_messages: OpenMessages
     shown: ShownMessages
+    standing: StandingChecks
     attachments: Attachments
     ratings: Ratings
     library: Library
@@ -178,6 +180,7 @@ def _records(
         deliveries=SqlDeliveries(database, box, clock=clock),
         open_messages=SqlOpenMessages(database, box, clock=clock),
         shown=SqlShownMessages(database, box, clock=clock),
+        standing=SqlStandingChecks(database, clock=clock),
         attachments=SqlAttachments(database),
         ratings=SqlRatings(database),
         library=SqlLibrary(database, folder),

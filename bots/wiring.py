@@ -24,7 +24,8 @@ from adapters.logs import Redactor
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
-from adapters.search import build_providers, close_providers, shared_rates, warm_up_providers
+from adapters.search import build_providers, close_providers, shared_rates, surroundings, warm_up_providers
+from adapters.search.registries import build_registries, open_texts
 from bots.config import BotSettings, default_files, secrets_in
 from bots.records import Records, open_records
 from core.evidence.authority import read_kinds
@@ -62,11 +63,12 @@ from core.presentation.page_links import Revocations
 from core.presentation.wording import SOMETHING_BROKE
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
-from core.stages.deliver import deliver_failure
+from core.stages.deliver import deliver_failure, keep_standing
 from core.tenancy.admission import Admission, Budget, Quota, require_price
 from core.tenancy.departures import Leaving, Tenancy
 from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
 from core.tenancy.usage import UsageLog
+from core.works.registry import Works
 
 log = logging.getLogger(__name__)
 GRACE_S = 30.0  # a stopping process lets running jobs end for this long (G-02)
@@ -172,6 +174,8 @@ async def open_house(
                 await stack.enter_async_context(_in_background(_measure_two(model, deps)))
             sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
             await stack.enter_async_context(_in_background(sweeping))
+            if deps.standing is not None:
+                await stack.enter_async_context(_in_background(keep_standing(deps, deps.standing)))
             of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)
             await stack.enter_async_context(_in_background(of_tenants))
         erase = partial(_erase, records, archives, queue, records.shown.condemn)
@@ -363,6 +367,11 @@ def _open_deps(
     providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env)
+    registries = build_registries(env, surroundings(env, tunables.search))
+    works = Works(registries, records.reuse, utc_now, texts=open_texts(registries)) if registries else None
+    for part in (*registries, works):  # the calls end before the connections do
+        if part is not None:
+            stack.push_async_callback(part.aclose)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
     embedder = build_embeddings(env, patience=settings.patience)
@@ -391,6 +400,8 @@ def _open_deps(
         cache=records.cache,
         flights=records.flights,
         reuse=records.reuse,
+        works=works,
+        standing=records.standing if works else None,
         recorder=metrics,
         clock=utc_now,
         new_id=new_job_id,

@@ -335,6 +335,7 @@ def _page(url: str, extraction: Extraction, read_at: datetime) -> Page:
         read_at=read_at,
         author=extraction.author,
         published_at=published_at,
+        ids=extraction.ids,
     )
 
 

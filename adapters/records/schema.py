@@ -340,6 +340,15 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
         ),
         "CREATE INDEX papers_by_work ON papers (tenant, visibility, work)",
     ),
+    (
+        # When the works behind an answer's sources are asked about again; where it stands then, and what is said there.
+        """CREATE TABLE standing_checks (
+            <only job>, <whose>, due_at <moment> NOT NULL, watched_until <moment> NOT NULL)<keyed>""",
+        "CREATE INDEX standing_checks_by_time ON standing_checks (due_at)",
+        """CREATE TABLE answer_places (
+            <only job>, <whose>, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at <moment> NOT NULL,
+            expires_at <moment>, correction TEXT NOT NULL DEFAULT '')""",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from adapters.proxies import Proxies
+from adapters.search.registries import registry_services
 from adapters.search.service import Service, Surroundings, TimeLimits, rates_of, user_agent
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, SetupError
@@ -25,6 +26,8 @@ PROVIDERS = (  # each is a module of this package; the order is that of the defa
     "wikipedia",
     "pubmed",
     "arxiv",
+    "europepmc",
+    "openalex",
     "files",
 )
 
@@ -77,7 +80,8 @@ def surroundings(env: Mapping[str, str], search: SearchSettings) -> Surroundings
 
 def shared_rates(env: Mapping[str, str]) -> dict[str, CallRate]:
     """How often all processes together may ask each provider that has a limit. Raises `SetupError`."""
-    return rates_of((_module(name).SERVICE for name in PROVIDERS), env)
+    services = [*(_module(name).SERVICE for name in PROVIDERS), *registry_services()]
+    return rates_of(services, env)
 
 
 async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:

@@ -206,6 +206,10 @@ class Researcher:
         await self.note_shown(job_id, shown)
         await self._deps.deliveries.erase(job_id)
 
+    async def take_correction(self, job_id: str) -> str:
+        """What is to be said, once, below an answer that was corrected since; "" for nothing."""
+        return await self._deps.standing.take_correction(job_id) if self._deps.standing else ""
+
     async def note_shown(self, job_id: str, shown: Sequence[Address]) -> None:
         """Messages that show something of the job go with it when it is forgotten. Raises `StoreError`."""
         if shown:

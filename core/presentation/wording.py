@@ -13,6 +13,7 @@ from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.model.errors import places_of
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
+from core.model.works import fullest
 from core.pipeline.changes import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
@@ -165,6 +166,19 @@ CONFIDENCE_WORDS = {
     Confidence.LOW: "Low",
     Confidence.INSUFFICIENT: "Insufficient",
 }
+
+
+def about_work(source: Source) -> list[str]:
+    """What of a paper was read, and what was published about it since, in a few words each."""
+    read = [f"read as {source.metadata.version}"] if source.metadata.version else []
+    kinds = {"retraction": "retracted", "concern": "expression of concern", "correction": "corrected"}
+    told = [
+        " ".join(filter(None, (kinds[notice.kind], notice.date, notice.url)))
+        for notice in source.metadata.notices
+        if notice.url or notice == fullest(source.metadata.notices, notice.kind)
+    ]
+    return [*read, *dict.fromkeys(told)]
+
 
 MARK_MEANINGS = {
     Verdict.SUPPORTED: "supported",

@@ -200,7 +200,7 @@ class ResearchBot(ResearchClient):
 
     async def _reopen(self, address: Address) -> DiscordReply | None:
         try:
-            return self.reply(MessageAddress.of(address))
+            return self.reply(MessageAddress.of(address).lasting)
         except TypeError:
             _log.warning("address of another version")
             return None

@@ -281,9 +281,9 @@ def changed_message(offer: Offer) -> SlackMessage:
     return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
 
-def ready_message(asker: str) -> SlackMessage:
+def ready_message(asker: str, told: str = "") -> SlackMessage:
     """Calls the asker: an edit of the answer's own message notifies nobody."""
-    said = f"<@{asker}> {wording.READY}"
+    said = f"<@{asker}> {escaped(told) or wording.READY}"
     return SlackMessage(said, (section(said),))
 
 

@@ -9,6 +9,7 @@ from contextlib import closing
 from adapters.pages.extraction import EMPTY_PAGES, MAX_TEXT_CHARS, NO_PAGES, NO_TEXT_LAYER, Extraction, NoText
 from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, ReadPage, read_page
 from adapters.pages.pdf.markdown import lay_out, to_markdown
+from core.works.recognising import ids_in_text
 
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 MAX_PAGES = 2_000
@@ -48,7 +49,7 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
     title = _told_title(metadata.get("Title", ""), text) or paper.title or _first_line(text)
     gap = _gap(pages[:kept], of_file, is_last_cut=len(whole) > max_chars)
     # The creation date is not used: it is when the file was made, often years after publication.
-    return Extraction(title, text, metadata.get("Author") or None, labels=labels, gap=gap)
+    return Extraction(title, text, metadata.get("Author") or None, labels=labels, gap=gap, ids=ids_in_text(text))
 
 
 def _read_pages(document: Sized, max_chars: int) -> list[ReadPage]:
