@@ -61,7 +61,7 @@ from core.pipeline.tracing import (
 )
 from core.presentation.page_links import Revocations
 from core.presentation.wording import SOMETHING_BROKE
-from core.settings.desk import SettingsDesk
+from core.settings.desk import SettingsDesk, corpora_of
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure, keep_standing
 from core.tenancy.admission import Admission, Budget, Quota, require_price
@@ -364,7 +364,12 @@ def _open_deps(
 ) -> Deps:
     model, web_model = build_chat(env), build_web_search(env)
     tunables = _tunables(settings, model)
-    providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
+    pages = WebPages.from_env(env)
+    stack.push_async_callback(pages.aclose)
+    providers = build_providers(
+        env, data_dir=settings.data, default_files=default_files(), search=tunables.search, pages=pages,
+        corpora=partial(corpora_of, records.settings),
+    )  # fmt: skip
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env)
     registries = build_registries(env, surroundings(env, tunables.search))
@@ -372,8 +377,6 @@ def _open_deps(
     for part in (*registries, works):  # the calls end before the connections do
         if part is not None:
             stack.push_async_callback(part.aclose)
-    pages = WebPages.from_env(env)
-    stack.push_async_callback(pages.aclose)
     embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):

@@ -11,7 +11,7 @@ from typing import Literal
 from core.model.errors import FetchError, PageTimeout
 from core.model.works import NO_IDS, WorkIds
 
-DocumentKind = Literal["html", "text", "pdf"]
+DocumentKind = Literal["html", "text", "pdf", "docx"]
 MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
 MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
 MAX_GAP_CHARS = 200
