@@ -358,6 +358,7 @@ def find_limitations(
         *found.search_metadata.notes,
         *(_retractions(used) if claims else _in_vain(found)),
         *_disagreements(conflicts, found.sources),
+        *_by_ocr(found.sources, claims),
         *(_breadth(used) if claims else ()),
         *(_age(used, question_type, now) if claims else ()),
         *_failures(found),
@@ -397,6 +398,13 @@ def _retractions(used: Sequence[Source]) -> Iterator[str]:
     for source in used:
         if is_retracted(source):
             yield f"Source {source.number} says that it was retracted or withdrawn: {_short(source.title)}."
+
+
+def _by_ocr(sources: Sequence[Source], claims: Sequence[Claim]) -> Iterator[str]:
+    known = {source.id: source for source in sources}
+    cited = [evidence for claim in claims for evidence in claim.evidence if evidence.source_id in known]
+    for source_id in dict.fromkeys(one.source_id for one in cited if known[one.source_id].is_by_ocr(one.start)):
+        yield f"Cited pages of {_short(known[source_id].title)} were read by OCR: letters and numbers may be wrong."
 
 
 def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from core.text.injection import mask
 
 Recency = Literal["day", "week", "month", "year", "any"]
 ContentType = Literal["news", "academic", "general"]
+READ_BY_OCR = "*Read by OCR.*"  # begins the text of a page that was a picture (adapters/pages/pdf)
 
 
 class SourceKind(StrEnum):
@@ -163,6 +164,11 @@ class Source:
         Form feeds part the pages of a document that has any (adapters/pages, adapters/search).
         """
         return self.content.count("\f", 0, offset) + 1 if "\f" in self.content else None
+
+    def is_by_ocr(self, offset: int) -> bool:
+        """Whether the page on which the character at `offset` stands was read off a picture: letters may be wrong."""
+        start = self.content.rfind("\f", 0, offset) + 1
+        return self.content.startswith(READ_BY_OCR, start)
 
     @property
     def number(self) -> int:
