@@ -340,6 +340,13 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
         ),
         "CREATE INDEX papers_by_work ON papers (tenant, visibility, work)",
     ),
+    (
+        # What a passage of a paper means for a query, for every job of the place; it goes with the job that paid.
+        """CREATE TABLE paper_readings (
+            <whose>, key <bytes> NOT NULL, <job>, paper_id TEXT NOT NULL, text <bytes> NOT NULL,
+            PRIMARY KEY (tenant, visibility, key))<keyed>""",
+        "CREATE INDEX paper_readings_by_job ON paper_readings (job_id)",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 
