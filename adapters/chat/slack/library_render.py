@@ -86,7 +86,7 @@ class SlackLibraryVoice:
             blocks.append(_asked(said.after.history[-1]))
         text = cut(reply.text, BESIDE_PICTURE) if said.picture else reply.text
         if reply.file is not None:
-            text = f"{text}\n{wording.SAVED.format(place=reply.file[0])}"
+            text = f"{text}\n{wording.saved(reply.file[0])}"
         blocks += [section(piece) for piece in mrkdwn_pieces(text)]
         if reply.title == wording.PANEL_TITLE:
             blocks.append(context("\n".join(plain(line, ASKED_ROOM) for line in wording.NEXT_STEPS)))

@@ -252,7 +252,7 @@ async def test_a_failing_platform_costs_no_last_word(house: House) -> None:
         ([file("empty.pdf", b" ")], (), "empty.pdf cannot be read: it is empty."),
         ([], ("2409.00001",), "2409.00001 cannot be read: arXiv does not know it."),
         ([Incoming("big.pdf", MAX_PAPER_BYTES + 1, file("", b"").load)], (), "big.pdf is larger than 100 MB"),
-        ([], (), "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address"),
+        ([], (), "Attach a PDF, a Markdown file or a reading list (BibTeX, RIS), or name an arXiv id"),
         (
             [file("a.pdf", b"%PDF-1.7\nAbstract. A."), file("empty.pdf", b" ")],
             ("2401.00009v1",),

@@ -122,7 +122,7 @@ async def test_what_is_no_paper_is_told_and_members_add_nothing(house: House) ->
     assert "locked.pdf cannot be read: it is protected by a password." in shown(locked)
     assert "scan.pdf cannot be read: it is a scan: its pages are images without text." in shown(scan)
     assert "0603.10002, Relaxed Phylogenetics and Dating with Confidence, is in the library already." in shown(again)
-    assert "Attach a PDF or a Markdown file" in shown(nothing)
+    assert "Attach a PDF, a Markdown file or a reading list" in shown(nothing)
     assert "Only admins may change the library." in shown(member)
 
 
