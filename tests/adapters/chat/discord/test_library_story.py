@@ -57,6 +57,10 @@ async def test_papers_are_dropped_asked_opened_improved_and_saved(house: House) 
     opened = await answer(house, "@gorkd open 0603.10002 page 3")
     improved = await answer(house, "@gorkd improve say more of the prior and of the tree")
     saved = await answer(house, "@gorkd save")
+    exported = await answer(house, "@gorkd export")
+    listed = await answer(
+        house, "@gorkd add to library", file=("list.bib", "text/plain", house.discord.files["uploaded/papers.bib"])
+    )
 
     assert "✅ Added 0603.10002, Relaxed Phylogenetics and Dating with Confidence (8 pages)." in shown(dropped[0])
     assert "Summary" in dropped[0].buttons
@@ -75,6 +79,8 @@ async def test_papers_are_dropped_asked_opened_improved_and_saved(house: House) 
     (name,) = [name for name in house.discord.files if name.endswith(".md")]
     assert f"✅ Research results saved to: {name.removeprefix('uploaded/')}" in shown(saved)
     assert b"## References" in house.discord.files[name]
+    assert "✅ Reading list saved to: papers.bib" in shown(exported)
+    assert "2 there already" in shown(listed)
 
 
 async def test_the_link_under_a_page_opens_the_pdf(house: House) -> None:
