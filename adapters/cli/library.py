@@ -25,7 +25,7 @@ from core.model.job import ResearchJob, Scope
 from core.modes.library import papers_view
 from core.presentation import wording
 from core.presentation.render import one_line, printable
-from core.section.keys import exported
+from core.section.prose import exported
 
 _Found = tuple[ResearchJob, JobResult | None]
 _Listed = tuple[ListedPaper, Path | None]  # with the file beside the list
@@ -85,6 +85,13 @@ def library_command(operating: Operating) -> typer.Typer:
         """Remove a paper with its text, file and index."""
         run_command(lambda: _remove(operating, paper, _shelf(workspace, channel)))
 
+    _offer_care(app, operating)
+    return app
+
+
+def _offer_care(app: typer.Typer, operating: Operating) -> None:
+    """The commands that look after what is there."""
+
     @app.command()
     def reindex(
         paper: Annotated[str, typer.Argument(help="The paper's id; every paper without one.", metavar="ID")] = "",
@@ -114,8 +121,6 @@ def library_command(operating: Operating) -> typer.Typer:
     def separate(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "") -> None:
         """Make a work of its own of a paper that was taken for a version of another."""
         run_command(lambda: _separate(operating, paper, _shelf(workspace, channel)))
-
-    return app
 
 
 def _shelf(workspace: str, channel: str) -> Scope:

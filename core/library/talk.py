@@ -33,7 +33,7 @@ from core.model.job import Scope
 from core.model.ports import Clock
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
-from core.section.keys import exported
+from core.section.prose import exported
 from core.text.markers import Grammar, PageRef
 
 MAX_FOUND = 10
