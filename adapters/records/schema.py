@@ -349,6 +349,13 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
             <only job>, <whose>, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at <moment> NOT NULL,
             expires_at <moment>, correction TEXT NOT NULL DEFAULT '')""",
     ),
+    (
+        # What a passage of a paper means for a query, for every job of the place; it goes with the job that paid.
+        """CREATE TABLE paper_readings (
+            <whose>, key <bytes> NOT NULL, <job>, paper_id TEXT NOT NULL, text <bytes> NOT NULL,
+            PRIMARY KEY (tenant, visibility, key))<keyed>""",
+        "CREATE INDEX paper_readings_by_job ON paper_readings (job_id)",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 

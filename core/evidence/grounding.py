@@ -44,6 +44,7 @@ from core.text.terms import terms
 from core.text.urls import canonical_url
 
 VERBATIM = "verbatim"
+BY_OCR = "its page was read by OCR, and letters may be wrong"
 NOT_CONFIRMED = "not confirmed"
 NOT_READ = "no such source was read"
 RETRACTED = "its source was retracted"
@@ -272,7 +273,8 @@ class Grounder:
         if against:
             return replace(found[0], verdict=Verdict.UNSUPPORTED, reasons=against), None
         doubts = tuple(veto.reason for veto in vetoes)
-        entry = replace(found[0], reasons=doubts)
+        is_by_ocr = self._sources[source_id].is_by_ocr(found[0].start)
+        entry = replace(found[0], reasons=(*doubts, BY_OCR) if is_by_ocr else doubts)
         return entry, AskedPair(self._pair(words, found, before, doubts), (entry,))
 
     def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[AskedPair]:
@@ -319,12 +321,17 @@ class Grounder:
         return found
 
     def _stands_in(self, words: str, source_id: str, judged: Judged) -> tuple[int, int] | None:
-        """Where a sentence stands in a source word for word, or a row below the heads that it has here."""
+        """Where a sentence stands in a source word for word, or a row below the heads that it has here.
+
+        None on a page that was read by OCR: the letters may be wrong in both, so that takes the judge (D18).
+        """
         content = self._sources[source_id].content
         span = find_verbatim(words, content, before=judged.before)
         if span is None and judged.is_row and judged.claim and judged.before.lstrip().startswith("|"):
             span = find_row(judged.before, judged.claim.text, content)
-        return span if span and not self._is_masked(source_id, span) else None
+        if span is None or self._is_masked(source_id, span) or self._sources[source_id].is_by_ocr(span[0]):
+            return None
+        return span
 
     def _nearest(self, words: str, source_id: str) -> list[Evidence]:
         found = self._read[source_id].nearest(words, count=PASSAGES)
@@ -489,7 +496,8 @@ def _ruled(asked: AskedPair, judgement: Judgement | None) -> Evidence:
     if judgement.ruling is Ruling.SUPPORTED:
         if asked.pair.doubts:
             return replace(entry, verdict=Verdict.PARTIAL, reasons=asked.pair.doubts)
-        return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it",))
+        read = (BY_OCR,) if BY_OCR in entry.reasons else ()
+        return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it", *read))
     if judgement.ruling is Ruling.PARTIAL:
         return replace(entry, verdict=Verdict.PARTIAL, reasons=(judgement.reason or "a model found a part of it",))
     words = "a model read otherwise" if judgement.ruling is Ruling.CONTRADICTED else "a model did not confirm it"
