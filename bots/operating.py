@@ -17,9 +17,11 @@ from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
+from core.model.ports import PageFetcher
 from core.model.telemetry import NoRecorder
 from core.pipeline.checkup import Finding, Probe, Trials, examine
 from core.presentation.render import job_json
+from core.receipts.giving import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose, forget
 
@@ -32,6 +34,7 @@ def build_operating() -> Operating:
         open_settings=open_settings,
         open_chatting=open_chatting,
         open_trials=open_trials,
+        open_pages=open_pages,
     )
 
 
@@ -41,6 +44,7 @@ async def open_kept() -> AsyncIterator[Kept]:
     from adapters.durable.archive import JournalArchive
     from adapters.durable.journal import DurableSettings
     from adapters.durable.queue import DurableQueue
+    from adapters.secrets import receipt_keys
     from bots.processes import page_links
     from bots.records import open_records
     from bots.wiring import utc_now
@@ -74,7 +78,27 @@ async def open_kept() -> AsyncIterator[Kept]:
             partial(page_links, env, settings),
             records.revocations,
             records.usage,
+            records.sources,
+            lambda: Receipts(
+                records.jobs,
+                records.sources,
+                records.traces,
+                page_links(env, settings).public_url,
+                receipt_keys(env, settings.data),
+            ),
         )
+
+
+@asynccontextmanager
+async def open_pages() -> AsyncIterator[PageFetcher]:
+    """Raises `SetupError`."""
+    from adapters.pages import WebPages
+
+    pages = WebPages.from_env(environment())
+    try:
+        yield pages
+    finally:
+        await pages.aclose()
 
 
 @asynccontextmanager

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
-from core.model.ports import AnswerCache, JobStore, ReuseStore
+from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, SourceStore
 from core.pipeline.checkup import Finding, Trials
 from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import PageLinks, Revocations
+from core.receipts.giving import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
 from core.tenancy.usage import UsageLog
@@ -47,13 +48,15 @@ class Kept:
     links: Callable[[], PageLinks]
     revocations: Revocations
     usage: UsageLog
+    sources: SourceStore
+    receipts: Callable[[], Receipts]
 
 
 @dataclass(frozen=True)
 class Operating:
     """`open_kept` opens the stores for one command, `open_library` the papers, `open_settings` what tenants have set;
     `open_chatting` all that a conversation with the library needs; `examine` looks at every part, and `open_trials` at
-    what the model endpoints can do.
+    what the model endpoints can do; `open_pages` reads pages as they are now.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
@@ -62,3 +65,4 @@ class Operating:
     open_settings: Callable[[], AbstractAsyncContextManager[SettingsDesk]]
     open_chatting: OpenChatting
     open_trials: Callable[[], AbstractAsyncContextManager[Trials]]
+    open_pages: Callable[[], AbstractAsyncContextManager[PageFetcher]]
