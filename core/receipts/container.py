@@ -7,7 +7,6 @@ changed unseen. Writing the same receipt twice gives the same file.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import io
 import json
@@ -36,21 +35,21 @@ class NoReceipt(ValueError):
 
 @dataclass(frozen=True)
 class Opened:
-    """`problems` are what was changed since it was written; `signer` is the public key whose signature is genuine,
-    "" where there is no signature or it is not.
+    """`problems` are what was changed since it was written; `signer` is the public key with which it says it is signed,
+    "" for none, and `is_genuine` whether the signature is that key's.
     """
 
     receipt: Receipt
     problems: tuple[str, ...]
-    is_signed: bool
     signer: str
+    is_genuine: bool
     members: tuple[str, ...]
 
 
 def write_receipt(receipt: Receipt, key: bytes | None = None) -> bytes:
     """The zip, signed with the private Ed25519 `key` of 32 bytes where there is one."""
     members = {RECEIPT: _json(_SHAPE.dump_python(receipt, mode="json")), PAGE: page_of(receipt).encode()}
-    members[MANIFEST] = _manifest(members)
+    members[MANIFEST] = _manifest(members, public_key(key) if key else "")
     if key is not None:
         members[SIGNATURE] = _signature(members[MANIFEST], key)
     written = io.BytesIO()
@@ -67,16 +66,17 @@ def open_receipt(content: bytes) -> Opened:
     if missing:
         raise _unreadable(f"there is no {missing[0]} in it")
     problems = [f"{name} does not belong to a receipt" for name in sorted(members.keys() - _MEMBERS)]
-    listed = _hashes(members[MANIFEST])
+    listed, signer = _listed(members[MANIFEST])
     signed = {name: members[name] for name in (RECEIPT, PAGE)}
     problems += [
         f"{name} was changed" for name, text in signed.items() if listed.get(name) != hashlib.sha256(text).hexdigest()
     ]
-    if not problems and members[MANIFEST] != _manifest(signed):
+    if not problems and members[MANIFEST] != _manifest(signed, signer):
         problems.append(f"{MANIFEST} was changed")
-    signer = _genuine(members[MANIFEST], members[SIGNATURE]) if SIGNATURE in members else ""
-    receipt = _read(members[RECEIPT])
-    return Opened(receipt, tuple(problems), SIGNATURE in members, signer, tuple(members))
+    if bool(signer) is not (SIGNATURE in members):
+        problems.append(f"{SIGNATURE} was {'taken out' if signer else 'put in'}")
+    is_genuine = bool(signer) and _is_genuine(members[MANIFEST], members.get(SIGNATURE, b""), signer)
+    return Opened(_read(members[RECEIPT]), tuple(problems), signer, is_genuine, tuple(members))
 
 
 def public_key(key: bytes) -> str:
@@ -153,41 +153,38 @@ def _json(document: object) -> bytes:
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
 
 
-def _manifest(members: Mapping[str, bytes]) -> bytes:
+def _manifest(members: Mapping[str, bytes], signer: str) -> bytes:
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(members.items())}
-    return _json({"gorkd_receipt": FORMAT, "sha256": hashes})
+    return _json({"gorkd_receipt": FORMAT, "sha256": hashes, "signed_by": signer})
 
 
-def _hashes(manifest: bytes) -> Mapping[str, object]:
+def _listed(manifest: bytes) -> tuple[Mapping[str, object], str]:
+    """The hashes by member, and the key with which it is signed."""
     try:
-        listed = _FIELDS.validate_json(manifest).get("sha256")
+        fields = _FIELDS.validate_json(manifest)
     except ValidationError:
-        return {}
-    return listed if isinstance(listed, dict) else {}
+        return {}, ""
+    listed = fields.get("sha256")
+    return (listed if isinstance(listed, dict) else {}), str(fields.get("signed_by", ""))
 
 
 def _signature(manifest: bytes, key: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     signature = Ed25519PrivateKey.from_private_bytes(key).sign(manifest)
-    return _json(_signed(public_key(key), base64.b64encode(signature).decode()))
+    return _json({"algorithm": ALGORITHM, "signature": base64.b64encode(signature).decode()})
 
 
-def _signed(key: str, signature: str) -> dict[str, str]:
-    return {"algorithm": ALGORITHM, "public_key": key, "signature": signature}
-
-
-def _genuine(manifest: bytes, member: bytes) -> str:
-    """The public key, in base64, whose signature of the manifest this is; "" for one that is not genuine."""
+def _is_genuine(manifest: bytes, member: bytes, signer: str) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        said = {name: str(value) for name, value in _FIELDS.validate_json(member).items()}
-        key, signature = said["public_key"], said["signature"]
-        raw = base64.b64decode(key, validate=True), base64.b64decode(signature, validate=True)
-        Ed25519PublicKey.from_public_bytes(raw[0]).verify(raw[1], manifest)
-    except (ValidationError, KeyError, ValueError, binascii.Error, InvalidSignature):
-        return ""
-    respelled = (base64.b64encode(part).decode() for part in raw)  # base64 has bits that say nothing
-    return key if member == _json(_signed(*respelled)) else ""
+        signature = base64.b64decode(str(_FIELDS.validate_json(member)["signature"]), validate=True)
+        key = base64.b64decode(signer, validate=True)
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, manifest)
+    except (KeyError, ValueError, InvalidSignature):  # what pydantic and base64 raise are ValueErrors
+        return False
+    # base64 has bits that say nothing, and JSON blanks
+    spelled = _json({"algorithm": ALGORITHM, "signature": base64.b64encode(signature).decode()})
+    return member == spelled and base64.b64encode(key).decode() == signer

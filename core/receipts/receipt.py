@@ -19,7 +19,7 @@ from typing import Literal
 from core.evidence.grounding import NOT_CONFIRMED, VERBATIM, as_checked
 from core.evidence.passages import EvidenceIndex
 from core.evidence.rules.vetoes import find_vetoes
-from core.evidence.verbatim import find_verbatim
+from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import Claim, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceMetadata
@@ -268,7 +268,8 @@ def ask_rules(claim: str, before: str, source: ReceiptSource, excerpt: Excerpt, 
     context = EvidenceIndex(as_read).context(said, evidence)
     vetoes = find_vetoes(said, evidence.quote, context=context, before=before)
     findings = tuple(RuleFinding(veto.rule, veto.force.value, veto.reason) for veto in vetoes)
-    return RulesSay(found == (first, last), findings)
+    stands = found == (first, last) or verify_quote(said, evidence.quote) is not None
+    return RulesSay(stands, findings)
 
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)  # when it was read is nothing to the rules
@@ -335,10 +336,15 @@ def _giver(entry: Evidence, say: RulesSay) -> Giver:
 def _source(source: Source) -> ReceiptSource:
     about = source.metadata
     return ReceiptSource(
-        source.id, source.url, source.title, about.provider, about.kind.value, about.author,
+        source.id, _address(source.url), source.title, about.provider, about.kind.value, about.author,
         iso_utc(about.published_at), iso_utc(source.read_at), text_hash(source.content), len(source.content),
         source.extract_of_page,
     )  # fmt: skip
+
+
+def _address(url: str) -> str:
+    """Of a file on the server's disk no more than its name."""
+    return url if url.startswith(("http://", "https://")) else f"file:{url.rpartition('/')[2]}"
 
 
 def _conflicts(answer: ResearchAnswer) -> tuple[ReceiptConflict, ...]:

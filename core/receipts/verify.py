@@ -7,7 +7,7 @@ neither is that another version of the rules says something else. What pages say
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,10 +73,10 @@ def _file(opened: Opened) -> Check:
 
 
 def _signature(opened: Opened, keys: Sequence[str]) -> Check:
-    if not opened.is_signed:
+    if not opened.signer:
         state: State = "failed" if keys else "told"
         return Check("signature", state, "unsigned: integrity only; whoever changed it could have written it anew")
-    if not opened.signer:
+    if not opened.is_genuine:
         return Check("signature", "failed", "the signature is not genuine")
     if not keys:
         where = f"{opened.receipt.issuer.rstrip('/')}/.well-known/gorkd-key" if opened.receipt.issuer else "its server"
@@ -143,8 +143,7 @@ def _rules(receipt: Receipt) -> list[Check]:
     ours, theirs = versions(), receipt.versions
     if ours.rules != theirs.rules:
         return [_otherwise(receipt, [*verbatim, *other])]
-    lost = [claim.id for claim, one in _entries(receipt) if one.by == "verbatim" and not one.stands_verbatim]
-    checks = [
+    return [
         _concluded(
             "verbatim",
             verbatim,
@@ -152,11 +151,18 @@ def _rules(receipt: Receipt) -> list[Check]:
             "the rule says otherwise",
         ),
         _concluded("rules", other, f"{counted(len(_entries(receipt)), 'pair')} asked again, same findings", "differ"),
+        *_noted(receipt),
     ]
-    if lost:
-        says = f"{', '.join(lost)}: found word for word in the whole text, which is not in here"
-        checks.append(Check("verbatim", "told", says))
-    return checks
+
+
+def _noted(receipt: Receipt) -> Iterator[Check]:
+    """Verdicts that the rules do not give on the excerpt alone, or with a remark."""
+    for claim, entry in _entries(receipt):
+        if entry.by == "verbatim" and not entry.stands_verbatim:
+            yield Check("rules", "told", f"{claim.id}: word for word in the whole text, which is not in here")
+        elif entry.by == "verbatim" and entry.findings:
+            remarks = "; ".join(finding.reason for finding in entry.findings)
+            yield Check("rules", "told", f"{claim.id}: word for word, and a rule remarks: {one_line(remarks)}")
 
 
 def _otherwise(receipt: Receipt, differing: Sequence[str]) -> Check:
