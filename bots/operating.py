@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from shutil import which
+from tempfile import TemporaryDirectory
 
 from adapters.cli.operating import Chatting, Kept, Operating
 from adapters.logs import configure_logging
@@ -20,6 +22,7 @@ from core.model.job import JobStatus
 from core.model.ports import PageFetcher
 from core.model.telemetry import NoRecorder
 from core.pipeline.checkup import Finding, Probe, Trials, examine
+from core.pipeline.deps import Deps
 from core.presentation.render import job_json
 from core.receipts.giving import Receipts
 from core.settings.desk import SettingsDesk
@@ -34,6 +37,7 @@ def build_operating() -> Operating:
         open_settings=open_settings,
         open_chatting=open_chatting,
         open_trials=open_trials,
+        open_laboratory=open_laboratory,
         open_pages=open_pages,
     )
 
@@ -87,6 +91,27 @@ async def open_kept() -> AsyncIterator[Kept]:
                 receipt_keys(env, settings.data),
             ),
         )
+
+
+@asynccontextmanager
+async def open_laboratory(changes: Mapping[str, str]) -> AsyncIterator[Deps]:
+    """As the environment says but for `changes`. Jobs are kept in a folder that goes; the library is the real one.
+
+    Raises `SetupError`.
+    """
+    from bots.records import open_records
+    from bots.wiring import open_house, utc_now
+
+    env = {name: value for name, value in {**environment(), **changes}.items() if value}
+    settings = read_settings(env)
+    configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    shared = ("DATABASE_URL", "REDIS_URL")
+    async with AsyncExitStack() as stack:
+        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="gorkd-eval-")))
+        records = await open_records(env, settings, stack, clock=utc_now, recorder=NoRecorder())
+        own = {name: value for name, value in env.items() if name not in shared} | {"GORKD_DATA": str(scratch)}
+        house = await stack.enter_async_context(open_house(own, read_settings(own), grace_s=0.0))
+        yield replace(house.deps, library=records.library)
 
 
 @asynccontextmanager

@@ -52,6 +52,10 @@ _OPERATING = {
         "receipts",
         "Check a receipt, offline.\n\nHashes, quotes, rules and signature; with --live also what pages say today.",
     ),
+    "eval": (
+        "evaluating",
+        "Ask your own questions, and check the answers.\n\nRepeatable, and with what changed since the last run.",
+    ),
     "stats": (
         "stats",
         "Print how gorkd is used.\n\nQuestions, latency, confidence, votes, cost, cache hits and failures.",

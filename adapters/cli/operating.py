@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
 from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, SourceStore
 from core.pipeline.checkup import Finding, Trials
+from core.pipeline.deps import Deps
 from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import PageLinks, Revocations
@@ -56,7 +57,8 @@ class Kept:
 class Operating:
     """`open_kept` opens the stores for one command, `open_library` the papers, `open_settings` what tenants have set;
     `open_chatting` all that a conversation with the library needs; `examine` looks at every part, and `open_trials` at
-    what the model endpoints can do; `open_pages` reads pages as they are now.
+    what the model endpoints can do; `open_pages` reads pages as they are now, `open_laboratory`
+    gives what a question needs, with settings changed and records of its own.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
@@ -65,4 +67,5 @@ class Operating:
     open_settings: Callable[[], AbstractAsyncContextManager[SettingsDesk]]
     open_chatting: OpenChatting
     open_trials: Callable[[], AbstractAsyncContextManager[Trials]]
+    open_laboratory: Callable[[Mapping[str, str]], AbstractAsyncContextManager[Deps]]
     open_pages: Callable[[], AbstractAsyncContextManager[PageFetcher]]
