@@ -24,7 +24,6 @@ from core.model.telemetry import NoRecorder
 from core.pipeline.checkup import Finding, Probe, Trials, examine
 from core.pipeline.deps import Deps
 from core.presentation.render import job_json
-from core.receipts.giving import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose, forget
 
@@ -48,8 +47,7 @@ async def open_kept() -> AsyncIterator[Kept]:
     from adapters.durable.archive import JournalArchive
     from adapters.durable.journal import DurableSettings
     from adapters.durable.queue import DurableQueue
-    from adapters.secrets import receipt_keys
-    from bots.processes import page_links
+    from bots.processes import page_links, receipts_of
     from bots.records import open_records
     from bots.wiring import utc_now
 
@@ -83,13 +81,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             records.revocations,
             records.usage,
             records.sources,
-            lambda: Receipts(
-                records.jobs,
-                records.sources,
-                records.traces,
-                page_links(env, settings).public_url,
-                receipt_keys(env, settings.data),
-            ),
+            lambda: receipts_of(env, settings, records.jobs, records.sources, records.traces),
         )
 
 

@@ -18,6 +18,7 @@ from aiohttp import web
 from adapters.web.access import LINKS, RESEARCHER, RETRY, JobLinks, asked_once, may_ask, readable_job, require_asker
 from adapters.web.api import retried
 from adapters.web.faults import Forbidden
+from adapters.web.receipts import RECEIPTS
 from adapters.web.source_view import figure_of, passages_of, reading_view
 from adapters.web.view import JobView, code_view, job_view
 from core.deep.viewing import trace_lines
@@ -244,6 +245,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
 def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]) -> dict[str, object]:
     verdicts = {citation.verdict for citation in view.card.answer.citations} if view.card.answer else set()
     return {
+        "has_receipts": RECEIPTS in request.app,
         "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
         "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
