@@ -26,7 +26,7 @@ from core.model.errors import SetupError
 from core.model.ports import JobStore, SourceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import PageLinks
-from core.receipts.giving import Receipts
+from core.receipts.container import Receipts
 
 if TYPE_CHECKING:
     from adapters.chat.connecting import ChatDeps
@@ -154,7 +154,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         previews=_previews(env, house),
         library=pictures,
         usage=house.usage,
-        receipts_given=receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.traces),
+        receipts=receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.traces),
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(painter.aclose)

@@ -50,7 +50,7 @@ _STYLES = {"pass": "green", "FAIL": "bold red", "error": "bold red", "asked": ""
 
 
 @dataclass(frozen=True)
-class Wish:
+class EvaluationWish:
     """How to run. `out` is the folder of the results; `record` and `replay` folders of recordings, None for neither."""
 
     out: Path
@@ -94,7 +94,7 @@ def eval_command(operating: Operating) -> Callable[..., None]:
         async def run() -> Exit:
             name = Path(file).stem if file else "votes"
             configurations = tuple(map(_settings, compare)) if any(compare) else ({},)
-            wish = Wish(
+            wish = EvaluationWish(
                 Path(out or f"gorkd-eval/{name}"), parallel, _folder(record), _folder(replay), configurations
             )  # fmt: skip
             if bool(file) is from_votes or (record and replay):
@@ -109,7 +109,7 @@ def eval_command(operating: Operating) -> Callable[..., None]:
     return evaluate
 
 
-async def _evaluate(operating: Operating, name: str, cases: Sequence[Case], wish: Wish) -> Exit:
+async def _evaluate(operating: Operating, name: str, cases: Sequence[Case], wish: EvaluationWish) -> Exit:
     """Exit 0 where all expectations are met, 3 where one is not or a question failed."""
     before = _last_run(wish.out / RUN)
     runs = [await _run(operating, name, cases, wish, place) for place in range(len(wish.configurations))]
@@ -126,7 +126,7 @@ async def _evaluate(operating: Operating, name: str, cases: Sequence[Case], wish
     return Exit.INSUFFICIENT if any(one.has_failed for run in runs for one in run.outcomes) else Exit.ANSWERED
 
 
-async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Wish, place: int) -> Run:
+async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: EvaluationWish, place: int) -> Run:
     """One configuration, from where it was left."""
     configuration = wish.configurations[place]
     unfinished = wish.out / f"{UNFINISHED}-{_digest(cases, configuration, wish)}.jsonl"
@@ -160,7 +160,7 @@ async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Wis
     return Run(name, began_at, configuration, tuple(outcomes), new_calls)
 
 
-def _tape(case: Case, wish: Wish) -> Tape | None:
+def _tape(case: Case, wish: EvaluationWish) -> Tape | None:
     """Raises `InvalidQuery` for a question without a recording."""
     if case.id in wish.recorded:
         return wish.recorded[case.id]
@@ -189,7 +189,7 @@ def _progress(total: int, done: int) -> Progress:
 # Files
 
 
-def _keep(wish: Wish, runs: Sequence[Run], changes: Sequence[Change], before: Run | None) -> None:
+def _keep(wish: EvaluationWish, runs: Sequence[Run], changes: Sequence[Change], before: Run | None) -> None:
     """The run beside the one before it; of two configurations the first is the run."""
     if before is not None:
         _write(wish.out / BEFORE, run_json(before))
@@ -219,7 +219,7 @@ def _done(path: Path) -> dict[str, Outcome]:
     return found
 
 
-def _digest(cases: Sequence[Case], configuration: Mapping[str, str], wish: Wish) -> str:
+def _digest(cases: Sequence[Case], configuration: Mapping[str, str], wish: EvaluationWish) -> str:
     """Of all that an unfinished run must have in common with the one that goes on."""
     said = encode(tuple(cases)), sorted(configuration.items()), str(wish.record), str(wish.replay)
     return hashlib.sha256(repr(said).encode("utf-8", "replace")).hexdigest()[:12]

@@ -15,7 +15,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import PageLinks, Revocations
-from core.receipts.giving import Receipts
+from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
 from core.tenancy.usage import UsageLog

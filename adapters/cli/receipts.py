@@ -18,7 +18,7 @@ from core.model.events import Json
 from core.model.ports import PageFetcher
 from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.render import one_line
-from core.receipts.giving import keys_in
+from core.receipts.container import keys_in
 from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt
 
 _SIGNS: dict[State, tuple[str, str]] = {

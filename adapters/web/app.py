@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from markupsafe import Markup
 
-from adapters.web import access, admin, api, pages, preview, receipts
+from adapters.web import access, admin, api, pages, preview
 from adapters.web.access import add_sign_in_routes
 from adapters.web.api import add_description_routes, add_stream_routes
 from adapters.web.faults import Handler, show_faults
@@ -33,7 +33,7 @@ from adapters.web.limits import (
     tell_allowance,
 )
 from adapters.web.monitor import Ready, add_health_routes
-from adapters.web.pages import add_export_routes, add_paper_routes
+from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from core.library.pages import PaperViews
@@ -44,7 +44,7 @@ from core.presentation.render import cut, one_line, printable
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
     from core.pipeline.tracing import TraceLog
-    from core.receipts.giving import Receipts
+    from core.receipts.container import Receipts
     from core.tenancy.usage import UsageLog
 
 
@@ -77,13 +77,13 @@ def build_web(
     previews: Mapping[str, preview.Preview] | None = None,
     library: PaperViews | None = None,
     usage: UsageLog | None = None,
-    receipts_given: Receipts | None = None,
+    receipts: Receipts | None = None,
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up.
 
     `previews` draw an answer as chats show it, by platform; without any there is no such page. `library` shows the
     papers that answers cite, `usage` is what /admin shows,
-    `receipts_given` gives receipts of answers.
+    `receipts` gives receipts of answers.
     """
     app = web.Application(
         client_max_size=MAX_GUEST_BYTES,
@@ -109,8 +109,8 @@ def build_web(
         admin.add_routes(app, usage)
     if library is not None:
         add_paper_routes(app, library)
-    if receipts_given is not None:
-        receipts.add_routes(app, receipts_given)
+    if receipts is not None:
+        add_receipt_routes(app, receipts)
     if previews:
         preview.add_routes(app, previews)
     return app

@@ -5,6 +5,7 @@ Everything works without a script; the scripts in `static/` make it live.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,6 @@ from aiohttp import web
 from adapters.web.access import LINKS, RESEARCHER, RETRY, JobLinks, asked_once, may_ask, readable_job, require_asker
 from adapters.web.api import retried
 from adapters.web.faults import Forbidden
-from adapters.web.receipts import RECEIPTS
 from adapters.web.source_view import figure_of, passages_of, reading_view
 from adapters.web.view import JobView, code_view, job_view
 from core.deep.viewing import trace_lines
@@ -54,6 +54,7 @@ from core.presentation.render import cut, job_json, marks_legend, one_line, prin
 
 if TYPE_CHECKING:
     from core.pipeline.tracing import TraceLog
+    from core.receipts.container import Receipts
 
 
 TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
@@ -503,3 +504,35 @@ async def get_export(request: web.Request) -> web.Response:
     return web.Response(
         body=text.encode("utf-8", "replace"), content_type=export.media_type, charset="utf-8", headers=headers
     )
+
+
+# Receipts for download, and the keys with which they are signed, where anybody looks for them
+
+
+RECEIPTS: web.AppKey[Receipts] = web.AppKey("receipts")
+_GATE: web.AppKey[asyncio.Semaphore] = web.AppKey("receipts at once")
+AT_ONCE = 2  # each asks the rules anew, which takes a second of a processor for a long answer
+KEY_PATH = "/.well-known/gorkd-key"  # RFC 8615
+
+
+def add_receipt_routes(app: web.Application, receipts: Receipts) -> None:
+    app[RECEIPTS] = receipts
+    app[_GATE] = asyncio.Semaphore(AT_ONCE)
+    app.router.add_get("/jobs/{job_id}/receipt.zip", get_receipt)
+    app.router.add_get(KEY_PATH, get_key)
+
+
+async def get_receipt(request: web.Request) -> web.Response:
+    """404 too for a job without an answer."""
+    job = await readable_job(request)
+    async with request.app[_GATE]:
+        content = await request.app[RECEIPTS].give(job.id)
+    name = f'attachment; filename="{job.id}.receipt.zip"'
+    headers = {"Content-Disposition": name, "Cache-Control": "no-store"}
+    return web.Response(body=content, content_type="application/zip", headers=headers)
+
+
+async def get_key(request: web.Request) -> web.Response:
+    """The public keys, one a line; anybody may read them, from any site."""
+    headers = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return web.Response(text=request.app[RECEIPTS].published, content_type="text/plain", headers=headers)

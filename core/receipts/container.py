@@ -1,23 +1,27 @@
 """The file of a receipt: a zip of a few members, a manifest of their hashes, and a signature over the manifest.
 
 Manifest and signature have one spelling alone, which is made anew and compared, so that no byte of any member can be
-changed unseen. Writing the same receipt twice gives the same file.
+changed unseen. Writing the same receipt twice gives the same file. A server gives them from its records.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
+from core.model.errors import JobNotFound
+from core.model.ports import JobStore, SourceStore
+from core.pipeline.tracing import TraceLog
 from core.presentation.render import printable
-from core.receipts.receipt import FORMAT, Receipt
+from core.receipts.receipt import FORMAT, Receipt, build_receipt
 
 RECEIPT, PAGE, MANIFEST, SIGNATURE = "receipt.json", "answer.md", "manifest.json", "signature.json"
 _MEMBERS = {RECEIPT, PAGE, MANIFEST, SIGNATURE}
@@ -34,7 +38,7 @@ class NoReceipt(ValueError):
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedReceipt:
     """`problems` are what was changed since it was written; `signer` is the public key with which it says it is signed,
     "" for none, and `is_genuine` whether the signature is that key's.
     """
@@ -59,7 +63,7 @@ def write_receipt(receipt: Receipt, key: bytes | None = None) -> bytes:
     return written.getvalue()
 
 
-def open_receipt(content: bytes) -> Opened:
+def open_receipt(content: bytes) -> OpenedReceipt:
     """Raises `NoReceipt` for what cannot be read as one."""
     members = _unpacked(content)
     missing = sorted({RECEIPT, PAGE, MANIFEST} - members.keys())
@@ -76,7 +80,7 @@ def open_receipt(content: bytes) -> Opened:
     if bool(signer) is not (SIGNATURE in members):
         problems.append(f"{SIGNATURE} was {'taken out' if signer else 'put in'}")
     is_genuine = bool(signer) and _is_genuine(members[MANIFEST], members.get(SIGNATURE, b""), signer)
-    return Opened(_read(members[RECEIPT]), tuple(problems), signer, is_genuine, tuple(members))
+    return OpenedReceipt(_read(members[RECEIPT]), tuple(problems), signer, is_genuine, tuple(members))
 
 
 def public_key(key: bytes) -> str:
@@ -188,3 +192,38 @@ def _is_genuine(manifest: bytes, member: bytes, signer: str) -> bool:
     # base64 has bits that say nothing, and JSON blanks
     spelled = _json({"algorithm": ALGORITHM, "signature": base64.b64encode(signature).decode()})
     return member == spelled and base64.b64encode(key).decode() == signer
+
+
+# Who gives receipts: a server with its records and its key
+
+
+@dataclass(frozen=True)
+class Receipts:
+    """`issuer` is the server's public address. The first of `keys`, private ones of 32 bytes, signs."""
+
+    jobs: JobStore
+    sources: SourceStore
+    traces: TraceLog
+    issuer: str
+    keys: Sequence[bytes] = field(repr=False)
+
+    async def give(self, job_id: str, *, is_signed: bool = True) -> bytes:
+        """The zip. Raises `JobNotFound`, also for a job without an answer, and `StoreError`."""
+        job, result = await self.jobs.get(job_id), await self.jobs.result(job_id)
+        if result is None or result.answer is None:
+            raise JobNotFound(job_id)
+        sources, trace = await self.sources.sources(job_id), await self.traces.read(job_id)
+        key = self.keys[0] if is_signed else None
+        receipt = await asyncio.to_thread(build_receipt, job, result, sources, trace, issuer=self.issuer)
+        return write_receipt(receipt, key)
+
+    @property
+    def published(self) -> str:
+        """What stands at `/.well-known/gorkd-key`: one public key a line, behind its algorithm, the newest first."""
+        return "".join(f"ed25519 {public_key(key)}\n" for key in self.keys)
+
+
+def keys_in(text: str) -> tuple[str, ...]:
+    """Public keys in base64, from what is published or from one alone."""
+    lines = [line.split()[-1] for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return tuple(dict.fromkeys(lines))

@@ -16,7 +16,7 @@ from core.model.answer import Verdict
 from core.model.source import Page
 from core.presentation.render import one_line
 from core.presentation.wording import counted
-from core.receipts.container import NoReceipt, Opened, open_receipt
+from core.receipts.container import NoReceipt, OpenedReceipt, open_receipt
 from core.receipts.receipt import Receipt, ReceiptClaim, ReceiptEvidence, ReceiptSource, ask_rules, text_hash, versions
 
 State = Literal["ok", "failed", "told"]
@@ -66,13 +66,13 @@ def verify_receipt(content: bytes, *, keys: Sequence[str] = ()) -> Verification:
     )
 
 
-def _file(opened: Opened) -> Check:
+def _file(opened: OpenedReceipt) -> Check:
     if opened.problems:
         return Check("file", "failed", "; ".join(opened.problems))
     return Check("file", "ok", f"{counted(len(opened.members), 'member')}, as they were written")
 
 
-def _signature(opened: Opened, keys: Sequence[str]) -> Check:
+def _signature(opened: OpenedReceipt, keys: Sequence[str]) -> Check:
     if not opened.signer:
         state: State = "failed" if keys else "told"
         return Check("signature", state, "unsigned: integrity only; whoever changed it could have written it anew")

@@ -24,7 +24,7 @@ from core.model.job import ResearchJob, Scope
 from core.pipeline.checkup import Finding, Trial, Trials
 from core.pipeline.deps import Deps
 from core.pipeline.tracing import Exchange, TraceEntry
-from core.receipts.giving import Receipts
+from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from core.tenancy.forgetting import Forgotten, Whose
