@@ -84,6 +84,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             records.usage,
             records.sources,
             lambda: receipts_of(env, settings, records.jobs, records.sources, records.traces),
+            records.evaluations,
         )
 
 

@@ -154,6 +154,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         previews=_previews(env, house),
         library=pictures,
         usage=house.usage,
+        evaluations=house.evaluations,
         receipts=receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.traces),
     )
     async with AsyncExitStack() as stack:

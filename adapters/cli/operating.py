@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.evaluation.calibration import EvaluationStore
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
 from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, SourceStore
@@ -51,6 +52,7 @@ class Kept:
     usage: UsageLog
     sources: SourceStore
     receipts: Callable[[], Receipts]
+    evaluations: EvaluationStore
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
 
 if TYPE_CHECKING:
+    from core.evaluation.calibration import EvaluationStore
     from core.pipeline.researcher import Researcher
     from core.pipeline.tracing import TraceLog
     from core.receipts.container import Receipts
@@ -78,11 +79,12 @@ def build_web(
     library: PaperViews | None = None,
     usage: UsageLog | None = None,
     receipts: Receipts | None = None,
+    evaluations: EvaluationStore | None = None,
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up.
 
     `previews` draw an answer as chats show it, by platform; without any there is no such page. `library` shows the
-    papers that answers cite, `usage` is what /admin shows,
+    papers that answers cite, `usage` and `evaluations` are what /admin shows,
     `receipts` gives receipts of answers.
     """
     app = web.Application(
@@ -106,7 +108,7 @@ def build_web(
     add_health_routes(app, ready)
     _add_common_routes(app)
     if usage is not None:
-        admin.add_routes(app, usage)
+        admin.add_routes(app, usage, evaluations)
     if library is not None:
         add_paper_routes(app, library)
     if receipts is not None:

@@ -17,6 +17,7 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from adapters.web.access import LINKS, RESEARCHER, RETRY, JobLinks, asked_once, may_ask, readable_job, require_asker
+from adapters.web.admin import MAX_MUST_CHARS, voted_view
 from adapters.web.api import retried
 from adapters.web.faults import Forbidden
 from adapters.web.source_view import figure_of, passages_of, reading_view
@@ -126,6 +127,7 @@ async def get_job(request: web.Request) -> web.Response:
         "words": wording,
         "may_ask": await may_ask(request),
         "key": secrets.token_urlsafe(12),
+        "voted": None,
     }
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
@@ -133,12 +135,10 @@ async def get_job(request: web.Request) -> web.Response:
         changes = None
         if view.card.renewing:
             changes = await researcher.changes(job.id, scope=job.scope)
-        page = _page(
-            "job.html",
-            request,
-            context | _finished(request, view, exports_of(job, result, sources)) | {"changes": changes},
-        )
-    if context["may_ask"]:
+        context |= _finished(request, view, exports_of(job, result, sources))
+        context |= {"changes": changes, "voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
+        page = _page("job.html", request, context)
+    if context["may_ask"] or context["voted"]:
         page.headers["Referrer-Policy"] = FORM_REFERRER
     return page
 

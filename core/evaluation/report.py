@@ -5,12 +5,15 @@ One format for all: `run_json` is what is kept and compared, the table and JUnit
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 from xml.etree import ElementTree
 
+from core.evaluation.calibration import Grade
+from core.evaluation.cases import Kind
 from core.evaluation.running import Outcome
 from core.model.answer import Claim, Confidence, ResearchAnswer
 from core.model.codec import decode, encode
@@ -170,6 +173,30 @@ def disagreements(one: Run, other: Run) -> list[tuple[Outcome, Outcome, AnswerCh
         entry for entry in found if not entry[2].is_nothing or state_of(entry[0]) != state_of(entry[1])
     ]  # fmt: skip
     return sorted(differing, key=lambda entry: -len(entry[2].contradicted))
+
+
+# What they say of how far its confidence may be believed
+
+
+_OF_CONTENT: tuple[Kind, ...] = ("contains", "not_contains", "cites_domain", "judge")
+
+
+def grades_of(run: Run) -> list[Grade]:
+    """Of the questions that were answered and of whose content something was expected; what it cost is no matter."""
+    found = []
+    for outcome in run.outcomes:
+        looked = [one.is_met for one in outcome.met if one.is_met is not None and _is_of_content(one.expectation)]
+        if looked and outcome.is_answered:
+            found.append(Grade(_key(run, outcome), Confidence(outcome.confidence), all(looked)))
+    return found
+
+
+def _is_of_content(expectation: str) -> bool:
+    return expectation.partition(":")[0] in _OF_CONTENT
+
+
+def _key(run: Run, outcome: Outcome) -> str:
+    return hashlib.sha256(f"{run.name}\0{outcome.question}".encode("utf-8", "replace")).hexdigest()
 
 
 # As files

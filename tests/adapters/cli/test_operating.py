@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from adapters.cli import build_app
 from adapters.cli.operating import Chatting, Kept, Operating, Setup
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
-from adapters.records.jobs import SqlJobStore, SqlSourceStore
+from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
 from adapters.records.tenants import SqlRevocations, SqlSettings
 from adapters.records.traces import SqlTraceStore
 from core.library.desk import LibraryDesk
@@ -108,6 +108,7 @@ class Desk:
             self.usage,
             SqlSourceStore(self.tables),
             self.receipts,
+            SqlEvaluations(self.tables),
         )
 
     @asynccontextmanager
