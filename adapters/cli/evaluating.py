@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ from rich.text import Text
 from adapters.cli.operating import Operating
 from adapters.cli.running import Exit, run_command, say
 from adapters.cli.settings import known_tenant
-from core.evaluation.cases import Case, read_cases
+from core.evaluation.cases import Case, read_cases, voted_case
 from core.evaluation.page import page_of
 from core.evaluation.report import (
     Change,
@@ -30,6 +30,7 @@ from core.evaluation.report import (
     changes_since,
     disagreements,
     figures,
+    grades_of,
     junit_xml,
     read_run,
     run_json,
@@ -37,7 +38,7 @@ from core.evaluation.report import (
     totals_of,
 )
 from core.evaluation.running import Outcome, asking, run_cases
-from core.evaluation.tape import Tape, read_recording, taped, write_recording
+from core.evaluation.tape import Tape, read_recording, recording_of, taped, write_recording
 from core.model.codec import decode, encode
 from core.model.errors import InvalidQuery, StoreError
 from core.pipeline.deps import Deps
@@ -46,6 +47,7 @@ from core.presentation.render import cut, iso_utc, one_line
 
 RUN, BEFORE, UNFINISHED, JUNIT, PAGE = "run.json", "before.json", "unfinished", "junit.xml", "index.html"
 QUESTION_CHARS = 56
+WHICH = "Say which questions: a FILE, with --record or --replay if you like; or --from-votes, which has its sources."
 _STYLES = {"pass": "green", "FAIL": "bold red", "error": "bold red", "asked": ""}
 
 
@@ -94,19 +96,32 @@ def eval_command(operating: Operating) -> Callable[..., None]:
         async def run() -> Exit:
             name = Path(file).stem if file else "votes"
             configurations = tuple(map(_settings, compare)) if any(compare) else ({},)
-            wish = EvaluationWish(
-                Path(out or f"gorkd-eval/{name}"), parallel, _folder(record), _folder(replay), configurations
-            )  # fmt: skip
-            if bool(file) is from_votes or (record and replay):
-                raise InvalidQuery(
-                    "Say which questions: a FILE, or --from-votes; and --record or --replay.", rule="what"
-                )
-            cases = read_cases(_read(Path(file)))
-            return await _evaluate(operating, name, cases, wish)
+            place = Path(out or f"gorkd-eval/{name}")
+            wish = EvaluationWish(place, parallel, _folder(record), _folder(replay), configurations)
+            if bool(file) is from_votes or (record and replay) or (from_votes and (record or replay)):
+                raise InvalidQuery(WHICH, rule="what")
+            if file:
+                return await _evaluate(operating, name, read_cases(_read(Path(file))), wish)
+            cases, tapes = await _voted(operating, tenant.strip())
+            return await _evaluate(operating, name, cases, replace(wish, recorded=tapes))
 
         run_command(run)
 
     return evaluate
+
+
+async def _voted(operating: Operating, tenant: str) -> tuple[list[Case], dict[str, Tape]]:
+    """The questions that somebody made tests of, with the sources of their jobs. Raises `InvalidQuery` for none."""
+    cases, tapes = list[Case](), dict[str, Tape]()
+    async with operating.open_kept() as kept:
+        for made in await kept.evaluations.cases(tenant):
+            job, result = await kept.jobs.get(made.job_id), await kept.jobs.result(made.job_id)
+            cases.append(voted_case(job, result, made.must))
+            sources = await kept.sources.sources(job.id)
+            tapes[job.id] = Tape.of(recording_of(sources, job.completed_at or job.created_at))
+    if not cases:
+        raise InvalidQuery("No question was made a test yet: the page of an answer with 👎 offers it.", rule="what")
+    return cases, tapes
 
 
 async def _evaluate(operating: Operating, name: str, cases: Sequence[Case], wish: EvaluationWish) -> Exit:
@@ -122,8 +137,18 @@ async def _evaluate(operating: Operating, name: str, cases: Sequence[Case], wish
         print_comparison(console, *runs)
     elif before:
         print_changes(console, before, changes)
+    if not runs[0].configuration:
+        await _grade(operating, runs[0])
     say(f"{wish.out / PAGE} shows the answers; {RUN} and {JUNIT} are beside it")
     return Exit.INSUFFICIENT if any(one.has_failed for run in runs for one in run.outcomes) else Exit.ANSWERED
+
+
+async def _grade(operating: Operating, run: Run) -> None:
+    """For `stats --calibration` and /admin; of the configuration that is in use alone."""
+    grades = grades_of(run)
+    if grades:
+        async with operating.open_kept() as kept:
+            await kept.evaluations.put_grades(grades, datetime.now(UTC))
 
 
 async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: EvaluationWish, place: int) -> Run:

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from core.evidence.judge import MAX_PASSAGE_CHARS, Pair, Ruling, SupportJudge
 from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, ModelError
-from core.model.events import Json
 from core.model.job import Depth, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, check_modes, read_modes
@@ -53,13 +52,12 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Case:
-    """`id` names it in reports; no two of one file have the same. `job_id` is the job it was made of, "" for none."""
+    """`id` names it in reports; no two of one file have the same."""
 
     id: str
     request: ResearchRequest
     expects: tuple[Expectation, ...] = ()
     note: str = ""
-    job_id: str = ""
 
     @property
     def question(self) -> str:
@@ -103,6 +101,19 @@ def read_cases(text: str) -> tuple[Case, ...]:
     if twice:
         raise _refusal(twice, "is the id of two questions")
     return tuple(cases)
+
+
+def voted_case(job: ResearchJob, result: JobResult | None, must: str) -> Case:
+    """A question whose answer somebody found bad, as it was understood; a good one says what it `must`, "" for nothing.
+
+    It keeps its place, whose library and rules it had, and nothing else of the conversation.
+    """
+    asked = job.request
+    request = ResearchRequest(
+        (result.understood if result else "") or job.query, asked.scope, asked.modes, asked.depth, asked.top_k,
+        asked.context, is_fresh=True, max_iterations=asked.max_iterations, policy=asked.policy,
+    )  # fmt: skip
+    return Case(job.id, request, (Expectation("judge", must),) if must else ())
 
 
 def _refusal(where: str, why: str) -> InvalidQuery:
@@ -313,9 +324,3 @@ def _plain(text: str) -> str:
 def _host(url: str) -> str:
     parts = urlsplit(url)
     return (parts.hostname or parts.path.rpartition("/")[2]).casefold().removeprefix("www.")
-
-
-def case_json(case: Case) -> dict[str, Json]:
-    """As it would stand in a file of questions."""
-    expected: list[Json] = [one.words for one in case.expects]
-    return {"id": case.id, "ask": case.question, "mode": ",".join(case.request.modes), "expect": expected}
