@@ -159,8 +159,8 @@ async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Eva
     began_at = iso_utc(datetime.now(UTC)) or ""
     if done:
         say(f"going on after {wording.counted(len(done), 'question')} that were done before")
-    tapes = {case.id: _tape(case, wish) for case in cases if case.id not in done}
     async with operating.open_laboratory(configuration) as deps:
+        tapes = {case.id: _tape(case, wish, deps.clock()) for case in cases if case.id not in done}
 
         def deps_of(case: Case) -> Deps:
             tape = tapes[case.id]
@@ -185,12 +185,12 @@ async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Eva
     return Run(name, began_at, configuration, tuple(outcomes), new_calls)
 
 
-def _tape(case: Case, wish: EvaluationWish) -> Tape | None:
+def _tape(case: Case, wish: EvaluationWish, now: datetime) -> Tape | None:
     """Raises `InvalidQuery` for a question without a recording."""
     if case.id in wish.recorded:
         return wish.recorded[case.id]
     if wish.record:
-        return Tape(datetime.now(UTC))
+        return Tape(now)
     if wish.replay is None:
         return None
     path = wish.replay / f"{_file_name(case.id)}.json"

@@ -102,9 +102,8 @@ def wilson(right: int, judged: int) -> tuple[float, float]:
     share, spread = right / judged, Z_95**2 / judged
     middle = (share + spread / 2) / (1 + spread)
     half = Z_95 / (1 + spread) * sqrt(share * (1 - share) / judged + spread / (4 * judged))
-    return min(share, max(0.0, middle - half)), max(
-        share, min(1.0, middle + half)
-    )  # but for rounding it holds the share
+    # Rounding apart it holds the share.
+    return min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
 
 
 def calibration(judged: Iterable[JudgedAnswers], *origins: Origin) -> list[CalibrationRow]:

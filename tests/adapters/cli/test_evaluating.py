@@ -24,8 +24,7 @@ questions:
   - {{id: eddystone, ask: "{EDDYSTONE}", contains: 49, cites_domain: trinity.example}}
   - {{id: fastnet, ask: "{FASTNET}", contains: 54}}
 """
-LIE = "The Eddystone lighthouse is 71 metres tall"
-CARELESS = {EDDYSTONE: (LIE, worlds.BUILT), FASTNET: (ROCK,)}
+HASTY = {EDDYSTONE: (worlds.BUILT,), FASTNET: (ROCK,)}
 
 
 @pytest.fixture
@@ -36,9 +35,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def laboratory(changes: Mapping[str, str]) -> Deps:
-    """Two models to choose from: the second one makes a height up, and judges as it likes."""
-    if changes.get("GORKD_MODEL") == "careless":
-        return worlds.deps(worlds.model("careless", says=CARELESS))
+    """Two models to choose from: the second one does not say how tall the tower is."""
+    if changes.get("GORKD_MODEL") == "hasty":
+        return worlds.deps(worlds.model("hasty", says=HASTY))
     return worlds.deps()
 
 
@@ -60,7 +59,7 @@ def test_the_next_run_says_what_changed(place: Path):
     """And exits with 3, for whoever lets a machine watch it."""
     Desk(laboratory=laboratory).run("eval", "towers.yaml")
 
-    done = Desk(laboratory=lambda _: worlds.deps(worlds.model(says=CARELESS))).run("eval", "towers.yaml")
+    done = Desk(laboratory=lambda _: worlds.deps(worlds.model(says=HASTY))).run("eval", "towers.yaml")
 
     assert done.exit_code == 3
     assert "eddystone: pass → FAIL" in done.stdout
@@ -70,7 +69,7 @@ def test_the_next_run_says_what_changed(place: Path):
 def test_two_models_are_compared_claim_by_claim(place: Path):
     """Figures side by side, then what one says and the other does not."""
     done = Desk(laboratory=laboratory).run(
-        "eval", "towers.yaml", "--compare", "GORKD_MODEL=careful", "GORKD_MODEL=careless"
+        "eval", "towers.yaml", "--compare", "GORKD_MODEL=careful", "GORKD_MODEL=hasty"
     )
 
     assert "A: GORKD_MODEL=careful" in done.stdout
@@ -136,7 +135,7 @@ def test_a_bad_answer_is_asked_again_from_its_own_sources(place: Path):
 def test_an_evaluation_counts_in_the_calibration(place: Path):
     """Of the configuration in use alone, and each question once however often it is asked."""
     desk = Desk(laboratory=laboratory)
-    for arguments in ((), (), ("--compare", "GORKD_MODEL=a", "GORKD_MODEL=careless")):
+    for arguments in ((), (), ("--compare", "GORKD_MODEL=a", "GORKD_MODEL=hasty")):
         desk.run("eval", "towers.yaml", *arguments)
 
     judged = at_once(SqlEvaluations(desk.tables).judged(""))
