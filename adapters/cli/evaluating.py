@@ -46,7 +46,7 @@ from core.presentation import wording
 from core.presentation.render import cut, iso_utc, one_line
 
 RUN, BEFORE, UNFINISHED, JUNIT, PAGE = "run.json", "before.json", "unfinished", "junit.xml", "index.html"
-QUESTION_CHARS = 56
+FIGURES_COLUMNS, LEAST_COLUMNS = 46, 20  # of a table's row: all but the question; the question
 WHICH = "Say which questions: a FILE, with --record or --replay if you like; or --from-votes, which has its sources."
 _STYLES = {"pass": "green", "FAIL": "bold red", "error": "bold red", "asked": ""}
 
@@ -101,13 +101,26 @@ def eval_command(operating: Operating) -> Callable[..., None]:
             if bool(file) is from_votes or (record and replay) or (from_votes and (record or replay)):
                 raise InvalidQuery(WHICH, rule="what")
             if file:
-                return await _evaluate(operating, name, read_cases(_read(Path(file))), wish)
+                return await _evaluate(operating, name, _cases(Path(file)), wish)
             cases, tapes = await _voted(operating, tenant.strip())
             return await _evaluate(operating, name, cases, replace(wish, recorded=tapes))
 
         run_command(run)
 
     return evaluate
+
+
+def _cases(path: Path) -> tuple[Case, ...]:
+    """Raises `InvalidQuery`. A file that is imported and not there is told of, and its questions are left out."""
+
+    def load(name: str) -> str | None:
+        found = path.parent / name
+        if not found.is_file():
+            say(f"{found} is not there; its questions are left out")
+            return None
+        return _read(found)
+
+    return read_cases(_read(path), load)
 
 
 async def _voted(operating: Operating, tenant: str) -> tuple[list[Case], dict[str, Tape]]:
@@ -305,15 +318,16 @@ def print_run(console: Console, run: Run) -> None:
     """A row a question, its unmet expectations below it, then the figures."""
     console.print(Text(f"{run.name}: {one_line(run.title)}", "bold"), soft_wrap=True)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    room = max(console.width - FIGURES_COLUMNS, LEAST_COLUMNS)
     table.add_column("", no_wrap=True, min_width=5)
-    table.add_column("question", no_wrap=True, overflow="ellipsis")
+    table.add_column("question", no_wrap=True)
     table.add_column("confidence", no_wrap=True, min_width=12)
     for name, width in (("✓", 5), ("met", 4), ("s", 5), ("cost", 7)):
         table.add_column(name, justify="right", no_wrap=True, min_width=width)
     for outcome in run.outcomes:
         state = state_of(outcome)
         table.add_row(
-            Text(state, _STYLES[state]), cut(one_line(f"{outcome.case_id}: {outcome.question}"), QUESTION_CHARS),
+            Text(state, _STYLES[state]), cut(one_line(f"{outcome.case_id}: {outcome.question}"), room),
             outcome.confidence or "–", f"{outcome.ticked}/{len(outcome.claims)}", _met(outcome),
             f"{outcome.seconds:.1f}", "?" if outcome.cost_usd is None else f"${outcome.cost_usd:.4f}",
         )  # fmt: skip

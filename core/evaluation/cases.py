@@ -5,11 +5,14 @@ An expectation that cannot be looked at (no model to judge, no price, a time on 
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
+
+import regex
 
 from core.evidence.judge import MAX_PASSAGE_CHARS, Pair, Ruling, SupportJudge
 from core.model.answer import Confidence, JobResult, ResearchAnswer
@@ -73,8 +76,10 @@ class Met:
     says: str = ""
 
 
-def read_cases(text: str) -> tuple[Case, ...]:
-    """From YAML. Raises `InvalidQuery` with the place of what cannot be understood."""
+def read_cases(text: str, load: Callable[[str], str | None] = lambda path: None) -> tuple[Case, ...]:
+    """From YAML. `load` gives the text of a file that the questions are imported from, None where it is not there:
+    then those are left out. Raises `InvalidQuery` with the place of what cannot be understood.
+    """
     import yaml
 
     if len(text) > MAX_FILE_CHARS:
@@ -89,10 +94,10 @@ def read_cases(text: str) -> tuple[Case, ...]:
         document = {"questions": document}
     if not isinstance(document, dict) or not isinstance(document.get("questions"), list):
         raise _refusal("the file", "has no list `questions`")
-    _refuse_unknown("the file", document, {"name", "defaults", "questions"})
+    _refuse_unknown("the file", document, {"name", "defaults", "questions", "import"})
     common = _fields("defaults", document.get("defaults") or {})
     _refuse_unknown("defaults", common, {*_EXPECTED, "mode", "depth"})
-    entries = document["questions"]
+    entries = [*document["questions"], *_imported(document.get("import"), load)]
     if not 0 < len(entries) <= MAX_CASES:
         raise _refusal("questions", f"are {len(entries)}, not 1 to {MAX_CASES:,}")
     cases = [_case(number, entry, common) for number, entry in enumerate(entries, start=1)]
@@ -101,6 +106,38 @@ def read_cases(text: str) -> tuple[Case, ...]:
     if twice:
         raise _refusal(twice, "is the id of two questions")
     return tuple(cases)
+
+
+def _imported(wish: object, load: Callable[[str], str | None]) -> list[object]:
+    """Questions made of the entries of a JSON file: `each`, with `{NAME}` for a field and `{KEY}` for an entry's name."""
+    if wish is None:
+        return []
+    fields = _fields("import", wish)
+    _refuse_unknown("import", fields, {"file", "each", "first"})
+    each, first = _fields("`each` of import", fields.get("each") or {}), fields.get("first", MAX_CASES)
+    if not isinstance(first, int) or first < 1:
+        raise _refusal("import", "has a `first` that is no number from 1 on")
+    text = load(str(fields.get("file") or ""))
+    if text is None:
+        return []
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise _refusal(str(fields.get("file")), "is no JSON") from exc
+    named = rows.items() if isinstance(rows, dict) else enumerate(rows, start=1) if isinstance(rows, list) else ()
+    return [_filled(each, {"KEY": key, **_fields(f"entry {key}", row)}) for key, row in [*named][:first]]
+
+
+def _filled(template: Mapping[str, object], row: Mapping[str, object]) -> dict[str, object]:
+    def fill(value: object) -> object:
+        if isinstance(value, list):
+            return [fill(one) for one in value]
+        return _FIELD.sub(lambda field: str(row.get(field[1], "")), value) if isinstance(value, str) else value
+
+    return {name: fill(value) for name, value in template.items()}
+
+
+_FIELD = regex.compile(r"\{(\w+)\}")
 
 
 def voted_case(job: ResearchJob, result: JobResult | None, must: str) -> Case:

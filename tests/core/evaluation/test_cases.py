@@ -62,6 +62,8 @@ WRONG = {
     "two of one id": ("questions: [{ask: x, id: a}, {ask: y, id: a}]", "a is the id"),
     "none at all": ("questions: []", "0"),
     "an unknown mode": ("questions: [{ask: x, mode: sideways}]", "sideways"),
+    "an import of no question": ("questions: [x]\nimport: {file: a, each: {id: x}}", "no `ask`"),
+    "an import of no number": ("questions: [x]\nimport: {file: a, first: 0}", "first"),
     "too deep": ("[" * 2_000, "file"),
 }
 
@@ -69,9 +71,33 @@ WRONG = {
 @pytest.mark.parametrize(("text", "says"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_understood_is_named(text: str, says: str):
     with pytest.raises(InvalidQuery) as refused:
-        read_cases(text)
+        read_cases(text, lambda path: "[{}]")
 
     assert says in refused.value.user_message
+
+
+IMPORT = """
+questions: ["Is it lit?"]
+import:
+  file: data.json
+  first: 2
+  each: {id: "pm-{KEY}", ask: "{QUESTION}", judge: ["In short: {answer}.", [x, "{answer}"]], max_seconds: 9}
+"""
+DATA = '{"7": {"QUESTION": "Is it tall?", "answer": "yes"}, "8": {"QUESTION": "Why {answer}?"}, "9": {}}'
+
+
+def test_questions_are_imported_from_a_file_of_answers():
+    """Each entry fills a template; what an entry holds is no template itself."""
+    cases = read_cases(IMPORT, {"data.json": DATA}.get)
+
+    assert [(case.id, case.question) for case in cases] == [
+        ("q1", "Is it lit?"), ("pm-7", "Is it tall?"), ("pm-8", "Why {answer}?"),
+    ]  # fmt: skip
+    assert [one.words for one in cases[1].expects] == ["judge: In short: yes.", "judge: x or yes", "max_seconds: 9.0"]
+
+
+def test_a_file_that_is_not_there_costs_its_questions_alone():
+    assert [case.id for case in read_cases(IMPORT)] == ["q1"]
 
 
 async def answered() -> Answered:
