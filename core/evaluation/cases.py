@@ -109,7 +109,7 @@ def read_cases(text: str, load: Callable[[str], str | None] = lambda path: None)
 
 
 def _imported(wish: object, load: Callable[[str], str | None]) -> list[object]:
-    """Questions made of the entries of a JSON file: `each`, with `{NAME}` for a field and `{KEY}` for an entry's name."""
+    """Questions made of a JSON file's entries: `each`, with `{NAME}` for a field and `{KEY}` for an entry's name."""
     if wish is None:
         return []
     fields = _fields("import", wish)

@@ -83,7 +83,9 @@ import:
   first: 2
   each: {id: "pm-{KEY}", ask: "{QUESTION}", judge: ["In short: {answer}.", [x, "{answer}"]], max_seconds: 9}
 """
-DATA = '{"7": {"QUESTION": "Is it tall?", "answer": "yes"}, "8": {"QUESTION": "Why {answer}?"}, "9": {}}'
+DATA = (
+    '{"7": {"QUESTION": "Is it tall?", "answer": "yes"}, "8": {"QUESTION": "Why {answer}?", "answer": "no"}, "9": {}}'
+)
 
 
 def test_questions_are_imported_from_a_file_of_answers():
