@@ -106,6 +106,7 @@ async def open_laboratory(changes: Mapping[str, str]) -> AsyncIterator[Deps]:
         records = await open_records(env, settings, stack, clock=utc_now, recorder=NoRecorder())
         own = {name: value for name, value in env.items() if name not in shared} | {"GORKD_DATA": str(scratch)}
         house = await stack.enter_async_context(open_house(own, read_settings(own), grace_s=0.0))
+        await house.warm_up()  # else the first of two configurations pays for both
         yield replace(house.deps, library=records.library)
 
 

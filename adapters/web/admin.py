@@ -74,6 +74,7 @@ def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
     for place, row in enumerate(rows):
         top = place * ROW_HEIGHT
         drawn.append(f'<line class="rule" x1="0" y1="{top + 20}" x2="{WIDTH}" y2="{top + 20}"/>')
+        drawn.append(f'<text x="0" y="{top + 12}">{row.level.value}</text>')
         if row.share is None or row.low is None or row.high is None:
             continue
         left, right, mark = (WIDTH * value for value in (row.low, row.high, row.share))

@@ -24,7 +24,7 @@ td.figure, th.figure { text-align: right; }
 article { border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 1rem 0; background: var(--card); }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1.5rem; }
 .pass { color: var(--good); } .FAIL, .error, .bad { color: var(--bad); } .meta { color: var(--soft); font-size: .9rem; }
-ul { padding-left: 1.2rem; margin: .4rem 0; } p { margin: .4rem 0; overflow-wrap: anywhere; white-space: pre-line; }
+ul { padding: 0; margin: .4rem 0; list-style: none; } li { padding-left: 1.3rem; text-indent: -1.3rem; } p { margin: .4rem 0; overflow-wrap: anywhere; white-space: pre-line; }
 """  # noqa: E501 -- a style sheet
 
 
@@ -49,7 +49,8 @@ def page_of(run: Run, other: Run | None = None, changes: Sequence[Change] = ()) 
 
 def _figures(runs: Sequence[Run]) -> str:
     heads = "".join(
-        f'<th scope="col" class="figure">{_text(run.title)}<br><span class="meta">{_text(run.began_at)}</span></th>'
+        f'<th scope="col" class="figure">{_text(run.title)}<br>'
+        f'<span class="meta">{_text(run.began_at[:16])}Z</span></th>'
         for run in runs
     )
     columns = [figures(totals_of(run)) for run in runs]
