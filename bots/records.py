@@ -15,6 +15,7 @@ from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShown
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
     SqlAttachments,
+    SqlEvaluations,
     SqlHeartbeats,
     SqlJobMemo,
     SqlJobStore,
@@ -37,6 +38,7 @@ from adapters.records.tenants import (
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
+from core.evaluation.calibration import EvaluationStore
 from core.library.paper import Library
 from core.library.states import Conversations
 from core.model.answer import Ratings
@@ -107,6 +109,7 @@ class Records:
     turns: Turns
     departures: Departures
     settings: SettingsStore
+    evaluations: EvaluationStore
     register: Register
     archives: tuple[Archive, ...]
     try_out: TryOut
@@ -199,6 +202,7 @@ def _records(
         turns=SqlTurns(database, clock=clock),
         departures=SqlDepartures(database),
         settings=SqlSettings(database),
+        evaluations=SqlEvaluations(database),
         register=archive,
         archives=(archive, *shared.archives),
         try_out=partial(try_out, database, clock, database.damage),

@@ -28,6 +28,7 @@ from adapters.search import build_providers, close_providers, shared_rates, surr
 from adapters.search.registries import build_registries, open_texts
 from bots.config import BotSettings, default_files, secrets_in
 from bots.records import Records, open_records
+from core.evaluation.calibration import EvaluationStore
 from core.evidence.authority import read_kinds
 from core.library.desk import LibraryDesk
 from core.library.funnel import WatchedLibrary
@@ -95,6 +96,7 @@ class House:
     readiness: Readiness
     queue: JobQueue
     role: Role
+    evaluations: EvaluationStore
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it: who is ready is as quick at once.
@@ -194,6 +196,7 @@ async def open_house(
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
             records.conversations, records.open_messages, records.usage, tenancy, readiness, queue, role,
+            records.evaluations,
         )  # fmt: skip
 
 

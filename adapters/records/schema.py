@@ -356,6 +356,13 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
             PRIMARY KEY (tenant, visibility, key))<keyed>""",
         "CREATE INDEX paper_readings_by_job ON paper_readings (job_id)",
     ),
+    (
+        # Questions that somebody made tests of, with what an answer must say; and which of them were answered rightly.
+        """CREATE TABLE evaluation_cases (
+            <only job>, <whose>, must TEXT NOT NULL, at <moment> NOT NULL)<keyed>""",
+        """CREATE TABLE grades (
+            key TEXT PRIMARY KEY, level TEXT NOT NULL, is_right <count> NOT NULL, at <moment> NOT NULL)<keyed>""",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 

@@ -120,7 +120,7 @@ class Grounder:
         if judged.claim is None:
             return replace(judged, asked=())
         known = {entry.source_id for entry in judged.claim.evidence}
-        words = without_addresses(_bare(judged.claim.text, judged.before))
+        words = as_checked(judged.claim.text, judged.before)
         late = [source_id for source_id in source_ids if source_id in self._read and source_id not in known]
         return replace(judged, asked=tuple(self._others(words, judged, late, most=most)))
 
@@ -151,7 +151,7 @@ class Grounder:
         claim = Claim(draft.id, without_bullet(words), Verdict.UNCHECKED)
         if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
-        said = without_addresses(_bare(claim.text, draft.before))
+        said = as_checked(claim.text, draft.before)
         return self._proposed(replace(draft, claim=claim), said, marker_numbers(text))
 
     def conclude(self, judged: Judged, judgements: Sequence[Judgement | None]) -> Judged:
@@ -523,6 +523,11 @@ def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
 def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:
     cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=tuple(dict.fromkeys(reasons)))
     return replace(judged, claim=cut, shown=None, asked=())
+
+
+def as_checked(claim: str, before: str) -> str:
+    """The words of a claim that are looked for in a source, and that a judge is asked about."""
+    return without_addresses(_bare(claim, before))
 
 
 def _bare(claim: str, before: str) -> str:
