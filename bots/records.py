@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
+from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages, SqlWatches
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
     SqlAttachments,
@@ -68,6 +68,7 @@ from core.tenancy.admission import Spending
 from core.tenancy.departures import Departures
 from core.tenancy.forgetting import Archive, Register
 from core.tenancy.usage import UsageLog
+from core.watch.watch import Watches
 
 if TYPE_CHECKING:
     from adapters.records.postgres import PostgresDatabase
@@ -89,6 +90,7 @@ class Records:
     shown: ShownMessages
     attachments: Attachments
     ratings: Ratings
+    watches: Watches
     library: Library
     conversations: Conversations
     cache: AnswerCache
@@ -180,6 +182,7 @@ def _records(
         shown=SqlShownMessages(database, box, clock=clock),
         attachments=SqlAttachments(database),
         ratings=SqlRatings(database),
+        watches=SqlWatches(database, box, clock=clock),
         library=SqlLibrary(database, folder),
         conversations=SqlConversations(database),
         limits=shared.limits,

@@ -13,10 +13,12 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
+from adapters.chat.watching import PRESSED
 from core.model.job import TERMINAL_STATUSES, ResearchJob
 from core.model.steering import Steering, read_steering
 from core.pipeline.conversation import Reply, ReplyKind, read_reply
 from core.presentation import wording
+from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
     from adapters.chat.taking_away import TakingAway
@@ -35,7 +37,7 @@ _RENEWS: dict[ReplyKind, Renewal] = {
 }  # fmt: skip
 _OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history"})
 _ALSO_OF_RUNNING = frozenset(
-    {"sources", "help", "history", "forget", "courtesy"}
+    {"sources", "help", "history", "forget", "courtesy", "watch"}
 )  # the rest steers what can be steered
 _ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now", "changed"})
 REACTIONS: dict[Reaction, tuple[str, str]] = {"thanks": ("❤️", "heart"), "heard": ("👀", "eyes")}  # and Slack's names
@@ -129,6 +131,22 @@ class Steer:
 
 
 @dataclass(frozen=True)
+class Watching:
+    """A wish to watch something, said under an answer or anywhere (adapters/chat/watching.py)."""
+
+    wish: WatchWish
+    job: ResearchJob | None
+
+
+@dataclass(frozen=True)
+class PressWatch:
+    """A button about watching, by its name."""
+
+    button: str
+    job: ResearchJob
+
+
+@dataclass(frozen=True)
 class Cancel:
     """End all that who spoke has under way in the conversation."""
 
@@ -146,7 +164,9 @@ class Offer:
 _AT_ONCE: dict[ReplyKind, React | Show] = {
     "courtesy": React("thanks"), "help": Show("help"), "history": Show("history"),
 }  # fmt: skip
-Deed = Nothing | React | Say | Show | Ask | Renew | ShowSources | Forget | Steer | Cancel | Offer
+Deed = (
+    Nothing | React | Say | Show | Ask | Renew | ShowSources | Forget | Steer | Cancel | Offer | Watching | PressWatch
+)
 
 
 def hear(
@@ -168,6 +188,8 @@ def hear(
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
         return Steer(running, read_steering(said.text)) if is_own else Say(wording.NOT_YOURS)
+    if kind == "watch" and (wish := read_wish(said.text)):
+        return Watching(wish, job)
     if not said.is_about_answer:
         return Ask() if said.text or said.has_files else Say(wording.ASK_WHAT)
     return Say(wording.NOTHING_HERE) if job is None else _obey(said, job)
@@ -205,6 +227,8 @@ def press(button: str, job: ResearchJob, presser: str, *, question: str = "") ->
     """
     if button in _ASKERS_ALONE and job.request.asker != presser:
         return Say(wording.NOT_YOURS)
+    if button in PRESSED:
+        return PressWatch(button, job)
     match button:
         case "show_sources":
             return ShowSources(job)

@@ -38,6 +38,7 @@ from core.model.telemetry import Measurement
 from core.pipeline.limits import Setbacks, SingleFlight, TwoAtOnce
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy
+from core.watch.watch import Watches
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +76,7 @@ class Deps:
     library: Library
     attachment_reader: AttachmentReader
     ratings: Ratings
+    watches: Watches
     flights: SingleFlight
     reuse: ReuseStore
     recorder: Recorder

@@ -34,7 +34,6 @@ from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
-from core.pipeline.changes import AnswerChanges
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import (
@@ -51,6 +50,7 @@ from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.wording import counted
 from core.text.sentences import split_sentences
+from core.watch.comparison import AnswerChanges
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
 CONTENT_LIMIT = 2000

@@ -43,7 +43,6 @@ from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_
 from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
-from core.pipeline.changes import AnswerChanges
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_card, first_quotes, progress_card
@@ -51,6 +50,7 @@ from core.presentation.checks import CheckedClaim, Stand
 from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, marked_section, one_line, printable
 from core.text.sentences import split_sentences
+from core.watch.comparison import AnswerChanges
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
 QUESTION_ROOM = 500

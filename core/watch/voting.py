@@ -1,0 +1,137 @@
+"""Whether a candidate is a change: several questions to the judge about the same matter, and a count of what it says.
+
+A judge errs, and errs the same way when it is asked the same; so each candidate is put to it in several ways, in one
+call.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from core.evidence.judge import Judgement, Pair, Ruling, SupportJudge
+from core.model.answer import ModelUsage
+from core.model.errors import ModelError
+from core.watch.comparison import nearest
+from core.watch.watch import Change
+
+SUSPECTS = 2  # votes for a change, of the first four, from which it is researched
+CONFIRMS = 2 / 3  # share of all votes, from which it is one: a judge that errs in one of ten pairs errs here in 0.2 %
+MAX_PAIRS = 40  # of one call; some 6,000 tokens
+VOTE_TIMEOUT_S = 60.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """A question to the judge. `counts_support` says that it is a vote for a change when the passages say the claim."""
+
+    pair: Pair
+    counts_support: bool = False
+
+    def vote(self, judgement: Judgement | None) -> bool | None:
+        """A judge that is not believed has its confirmations taken back, so an open pair speaks for no change."""
+        if judgement is None:
+            return None if self.counts_support else False
+        is_said = judgement.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL)
+        return is_said if self.counts_support else not is_said
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The candidates with what was said of each so far; `calls` that it took, and their cost."""
+
+    changes: tuple[Change, ...]
+    calls: int = 0
+    usage: tuple[ModelUsage, ...] = ()
+
+
+class BallotMaker(Protocol):
+    def __call__(self, change: Change) -> list[Ballot]: ...
+
+
+def on_pages(told: Sequence[str], known: Sequence[str], now: Sequence[str]) -> BallotMaker:
+    """Of a look at pages: `told` are the claims, `known` the sentences read before, `now` those on the pages now."""
+
+    def ballots(change: Change) -> list[Ballot]:
+        if change.kind == "new":
+            claims, before = nearest(change.now, told), nearest(change.now, known)
+            asked = [claims[:1], before[:1], claims, [*claims, *before]]
+            return [_asked(change.now, passages) for passages in asked]
+        beside = nearest(change.before_quote, now) or nearest(change.before, now)
+        instead = [change.now] if change.now else []
+        if change.kind == "gone":
+            asked_of = dict.fromkeys((change.before, change.before_quote))
+            return [_asked(said, some) for said in asked_of for some in (beside[:1], beside)]
+        return [
+            _asked(change.before, instead),
+            _asked(change.now, [change.before_quote]),
+            _asked(change.before_quote, list(dict.fromkeys([*instead, *beside]))),
+            _asked(change.now, list(dict.fromkeys([change.before, change.before_quote]))),
+        ]
+
+    return ballots
+
+
+def on_answer(claims: Sequence[str], told: Sequence[str]) -> BallotMaker:
+    """Of a new answer: whether it says what is new, and no more what was."""
+
+    def ballots(change: Change) -> list[Ballot]:
+        found: list[Ballot] = []
+        if change.now:
+            near = nearest(change.now, claims)
+            found.append(_asked(change.now, near, counts_support=True))
+            if change.kind == "new" and near:
+                found.append(_asked(near[0], nearest(near[0], told)))
+        if change.before:
+            found.append(_asked(change.before, nearest(change.before, claims)))
+        if change.kind == "gone":
+            found.append(_asked(change.before_quote, nearest(change.before_quote, claims)))
+        return found
+
+    return ballots
+
+
+async def vote(changes: Sequence[Change], ballots: BallotMaker, judge: SupportJudge | None) -> Votes:
+    """Each candidate that is not certain gets its votes, in one call. A judge that is away says nothing."""
+    asked = [[] if change.is_certain else ballots(change) for change in changes]
+    pairs = list(dict.fromkeys(one.pair for some in asked for one in some if one.pair.passages))[:MAX_PAIRS]
+    said: dict[Pair, Judgement | None] = {}
+    usage: tuple[ModelUsage, ...] = ()
+    if judge is not None and pairs:
+        try:
+            rulings = await judge.judge(pairs, timeout_s=VOTE_TIMEOUT_S)
+        except ModelError as exc:
+            log.warning("nobody could be asked whether it changed", extra={"error": str(exc)})
+        else:
+            said, usage = dict(zip(pairs, rulings.judgements, strict=True)), rulings.usage
+    voted = [
+        replace(change, votes=(*change.votes, *_counted(some, said)))
+        for change, some in zip(changes, asked, strict=True)
+    ]
+    return Votes(tuple(voted), calls=int(bool(usage)), usage=usage)
+
+
+def _counted(ballots: Sequence[Ballot], said: dict[Pair, Judgement | None]) -> list[bool]:
+    """Nothing to compare with speaks for a change. Nobody votes where nobody was asked."""
+    if not said:
+        return []
+    votes = [one.vote(said.get(one.pair)) if one.pair.passages else not one.counts_support for one in ballots]
+    return [one for one in votes if one is not None]
+
+
+def is_suspect(change: Change) -> bool:
+    """Worth research; without any vote, too: there is no judge, or it is away."""
+    return change.is_certain or not change.votes or sum(change.votes) >= min(SUSPECTS, len(change.votes))
+
+
+def is_confirmed(change: Change) -> bool:
+    """Without a judge, only what rules are certain of."""
+    return change.is_certain or (bool(change.votes) and sum(change.votes) >= CONFIRMS * len(change.votes))
+
+
+def _asked(claim: str, passages: Sequence[str], *, counts_support: bool = False) -> Ballot:
+    return Ballot(Pair(claim, tuple(passages)), counts_support)
