@@ -19,7 +19,7 @@ from urllib.parse import quote, quote_plus
 import structlog
 from structlog.typing import EventDict, Processor
 
-from core.model.telemetry import job_id_var
+from core.model.ports import job_id_var
 
 REDACTED = "[redacted]"
 MIN_SECRET_CHARS = 6  # a shorter "secret" is a word of ordinary text

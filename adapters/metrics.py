@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
 
-from core.model.telemetry import Measurement
+from core.model.ports import Measurement
 
 logger = logging.getLogger(__name__)
 

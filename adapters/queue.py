@@ -12,7 +12,7 @@ from functools import partial
 
 from core.model.errors import QueueFull
 from core.model.job import ResearchJob
-from core.model.telemetry import job_id_var
+from core.model.ports import job_id_var
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
-from core.model.telemetry import NoRecorder
+from core.model.ports import NoRecorder
 from core.pipeline.checkup import Finding, Probe, Trials, examine
 from core.presentation.render import job_json
 from core.settings.desk import SettingsDesk

@@ -104,7 +104,7 @@ async def run_mcp_stdio(env: Mapping[str, str], settings: BotSettings) -> None:
 async def run_mcp_http(env: Mapping[str, str], settings: BotSettings) -> None:
     """Tools for programs on other machines; says its address on standard output."""
     with _needing_mcp():
-        from adapters.mcp.http import McpSettings, serve_http
+        from adapters.mcp.server import McpSettings, serve_http
 
     mcp = McpSettings.from_env(env)
     async with open_house(env, settings, grace_s=GRACE_S) as house:
@@ -206,7 +206,7 @@ async def _discord(env: Mapping[str, str], house: House) -> None:
     from adapters.chat.discord.settings import DiscordSettings
     from adapters.chat.live import ChatTurns
 
-    async with _chat_deps(env, house, ChatTurns()) as deps:
+    async with chat_deps(env, house, ChatTurns()) as deps:
         await run_discord(deps, DiscordSettings.from_env(env))
 
 
@@ -216,7 +216,7 @@ async def _slack(env: Mapping[str, str], house: House) -> None:
 
     settings = SlackSettings.from_env(env)
     with _slack_turns(house) as turns:
-        async with _chat_deps(env, house, turns) as deps:
+        async with chat_deps(env, house, turns) as deps:
             await run_slack(deps, settings)
 
 
@@ -229,7 +229,7 @@ def _refuse_wrong_discord(env: Mapping[str, str]) -> None:
 
 
 @asynccontextmanager
-async def _chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> AsyncIterator[ChatDeps]:
+async def chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> AsyncIterator[ChatDeps]:
     from adapters.chat.connecting import ChatDeps
     from bots.wiring import open_talks
 
@@ -275,7 +275,7 @@ async def _slack_events(app: web.Application, env: Mapping[str, str], house: Hou
 
     settings = SlackSettings.from_env(env)
     with _slack_turns(house) as turns:
-        async with _chat_deps(env, house, turns) as deps, serve_events(app, deps, settings):
+        async with chat_deps(env, house, turns) as deps, serve_events(app, deps, settings):
             yield
 
 

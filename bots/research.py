@@ -16,7 +16,7 @@ from typing import Self, get_args
 
 from bots.config import read_settings
 from bots.wiring import House, library_desk, open_house
-from core.findings.parsing import parse_research_result
+from core.findings.opening import parse_research_result
 from core.findings.results import (
     DEFAULT_TOP_K,
     IdeaResult,
@@ -40,7 +40,7 @@ from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.events import Json
 from core.model.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.modes.options import MAX_ITEMS
+from core.modes.mode import MAX_ITEMS
 from core.presentation.progress import Progress
 from core.presentation.wording import failure_sentence
 from core.stages.intake import parse_intent, read_query

@@ -35,7 +35,7 @@ from core.library.pages import PaperViews
 from core.library.paper import Library
 from core.library.session import LibraryTalks
 from core.library.states import Conversations
-from core.llm.embedding import RememberingEmbeddings
+from core.llm.memo import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient
@@ -47,11 +47,10 @@ from core.modes import MODES
 from core.pipeline.checkup import Readiness, watch_backlog
 from core.pipeline.deps import Deps
 from core.pipeline.limits import LimitedSearch, RateLimits
-from core.pipeline.rehearsal import rehearse
 from core.pipeline.researcher import Researcher
-from core.pipeline.runner import DirectSteps, run_job
-from core.pipeline.tracing import TraceLog
-from core.pipeline.watching import (
+from core.pipeline.runner import DirectSteps, rehearse, run_job
+from core.pipeline.tracing import (
+    TraceLog,
     WatchedModel,
     WatchedPages,
     WatchedRecorder,

@@ -26,12 +26,10 @@ from core.model.codec import decode, encode
 from core.model.config import SearchSettings, Settings
 from core.model.errors import FetchError, PageStatus, StoreError
 from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.model.ports import ChatDelta, ChatModel, ChatRequest, ProviderStrength
+from core.model.ports import ChatDelta, ChatModel, ChatRequest, Measurement, ProviderStrength, job_id_var
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
-from core.model.telemetry import Measurement, job_id_var
 from core.pipeline.deps import Deps
-from core.pipeline.tracing import TraceEntry
-from core.pipeline.watching import Tracer, open_tracer
+from core.pipeline.tracing import TraceEntry, Tracer, open_tracer
 from core.stages.intake import parse_intent
 from core.tenancy.usage import Period, Usage, UsageKey
 from tests.records import BOX, SCRATCH, MemoryTables

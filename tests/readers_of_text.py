@@ -17,16 +17,16 @@ from adapters.chat.discord.markup import prose as discord_prose
 from adapters.chat.discord.translate import question_of as discord_question
 from adapters.chat.fitting import true_link
 from adapters.chat.slack.blocks import markdown as slack_markdown
+from adapters.chat.slack.blocks import message, sentence_text
 from adapters.chat.slack.blocks import plain as slack_plain
-from adapters.chat.slack.library_render import mrkdwn_pieces
-from adapters.chat.slack.message import message, sentence_text
+from adapters.chat.slack.library import mrkdwn_pieces
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options
 from adapters.logs import Redactor
-from adapters.pages.charset import decode_page
+from adapters.pages.body import decode_page
+from adapters.pages.fetch import RobotsRules
 from adapters.pages.html import extract_html
-from adapters.pages.robots import RobotsRules
 from adapters.search import hits as search_queries
 from adapters.search.hits import clean_line, clean_text, is_web_address, strip_tags
 from adapters.web.preview import discord_markdown, mrkdwn
@@ -50,8 +50,7 @@ from core.evidence.verbatim import quotations_in, verify_quote
 from core.findings.code import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
 from core.findings.composing import code_parts, with_addresses
 from core.findings.opening import addresses_in as model_addresses
-from core.findings.opening import with_plain_addresses
-from core.findings.parsing import parse_research_result, read_output
+from core.findings.opening import parse_research_result, read_output, with_plain_addresses
 from core.findings.report import split_sections
 from core.library.ingest import published_of
 from core.library.paper import cited_papers
@@ -65,13 +64,11 @@ from core.model.steering import read_steering
 from core.modes import read_modes
 from core.modes.check import split_claims
 from core.pipeline.conversation import Turn, needs_context, read_reply, standalone_by_rules
-from core.presentation.bibliography import names_in
-from core.presentation.latex import latex_text
+from core.presentation.bibliography import latex_text, names_in
 from core.presentation.render import cut, marked_text, one_line, printable
-from core.section.asking import asks_for_section, is_order
 from core.section.brief import read_brief
 from core.section.prose import Quotations, with_keys, with_labels
-from core.section.sections import sections_in
+from core.section.sections import asks_for_section, is_order, sections_in
 from core.settings.tenant import DEFAULTS, FIELDS, read_setting
 from core.stages.cache import normalise_question
 from core.stages.given import addresses_in

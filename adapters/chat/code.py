@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adapters.chat.fitting import fit, units
 from core.findings.code import split_fences
-from core.findings.source_priority import OTHER_LEVEL, level_name
+from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.viewing import FindingsView, FoundItem, code_files, code_name
 from core.presentation import wording
 from core.presentation.render import printable

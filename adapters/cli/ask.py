@@ -27,7 +27,7 @@ from core.model.errors import InvalidQuery, place_name
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
-from core.modes.options import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
+from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable

@@ -25,7 +25,7 @@ from core.model.job import ResearchJob, Scope
 from core.modes.library import papers_view
 from core.presentation import wording
 from core.presentation.render import one_line, printable
-from core.section.keys import assign_keys, bibliography
+from core.section.prose import assign_keys, bibliography
 
 _Found = tuple[ResearchJob, JobResult | None]
 _Listed = tuple[ListedPaper, Path | None]  # with the file beside the list

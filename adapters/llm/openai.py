@@ -28,8 +28,7 @@ from adapters.llm.endpoint import (
     tuning,
 )
 from adapters.llm.failures import SLOW, call_failures, model_error, safe_cause, was_dropped, wrong_page
-from adapters.llm.reading import Answer, StreamPiece, read_piece
-from adapters.llm.thinking import Thoughts
+from adapters.llm.reading import Answer, StreamPiece, Thoughts, read_piece
 from adapters.llm.window import Fitted, Window, is_local
 from adapters.proxies import Proxies
 from core.llm.prices import estimate_usage

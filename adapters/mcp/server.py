@@ -1,11 +1,17 @@
-"""The tools of core/presentation/tools.py as an MCP server: listed, called, with their progress told as it comes."""
+"""The tools of core/presentation/tools.py as an MCP server, over standard input or HTTP: listed, called, with their
+progress told as it comes.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hmac
 import logging
-from contextlib import aclosing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from typing import Any
 
+import uvicorn
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
@@ -17,8 +23,12 @@ from mcp_types import (
     TextContent,
     Tool,
 )
+from pydantic import BaseModel, Field
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from core.model.errors import GorkdError
+from adapters.secrets import read_tokens
+from core.model.errors import GorkdError, SetupError
 from core.model.job import LOCAL
 from core.pipeline.researcher import Researcher
 from core.presentation.tools import TOOLS, ToolConfig, ToolProgress
@@ -87,3 +97,101 @@ def _described(tool: ToolConfig) -> Tool:
 
 def _failed(sentence: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
+
+
+# The MCP server over streamable HTTP at /mcp, for whoever has one of the API's tokens
+
+
+PATH = "/mcp"
+STOP_WITHIN_S = 5  # open streams are cut after that when the process is to end
+
+
+class McpSettings(BaseModel):
+    """Where to listen, and who may call. The same variables as the pages and the API have."""
+
+    host: str = Field(default="127.0.0.1", alias="HOST")
+    port: int = Field(default=8080, alias="PORT", ge=0, le=65535)
+    tokens: tuple[str, ...] = ()
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> McpSettings:
+        """Raises `SetupError` without a token: what costs money is not open to everyone who finds the port."""
+        tokens = read_tokens(env, "GORKD_API_TOKENS")
+        if not tokens:
+            raise SetupError(
+                "gorkd mcp --http needs GORKD_API_TOKENS: set at least one token for the programs that call."
+            )
+        try:
+            return cls.model_validate(
+                {**{name: env[name] for name in ("HOST", "PORT") if name in env}, "tokens": tokens}
+            )
+        except ValueError as exc:
+            raise SetupError("PORT must be a number from 0 to 65535.") from exc
+
+
+async def serve_http(researcher: Researcher, settings: McpSettings, on_ready: Callable[[str], None]) -> None:
+    """Until cancelled. `on_ready` hears the address. Raises `SetupError` when the port is taken."""
+    app = build_server(researcher).streamable_http_app(streamable_http_path=PATH, host=settings.host)
+    gate = _TokenGate(app, settings.tokens)
+    config = uvicorn.Config(
+        gate,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=STOP_WITHIN_S,
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(), name="mcp")
+    try:
+        while not server.started:
+            if serving.done():
+                raise SetupError(
+                    f"Port {settings.port} on {settings.host} is taken or not allowed; set PORT to another."
+                )
+            await asyncio.sleep(0.02)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        on_ready(f"http://{settings.host}:{port}{PATH}")
+        await serving
+    finally:
+        server.should_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+class _Server(uvicorn.Server):
+    """Signals are the process's own business."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class _TokenGate:
+    """Lets a request through that carries one of the tokens."""
+
+    def __init__(self, app: ASGIApp, tokens: Sequence[str]) -> None:
+        self._app = app
+        self._tokens = [token.encode() for token in tokens]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._is_known(scope):
+            refusal = JSONResponse(
+                {
+                    "error": {
+                        "code": "UNAUTHORIZED",
+                        "message": "This needs a token: Authorization: Bearer …",
+                        "details": {},
+                    }
+                },
+                status_code=401,
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _is_known(self, scope: Scope) -> bool:
+        given = next((value for name, value in scope["headers"] if name.lower() == b"authorization"), b"")
+        kind, _, token = given.partition(b" ")
+        matches = [hmac.compare_digest(token.strip(), known) for known in self._tokens]  # all: time tells nothing
+        return kind.lower() == b"bearer" and any(matches)

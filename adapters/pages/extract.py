@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from adapters.pages.charset import decode_page
+from adapters.pages.body import decode_page
 from adapters.pages.extraction import Extraction, NoText, PageDocument
 from adapters.pages.html import extract_html
 from adapters.pages.pdf import extract_pdf

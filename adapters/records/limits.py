@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from adapters.records.sql import Sql, Tables, digest
 from core.model.errors import StoreError
 from core.model.job import Scope
-from core.model.ports import Clock, Recorder
-from core.model.telemetry import Measurement
+from core.model.ports import Clock, Measurement, Recorder
 from core.pipeline.limits import take_token
 
 logger = logging.getLogger(__name__)

@@ -23,8 +23,7 @@ from adapters.records.limits import MemoryRateLimits, MemorySingleFlight
 from adapters.records.sql import digest
 from core.model.errors import SetupError, StoreError
 from core.model.job import Scope, personal
-from core.model.ports import Clock, Recorder
-from core.model.telemetry import Measurement
+from core.model.ports import Clock, Measurement, Recorder
 from core.pipeline.limits import take_token
 from core.tenancy.forgetting import Whose
 

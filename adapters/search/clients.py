@@ -19,7 +19,7 @@ import aiohttp
 import stamina
 from aiolimiter import AsyncLimiter
 
-from adapters.resolver import DaemonResolver
+from adapters.proxies import DaemonResolver
 from adapters.search.faults import broken, deadline, error_in_answer, garbled, status_error, too_late, unreachable
 from adapters.search.hits import tidy
 from adapters.search.service import Service, Surroundings, TimeLimits
@@ -244,7 +244,7 @@ class VendorClient(Generic[Vendor]):
             await self._look_up(request.url.host, request.url.port or 443, connect_s)
 
     async def _look_up(self, host: str, port: int, within_s: float) -> None:
-        """A name that cannot be found must not leave one of httpx's own look-ups behind (adapters/resolver.py)."""
+        """A name that cannot be found must not leave one of httpx's own look-ups behind (adapters/proxies.py)."""
         try:
             async with asyncio.timeout(within_s):
                 await self._names.resolve(host, port, socket.AF_UNSPEC)

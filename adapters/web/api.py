@@ -1,4 +1,4 @@
-"""The JSON API under /v1 (G-01), described in openapi.yaml. Its event stream is in stream.py."""
+"""The JSON API under /v1 (G-01), described in openapi.yaml."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from core.model.events import Event, Json
 from core.model.job import LOCAL, TERMINAL_STATUSES, Depth, JobStatus, ResearchJob, ResearchRequest, Scope, personal
 from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
-from core.modes.options import DEPTH, ROUNDS, TOP_K
+from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.presentation.render import job_json, sources_json
 
 

@@ -32,7 +32,7 @@ from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchReques
 from core.model.source import Source
 from core.model.steering import Steering, SteeringKind, read_steering
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_words, read_modes
-from core.modes.options import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
+from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.snapshot import Snapshot
 from core.pipeline.tracing import (
     Exchange,
@@ -45,8 +45,7 @@ from core.pipeline.tracing import (
     without_repeats,
 )
 from core.presentation import wording
-from core.presentation.bibliography import cited_works, ris
-from core.presentation.bibtex import bibtex
+from core.presentation.bibliography import bibtex, cited_works, ris
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.page_links import PaperPlace, is_private

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
 
-from core.deep.asking import ask_step, checklist_frame, facts_frame, line, listed, number, question_frame
+from core.deep.checklist import ask_step, checklist_frame, facts_frame, line, listed, number, question_frame
 from core.deep.searching import PUBMED, known_sources
 from core.deep.state import DeepState, Fact, NewFacts
 from core.evidence.authority import is_retracted, pmid_of

@@ -19,7 +19,7 @@ from core.deep.searching import execute_searches, generate_queries, keep_given, 
 from core.deep.state import Completeness, DeepState, NewFacts, RefinedQuestion, RoundQueries, RoundSources, settled
 from core.deep.steering import Limits, RoundStart, Stop, decide, heed, unless_hurried
 from core.deep.synthesis import considered, gathered, synthesize_answer
-from core.deep.telling import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, estimate_from, share_of
+from core.deep.viewing import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, estimate_from, share_of
 from core.model.answer import JobResult, ResearchAnswer
 from core.model.errors import ModelError, ModelTimeout, StoreError, TookTooLong
 from core.model.steering import Steering

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import regex
 
-from core.deep.asking import ask_step, checklist_frame, facts_frame, listed, queries_frame, question_frame, strings
+from core.deep.checklist import ask_step, checklist_frame, facts_frame, listed, queries_frame, question_frame, strings
 from core.deep.state import DeepState, RoundQueries, RoundSources
 from core.evidence.authority import owner, pmid_of
 from core.llm.ask_model import strict

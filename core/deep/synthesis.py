@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from core.deep.asking import checklist_frame, facts_frame, question_frame
+from core.deep.checklist import checklist_frame, facts_frame, question_frame
 from core.deep.searching import known_sources
 from core.deep.state import Coverage, DeepState, settled
 from core.evidence.authority import is_retracted

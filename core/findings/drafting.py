@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from string import Template
 
-from core.findings.opening import addresses_in
-from core.findings.parsing import read_output
+from core.findings.opening import addresses_in, read_output
 from core.findings.report import SECTIONS, split_sections
 from core.findings.results import Draft, Drafts, ResearchMode, Telling
 from core.llm.ask_model import Heard, complete, retry_once

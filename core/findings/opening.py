@@ -1,4 +1,6 @@
-"""Which addresses of a draft may be trusted to exist: those that a search gave are opened, like all sources."""
+"""A draft read and its sources opened: what the model wrote becomes results, and of their addresses those that a search
+gave are trusted to exist and opened, like all sources.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,15 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from core.findings.parsing import ReadOutput
-from core.findings.results import Drafts, ResearchMode
+from core.findings.code import FENCE, first_code
+from core.findings.results import (
+    Drafts,
+    IdeaResult,
+    ImplementationResult,
+    ResearchFindings,
+    ResearchMode,
+    ResearchReport,
+)
 from core.model.errors import FetchError
 from core.model.ports import WEB_SEARCH
 from core.model.source import SearchHit, Source
@@ -135,3 +144,174 @@ async def _open(work: Work, url: str, title: str, others: Stragglers, failures: 
     source = await asyncio.to_thread(make_source, work.gathering, hit, page.text)
     await work.progress.source(source)
     return source
+
+
+# The model's output (S004): free analysis, then results in tags. Reading it never fails and loses no item. Models
+# mention the tags in their analysis, put code with tags into items, forget to close them, or write prose alone.
+
+
+NO_WRAPPER = "The model did not wrap its results as it was told to; what could be read is shown."
+UNCLOSED = "The model's output breaks off; its last entry may be incomplete."
+NO_ITEMS = "The model gave no list of results, only prose; it is shown as one entry."
+NOTHING = "The model's output holds no results."
+
+_INLINE = regex.compile(r"`[^`\n]+`")
+_WRAPPER = regex.compile(r"<(/?)research_result\s*>", regex.IGNORECASE)
+_ITEM = regex.compile(r"<research_item\s*>", regex.IGNORECASE)
+_ITEM_END = regex.compile(r"</research_item\s*>", regex.IGNORECASE)
+_SOURCE = regex.compile(r"<source\s*>(.*?)</source\s*>", regex.IGNORECASE | regex.DOTALL)
+_SOURCE_OPEN = regex.compile(r"<source\s*>\s*(\S+)", regex.IGNORECASE)
+_CONTENT = regex.compile(r"<content\s*>", regex.IGNORECASE)
+_CONTENT_END = regex.compile(r"</content\s*>", regex.IGNORECASE)
+_ANY_TAG = regex.compile(r"</?(?:research_result|research_item|source|content)\s*>", regex.IGNORECASE)
+_BEGUN_TAG = regex.compile(r"</?[a-z_]{0,16}\Z", regex.IGNORECASE)
+_BARE_ADDRESS = regex.compile(r"https?://[^\s<>\"'()\[\]]+", regex.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ReadItem:
+    """An item as the model gave it; `source` is "" where it named none."""
+
+    source: str
+    content: str
+
+
+@dataclass(frozen=True)
+class ReadOutput:
+    """All that could be read. `is_wrapped` says whether there was a well-formed wrapper; `notes` are for people."""
+
+    items: tuple[ReadItem, ...] = ()
+    report: str = ""
+    is_wrapped: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def read_output(raw_output: str, mode: ResearchMode) -> ReadOutput:
+    """The best that can be made of what the model wrote. Never raises."""
+    hidden = _without_code(raw_output)
+    body, is_closed = _last_wrapped(raw_output, hidden)
+    is_wrapped = body is not None and is_closed
+    text = body if body is not None else raw_output
+    notes = [] if is_wrapped else [UNCLOSED if body is not None else NO_WRAPPER]
+    if mode == "freeform":
+        report = _ANY_TAG.sub("", text).strip() if body is None else text.strip()
+        return ReadOutput((), report, is_wrapped, tuple(notes if report else [NOTHING]))
+    items, are_closed = _items(text)
+    if not items and body is not None:  # the list may stand outside the wrapper
+        items, are_closed = _items(raw_output)
+    if not are_closed and UNCLOSED not in notes:
+        notes.append(UNCLOSED)
+    if not items:
+        items = _items_of_prose(text)
+        notes = [*notes, NO_ITEMS] if items else ([] if is_wrapped else [NOTHING])
+    return ReadOutput(tuple(items), "", is_wrapped, tuple(dict.fromkeys(notes)))
+
+
+def parse_research_result(raw_output: str, mode: ResearchMode, query: str, top_k: int) -> ResearchFindings:
+    """The findings in the last well-formed `<research_result>` (S004-14, S004-17); without one they are empty.
+
+    An item needs a source and a content. At most `top_k` items.
+    """
+    findings = ResearchFindings(query=query, modes=[mode], top_k=top_k)
+    output = read_output(raw_output, mode)
+    if not output.is_wrapped:
+        return findings
+    if mode == "freeform":
+        return ResearchFindings(query, [mode], top_k, report=ResearchReport(output.report) if output.report else None)
+    whole = [item for item in output.items if item.source and item.content][:top_k]
+    if mode == "idea":
+        return ResearchFindings(query, [mode], top_k, ideas=[IdeaResult(item.source, item.content) for item in whole])
+    found = [ImplementationResult(item.source, item.content) for item in whole]
+    return ResearchFindings(query, [mode], top_k, implementations=found)
+
+
+def _without_code(text: str) -> str:
+    """`text` with code blanked out, of the same length, so that tags in code are no tags."""
+
+    def blank(found: regex.Match[str]) -> str:
+        return regex.sub(r"[^\n]", " ", found.group())
+
+    return _INLINE.sub(blank, FENCE.sub(blank, text))
+
+
+def _last_wrapped(text: str, hidden: str) -> tuple[str | None, bool]:
+    """What stands in the last wrapper that holds something, and whether it is closed; None without any.
+
+    Tags in code do not count, unless there are no others: some models put the whole result into a fence.
+    """
+    for where in (hidden, text):
+        tags = list(_WRAPPER.finditer(where))
+        closing = [at for at, tag in enumerate(tags) if tag[1]]
+        for at in reversed(closing):
+            opening = next((tag for tag in reversed(tags[:at]) if not tag[1]), None)
+            if opening and _holds_something(body := text[opening.end() : tags[at].start()]):
+                return body, True
+        openings = [tag for tag in tags if not tag[1]]
+        if openings and _holds_something(body := text[openings[-1].end() :]):
+            return body, False
+    return None, False
+
+
+def _holds_something(body: str) -> bool:
+    """Not the `…` of an analysis that speaks of the tags."""
+    return bool(_ITEM.search(body)) or len(regex.findall(r"\w", body)) >= 20
+
+
+def _items(text: str) -> tuple[list[ReadItem], bool]:
+    """Every item, and whether all are closed. An item ends where the next begins, whatever its code holds."""
+    hidden = _without_code(text)
+    starts = list(_ITEM.finditer(hidden)) or list(_ITEM.finditer(text))
+    items: list[ReadItem] = []
+    are_closed = True
+    for at, start in enumerate(starts):
+        end = starts[at + 1].start() if at + 1 < len(starts) else len(text)
+        item, is_closed = _item(text[start.end() : end])
+        are_closed = are_closed and is_closed
+        if item.source or item.content:
+            items.append(item)
+    return items, are_closed
+
+
+def _item(text: str) -> tuple[ReadItem, bool]:
+    """One item from its text; the last closing tags count, since code may hold others."""
+    ends = list(_ITEM_END.finditer(_without_code(text))) or list(_ITEM_END.finditer(text))
+    inside = text[: ends[-1].start()] if ends else text
+    source = _SOURCE.search(inside) or _SOURCE_OPEN.search(inside)
+    address = _ANY_TAG.split(source[1])[0].strip() if source else ""
+    begins = _CONTENT.search(inside)
+    if begins:
+        closings = list(_CONTENT_END.finditer(inside, begins.end()))
+        content = inside[begins.end() : closings[-1].start() if closings else len(inside)]
+    else:
+        content = _SOURCE_OPEN.sub("", _SOURCE.sub("", inside))
+        closings = []
+    return ReadItem(_address(address), _bare(content, is_closed=bool(closings))), bool(ends) and bool(
+        closings or not begins
+    )
+
+
+def _bare(content: str, *, is_closed: bool) -> str:
+    """Without tags of ours that stand in its prose, nested or begun and broken off; code keeps its own."""
+    hidden = _without_code(content)
+    stray = [*_ANY_TAG.finditer(hidden), *(() if is_closed else _BEGUN_TAG.finditer(hidden))]
+    pieces: list[str] = []
+    end = 0
+    for tag in stray:
+        pieces.append(content[end : tag.start()])
+        end = tag.end()
+    return "".join([*pieces, content[end:]]).strip()
+
+
+def _address(text: str) -> str:
+    """The address alone, from `[label](https://…)` and the like; what holds none stays as it is."""
+    found = _BARE_ADDRESS.search(text)
+    return found.group().rstrip(".,;") if found else text.strip("<>[]() \n")[:2000]
+
+
+def _items_of_prose(text: str) -> list[ReadItem]:
+    """Prose as one item; its first address is its source."""
+    content = _ANY_TAG.sub("", text).strip()
+    found = _BARE_ADDRESS.search(content)
+    if not content or not (found or first_code(content) or len(content.split()) >= 5):
+        return []
+    return [ReadItem(found.group().rstrip(".,;") if found else "", content)]

@@ -21,8 +21,7 @@ from core.model.errors import ModelError, StoreError
 from core.model.job import Scope
 from core.model.ports import EmbeddingModel, Vector
 from core.model.works import ARXIV_ID
-from core.pipeline.tracing import TraceEntry
-from core.pipeline.watching import GIVEN_UP, Tracer
+from core.pipeline.tracing import GIVEN_UP, TraceEntry, Tracer
 from core.text.language import detect_language, rarity
 from core.text.terms import terms
 

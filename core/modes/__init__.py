@@ -10,18 +10,18 @@ import regex
 from core.model.answer import AnswerFile, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import JobStatus, ResearchJob
-from core.modes import check, deep, freeform, idea, implementation, library, quick, section
-from core.modes.mode import Mode
-from core.modes.options import Option
+from core.modes import check, deep, library, quick, section
+from core.modes.findings import FREEFORM, IDEA, IMPLEMENTATION
+from core.modes.mode import Mode, Option
 from core.modes.several import together
 
-_ALL = (quick, deep, library, section, idea, implementation, freeform)
-MODES: dict[str, Mode] = {module.MODE.name: module.MODE for module in _ALL}
+_ALL = (quick.MODE, deep.MODE, library.MODE, section.MODE, IDEA, IMPLEMENTATION, FREEFORM)
+MODES: dict[str, Mode] = {mode.name: mode for mode in _ALL}
 
 # Not to be chosen: each is what a button or a command of its own does.
 _ACTIONS: dict[str, Mode] = {check.MODE.name: check.MODE}
 DEFAULT_MODE = quick.MODE.name
-_FOUND_TOGETHER = (idea.MODE.name, implementation.MODE.name, freeform.MODE.name)
+_FOUND_TOGETHER = (IDEA.name, IMPLEMENTATION.name, FREEFORM.name)
 _RETIRED = {"both": "freeform"}
 
 

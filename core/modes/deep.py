@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from core.deep.research import conduct
-from core.modes.mode import Mode
-from core.modes.options import ROUNDS
+from core.modes.mode import ROUNDS, Mode
 
 MODE = Mode(
     name="deep",

@@ -9,18 +9,16 @@ from core.model.answer import JobResult, ResearchAnswer
 from core.model.events import Json
 from core.model.job import JobStatus, ResearchJob
 from core.model.source import SearchMetadata, Source, SourceCollection
-from core.modes.mode import Mode
-from core.modes.options import DEPTH
+from core.modes.mode import DEPTH, Mode
 from core.pipeline.conversation import turns_behind
 from core.pipeline.work import Work
-from core.stages.cache import cached_result
+from core.stages.cache import cached_result, find_earlier, repeat_confirmed, shown_meanwhile
 from core.stages.drafting import HeadStart
 from core.stages.gathering import renumbered
 from core.stages.given import Given, addresses_in, earlier_sources, read_given, without_addresses
 from core.stages.intake import parse_intent
 from core.stages.plan import ResearchPlan, is_otherwise, plan_by_rules, plan_research
 from core.stages.search import collect_sources
-from core.stages.similar import find_earlier, repeat_confirmed, shown_meanwhile
 from core.stages.synthesize import answer_question, usage_metadata
 
 _END_RESERVE_S = 2.0  # of the deadline, kept for delivery

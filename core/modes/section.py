@@ -24,14 +24,12 @@ from core.pipeline.conversation import read_turns
 from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
-from core.section.asking import NO_BRIEF, is_order
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
 from core.section.document import DocumentPart, SectionDocument, document_files
 from core.section.evidence import KeptEvidence, Searched
 from core.section.gathering import TIME_IS_UP, EvidenceGathering
-from core.section.keys import assign_keys
-from core.section.prose import BRIEF_ID
-from core.section.sections import PLANS, Section, possible_sections, sections_in
+from core.section.prose import BRIEF_ID, assign_keys
+from core.section.sections import NO_BRIEF, PLANS, Section, is_order, possible_sections, sections_in
 from core.section.writing import Writer, Written, select_for_writing
 from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata

@@ -10,8 +10,7 @@ from datetime import timedelta
 from typing import Literal
 
 from core.model.errors import GorkdError, StoreError
-from core.model.ports import Clock, Heartbeats, JobStore, Recorder
-from core.model.telemetry import Measurement
+from core.model.ports import Clock, Heartbeats, JobStore, Measurement, Recorder
 
 State = Literal["ok", "warning", "failed", "off"]
 PROBE_TIMEOUT_S = 20.0  # a model that must first be loaded takes that long

@@ -26,6 +26,7 @@ from core.model.ports import (
     EventLog,
     JobMemo,
     JobStore,
+    Measurement,
     PageFetcher,
     Recorder,
     ReuseStore,
@@ -34,7 +35,6 @@ from core.model.ports import (
     WebSearchModel,
 )
 from core.model.steering import SteeringStore
-from core.model.telemetry import Measurement
 from core.pipeline.limits import Setbacks, SingleFlight, TwoAtOnce
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy

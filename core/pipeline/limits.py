@@ -16,9 +16,8 @@ from typing import Protocol
 
 from core.model.errors import ProviderError, ProviderRateLimited
 from core.model.job import Scope
-from core.model.ports import ProviderStrength, Recorder, SearchProvider, warm_up
+from core.model.ports import Measurement, ProviderStrength, Recorder, SearchProvider, warm_up
 from core.model.source import SearchHit, SearchQuery
-from core.model.telemetry import Measurement
 from core.presentation.wording import counted
 
 ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps

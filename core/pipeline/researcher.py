@@ -16,10 +16,9 @@ from core.model.delivery import Address, Delivery
 from core.model.errors import InvalidQuery, JobNotFound, SetupError, StoreError
 from core.model.events import Event
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.model.ports import JobQueue
+from core.model.ports import JobQueue, Measurement
 from core.model.source import Source
 from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
-from core.model.telemetry import Measurement
 from core.modes import MODES, can_be_steered
 from core.modes.mode import Mode
 from core.pipeline.deps import Deps

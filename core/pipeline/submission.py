@@ -20,7 +20,7 @@ from core.modes import check_modes
 from core.pipeline.deps import Deps
 from core.presentation.progress import Progress
 from core.presentation.wording import CHECK_QUESTION
-from core.section.asking import read_section_request
+from core.section.sections import read_section_request
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.intake import parse_intent, read_query, read_quoted

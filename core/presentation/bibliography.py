@@ -1,16 +1,18 @@
 """A source as an entry of a bibliography: who wrote what, where and when, told apart as reference managers want it.
 
 What the providers give as one line (`Moore A, Lee B et al. (The Lancet)`) is taken apart here; a name that
-cannot be told from an organisation's is kept whole. bibtex.py and ris.py write the entries down.
+cannot be told from an organisation's is kept whole. Entries are written as BibTeX and RIS.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import PurePosixPath
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import regex
 
@@ -183,3 +185,184 @@ def _record(work: CitedWork) -> Iterator[tuple[str, str]]:
 
 def _day(day: date) -> str:
     return f"{day.year:04}/{day.month:02}/{day.day:02}"
+
+
+# Cited works as BibTeX: whatever a title or a name holds, braces stay in pairs and LaTeX shows the characters. Works
+# without a journal are `@misc` with `url` and `urldate`, as Zotero writes web pages: classic styles know no `@online`.
+# Addresses are verbatim for LaTeX (hyperref, biblatex), so in them only what breaks an entry is encoded.
+
+
+_BREAKING = regex.compile(r"[{}\\\s\"<>^`|]|[^\x00-\x7f]")  # no address has them as they are (RFC 3986)
+_STOP_WORDS = frozenset("a an and for from how in is of on or the to what when where which who why with".split())
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # macros that every style knows
+
+
+def bibtex(works: Sequence[CitedWork], keys: Sequence[str] | None = None) -> str:
+    """One entry a work, under its key; without `keys` under some that are unique, ASCII, and the same each time."""
+    keys = _keys(works) if keys is None else keys
+    return "\n".join(_entry(work, key) for work, key in zip(works, keys, strict=True))
+
+
+def _entry(work: CitedWork, key: str) -> str:
+    fields = {
+        "author": _authors(work),
+        "title": f"{{{latex_text(work.title)}}}",  # in braces of its own a style leaves its capitals alone
+        "journal": latex_text(work.journal),
+        "year": f"{work.published_on.year:04}" if work.published_on else "",
+        "publisher": "" if work.journal else latex_text(work.publisher),
+        "doi": _verbatim(work.doi),
+        "eprint": _verbatim(work.arxiv_id),
+        "archiveprefix": "arXiv" if work.arxiv_id else "",
+        "pmid": work.pubmed_id,
+        "url": _verbatim(work.url),
+        "urldate": work.read_on.isoformat() if work.url else "",
+        "note": f"File {latex_text(work.file)}" if work.file else "",
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    if work.published_on and not work.is_year_only:
+        lines.append(f"  month = {_MONTHS[work.published_on.month - 1]},")
+    return "\n".join([f"@{'article' if work.is_article else 'misc'}{{{key},", *lines, "}", ""])
+
+
+def _authors(work: CitedWork) -> str:
+    names = [_author(name) for name in work.authors]
+    if names and work.has_more_authors:
+        names.append("others")
+    return " and ".join(names)
+
+
+def _author(name: Name) -> str:
+    """`Moore, Ann`; in braces what is one name, so that no style takes it apart."""
+    if not name.given:
+        return f"{{{latex_text(name.family)}}}"
+    return f"{_part(name.family)}, {_part(name.given)}"
+
+
+def _part(text: str) -> str:
+    """Part of a name; in braces where BibTeX would find two names in it."""
+    return f"{{{latex_text(text)}}}" if "," in text or " and " in f" {text.lower()} " else latex_text(text)
+
+
+def _verbatim(address: str) -> str:
+    return _BREAKING.sub(lambda found: quote(found.group(), safe=""), address)
+
+
+def _keys(works: Sequence[CitedWork]) -> list[str]:
+    """`moore2024lighthouse`; the second of the same is `moore2024lighthouse-2`."""
+    taken: dict[str, int] = {}
+    keys: list[str] = []
+    for work in works:
+        key = key_of(work)
+        taken[key] = taken.get(key, 0) + 1
+        keys.append(key if taken[key] == 1 else f"{key}-{taken[key]}")
+    return keys
+
+
+def key_of(work: CitedWork) -> str:
+    """`smith2024quantum`: the first author, the year, the first word of the title that says something."""
+    first = _signature(work.authors[0]) if work.authors else work.publisher.partition(".")[0]
+    year = f"{work.published_on.year:04}" if work.published_on else ""
+    words = [word for word in map(_ascii, regex.findall(r"\p{L}+", work.title)) if word]
+    word = next((word for word in words if word not in _STOP_WORDS), "")
+    return f"{_ascii(first)[:20] or 'source'}{year}{word[:20]}"
+
+
+def _signature(name: Name) -> str:
+    """`Beethoven` of van Beethoven, `World` of an organisation."""
+    words = name.family.split() or [""]
+    return words[-1] if name.given else words[0]
+
+
+def _ascii(text: str) -> str:
+    """Small ASCII letters and digits of it; accents are left off, other scripts are left out."""
+    return "".join(char for char in unicodedata.normalize("NFKD", text.lower()) if char.isascii() and char.isalnum())
+
+
+# Text as LaTeX shows it literally, with any engine. pdfLaTeX with `utf8` and `T1` has no font for Greek letters,
+# mathematical signs and the like; those are written as commands. Other scripts stay as they are: they need XeLaTeX or
+# LuaLaTeX anyway.
+
+
+_ASCII = {
+    "\\": r"\textbackslash{}",
+    "{": r"\textbraceleft{}",  # BibTeX counts `\{` as a brace that is opened
+    "}": r"\textbraceright{}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+}
+_LIGATURE = regex.compile(r"([-'])(?=\1)")  # two hyphens would become a dash, two apostrophes a quotation mark
+_PUNCTUATION = frozenset("–—‘’“”‚„†‡•…‰‹›€™")  # that pdfLaTeX's utf8 knows, beside Latin-1 and Latin Extended-A
+_UNKNOWN = frozenset("ĦħĸĿŀŉŦŧſ")  # of Latin Extended-A, found by compiling all of it (TeX Live 2022)
+_MATHS = dict(
+    zip(
+        "−≤≥≪≫≠≈≃≅≡∼∝∞∂∇∑∏∫√∈∉⊂⊆∪∩∅∀∃→←↔⇒⇐⇔↑↓⋅∘⊕⊗⟨⟩ℓℏ′″∗∣∥⊥∠ℝℕℤℚℂħ",
+        r"- \leq \geq \ll \gg \neq \approx \simeq \cong \equiv \sim \propto \infty \partial \nabla \sum \prod "
+        r"\int \surd \in \notin \subset \subseteq \cup \cap \emptyset \forall \exists \to \leftarrow "
+        r"\leftrightarrow \Rightarrow \Leftarrow \Leftrightarrow \uparrow \downarrow \cdot \circ \oplus "
+        r"\otimes \langle \rangle \ell \hbar {}' {}'' * \mid \parallel \perp \angle \mathbf{R} \mathbf{N} "
+        r"\mathbf{Z} \mathbf{Q} \mathbf{C} \hbar".split(),
+        strict=True,
+    )
+)
+_GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega".split()
+)
+_ROMAN_CAPITALS = frozenset("alpha beta epsilon zeta eta iota kappa mu nu omicron rho tau chi".split())
+_GREEK_NAME = regex.compile(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)")
+_LATIN = {"EPSILON": "E", "OMICRON": "O", "CHI": "X", "ETA": "H", "NU": "N", "RHO": "P"}
+
+
+def latex_text(text: str) -> str:
+    """`text` as LaTeX shows it literally."""
+    return _LIGATURE.sub(r"\1{}", "".join(map(_written, text)))
+
+
+@lru_cache(maxsize=4096)
+def _written(char: str) -> str:
+    if char in _ASCII:
+        return _ASCII[char]
+    if _is_known(char):
+        return char
+    if char in _MATHS:
+        return rf"\ensuremath{{{_MATHS[char]}}}"
+    return _greek(char) or _decomposed(char) or char
+
+
+def _is_known(char: str) -> bool:
+    return (char < "\u0180" and char not in _UNKNOWN) or char in _PUNCTUATION
+
+
+def _greek(char: str) -> str:
+    found = _GREEK_NAME.fullmatch(unicodedata.name(char, ""))
+    if found is None:
+        return ""
+    name = "lambda" if found[2] == "LAMDA" else found[2].lower()
+    if found[1] == "CAPITAL" and name in _ROMAN_CAPITALS:
+        return _LATIN.get(found[2], found[2][0])
+    if name == "omicron":
+        return "o"
+    if name not in _GREEK:
+        return ""
+    return rf"\ensuremath{{\{name.capitalize() if found[1] == 'CAPITAL' else name}}}"
+
+
+def _decomposed(char: str) -> str:
+    """`³` and `ﬁ` as what they are made of; a letter without the marks that no font sets; "" where that is no help."""
+    kind = unicodedata.decomposition(char).partition(">")[0]
+    parts = unicodedata.normalize("NFKD", char)
+    if parts == char:
+        return ""
+    written = "".join(_written(part) for part in parts if not unicodedata.combining(part))
+    if not written.isascii():
+        return ""
+    return {"<super": rf"\textsuperscript{{{written}}}", "<sub": rf"\textsubscript{{{written}}}"}.get(kind, written)

@@ -22,8 +22,8 @@ from core.model.source import Source
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.checks import CheckedClaim, read_checks
-from core.presentation.refusal import refusal_in
 from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
+from core.presentation.wording import refusal_in
 from core.watch.desk import UNWATCHED
 
 Outcome = Literal["answered", "insufficient", "ended"]

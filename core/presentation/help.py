@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.model.answer import Verdict
 from core.modes import MODES
-from core.modes.options import ASKED
+from core.modes.mode import ASKED
 from core.presentation import wording
 from core.presentation.render import marks_legend
 

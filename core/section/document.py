@@ -13,11 +13,10 @@ from core.library.paper import Paper
 from core.llm.agent import AgentRefusal
 from core.model.answer import AnswerFile, Claim, JobResult, RemovedSentence
 from core.model.events import Json
-from core.presentation.latex import latex_text
+from core.presentation.bibliography import latex_text
 from core.presentation.wording import counted
 from core.section.evidence import KeptEvidence, Searched
-from core.section.keys import author_years, bibliography
-from core.section.prose import with_keys
+from core.section.prose import author_years, bibliography, with_keys
 from core.section.sections import PLANS, Section
 from core.section.usage import PhaseUsage, usage_by_phase
 from core.section.writing import Written

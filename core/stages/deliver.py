@@ -12,8 +12,8 @@ from time import perf_counter
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, StaleAttempt, StoreError
 from core.model.job import JobError, JobStatus, ResearchJob
+from core.model.ports import Measurement
 from core.model.source import Source
-from core.model.telemetry import Measurement
 from core.pipeline.deps import Deps
 from core.pipeline.trace import ToolTraces, trace_id_of
 from core.presentation.progress import Progress

@@ -23,8 +23,8 @@ from core.model.codec import decode, encode
 from core.model.config import ReuseSettings
 from core.model.errors import FetchError, ProviderTimeout, SiteExcluded, StoreError
 from core.model.job import ResearchJob
+from core.model.ports import Measurement
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
-from core.model.telemetry import Measurement
 from core.pipeline.deps import Deps
 from core.pipeline.freshness import is_of_the_day
 from core.text.injection import instructions_in

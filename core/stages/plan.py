@@ -22,12 +22,11 @@ from core.pipeline.conversation import Turn, needs_context, standalone_by_rules
 from core.pipeline.deps import Deps
 from core.presentation.render import one_line
 from core.prompts import load_prompt
-from core.stages.cache import normalise_question
+from core.stages.cache import EarlierAnswer, instant_answer, normalise_question
 from core.stages.gathering import Gathering
 from core.stages.given import without_addresses
 from core.stages.intake import parse_intent, read_query
 from core.stages.prompting import asked, format_earlier, said_before
-from core.stages.similar import EarlierAnswer, instant_answer
 from core.text.growing_json import PartialJson
 from core.text.language import detect_language
 from core.text.terms import STOPWORDS, asking_words, forms_of, terms

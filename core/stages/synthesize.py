@@ -34,7 +34,7 @@ from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
 from core.presentation.progress import Progress
-from core.presentation.refusal import refusal_in
+from core.presentation.wording import refusal_in
 from core.stages.drafting import (
     MIN_CHECK_S,
     OUT_OF_TIME,

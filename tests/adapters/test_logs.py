@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.logs import REDACTED, Redactor, configure_logging
-from core.model.telemetry import job_id_var
+from core.model.ports import job_id_var
 
 logger = logging.getLogger("core.pipeline.runner")
 PLANTED = 'p"4ss wörd\\/+9'  # every character that some encoding changes

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.metrics import MAX_LABELS, PrometheusRecorder
-from core.model.telemetry import Measurement, MeasurementName
+from core.model.ports import Measurement, MeasurementName
 
 NAMES = {
     "pipeline_stage_duration_seconds",

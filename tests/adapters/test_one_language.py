@@ -17,10 +17,9 @@ from adapters.chat.discord.messages import TYPED as ON_DISCORD
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.slack.blocks import SECTION_LIMIT
-from adapters.chat.slack.home import TYPED as ON_SLACK
-from adapters.chat.slack.home import help_blocks
-from adapters.chat.slack.message import SlackMessage
+from adapters.chat.slack.administering import TYPED as ON_SLACK
+from adapters.chat.slack.administering import help_blocks
+from adapters.chat.slack.blocks import SECTION_LIMIT, SlackMessage
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
 from adapters.cli.app import build_app
@@ -31,7 +30,7 @@ from core.evidence.citations import MARKS
 from core.model.answer import Confidence, JobResult, Verdict
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
 from core.model.job import LOCAL, JobStatus, ResearchJob, Scope
-from core.modes.options import ASKED
+from core.modes.mode import ASKED
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.document import answer_markdown

@@ -13,8 +13,8 @@ from aiohttp import ClientError, ClientSession
 
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.settings import DiscordSettings
+from adapters.chat.slack.blocks import sentence_message
 from adapters.chat.slack.client import Workspace, download, web_client
-from adapters.chat.slack.message import sentence_message
 from adapters.chat.slack.reply import SlackAddress, SlackReply, upload
 from adapters.chat.slack.settings import SLACK_API
 from adapters.chat.slack.translate import SlackFile

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.queue import InProcessQueue
 from core.model.errors import QueueFull
-from core.model.telemetry import job_id_var
+from core.model.ports import job_id_var
 from tests.adapters.records.samples import make_job
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.resolver import DaemonResolver
+from adapters.proxies import DaemonResolver
 
 ROOT = Path(__file__).resolve().parents[2]
 

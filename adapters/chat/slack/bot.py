@@ -33,7 +33,7 @@ from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import EditPace
-from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, home_entries
+from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, Home, home_entries
 from adapters.chat.slack.buttons import FEEDBACK, SHARING, Buttons
 from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
@@ -49,7 +49,6 @@ from adapters.chat.slack.client import (
     web_client,
 )
 from adapters.chat.slack.desk import SECTION_COMMAND, SECTION_FORM, Desk, Sections
-from adapters.chat.slack.home import Home
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.installations import (
     Installations,
@@ -59,12 +58,20 @@ from adapters.chat.slack.installations import (
     add_install_routes,
     hear_departure,
 )
-from adapters.chat.slack.library import ASK, PAPER, WISH, SlackLibrary, said_in_modal
-from adapters.chat.slack.library_render import IMPROVE, OPEN, SAVE, SlackLibraryVoice
-from adapters.chat.slack.poster import as_json
+from adapters.chat.slack.library import (
+    ASK,
+    IMPROVE,
+    OPEN,
+    PAPER,
+    SAVE,
+    WISH,
+    SlackLibrary,
+    SlackLibraryVoice,
+    said_in_modal,
+)
+from adapters.chat.slack.poster import as_json, suggest_prompts
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
-from adapters.chat.slack.stream import suggest_prompts
 from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM
 from adapters.proxies import DIRECT, Proxies

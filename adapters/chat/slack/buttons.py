@@ -12,10 +12,9 @@ from functools import partial
 from typing import Any
 
 from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, changed_key, obey, press, renew, sources_of
-from adapters.chat.slack.blocks import Block, entry, modal, section, text_input
+from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
-from adapters.chat.slack.message import SlackMessage, sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
     CHANGED,

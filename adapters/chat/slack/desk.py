@@ -5,11 +5,13 @@ What a message asks for is read by core/pipeline/conversation.py; answers are co
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientSession
 from slack_sdk.errors import SlackApiError
@@ -38,18 +40,16 @@ from adapters.chat.desk import (
 )
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack import translate
-from adapters.chat.slack.administering import Administration
-from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, read_files, reason
-from adapters.chat.slack.home import help_message
+from adapters.chat.slack.administering import Administration, help_message
+from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message
+from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open_view, read_files, reason
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
-from adapters.chat.slack.message import SlackMessage, sentence_message
-from adapters.chat.slack.poster import Mark, ThreadAddress, post, react, take_away, whisper
+from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
 from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.stream import begin_session
 from adapters.chat.slack.threads import Threads, named
-from adapters.chat.slack.translate import Payload, SlackPlace, SlackSaid
+from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
 from adapters.chat.taking_away import TakingAway
 from core.model.attachments import Attachment
 from core.model.delivery import Address
@@ -58,19 +58,11 @@ from core.model.job import ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.pipeline.conversation import read_reply
 from core.presentation import wording
+from core.section.sections import CHOICES, check_request, words_for
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
-import asyncio
-import json
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
 
-from adapters.chat.slack.blocks import Block, context, entry, label, modal
-from adapters.chat.slack.client import open_view
-from adapters.chat.slack.translate import PLATFORM, SlackFile, described_file
-from core.section.asking import CHOICES, check_request, words_for
 
 HISTORY_LENGTH = 10
 OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000

@@ -31,8 +31,8 @@ from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.chat.slack.administering import welcome
 from adapters.chat.slack.client import FAULTS, NotInstalled, SlackClient, StreamGate, Workspace, reason, web_client
-from adapters.chat.slack.home import welcome
 from adapters.chat.slack.settings import SCOPES, SlackSettings
 from adapters.chat.slack.translate import Payload, tenant_of
 from core.model.errors import GorkdError, StoreError

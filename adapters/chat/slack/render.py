@@ -20,25 +20,29 @@ from adapters.chat.slack.blocks import (
     MARKDOWN_LIMIT,
     SECTION_LIMIT,
     Block,
+    SlackMessage,
     actions,
     button,
     context,
+    done_plan,
     escaped,
     header,
     is_linkable,
     link_button,
     markdown,
     markdown_block,
+    message,
     option,
     overflow,
     place_of,
     plain,
     preformatted,
+    read_plan,
     section,
+    sentence_message,
     table,
     thumbs,
 )
-from adapters.chat.slack.message import SlackMessage, done_plan, message, read_plan, sentence_message
 from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
 from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob

@@ -13,12 +13,21 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import AddressDead, FilesRefused
-from adapters.chat.slack.blocks import BLOCKS_LIMIT, context
+from adapters.chat.slack.blocks import BLOCKS_LIMIT, Plan, SlackMessage, SlackUpload, context, sentence_message
 from adapters.chat.slack.client import FAULTS, SlackClient, Workspace, reason
-from adapters.chat.slack.message import Plan, SlackMessage, SlackUpload, sentence_message
-from adapters.chat.slack.poster import Mark, Part, ThreadAddress, as_json, find, post, remove, update
+from adapters.chat.slack.poster import (
+    Mark,
+    Part,
+    Stream,
+    ThreadAddress,
+    as_json,
+    end_session,
+    find,
+    post,
+    remove,
+    update,
+)
 from adapters.chat.slack.render import SHARE, ready_message
-from adapters.chat.slack.stream import Stream, end_session
 from adapters.chat.slack.translate import PLATFORM
 from core.model.answer import AnswerFile
 from core.model.delivery import Address

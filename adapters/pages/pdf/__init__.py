@@ -7,9 +7,8 @@ from collections.abc import Sequence, Sized
 from contextlib import closing
 
 from adapters.pages.extraction import EMPTY_PAGES, MAX_TEXT_CHARS, NO_PAGES, NO_TEXT_LAYER, Extraction, NoText
-from adapters.pages.pdf.layout import lay_out
 from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, ReadPage, read_page
-from adapters.pages.pdf.markdown import to_markdown
+from adapters.pages.pdf.markdown import lay_out, to_markdown
 
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 MAX_PAGES = 2_000

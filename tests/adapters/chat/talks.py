@@ -1,16 +1,21 @@
-"""One way to talk to gorkd in a loopback Discord and in a loopback Slack, so that a conversation is scripted once."""
+"""One way to talk to gorkd in each loopback chat, so that a conversation is scripted once."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from adapters.chat.desk import REACTIONS
 from core.model.job import JobStatus
 from core.presentation import wording
 from tests.adapters.chat.slack.house import SlackHouse
+from tests.adapters.durable.outside import PAGES
+from tests.adapters.durable.processes import Process
+from tests.examples.quay.server import TOKEN, Quay
 from tests.loopback import discord_data, slack_state
 from tests.loopback.discord_house import House
 from tests.loopback.openai_responders import Fault, by_schema
@@ -208,6 +213,79 @@ class InSlack:
             return [*map(_text, now), *self.house.whispers(who)[whispers:]]
 
         return read
+
+
+class InQuay:
+    """The third platform: an example of our own (tests/examples/quay)."""
+
+    def __init__(self, quay: Quay, world: World, responders: Any) -> None:
+        self.quay, self.world, self._responders = quay, world, responders
+
+    async def asks(self, where: Where) -> Talk:
+        asker, other = self.quay.person("ada"), self.quay.person("ben")
+        room = self.quay.room(is_direct=where == "direct")
+        root = self.quay.says(other, room, "Look at the sea").id if where == "thread" else 0
+        asked = self.quay.says(asker, room, f"@gorkd {question()}", thread=root)
+        thread = 0 if where == "direct" else root or asked.id
+        return Talk(where, asker, other, asked, lambda: next(self._texts(room, asker), ""), room, str(thread))
+
+    async def says(self, talk: Talk, who: Any, text: str) -> Read:
+        read = self._reader(talk, who)
+        said = self.quay.says(who, talk.channel, f"@gorkd {text}", thread=int(talk.thread))
+        signs = {name: sign for sign, name in REACTIONS.values()}
+        return lambda: [*read(), *(signs[name] for name in self.quay.messages[said.id].signs)]
+
+    async def edits(self, talk: Talk, text: str) -> Read:
+        read = self._reader(talk, talk.asker)
+        self.quay.edits(talk.asked, f"@gorkd {text}")
+        return read
+
+    async def presses(self, talk: Talk, who: Any, button: str) -> Read:
+        read = self._reader(talk, who)
+        seen = self.quay.seen_by(talk.asker, talk.channel)
+        self.quay.presses(who, next(one for one in seen if button in {each.name for each in one.buttons}), button)
+        return read
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        await self.quay.until(condition, within_s=PATIENCE_S)
+
+    def can_cancel(self, talk: Talk) -> bool:
+        return WRITING in talk.shown()
+
+    def is_settled(self, talk: Talk) -> bool:
+        return is_ended(talk)
+
+    def reset(self) -> None:
+        self.world.search.faults.clear()
+        self.world.model.respond = by_schema(self._responders)
+
+    def _texts(self, room: str, who: str) -> Iterator[str]:
+        return (one.text for one in self.quay.seen_by(who, room))
+
+    def _reader(self, talk: Talk, who: Any) -> Read:
+        """Messages that are new or changed."""
+        before = {one.id: one.text for one in self.quay.seen_by(who, talk.channel)}
+        return lambda: [one.text for one in self.quay.seen_by(who, talk.channel) if before.get(one.id) != one.text]
+
+
+@asynccontextmanager
+async def in_quay(data: Path, responders: Any, **changes: str) -> AsyncIterator[InQuay]:
+    """Bot and worker in one process, as an operator would run them."""
+    async with Quay.open() as quay, World.of(PAGES) as world:
+        env = {
+            **world.search.env("arxiv"),
+            **world.env(data, "tavily", model=True),
+            "QUAY_URL": quay.url,
+            "QUAY_TOKEN": TOKEN,
+            "GORKD_PUBLIC_URL": "https://gorkd.test",
+            **changes,
+        }
+        process = await Process.start("", env, module="tests.examples.quay")
+        try:
+            yield InQuay(quay, world, responders)
+            assert quay.problems == []
+        finally:
+            await process.killed()
 
 
 def question() -> str:

@@ -1,6 +1,6 @@
-"""One script for both chats: every word and button, by who asked and by others, under answers of every sort.
+"""One script for every chat: every word and button, by who asked and by others, under answers of every sort.
 
-What a word means is tried in all its cases in test_desk.py; here, that both platforms find what it is said under, do
+What a word means is tried in all its cases in test_desk.py; here, that each platform finds what it is said under, do
 what is to be done, and show it. The cases that every run has are those where a platform once went wrong.
 """
 
@@ -18,7 +18,7 @@ from adapters.chat.desk import REACTIONS
 from core.presentation import wording
 from core.presentation.help import HOW_TO_ASK
 from tests.adapters.chat.slack.house import slack_house
-from tests.adapters.chat.talks import SOURCE, InDiscord, InSlack, Platform, Talk, Where, fails, hangs
+from tests.adapters.chat.talks import SOURCE, InDiscord, InSlack, Platform, Talk, Where, fails, hangs, in_quay
 from tests.loopback.discord_house import RESPONDERS, discord_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -89,6 +89,12 @@ async def slack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Platf
         yield InSlack(house, RESPONDERS)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def quay(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Platform]:
+    async with in_quay(tmp_path_factory.mktemp("quay"), RESPONDERS, GORKD_PATIENCE="8") as platform:
+        yield platform
+
+
 @pytest.fixture
 def platform(request: pytest.FixtureRequest) -> Platform:
     found: Platform = request.getfixturevalue(request.param)
@@ -98,7 +104,7 @@ def platform(request: pytest.FixtureRequest) -> Platform:
 def cases() -> list[object]:
     """Of every state in a channel by default; elsewhere in CI."""
     found: list[object] = []
-    for name, state, where in itertools.product(("discord", "slack"), SCRIPTS, get_args(Where)):
+    for name, state, where in itertools.product(("discord", "slack", "quay"), SCRIPTS, get_args(Where)):
         is_quick = where == "channel" and state in ("failed", "forgotten")
         marks = [pytest.mark.timeout(240), *([] if is_quick else [pytest.mark.slow])]
         found.append(pytest.param(name, state, where, id=f"{name}-{state}-{where}", marks=marks))
@@ -106,7 +112,7 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize(("platform", "state", "where"), cases(), indirect=["platform"])
-async def test_words_and_buttons_do_the_same_on_both_platforms(platform: Platform, state: str, where: Where) -> None:
+async def test_words_and_buttons_do_the_same_on_every_platform(platform: Platform, state: str, where: Where) -> None:
     """G-02, G-03: under a running, failed, completed or forgotten answer; and no word is ever searched for."""
     searched = len(platform.world.search.asked)
     scripts = [_without_others(script) if where == "direct" else script for script in SCRIPTS[state]]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.llm.thinking import Thoughts
+from adapters.llm.reading import Thoughts
 
 ANSWER = '{"summary": "A cygnet is a young swan <think> [1]."}'
 THOUGHT = 'Hm, {"summary": "drafted"}? <b>No.</b>'

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.pages.charset import decode_page
+from adapters.pages.body import decode_page
 from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText, PageDocument
 from tests.shared_data import shared_data

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.pages.pdf import PAGE_BREAK, extract_pdf
-from adapters.pages.pdf.layout import lay_out
 from adapters.pages.pdf.lines import Line, ReadPage
-from adapters.pages.pdf.markdown import to_markdown
+from adapters.pages.pdf.markdown import lay_out, to_markdown
 from tests.shared_data import shared_data
 
 WIDTH, HEIGHT = 600.0, 800.0

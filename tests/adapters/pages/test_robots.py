@@ -15,8 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.pages import WebPages
-from adapters.pages.fetch import FetchLimits
-from adapters.pages.robots import FRESH_FOR, MAX_ROBOTS_BYTES, UNREACHABLE_FOR, Robots, RobotsAnswer, RobotsRules
+from adapters.pages.fetch import (
+    FRESH_FOR,
+    MAX_ROBOTS_BYTES,
+    UNREACHABLE_FOR,
+    FetchLimits,
+    Robots,
+    RobotsAnswer,
+    RobotsRules,
+)
 from core.model.errors import AddressBlocked, FetchError, RobotsDisallowed
 from tests.loopback.web_world import PageSpec, WebWorld
 from tests.shared_data import shared_data

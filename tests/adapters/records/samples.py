@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from core.model.answer import Citation, Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
+from core.model.ports import Measurement
 from core.model.source import Source, SourceKind, SourceMetadata, SourceScores
-from core.model.telemetry import Measurement
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CHANNEL = Scope("discord:1", "channel:2")

@@ -22,7 +22,7 @@ from adapters.records.sqlite import FILE_NAME, Database
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore
 from core.model.errors import JobNotFound, StoreError
 from core.model.job import JobStatus, ResearchJob, Scope
-from core.model.telemetry import NoRecorder
+from core.model.ports import NoRecorder
 from core.pipeline.trace import ToolTraces
 from core.pipeline.tracing import Exchange, TraceEntry
 from core.tenancy.admission import month_of

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from adapters.records.limits import MemoryRateLimits, MemorySingleFlight, SqlRateLimits, SqlSingleFlight
 from adapters.records.redis import RedisRateLimits, RedisSingleFlight
 from core.model.job import Scope
-from core.model.telemetry import NoRecorder
+from core.model.ports import NoRecorder
 from core.pipeline.limits import ROUNDING_S, take_token, tokens_left
 from tests.adapters.records.samples import CHANNEL, Notes, StandingClock
 from tests.servers import free_port, running_redis

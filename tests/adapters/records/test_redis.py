@@ -17,7 +17,7 @@ from adapters.records.jobs import SqlJobStore
 from adapters.records.redis import RedisDoorbell
 from adapters.records.sqlite import Database
 from core.model.errors import SetupError
-from core.model.telemetry import NoRecorder
+from core.model.ports import NoRecorder
 from tests.adapters.records.gate import open_gate
 from tests.adapters.records.processes import python
 from tests.adapters.records.samples import Notes, StandingClock, make_job
@@ -71,7 +71,7 @@ from pathlib import Path
 from adapters.records.redis import RedisDoorbell
 from adapters.records.events import SqlEventLog
 from adapters.records.sqlite import Database
-from core.model.telemetry import NoRecorder
+from core.model.ports import NoRecorder
 
 async def main():
     database = await Database.open(Path(sys.argv[1]))

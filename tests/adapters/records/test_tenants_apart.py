@@ -23,7 +23,7 @@ from core.library.paper import Index, Paper, PaperChunk
 from core.library.states import Conversation
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
-from core.model.telemetry import NoRecorder
+from core.model.ports import NoRecorder
 from core.pipeline.tracing import TraceEntry
 from core.settings.desk import SettingChange
 from core.settings.tenant import TenantSettings

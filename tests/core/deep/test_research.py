@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.deep.telling import COMPLETE, REFINING, STARTING
-from core.deep.viewing import covered_items
+from core.deep.viewing import COMPLETE, REFINING, STARTING, covered_items
 from core.model.config import DeepSettings, Settings, SynthesisSettings
 from core.model.errors import ModelRejected, ModelUnavailable, ProviderTimeout
 from core.model.job import JobStatus

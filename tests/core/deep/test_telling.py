@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.deep.telling import USUAL, estimate_from, usual_duration
+from core.deep.viewing import USUAL, estimate_from, usual_duration
 from core.model.job import LOCAL
 from core.pipeline.trace import ToolTrace, TraceStatus
 from tests.core.deep.making import deep_deps, research

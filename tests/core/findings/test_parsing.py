@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.findings.parsing import NO_ITEMS, NO_WRAPPER, NOTHING, UNCLOSED, ReadItem, parse_research_result, read_output
+from core.findings.opening import NO_ITEMS, NO_WRAPPER, NOTHING, UNCLOSED, ReadItem, parse_research_result, read_output
 from core.findings.results import ALL_MODES, ResearchMode
 
 A, B = "https://a.example/1", "https://b.example/2"

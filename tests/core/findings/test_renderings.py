@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adapters.chat.discord.markup import code_block, rich
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.fitting import units
-from adapters.chat.slack.message import SlackMessage
+from adapters.chat.slack.blocks import SlackMessage
 from adapters.chat.slack.render import SlackVoice
 from adapters.web.prose import highlighted
 from core.findings.viewing import FoundItem, code_files, read_view

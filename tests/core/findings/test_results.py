@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.findings.code import check_code, dependencies_of, first_code
+from core.findings.judging import level_of
 from core.findings.results import (
     IdeaResult,
     ImplementationResult,
@@ -13,7 +14,6 @@ from core.findings.results import (
     normalise_modes,
     read_findings,
 )
-from core.findings.source_priority import level_of
 
 CODE = "```python\nimport json\nimport yaml\nimport torch\n```"
 FOUND = ImplementationResult("https://a.example", f"Loads a file.\n\n{CODE}\n\nDependencies: pip install pyyaml")

@@ -18,7 +18,7 @@ from core.library.words import Added
 from core.model.errors import ModelTimeout, ModelUnavailable
 from core.model.job import LOCAL, Scope
 from core.pipeline.runner import DirectSteps, run_job
-from core.section.keys import assign_keys
+from core.section.prose import assign_keys
 from core.text.chunking import SectionType
 from tests.core.library.samples import ABSTRACT, BODY, PAPER, Finder, Reader
 from tests.fakes import FakeModel, make_deps, make_job, now

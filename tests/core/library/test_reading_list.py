@@ -13,7 +13,7 @@ from core.library.desk import LibraryDesk
 from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperUnreadable
 from core.library.reading_list import MAX_ENTRIES, ListedPaper, is_reading_list, plain, read_list
 from core.model.job import LOCAL
-from core.section.keys import assign_keys
+from core.section.prose import assign_keys
 from tests.core.library.samples import PAPER, Finder, Reader
 from tests.fakes import now
 from tests.records import memory_library

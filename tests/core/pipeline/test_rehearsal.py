@@ -12,7 +12,7 @@ CODE = """
 import sys
 from core.evidence.rules import opposites
 from core.evidence.rules.vetoes import find_vetoes
-from core.pipeline.rehearsal import rehearse
+from core.pipeline.runner import rehearse
 from core.text import language
 rehearse()
 modules = set(sys.modules)

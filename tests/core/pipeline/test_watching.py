@@ -10,19 +10,19 @@ from adapters.records.limits import MemoryRateLimits
 from core.llm.ask_model import complete
 from core.model.errors import ModelUnavailable, PageStatus, ProviderTimeout, StoreError
 from core.model.job import LOCAL
-from core.model.ports import ChatRequest, warm_up
+from core.model.ports import ChatRequest, Measurement, job_id_var, warm_up
 from core.model.source import SearchQuery
-from core.model.telemetry import Measurement, job_id_var
 from core.pipeline.limits import CallRate, LimitedSearch
-from core.pipeline.tracing import TraceEntry, totals_of
-from core.pipeline.watching import (
+from core.pipeline.tracing import (
     GIVEN_UP,
     MAX_WAITING,
+    TraceEntry,
     Tracer,
     WatchedModel,
     WatchedPages,
     WatchedRecorder,
     WatchedSearch,
+    totals_of,
 )
 from tests.fakes import FakeModel, FakePages, FakeSearch, Ledger, MemoryTraceLog, hit, now, tracing
 

@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.source import Source, SourceKind
-from core.presentation.bibliography import CitedWork, Name, cited_works, names_in, ris, work_of
-from core.presentation.bibtex import bibtex
-from core.presentation.latex import latex_text
+from core.presentation.bibliography import CitedWork, Name, bibtex, cited_works, latex_text, names_in, ris, work_of
 from core.presentation.render import one_line
 from tests.golden import samples
 from tests.golden.strategies import texts

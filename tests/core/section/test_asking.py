@@ -11,7 +11,7 @@ from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.attachments import Attachment
 from core.model.job import JobStatus
 from core.pipeline.runner import DirectSteps, run_job
-from core.section.asking import asks_for_section
+from core.section.sections import asks_for_section
 from tests.core.section.samples import BRIEF, KEYS, model, shelve
 from tests.fakes import NOW, make_deps, make_job
 

@@ -18,8 +18,8 @@ from core.model.attachments import Attachment
 from core.model.job import LOCAL, JobStatus
 from core.pipeline.deps import Deps
 from core.pipeline.runner import DirectSteps, run_job
-from core.presentation.latex import latex_text
-from core.section.keys import assign_keys, bibliography
+from core.presentation.bibliography import latex_text
+from core.section.prose import assign_keys, bibliography
 from tests.core.section.shelves import BRIEF, FEW, add_papers
 from tests.fakes import NOW, make_deps, make_job
 from tests.loopback.openai_world import OpenAIWorld, openai_world

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.section.keys import assign_keys, author_years, bibliography
-from core.section.prose import with_labels
+from core.section.prose import assign_keys, author_years, bibliography, with_labels
 from tests.core.section.samples import PAPERS, paper
 
 OWN = "@article{Vaswani:2017,\n  title = {Attention},\n  author = {Vaswani, A.},\n  year = {2017}\n}"

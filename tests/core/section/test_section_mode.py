@@ -19,9 +19,9 @@ from core.model.ports import ChatDelta, ChatRequest
 from core.modes.section import MODE, NO_PAPERS
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.wording import needs_model
-from core.section.asking import NO_BRIEF
 from core.section.evidence import KeptEvidence
 from core.section.prose import Quotations
+from core.section.sections import NO_BRIEF
 from core.section.writing import CUT_OFF, FROM_SUMMARIES, select_for_writing
 from core.text.chunking import SectionType
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, USUAL, Agent, items, model, shelve, written

@@ -19,9 +19,8 @@ from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import AnswerCache
 from core.model.source import SourceKind
 from core.pipeline.deps import Deps
-from core.stages.cache import cached_result, keep_result
+from core.stages.cache import cached_result, find_earlier, keep_result
 from core.stages.intake import parse_intent
-from core.stages.similar import find_earlier
 from core.tenancy.forgetting import Archive, Whose
 from tests.core.stages.test_similar import FakeEmbedder
 from tests.fakes import NOW, make_deps, make_source

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 
+from adapters.chat.slack.blocks import sentence_message
 from adapters.chat.slack.bot import Signatures, keep_connected
 from adapters.chat.slack.client import OneWorkspace, web_client
-from adapters.chat.slack.message import sentence_message
 from adapters.chat.slack.poster import Mark, ThreadAddress, conversation_of, find, post
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from tests.golden import samples

@@ -12,8 +12,17 @@ from slack_sdk.errors import SlackApiError
 
 from adapters.chat.slack.blocks import SECTION_LIMIT
 from adapters.chat.slack.client import web_client
-from adapters.chat.slack.library import AskedInForm, ask_modal, paper_options, said_in_modal, wish_modal
-from adapters.chat.slack.library_render import MAX_SECTIONS, LibraryPress, SlackLibraryVoice, mrkdwn_pieces
+from adapters.chat.slack.library import (
+    MAX_SECTIONS,
+    AskedInForm,
+    LibraryPress,
+    SlackLibraryVoice,
+    ask_modal,
+    mrkdwn_pieces,
+    paper_options,
+    said_in_modal,
+    wish_modal,
+)
 from core.library import wording
 from core.library.session import SaidToLibrary, Speaker
 from core.library.states import COMMANDS, Conversation, State

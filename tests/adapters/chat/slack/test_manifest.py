@@ -12,7 +12,8 @@ from slack_sdk.errors import SlackApiError
 
 from adapters.chat.slack import bot as events
 from adapters.chat.slack import installations as oauth
-from adapters.chat.slack import settings, stream
+from adapters.chat.slack import poster as stream
+from adapters.chat.slack import settings
 from adapters.chat.slack.client import reason, web_client
 from tests.loopback.slack_spec import manifest_faults, method_scopes
 from tests.loopback.slack_state import CONFIG_TOKEN

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.slack.blocks import actions, button
-from adapters.chat.slack.message import Plan, passed_sentences, read_plan, sentence_text
+from adapters.chat.slack.blocks import Plan, actions, button, passed_sentences, read_plan, sentence_text
 from adapters.chat.slack.poster import Mark
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given, settings
 
-from adapters.chat.slack.blocks import plain
+from adapters.chat.slack.blocks import SlackMessage, plain
 from adapters.chat.slack.buttons import feedback_modal, said_in_modal
-from adapters.chat.slack.message import SlackMessage
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message, sources_message
 from core.model.answer import Confidence, RemovedSentence
 from core.model.job import Scope

@@ -12,8 +12,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.reply import AddressDead, StoppedByPerson
+from adapters.chat.slack.blocks import TODAYS
 from adapters.chat.slack.client import NO_STREAMS, StreamGate, Workspace, web_client
-from adapters.chat.slack.message import TODAYS
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from core.pipeline.snapshot import Snapshot

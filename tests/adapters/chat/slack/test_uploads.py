@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from adapters.chat.reply import FilesRefused
-from adapters.chat.slack.blocks import section
+from adapters.chat.slack.blocks import SlackMessage, SlackUpload, message, section
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
-from adapters.chat.slack.message import SlackMessage, SlackUpload, message
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from core.model.answer import AnswerFile
 from tests.loopback.slack_api import Fault

@@ -1,0 +1,226 @@
+"""gorkd in Quay: what people write and press is handed to the desk, and what it gives is done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
+
+from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
+from adapters.chat.desk import (
+    REACTIONS,
+    Ask,
+    Cancel,
+    Deed,
+    Forget,
+    Offer,
+    React,
+    Reaction,
+    Renew,
+    Say,
+    Show,
+    ShowSources,
+    Steer,
+    Utterance,
+    changed_key,
+    hear,
+    hear_edit,
+    obey,
+    press,
+    renew,
+    sources_of,
+    under_way,
+)  # fmt: skip
+from adapters.chat.live import LiveAnswers
+from adapters.chat.reply import AddressDead
+from adapters.chat.taking_away import TakingAway
+from core.model.delivery import Address
+from core.model.errors import GorkdError, JobNotFound
+from core.model.job import ResearchRequest, Scope, Tenant, personal
+from core.presentation import wording
+from tests.examples.quay.message import PLATFORM, QuayAddress, QuayCalls, QuayMessage, QuayReply
+from tests.examples.quay.render import QuayVoice, help_message, history_message, offer_message, sources_message
+
+MENTION = "@gorkd"
+HISTORY_LENGTH = 10
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Happening:
+    """What somebody wrote, edited, deleted or pressed, and where."""
+
+    type: str
+    seq: int
+    message: int
+    room: str
+    by: str
+    text: str
+    thread: int
+    is_direct: bool
+    presser: str = ""
+    button: str = ""
+    value: str = ""
+
+    @property
+    def who(self) -> str:
+        return self.presser or self.by
+
+    @property
+    def scope(self) -> Scope:
+        visibility = personal(self.who) if self.is_direct else f"channel:{self.room}"
+        return Scope(str(Tenant(PLATFORM, "harbour")), visibility)
+
+    @property
+    def conversation(self) -> str:
+        """A direct room is one; elsewhere each thread is, and each message that begins one."""
+        return f"{PLATFORM}:{self.room}" if self.is_direct else f"{PLATFORM}:{self.room}:{self.root}"
+
+    @property
+    def root(self) -> int:
+        return self.thread or (0 if self.is_direct else self.message)
+
+    @property
+    def said(self) -> Utterance:
+        return Utterance(self.text.replace(MENTION, " ").strip(), self.who, self.is_direct or MENTION in self.text)
+
+    @property
+    def key(self) -> str:
+        return f"{PLATFORM}:{self.message}" if self.type in ("said", "edited", "deleted") else f"{PLATFORM}:e{self.seq}"
+
+
+class QuayBot:
+    def __init__(self, deps: ChatDeps, calls: QuayCalls) -> None:
+        self.researcher, self.calls, self.voice = deps.researcher, calls, QuayVoice(deps.links)
+        self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, turns=deps.turns)
+        self.taking_away = TakingAway(deps.researcher, PLATFORM, self._take_away)
+        self._after = 0
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(keep_trying("Quay", self._listen))
+                group.create_task(keep_resuming(partial(self.live.resume, self._reopen)))
+                group.create_task(self.taking_away.run())
+        finally:
+            await self.live.aclose()
+
+    async def _listen(self) -> None:
+        while True:
+            for event in await self.calls.events(self._after):
+                happening = Happening(**cast("dict[str, Any]", dict(event)))
+                await self._take(happening)
+                self._after = happening.seq
+
+    async def _take(self, happening: Happening) -> None:
+        """Whatever happens, it ends in words."""
+        doing = {"said": self._said, "edited": self._edited, "deleted": self._deleted, "pressed": self._pressed}
+        try:
+            await doing[happening.type](happening)
+        except GorkdError as error:
+            await self._tell(happening, self.voice.refusal(error.user_message))
+        except PlatformAway:
+            raise
+        except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
+            _log.exception("message failed")
+            await self._tell(happening, self.voice.refusal(wording.SOMETHING_BROKE))
+
+    async def _said(self, at: Happening) -> None:
+        said = at.said
+        running = await self.researcher.under_way(at.conversation, scope=at.scope)
+        job = await self.researcher.latest(at.conversation, scope=at.scope)
+        deed = hear(said, job, running, await under_way(said, self.researcher, at.conversation, at.scope))
+        if isinstance(deed, Ask):
+            request = ResearchRequest(
+                said.text, at.scope, asker=at.who, thread=at.conversation, channel="" if at.is_direct else at.room
+            )
+            await self._answer(at, partial(self.researcher.submit, request, dedupe_key=at.key), at.key, request.scope)
+        else:
+            await self._do(at, deed)
+
+    async def _edited(self, at: Happening) -> None:
+        job = await self.researcher.asked_last(at.key, scope=at.scope)
+        deed = hear_edit(at.said.text, job)
+        if isinstance(deed, Offer):
+            where = replace(self._address(at), key=changed_key(deed.job, deed.question), only_for=at.by)
+            reply = QuayReply(self.calls, where)
+            await reply.edit(offer_message(deed))
+            await self.researcher.note_shown(deed.job.id, reply.shown)
+
+    async def _deleted(self, at: Happening) -> None:
+        if await self.researcher.forget_asked(at.key, scope=at.scope):
+            self.taking_away.hurry()
+
+    async def _pressed(self, at: Happening) -> None:
+        job_id, _, question = at.value.partition(" ")
+        job = await self.researcher.job(job_id)
+        if job.scope != at.scope:
+            raise JobNotFound(job_id)
+        deed = press(at.button, job, at.who, question=question)
+        if deed is not None:
+            await self._do(at, deed)
+        elif at.button == "good":
+            await self.researcher.rate(job.id, at.who, good=True, scope=job.scope)
+            await self._tell(at, self.voice.refusal(wording.THANKS))
+        else:  # the offer goes, the answer stays
+            result, sources = await self.researcher.result(job.id), await self.researcher.sources(job.id)
+            where = replace(self._address(at), message=at.message)
+            await QuayReply(self.calls, where).edit(self.voice.outcome(job, result, sources, may_offer=False))
+
+    async def _do(self, at: Happening, deed: Deed) -> None:
+        """Raises `GorkdError`."""
+        match deed:
+            case Renew(job):
+                key = "" if deed.how in ("retry", "refresh", "changed") else at.key
+                key = f"deep:{job.id}" if deed.how == "start_deep" else key
+                await self._answer(at, partial(renew, deed, self.researcher, at.who, key=key), key, job.scope)
+            case React(sign):
+                await self._sign(at, sign)
+            case Steer(sign=sign) if sign and at.type == "said":
+                await self._sign(at, sign)
+                await obey(deed, self.researcher, at.who)
+            case Show("history"):
+                jobs = await self.researcher.history(at.who, tenant=at.scope.tenant, limit=HISTORY_LENGTH)
+                await self._tell(at, history_message(jobs, self.voice.links))
+            case Show():
+                await self._tell(at, help_message())
+            case ShowSources(job):
+                shown = await self._tell(at, sources_message(*await sources_of(self.researcher, job.id)))
+                await self.researcher.note_shown(job.id, shown)
+            case Say() | Forget() | Steer() | Cancel():
+                said = await obey(deed, self.researcher, at.who, self.taking_away)
+                await self._tell(at, self.voice.refusal(said))
+
+    async def _answer(self, at: Happening, submit: Any, key: str, scope: Scope) -> None:
+        """A message that lives until the answer stands in it; a press on one that is to be replaced is shown there."""
+        is_in_place = at.button in ("retry", "changed")
+        reply = QuayReply(self.calls, replace(self._address(at), message=at.message if is_in_place else 0))
+        job = await self.live.accept(submit, reply, known=await self.live.known(scope, key))
+        if job is not None:
+            self.live.follow(job, reply)
+
+    async def _tell(self, at: Happening, message: QuayMessage) -> Sequence[Address]:
+        """To who spoke alone."""
+        where = replace(self._address(at), key=f"told:{at.seq}", only_for="" if at.is_direct else at.who)
+        reply = QuayReply(self.calls, where)
+        await reply.edit(message)
+        return reply.shown
+
+    async def _sign(self, at: Happening, sign: Reaction) -> None:
+        await self.calls.call("PUT", f"/messages/{at.message}/signs/{REACTIONS[sign][1]}")
+
+    def _address(self, at: Happening) -> QuayAddress:
+        return QuayAddress(at.room, at.root, f"answer:{at.key}", at.who)
+
+    async def _reopen(self, address: Address) -> QuayReply:
+        return QuayReply(self.calls, QuayAddress.of(address))
+
+    async def _take_away(self, address: Address) -> None:
+        with suppress(AddressDead):
+            await self.calls.call("DELETE", f"/messages/{QuayAddress.of(address).message}")
