@@ -178,18 +178,22 @@ def hear(
     `running` is research under way there that can be steered, `theirs` what of the speaker's has not ended there
     (`under_way`).
     """
-    kind = said.reply.kind
-    if kind == "cancel" and theirs:
+    if said.reply.kind == "cancel" and theirs:
         return Cancel(tuple(theirs))
     if not said.is_addressed and not _is_meant(said, job, running):
         return Nothing()
+    wish = read_wish(said.text)
+    return Watching(wish, job) if wish else _hear(said, job, running)
+
+
+def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> Deed:
+    """What is said to the bot."""
+    kind = said.reply.kind
     if kind in _AT_ONCE and not (kind == "courtesy" and said.has_files):
         return _AT_ONCE[kind]
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
         return Steer(running, read_steering(said.text)) if is_own else Say(wording.NOT_YOURS)
-    if kind == "watch" and (wish := read_wish(said.text)):
-        return Watching(wish, job)
     if not said.is_about_answer:
         return Ask() if said.text or said.has_files else Say(wording.ASK_WHAT)
     return Say(wording.NOTHING_HERE) if job is None else _obey(said, job)
@@ -227,8 +231,6 @@ def press(button: str, job: ResearchJob, presser: str, *, question: str = "") ->
     """
     if button in _ASKERS_ALONE and job.request.asker != presser:
         return Say(wording.NOT_YOURS)
-    if button in PRESSED:
-        return PressWatch(button, job)
     match button:
         case "show_sources":
             return ShowSources(job)
@@ -238,7 +240,8 @@ def press(button: str, job: ResearchJob, presser: str, *, question: str = "") ->
             return Renew(job, "changed", question) if question else Say(wording.ASK_WHAT)
         case "cancel" | "go_deeper" | "answer_now":
             return Steer(job, Steering(button))
-    return None
+        case _:
+            return PressWatch(button, job) if button in PRESSED else None
 
 
 async def renew(

@@ -400,7 +400,7 @@ class LiveAnswers(LivingMessages[Payload]):
                 outcome = partial(self._voice.outcome, job, result, sources, first_asker=first, explains=is_new)
                 files = files_of(job, result)
                 if live.notice is not None:
-                    outcome, files = partial(self._voice.told, job, live.notice), []
+                    outcome, files = partial(self._voice.told, job, live.notice), ()
                 may_repost = number >= len(self._pace.backoff_s)
                 await self._place_with_files(live, outcome, files, may_repost=may_repost)
                 await self._researcher.delivered(job.id, live.reply.shown)

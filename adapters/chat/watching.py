@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.model.errors import GorkdError
@@ -60,29 +60,21 @@ async def obey_wish(
     rhythm = words.in_zone(wish.rhythm, await desk.timezone(place.scope))
     match wish.kind:
         case "watch":
-            if job is None:
-                return WatchSaid((wording.NOTHING_HERE, words.HELP))
-            return await _begin(job, researcher, place, rhythm)
-        case "schedule":
+            nothing = WatchSaid((wording.NOTHING_HERE, words.HELP))
+            return await _begin(job, researcher, place, rhythm) if job else nothing
+        case "schedule" | "source":
             there = await elsewhere(wish.channel) if wish.channel else place
             if there is None:
                 return WatchSaid(("I cannot ask there for you; please say it in that channel itself.",))
-            watch = await desk.schedule(_request(wish.question, there), rhythm=rhythm, address=there.address)
-            return WatchSaid((words.begun_line(watch),))
-        case "source":
-            request = _request(wish.url, place)
-            watch = await desk.watch_source(wish.url, request, rhythm=rhythm, address=place.address)
-            return WatchSaid((words.begun_line(watch),))
+            if wish.kind == "schedule":
+                begun = await desk.schedule(_request(wish.question, there), rhythm=rhythm, address=there.address)
+            else:
+                request = _request(wish.url, there)
+                begun = await desk.watch_source(wish.url, request, rhythm=rhythm, address=there.address)
+            return WatchSaid((words.begun_line(begun),))
         case "list":
             return WatchSaid(tuple(words.list_lines(await desk.of(place.scope.tenant, place.asker))))
-    watch = await _meant(wish, job, researcher, place)
-    if watch is None:
-        return WatchSaid((words.NOTHING_WATCHED, words.HELP))
-    if wish.kind == "stop":
-        await desk.stop(watch)
-        return WatchSaid((words.STOPPED,))
-    await desk.renew(watch)
-    return WatchSaid((words.RENEWED,))
+    return await _change(wish, await _meant(wish, job, researcher, place), researcher)
 
 
 async def obey_press(button: str, job: ResearchJob, researcher: Researcher, place: WatchPlace) -> WatchSaid:
@@ -99,14 +91,23 @@ async def obey_press(button: str, job: ResearchJob, researcher: Researcher, plac
         return WatchSaid((words.NOTHING_WATCHED,))
     if watch.asker and watch.asker != place.asker:
         return WatchSaid((wording.NOT_YOURS,))
-    if button == "stop_watching":
-        await desk.stop(watch)
+    changes = {
+        "stop_watching": (desk.stop, words.STOPPED), "keep_watching": (desk.renew, words.RENEWED),
+        "not_worth_telling": (desk.tighten, words.TIGHTENED),
+    }  # fmt: skip
+    change, said = changes[button]
+    await change(watch)
+    return WatchSaid((said,))
+
+
+async def _change(wish: WatchWish, watch: Watch | None, researcher: Researcher) -> WatchSaid:
+    if watch is None:
+        return WatchSaid((words.NOTHING_WATCHED, words.HELP))
+    if wish.kind == "stop":
+        await researcher.watching.stop(watch)
         return WatchSaid((words.STOPPED,))
-    if button == "keep_watching":
-        await desk.renew(watch)
-        return WatchSaid((words.RENEWED,))
-    await desk.tighten(watch)
-    return WatchSaid((words.TIGHTENED,))
+    await researcher.watching.renew(watch)
+    return WatchSaid((words.RENEWED,))
 
 
 async def _begin(job: ResearchJob, researcher: Researcher, place: WatchPlace, rhythm: Rhythm) -> WatchSaid:
@@ -137,11 +138,6 @@ def _request(query: str, place: WatchPlace) -> ResearchRequest:
 
 async def nowhere_else(_: str) -> WatchPlace | None:
     return None
-
-
-def private(place: WatchPlace, scope: Scope, address: Address) -> WatchPlace:
-    """The same for what only the asker is to see."""
-    return replace(place, scope=scope, address=address)
 
 
 async def said_or_why(doing: Awaitable[WatchSaid]) -> WatchSaid:

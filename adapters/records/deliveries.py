@@ -19,7 +19,7 @@ from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
 from core.model.errors import StoreError
 from core.model.job import ResearchJob, Scope
 from core.model.ports import Clock
-from core.watch.watch import Notice, Telling, Watch, WatchedPage, WatchNotFound
+from core.watch.watch import Notice, Watch, WatchedPage, WatchNotFound, WatchTelling
 
 logger = logging.getLogger(__name__)
 
@@ -114,6 +114,13 @@ class SqlShownMessages:
             if await self._tables.execute(_SHOW, row) == 0:
                 await self._condemn(address.platform, sealed, address.expires_at)
 
+    async def of(self, job_id: str) -> list[Address]:
+        query = "SELECT job_id, platform, sealed, expires_at FROM shown WHERE job_id = ? AND expires_at IS NULL"
+        rows = await self._tables.rows(query, (job_id,))
+        return [
+            address for _, address in _opened([(one, where, sealed, at) for one, where, sealed, at in rows], self._box)
+        ]
+
     async def job_at(self, address: Address) -> str:
         begins = _digest(address)
         rows = await self._tables.rows(_SHOWN_AT, (begins, f"{begins}g"))
@@ -201,7 +208,7 @@ class SqlWatches:
         self,
         watch: Watch,
         *,
-        telling: Telling | None = None,
+        telling: WatchTelling | None = None,
         pages: Sequence[WatchedPage] | None = None,
         seen: Sequence[WatchedPage] | None = None,
     ) -> bool:
@@ -235,7 +242,7 @@ class SqlWatches:
         rows = await self._tables.rows(query, (job_id,))
         return decode(rows[0][0], Notice) if rows else None
 
-    def _tell(self, sql: Sql, watch: Watch, telling: Telling) -> None:
+    def _tell(self, sql: Sql, watch: Watch, telling: WatchTelling) -> None:
         """The job waits to be delivered to the watch's place, under a key of the run's own."""
         if telling.notice is not None:
             whose = (watch.scope.tenant, watch.scope.visibility)

@@ -48,7 +48,7 @@ LimitsOf = Callable[[str], Awaitable[WatchLimits]]
 
 
 @dataclass(frozen=True)
-class Offer:
+class WatchOffer:
     """What watching an answer would mean. `run_usd` is what the answer itself cost, None where that is not known."""
 
     job: ResearchJob
@@ -72,7 +72,7 @@ class WatchDesk:
     async def timezone(self, scope: Scope) -> str:
         return (await self._limits(scope.tenant)).timezone
 
-    async def offer(self, job_id: str, asker: str, *, scope: Scope | None) -> Offer:
+    async def offer(self, job_id: str, asker: str, *, scope: Scope | None) -> WatchOffer:
         """Raises `JobNotFound`, `WatchRefused`."""
         job = await self._watchable(job_id, scope)
         result = await self._deps.jobs.result(job.id)
@@ -80,14 +80,16 @@ class WatchDesk:
         spent = answer.metadata if answer else None
         run_usd = (spent.cost_usd if spent.model_calls else 0.0) if spent else None
         known = await self._known(job, asker)
-        return Offer(job, run_usd, self._deps.clock() + ENDS_AFTER, known)
+        return WatchOffer(job, run_usd, self._deps.clock() + ENDS_AFTER, known)
 
     async def watch(
         self, job_id: str, asker: str, *, scope: Scope | None, rhythm: Rhythm, address: Address | None = None
     ) -> Watch:
         """Watch the answer of a job; one that this person watches already takes on the new rhythm.
 
-        `scope` None is whoever runs gorkd. Raises `JobNotFound`, `WatchRefused`, `StoreError`.
+        `scope` None is whoever runs gorkd. Without an `address` it tells where the answer is shown.
+
+        Raises `JobNotFound`, `WatchRefused`, `StoreError`.
         """
         job = await self._watchable(job_id, scope)
         _check_rhythm(rhythm)
@@ -99,7 +101,8 @@ class WatchDesk:
             job.request, query=query, asker=asker or job.request.asker, basis="", feedback="", refreshes="",
             corrects="", attachments=(), digest="",
         )  # fmt: skip
-        return await self._begin("answer", request, rhythm, address, origin=job.id)
+        shown = [] if address else await self._deps.shown.of(job.id)
+        return await self._begin("answer", request, rhythm, address or next(iter(shown), None), origin=job.id)
 
     async def schedule(self, request: ResearchRequest, *, rhythm: Rhythm, address: Address | None = None) -> Watch:
         """Ask a question at times, whatever comes of it. Raises `InvalidQuery`, `WatchRefused`, `StoreError`."""
@@ -141,8 +144,8 @@ class WatchDesk:
                 return None
         return await self._deps.watches.of_job(job.id)
 
-    async def stop(self, watch: Watch, because: str = "it was stopped") -> Watch:
-        return await self._change(watch, lambda now: ended(now, because))
+    async def stop(self, watch: Watch) -> Watch:
+        return await self._change(watch, lambda now: ended(now, "it was stopped"))
 
     async def renew(self, watch: Watch) -> Watch:
         """For as long again, from now on."""
@@ -157,7 +160,7 @@ class WatchDesk:
         """Nothing can be told any more where it tells."""
         watch = await self.of_job(job)
         if watch is not None and watch.is_active:
-            await self.stop(watch, "the place where it told is gone")
+            await self._change(watch, lambda now: ended(now, "the place where it told is gone"))
 
     async def notice(self, job: ResearchJob) -> Notice | None:
         """What is told below a job that has ended; None where its answer itself is. Raises `StoreError`."""

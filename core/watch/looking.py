@@ -45,7 +45,7 @@ Retractions = Callable[[Sequence[Source]], Awaitable[Mapping[str, str]]]  # by a
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldAnswer:
     """What was told last: the job, its result and its sources."""
 
     job: ResearchJob
@@ -82,7 +82,7 @@ class _Seen:
     away: int = 0
 
 
-async def look(told: Told, pages: Sequence[WatchedPage], deps: Deps, *, now: datetime) -> Look:
+async def look(told: ToldAnswer, pages: Sequence[WatchedPage], deps: Deps, *, now: datetime) -> Look:
     """Raises `GorkdError` where a store is away; pages and providers may be away for a while."""
     topic = topic_of(told.result.understood or told.job.query, told.claims)
     seen = _Seen()
@@ -107,7 +107,7 @@ async def look(told: Told, pages: Sequence[WatchedPage], deps: Deps, *, now: dat
     )
 
 
-def pages_of(told: Told) -> list[WatchedPage]:
+def pages_of(told: ToldAnswer) -> list[WatchedPage]:
     """What the answer rests on, those that carry a claim first. Files and papers of a library are not read again."""
     answer = told.result.answer
     if answer is None:
@@ -245,7 +245,7 @@ def _settled(seen: _Seen) -> list[Change]:
     return found
 
 
-async def _new_pages(told: Told, pages: Sequence[WatchedPage], deps: Deps) -> list[WatchedPage]:
+async def _new_pages(told: ToldAnswer, pages: Sequence[WatchedPage], deps: Deps) -> list[WatchedPage]:
     """What the searches of the answer find now and did not then, read."""
     known = {canonical_url(page.url) for page in pages} | {canonical_url(source.url) for source in told.sources}
     hits = await _hits(told, deps.within(told.job.request.policy))
@@ -269,7 +269,7 @@ async def _new_pages(told: Told, pages: Sequence[WatchedPage], deps: Deps) -> li
     ][:room]
 
 
-async def _hits(told: Told, deps: Deps) -> list[SearchHit]:
+async def _hits(told: ToldAnswer, deps: Deps) -> list[SearchHit]:
     """Of the answer's first search at each of its providers; what fails gives nothing."""
     query = told.result.queries[0] if told.result.queries else told.result.understood or told.job.query
     asked = SearchQuery(query)

@@ -18,7 +18,7 @@ from core.model.ports import Clock
 from core.pipeline.deps import Deps
 from core.text.urls import domain_of
 from core.watch.comparison import new_conflicts, told_claims
-from core.watch.looking import MAX_PAGES, Told, look, pages_of, still_stands
+from core.watch.looking import MAX_PAGES, ToldAnswer, look, pages_of, still_stands
 from core.watch.sources import look_at_source
 from core.watch.voting import is_confirmed, on_answer, vote
 from core.watch.watch import (
@@ -30,10 +30,10 @@ from core.watch.watch import (
     SECOND_LOOK,
     Change,
     Notice,
-    Telling,
     Watch,
     WatchedPage,
     Watches,
+    WatchTelling,
     backed_off,
     ended,
     next_run,
@@ -127,7 +127,7 @@ class WatchRunner:
     async def _ask(self, watch: Watch, now: datetime) -> None:
         job = await self._research(watch)
         rested = replace(_rested(watch, now), told=job.id, said_at=now, jobs=(*watch.jobs, job.id))
-        await self._watches.put(rested, telling=Telling(job.id))
+        await self._watches.put(rested, telling=WatchTelling(job.id))
 
     async def _research(self, watch: Watch) -> ResearchJob:
         request = replace(watch.request, watch=watch.id, is_fresh=True, basis="", feedback="", refreshes="")
@@ -187,11 +187,11 @@ class WatchRunner:
         else:
             await self._rest(watch, now, None)
 
-    async def _tell(self, watch: Watch, now: datetime, changes: Sequence[Change], found: Told) -> None:
+    async def _tell(self, watch: Watch, now: datetime, changes: Sequence[Change], found: ToldAnswer) -> None:
         rested = replace(_rested(watch, now), told=found.job.id, said_at=now)
         notice = Notice(watch.id, watch.run, found.job.id, "changed", now, watch.subject, tuple(changes))
         pages = _joined(pages_of(found), await self._watches.pages(watch.id, seen=True))
-        await self._watches.put(rested, telling=Telling(found.job.id, notice), pages=pages)
+        await self._watches.put(rested, telling=WatchTelling(found.job.id, notice), pages=pages)
 
     async def _rest(self, watch: Watch, now: datetime, pages: Sequence[WatchedPage] | None) -> None:
         """Nothing is told, unless it is time for a sign of life."""
@@ -215,7 +215,7 @@ class WatchRunner:
         else:
             rested = replace(_rested(watch, now), told=seen.job.id, said_at=now, jobs=(*watch.jobs, seen.job.id))
             notice = Notice(watch.id, watch.run, seen.job.id, "changed", now, watch.subject, seen.changes)
-            await self._watches.put(rested, telling=Telling(seen.job.id, notice), pages=[seen.page])
+            await self._watches.put(rested, telling=WatchTelling(seen.job.id, notice), pages=[seen.page])
 
     async def _fail(self, watch: Watch, now: datetime) -> None:
         failures = watch.failures + 1
@@ -228,19 +228,19 @@ class WatchRunner:
         await self._watches.put(failed)
 
     async def _put(self, watch: Watch, notice: Notice | None, pages: Sequence[WatchedPage] | None = None) -> None:
-        telling = Telling(notice.job_id, notice) if notice else None
+        telling = WatchTelling(notice.job_id, notice) if notice else None
         await self._watches.put(watch, telling=telling, pages=pages)
 
-    async def _told(self, watch: Watch) -> Told:
+    async def _told(self, watch: Watch) -> ToldAnswer:
         return await self._of_job(watch.told)
 
-    async def _of_job(self, job_id: str) -> Told:
+    async def _of_job(self, job_id: str) -> ToldAnswer:
         """Raises `JobNotFound`."""
         job = await self._deps.jobs.get(job_id)
         result = await self._deps.jobs.result(job_id)
         if result is None or result.answer is None:
             raise JobNotFound(job_id)
-        return Told(job, result, tuple(await self._deps.sources.sources(job_id)))
+        return ToldAnswer(job, result, tuple(await self._deps.sources.sources(job_id)))
 
 
 def _rested(watch: Watch, now: datetime) -> Watch:
@@ -261,7 +261,7 @@ def _notice(watch: Watch, now: datetime, tone: str) -> Notice:
     return Notice(watch.id, watch.run, watch.told, tone, now, watch.subject)  # type: ignore[arg-type]
 
 
-def _of_answers(told: Told, found: Told) -> list[Change]:
+def _of_answers(told: ToldAnswer, found: ToldAnswer) -> list[Change]:
     """What the answers as wholes differ in: how sure they are, and what sources newly disagree on."""
     before, now = told.result.answer, found.result.answer
     if before is None or now is None:

@@ -164,7 +164,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Telling:
+class WatchTelling:
     """What goes out with the end of a run: the job that is delivered to the watch's place, with words of its own or
     as an answer.
     """
@@ -215,7 +215,7 @@ class Watches(Protocol):
         self,
         watch: Watch,
         *,
-        telling: Telling | None = None,
+        telling: WatchTelling | None = None,
         pages: Sequence[WatchedPage] | None = None,
         seen: Sequence[WatchedPage] | None = None,
     ) -> bool:

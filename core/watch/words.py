@@ -13,7 +13,7 @@ import regex
 
 from core.presentation.render import cut, one_line
 from core.text.urls import domain_of
-from core.watch.desk import Offer
+from core.watch.desk import WatchOffer
 from core.watch.watch import Change, Notice, Rhythm, Watch
 
 WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew"]
@@ -91,6 +91,12 @@ def read_wish(text: str) -> WatchWish | None:
     return WatchWish("renew") if _RENEW.fullmatch(said) else None
 
 
+def command_wish(text: str) -> WatchWish | None:
+    """The same behind a command that says "watch" itself; nothing more is the last answer."""
+    said = text.strip()
+    return read_wish(f"watch {said}".strip()) or read_wish(said) or read_wish(f"watch this {said}")
+
+
 def read_rhythm(text: str) -> Rhythm | None:
     """`day`, `week`, `hours`, `12 hours`, `Monday 9:00`, `weekday 08:30`; None for anything else."""
     said = " ".join(text.split()).casefold().removeprefix("every ").removeprefix("each ")
@@ -117,7 +123,7 @@ def in_zone(rhythm: Rhythm, zone: str) -> Rhythm:
     return replace(rhythm, zone=zone) if rhythm.at else rhythm
 
 
-def offer_lines(offer: Offer) -> list[str]:
+def offer_lines(offer: WatchOffer) -> list[str]:
     """What watching means, and what it costs, before it begins."""
     cost = _dollars(offer.run_usd)
     month = _dollars(offer.month_usd(RHYTHMS["day"]))
@@ -192,6 +198,13 @@ def heading(notice: Notice) -> str:
 def sentence(notice: Notice) -> str:
     """What is said besides the changes, "" for nothing."""
     return notice.sentence or _SENTENCES.get(notice.tone, "")
+
+
+def notice_buttons(notice: Notice) -> tuple[str, ...]:
+    """By name, what can be done with it."""
+    if notice.tone == "changed":
+        return "show_answer", "not_worth_telling", "stop_watching"
+    return {"still": ("stop_watching",), "renew": ("keep_watching", "stop_watching")}.get(notice.tone, ("watch",))
 
 
 def told_change(change: Change) -> ToldChange:

@@ -30,6 +30,7 @@ from adapters.chat.desk import (
     ShowSources,
     Steer,
     Utterance,
+    Watching,
     changed_key,
     hear,
     hear_edit,
@@ -46,9 +47,9 @@ from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
-from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message
+from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message, watch_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.threads import Threads, named
+from adapters.chat.slack.threads import Threads, named, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
 from adapters.chat.taking_away import TakingAway
 from core.model.attachments import Attachment
@@ -118,7 +119,7 @@ class Desk:
         text = str(command.get("text") or "").strip()
         if not text or text.lower() == "help":
             return help_message() if text else sentence_message(wording.ASK_WHAT)
-        if _settings_word(text) is not None:
+        if _settings_word(text) is not None or watch_wish(text):
             return None
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         place = SlackPlace(team, channel, user)
@@ -134,13 +135,18 @@ class Desk:
         return sentence_message(wording.ON_IT)
 
     async def configured(self, command: Payload) -> None:
-        """`/research settings`, once it is acknowledged: the form, or the sentence that says why not."""
-        word = _settings_word(str(command.get("text") or "").strip())
-        if word is None:
+        """`/research settings` or `watch`, once it is acknowledged: the form, or the sentence that says why not."""
+        text = str(command.get("text") or "").strip()
+        word, wish = _settings_word(text), watch_wish(text)
+        if word is None and wish is None:
             return
         workspace = await self.workspaces.find(str(command.get("team_id") or ""))
         user, url = str(command["user_id"]), str(command.get("response_url") or "")
-        told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word)
+        if wish:
+            said = await self.threads.watch_commanded(workspace, str(command["channel_id"]), user, wish)
+            told: SlackMessage | None = watch_message(said)
+        else:
+            told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word or "")
         if told is not None:
             await SlackReply(workspace, SlackAddress(workspace.team_id, user, "", response_url=url)).respond(told)
 
@@ -245,6 +251,7 @@ class Desk:
     async def reopen(self, address: Address) -> SlackReply | None:
         """The message behind an address that an earlier process has kept; None where the app has been removed."""
         at = SlackAddress.read(address.data)
+        at = at if at.user or not at.key else replace(at, thread_ts=at.ts, ts="")  # below what is shown
         try:
             return SlackReply(await self.workspaces.find(at.team), at, is_doubtful=True)
         except NotInstalled:
@@ -386,6 +393,10 @@ class Desk:
                 await self.begin(submit, reply, job.scope)
             case ShowSources(job):
                 await self._post_sources(job, reply)
+            case Watching(wish, job):
+                workspace = await self.workspaces.find(place.team_id)
+                told = await self.threads.watched(workspace, place, wish, job, reply.at)
+                await self._tell(watch_message(told), place, reply)
             case Say() | Forget() | Steer() | Cancel():
                 said = await obey(deed, self.researcher, place.user_id, self.taking_away)
                 await self._tell(self.voice.refusal(said), place, reply)

@@ -10,7 +10,6 @@ import pytest
 from core.model.answer import Claim, Confidence, ResearchAnswer, Verdict
 from core.model.errors import JobNotFound
 from core.model.job import ResearchJob, ResearchRequest, Scope
-
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
