@@ -24,10 +24,13 @@ _Zone = Annotated[str, typer.Option("--zone", help="The time zone of a time of d
 _WatchId = Annotated[str, typer.Argument(help="The watch's id, watch_….", metavar="WATCH", show_default=False)]
 
 
+Doing = Callable[["WatchDesk"], Awaitable[Sequence[str]]]
+
+
 def watch_command(open_researcher: OpenResearcher) -> typer.Typer:
     app = typer.Typer(no_args_is_help=True)
 
-    def run(doing: Callable[[WatchDesk], Awaitable[Sequence[str]]]) -> None:
+    def run(doing: Doing) -> None:
         async def open_and_do() -> Exit:
             async with open_researcher() as researcher:
                 for line in await doing(researcher.watching):
@@ -36,6 +39,12 @@ def watch_command(open_researcher: OpenResearcher) -> typer.Typer:
 
         run_command(open_and_do)
 
+    _add_beginnings(app, run)
+    _add_care(app, run)
+    return app
+
+
+def _add_beginnings(app: typer.Typer, run: Callable[[Doing], None]) -> None:
     @app.command("add")
     def add(
         job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
@@ -83,6 +92,8 @@ def watch_command(open_researcher: OpenResearcher) -> typer.Typer:
 
         run(begin)
 
+
+def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
     @app.command("list")
     def list_them(
         *,
@@ -130,8 +141,6 @@ def watch_command(open_researcher: OpenResearcher) -> typer.Typer:
             return [words.RENEWED]
 
         run(prolong)
-
-    return app
 
 
 def _rhythm(every: str, zone: str) -> Rhythm:

@@ -39,7 +39,7 @@ from core.watch.watch import (
     next_run,
 )
 
-TICK_EVERY_S = 20.0
+TICK_EVERY_S = 10.0
 MOST_AT_ONCE = 20  # watches that one turn of a worker takes on
 RUN_AT_ONCE = 4
 MAX_LOOKS = 3  # at what a second look could not read

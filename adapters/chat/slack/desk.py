@@ -64,7 +64,6 @@ from core.section.sections import CHOICES, check_request, words_for
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
 
-
 HISTORY_LENGTH = 10
 OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
@@ -570,10 +569,8 @@ def _asked_in(view: Mapping[str, Any]) -> _Asked:
 def section_modal(asked: str, chosen: str = "") -> Block:
     """`asked` comes back with what is submitted; `chosen` is the section that stands there first."""
     options: list[Block] = [{"text": label(title, 75), "value": name} for name, title in CHOICES.items()]
-    which: Block = {"type": "static_select", "options": [*options]}
-    initial = next((option for option in options if option["value"] == chosen), None)
-    if initial is not None:
-        which["initial_option"] = initial
+    first = {"initial_option": option for option in options if option["value"] == chosen}
+    which: Block = {"type": "static_select", "options": [*options], **first}
     blocks = [
         entry(WHICH, "Section", which),
         _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),
