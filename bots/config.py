@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from dotenv import dotenv_values
+from dotenv import dotenv_values, set_key
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.model.errors import SetupError
 
-PROJECT = Path(__file__).resolve().parent.parent
+ENV_FILE = Path(".env")
+_CHECKOUT = Path(__file__).resolve().parent.parent
+_INSTALLED = _CHECKOUT / "gorkd" / "documents"  # where a wheel keeps them (pyproject.toml)
 _COLLECT = (50_000, 20, 20)  # Python's thresholds, for small programs, took a seventh of a question's processor time
 
 
@@ -52,8 +55,25 @@ def collect_rarely() -> None:
 
 def environment() -> Mapping[str, str]:
     """All variables; the real environment goes before `.env`. Empty ones count as unset."""
-    from_file = {name: value for name, value in dotenv_values(".env").items() if value}
+    from_file = {name: value for name, value in dotenv_values(ENV_FILE).items() if value}
     return {name: value for name, value in {**from_file, **os.environ}.items() if value.strip()}
+
+
+def keep_settings(values: Mapping[str, str]) -> None:
+    """Put them into `.env`, which nobody else may read; its other lines stay. Raises `SetupError`."""
+    try:
+        os.close(os.open(ENV_FILE, os.O_CREAT | os.O_WRONLY, 0o600))
+        for name, value in values.items():
+            set_key(ENV_FILE, name, value, quote_mode="auto")
+        ENV_FILE.chmod(0o600)
+    except OSError as exc:
+        raise SetupError(f"{ENV_FILE.absolute()} cannot be written ({exc.strerror}); choose another folder.") from exc
+
+
+def variables() -> frozenset[str]:
+    """Every setting there is, as docs/configuration.md lists them."""
+    page = (own_document("docs") / "configuration.md").read_text("utf-8")
+    return frozenset(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
 
 
 def read_settings(env: Mapping[str, str]) -> BotSettings:
@@ -79,6 +99,11 @@ def secrets_in(env: Mapping[str, str]) -> list[str]:
     return [part for part in parts if len(part) >= 8]
 
 
+def own_document(name: str) -> Path:
+    """A file or folder of this project, such as `docs`, in a checkout or where it was installed."""
+    return (_INSTALLED if _INSTALLED.exists() else _CHECKOUT) / name
+
+
 def default_files() -> list[Path]:
     """What is searched when `GORKD_FILES` is not set: this project's own documents."""
-    return [path for path in (PROJECT / "docs", PROJECT / "README.md") if path.exists()]
+    return [path for path in (own_document("docs"), own_document("README.md")) if path.exists()]

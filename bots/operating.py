@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from shutil import which
+from pathlib import Path
+from shutil import disk_usage, which
 
-from adapters.cli.operating import Chatting, Kept, Operating
+from adapters.cli.operating import Chatting, Kept, Operating, Setup
 from adapters.logs import configure_logging
 from adapters.proxies import Proxies
 from bots.config import BotSettings, collect_rarely, environment, read_settings, secrets_in
@@ -18,7 +20,7 @@ from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
 from core.model.ports import NoRecorder
-from core.pipeline.checkup import Finding, Probe, Trials, examine
+from core.pipeline.checkup import Doubt, Finding, Probe, Trials, examine
 from core.presentation.render import job_json
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose, forget
@@ -27,11 +29,13 @@ from core.tenancy.forgetting import Forgotten, Whose, forget
 def build_operating() -> Operating:
     return Operating(
         open_kept=open_kept,
-        examine=examine_installation,
+        examine=partial(_examine, {}, ""),
         open_library=open_library,
         open_settings=open_settings,
         open_chatting=open_chatting,
         open_trials=open_trials,
+        foresee=foresee_upgrade,
+        setup=_setup,
     )
 
 
@@ -135,11 +139,74 @@ async def open_trials() -> AsyncIterator[Trials]:
         yield model_trials(chats, check, embedder, dialect=settings.check_dialect, patience=settings.patience)
 
 
-async def examine_installation() -> list[Finding]:
-    """Raises `SetupError` when the environment cannot even be read."""
-    env, settings = _surroundings()
+def _setup() -> Setup:
+    from adapters.llm.probe import find_servers
+    from bots.config import ENV_FILE, keep_settings, own_document, variables
+
+    return Setup(
+        file=ENV_FILE.absolute(),
+        kept=environment(),
+        variables=variables(),
+        keep=keep_settings,
+        examine=_examine,
+        find_servers=find_servers,
+        manifest=own_document("manifest.yml").read_text("utf-8"),
+    )
+
+
+async def _examine(values: Mapping[str, str], part: str) -> list[Finding]:
+    """The installation as it would be with `values` besides what is set; only parts whose name begins with `part`.
+
+    Raises `SetupError` when the environment cannot even be read.
+    """
+    env, settings = _surroundings(values)
     async with AsyncExitStack() as stack:
-        return await examine(await _probes(env, settings, stack))
+        probes = await _probes(env, settings, stack)
+        return await examine([probe for probe in probes if probe.part.startswith(part)])
+
+
+async def foresee_upgrade() -> list[Finding]:
+    """What the first start of this version would change, found without changing it. Raises `SetupError`."""
+    env, settings = _surroundings()
+
+    async def look() -> str:
+        from adapters.records.schema import NEWEST
+        from adapters.records.sqlite import look_at as look_at_file
+
+        if "DATABASE_URL" in env:
+            from adapters.records.postgres import look_at as look_at_server
+
+            found = await asyncio.to_thread(look_at_server, env["DATABASE_URL"])
+        else:
+            found = await asyncio.to_thread(look_at_file, settings.data)
+        if not found.version:
+            return "nothing is kept yet; the first start makes the tables"
+        if found.version > NEWEST:
+            raise SetupError(
+                f"it was written by a newer gorkd (version {found.version}, this one knows {NEWEST}); "
+                "start the newer one"
+            )
+        if found.version == NEWEST:
+            return f"its tables are of version {NEWEST}, this gorkd's; nothing will be migrated"
+        raise Doubt(
+            f"its tables are of version {found.version}, this gorkd's of {NEWEST}; the first start changes "
+            f"{', '.join(found.tables)}. There is no way back but a backup: make one first"
+        )
+
+    async def measure() -> str:
+        file = settings.data / "gorkd.db"
+        needed, free = (file.stat().st_size if file.exists() else 0), disk_usage(_existing(settings.data)).free
+        if free < 2 * needed:
+            raise Doubt(f"{free // 1024**2} MB are free and gorkd.db has {needed // 1024**2} MB; make room first")
+        return f"{free // 1024**2} MB are free"
+
+    database = Probe("PostgreSQL" if "DATABASE_URL" in env else "database", look)
+    return await examine([database, *([] if "DATABASE_URL" in env else [Probe("disk", measure)])])
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
 
 
 async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack) -> list[Probe]:
@@ -236,9 +303,9 @@ def _broken(part: str, error: GorkdError) -> Probe:
     return Probe(part, run)
 
 
-def _surroundings() -> tuple[Mapping[str, str], BotSettings]:
+def _surroundings(values: Mapping[str, str] | None = None) -> tuple[Mapping[str, str], BotSettings]:
     collect_rarely()
-    env = environment()
+    env = {**environment(), **(values or {})}
     settings = read_settings(env)
     configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
     return env, settings

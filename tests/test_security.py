@@ -6,10 +6,12 @@ import ast
 import re
 import shutil
 import subprocess
+import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bots.__main__ import PROCESSES
 
@@ -17,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MODEL = (ROOT / "docs/security.md").read_text("utf-8")
 DEPLOY = (ROOT / "docs/deploy.md").read_text("utf-8")
 THREATS = re.findall(r"^\| (\d+) \| (.+?) \| (.+?) \| (.+?) \|$", MODEL, re.MULTILINE)
+VARIABLES = set(re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text("utf-8"), re.MULTILINE))
 SHORT = re.compile(r"`([^`]+)`")
 
 
@@ -61,18 +64,48 @@ def test_the_unit_runs_what_exists_and_systemd_reads_every_line(tmp_path: Path):
 
 def test_the_container_runs_what_exists_without_rights():
     """It is no root, cannot write but to its volume, and can win no rights."""
-    image = re.search(r"^```dockerfile\n(.*?)^```", DEPLOY, re.DOTALL | re.MULTILINE)
+    image = (ROOT / "Containerfile").read_text("utf-8")
     run = re.search(r"^podman run (.*?)gorkd\n```", DEPLOY, re.DOTALL | re.MULTILINE)
-    assert image is not None
     assert run is not None
 
-    command = re.search(r'^ENTRYPOINT \["gorkd"\]\nCMD \["(\w+)"\]$', image[1], re.MULTILINE)
+    command = re.search(r'^ENTRYPOINT \["gorkd"\]\nCMD \["(\w+)"\]$', image, re.MULTILINE)
 
     assert command is not None
     assert command[1] in PROCESSES
-    assert image[1].index("\nUSER gorkd\n") < command.start()
+    assert image.index("\nUSER gorkd\n") < command.start()
     for option in ("--read-only", "--tmpfs /tmp", "--cap-drop all", "--security-opt no-new-privileges"):
         assert f"{option} " in run[1]
+    copied = re.findall(r"^COPY (?!--from)(\S+)", image, re.MULTILINE)
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("name", ["compose.yml", "compose.workers.yml"])
+def test_each_service_of_ours_runs_what_exists_without_rights(name: str):
+    """As the container by itself; pages are open to this machine alone."""
+    services = yaml.safe_load((ROOT / name).read_text("utf-8"))["services"]
+    ours = [service for service in services.values() if service["image"] == "gorkd"]
+
+    assert ours != []
+    for service in ours:
+        assert set(service["command"]) <= set(PROCESSES)
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert service["stop_grace_period"] == "40s"
+        assert set(service.get("environment", {})) <= VARIABLES
+    ports = [port for service in services.values() for port in service.get("ports", ())]
+    assert ports == ["127.0.0.1:8080:8080"]
+
+
+def test_the_image_is_made_of_no_secret_and_of_all_that_the_wheel_needs():
+    """`.env` and data folders stay outside; what the wheel takes in is let through."""
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+
+    assert "\n*\n" in (ROOT / ".dockerignore").read_text("utf-8")
+    assert allowed >= {*wheel["packages"], *wheel["force-include"], "pyproject.toml", "requirements.lock", "LICENSE"}
+    assert all((ROOT / name).exists() for name in allowed)
+    assert not allowed & {".env", ".gorkd", "gorkd.env"}
 
 
 @cache

@@ -39,6 +39,7 @@ _ASKING = {
 _OPERATING = {
     "trace": ("operator_commands", "Print what a job did, step by step.\n\nWith durations, tokens and cost."),
     "doctor": ("operator_commands", "Try every configured part, and say what to do."),
+    "upgrade-check": ("operator_commands", "Say what the first start of this version will migrate."),
     "forget": (
         "operator_commands",
         "Remove questions and answers for good.\n\nWith their sources and traces; what still runs is cancelled.",
@@ -59,6 +60,9 @@ _OPERATING = {
     "library": ("library", "Look after a library of papers that questions are answered from."),
     "settings": ("settings", "What a workspace or server has set for itself."),
 }
+
+
+_INIT = "Connect a model, search and chats, step by step.\n\nEach is tried at once and kept in .env."
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ def build_app(
         said = "Serve research as tools to other programs over MCP.\n\nThey are `deep_research` and `research`."
         entries["mcp"] = _Entry(said, partial(_mcp, run_mcp))
     if operating is not None:
+        entries = {"init": _Entry(_INIT, partial(_init, operating, open_researcher)), **entries}
         entries |= {
             name: _Entry(said, partial(_imported, module, name, operating))
             for name, (module, said) in _OPERATING.items()
@@ -182,8 +187,14 @@ def _gorkd(
 
 
 def _imported(module: str, name: str, given: Callable[[], object]) -> Command:
-    made: Command = getattr(import_module(f"adapters.cli.{module}"), f"{name}_command")(given())
+    made: Command = getattr(import_module(f"adapters.cli.{module}"), f"{name.replace('-', '_')}_command")(given())
     return made
+
+
+def _init(operating: Callable[[], Operating], open_researcher: OpenResearcher) -> Command:
+    from adapters.cli.init import init_command
+
+    return init_command(operating(), open_researcher)
 
 
 def _process(name: str, run_process: Callable[[str], None]) -> Command:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
 from core.model.ports import AnswerCache, JobStore, ReuseStore
-from core.pipeline.checkup import Finding, Trials
+from core.pipeline.checkup import Finding, FoundServer, Trials
 from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import PageLinks, Revocations
@@ -50,10 +50,27 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Setup:
+    """What `gorkd init` works on: `kept` stands in `file` or in the environment already, `keep` adds lines to the file.
+
+    `variables` are all settings there are, `manifest` the text that makes a Slack app. `examine` tries the installation
+    as it would be with more settings; only the parts whose name begins with its second argument, "" for all.
+    """
+
+    file: Path
+    kept: Mapping[str, str]
+    variables: frozenset[str]
+    keep: Callable[[Mapping[str, str]], None]
+    examine: Callable[[Mapping[str, str], str], Awaitable[list[Finding]]]
+    find_servers: Callable[[], Awaitable[list[FoundServer]]]
+    manifest: str
+
+
+@dataclass(frozen=True)
 class Operating:
     """`open_kept` opens the stores for one command, `open_library` the papers, `open_settings` what tenants have set;
-    `open_chatting` all that a conversation with the library needs; `examine` looks at every part, and `open_trials` at
-    what the model endpoints can do.
+    `open_chatting` all that a conversation with the library needs; `examine` looks at every part, `open_trials` at what
+    the model endpoints can do, and `foresee` at what a start of this version would change. `setup` is for `gorkd init`.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
@@ -62,3 +79,5 @@ class Operating:
     open_settings: Callable[[], AbstractAsyncContextManager[SettingsDesk]]
     open_chatting: OpenChatting
     open_trials: Callable[[], AbstractAsyncContextManager[Trials]]
+    foresee: Callable[[], Awaitable[list[Finding]]]
+    setup: Callable[[], Setup]

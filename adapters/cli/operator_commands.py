@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -63,10 +63,21 @@ def doctor_command(operating: Operating) -> Callable[..., None]:
         ] = False,
         as_json: _Json = False,
     ) -> None:
-        examine = _try_models if tries_models else _examine
-        run_command(lambda: examine(operating, as_json=as_json), as_json=as_json)
+        def run() -> Coroutine[None, None, Exit]:
+            return (
+                _try_models(operating, as_json=as_json) if tries_models else _report(operating.examine, as_json=as_json)
+            )
+
+        run_command(run, as_json=as_json)
 
     return doctor
+
+
+def upgrade_check_command(operating: Operating) -> Callable[..., None]:
+    def upgrade_check(*, as_json: _Json = False) -> None:
+        run_command(lambda: _report(operating.foresee, as_json=as_json), as_json=as_json)
+
+    return upgrade_check
 
 
 def forget_command(operating: Operating) -> Callable[..., None]:
@@ -161,8 +172,8 @@ async def _link(operating: Operating, job_id: str, *, is_revoking: bool, as_json
     return Exit.ANSWERED
 
 
-async def _examine(operating: Operating, *, as_json: bool) -> Exit:
-    findings = await operating.examine()
+async def _report(look: Callable[[], Awaitable[list[Finding]]], *, as_json: bool) -> Exit:
+    findings = await look()
     if as_json:
         print_json(findings_json(findings))
     else:

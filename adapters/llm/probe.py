@@ -18,6 +18,8 @@ from pathlib import Path
 from statistics import mean
 from time import perf_counter
 
+import httpx
+
 from adapters.llm.embeddings import OpenAIEmbeddings
 from adapters.llm.openai import OpenAIChat
 from core.evidence.judge import Dialect, Judgement, Pair, PairwiseJudge, Ruling, SupportJudge, judge_of
@@ -29,7 +31,7 @@ from core.model.answer import ModelUsage
 from core.model.errors import ModelError, ModelTimeout, PromptTooLong, ToolsUnsupported
 from core.model.events import Json
 from core.model.ports import ChatRequest, EmbeddingModel, Tool
-from core.pipeline.checkup import Finding, Trial, Trials
+from core.pipeline.checkup import Finding, FoundServer, Trial, Trials
 from core.text.growing_json import read_object
 
 CALL_S = 60.0  # a model that must first be loaded takes a third of it
@@ -454,3 +456,32 @@ def _s(began: float) -> str:
 def _short(text: str) -> str:
     plain = " ".join(text.split())
     return plain if len(plain) <= 60 else f"{plain[:59]}…"
+
+
+# Servers of models on this machine, for whoever connects one
+
+SERVERS: Mapping[str, int] = {  # the ports that they listen on as they come (their documentation, November 2026)
+    "Ollama": 11434,
+    "LM Studio": 1234,
+    "llama.cpp": 8080,
+    "vLLM": 8000,
+    "Jan": 1337,
+}
+FIND_S = 1.0  # a program on this machine answers in milliseconds
+
+
+async def find_servers(ports: Mapping[str, int] = SERVERS) -> list[FoundServer]:
+    """Those that answer on the loopback with a list of models, in order. Never raises but `CancelledError`."""
+    async with httpx.AsyncClient(timeout=FIND_S, trust_env=False) as client:
+        found = await asyncio.gather(*(_models_at(client, name, port) for name, port in ports.items()))
+    return [server for server in found if server is not None]
+
+
+async def _models_at(client: httpx.AsyncClient, name: str, port: int) -> FoundServer | None:
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        answer = (await client.get(f"{url}/models")).json()
+        models = tuple(str(model["id"]) for model in answer["data"])
+    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        return None
+    return FoundServer(name, url, models)

@@ -18,7 +18,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from adapters.records.schema import migrate
+from adapters.records.schema import Outlook, migrate, outlook
 from adapters.records.sql import Dialect, Row, Sql, Values, digest
 from core.model.errors import SetupError, StoreError
 
@@ -103,10 +103,7 @@ class PostgresDatabase:
                 pass  # it answers
             await asyncio.to_thread(_migrate, address)
         except (psycopg.Error, OSError) as exc:  # TimeoutError is an OSError
-            raise SetupError(
-                f"The database {name} (DATABASE_URL) cannot be used: {_reason(exc)}. "
-                "Start PostgreSQL there, or correct DATABASE_URL."
-            ) from exc
+            raise _unusable(name, exc) from exc
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # of every dialling; we tell of an outage
         pool = ConnectionPool(
             address,
@@ -215,6 +212,23 @@ class PostgresDatabase:
             f"the database {self._name} (DATABASE_URL) failed: {reason}",
             operator_message=f"gorkd cannot use its database ({reason}); please try again in a minute.",
         ) from exc
+
+
+def look_at(url: str) -> Outlook:
+    """What a start would do to the database. Nothing is changed. Raises `SetupError`. Blocks."""
+    address, name = _address(url, CONNECT_TIMEOUT_S, STATEMENT_TIMEOUT_S)
+    try:
+        with psycopg.connect(address, autocommit=True) as connection:
+            return outlook(PostgresConnection(connection))
+    except (psycopg.Error, OSError) as exc:
+        raise _unusable(name, exc) from exc
+
+
+def _unusable(name: str, exc: Exception) -> SetupError:
+    return SetupError(
+        f"The database {name} (DATABASE_URL) cannot be used: {_reason(exc)}. "
+        "Start PostgreSQL there, or correct DATABASE_URL."
+    )
 
 
 def _migrate(address: str) -> None:

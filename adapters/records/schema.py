@@ -373,6 +373,30 @@ def steps(dialect: Dialect) -> list[list[str]]:
     ]
 
 
+_CHANGED = re.compile(
+    r"(?i)^\s*(?:CREATE TABLE|ALTER TABLE|UPDATE|DROP TABLE|INSERT INTO|DELETE FROM) (?:IF (?:NOT )?EXISTS )?(\w+)"
+)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a start would do to a database: its version now, 0 for none, and the tables that it would make or change."""
+
+    version: int
+    tables: tuple[str, ...]
+
+
+def outlook(sql: Sql) -> Outlook:
+    """Nothing is changed. Without our tables `version` is 0."""
+    table = "sqlite_master WHERE name" if sql.dialect == "sqlite" else "pg_tables WHERE tablename"
+    if not sql.rows(f"SELECT 1 FROM {table} = 'schema_version'"):  # noqa: S608 -- a constant of the line above
+        return Outlook(0, ())
+    ((written,),) = sql.rows("SELECT COALESCE(MAX(version), 0) FROM schema_version")
+    version = _counted(sql.dialect, written)
+    changed = [_CHANGED.match(statement) for version in steps(sql.dialect)[version:] for statement in version]
+    return Outlook(version, tuple(dict.fromkeys(match[1] for match in changed if match)))
+
+
 def migrate(sql: Sql, *, named: str, setting: str) -> None:
     """Bring the tables to the newest version, in a transaction that keeps out whoever would do the same.
 
@@ -381,9 +405,7 @@ def migrate(sql: Sql, *, named: str, setting: str) -> None:
     """
     sql.execute(_worded(_KNOWN, sql.dialect))
     ((written,),) = sql.rows("SELECT COALESCE(MAX(version), 0) FROM schema_version")
-    version = written
-    if sql.dialect == "postgres" and 0 < written <= len(_COUNTED_OTHERWISE):
-        version = _COUNTED_OTHERWISE[written - 1]
+    version = _counted(sql.dialect, written)
     if version > NEWEST:
         raise SetupError(
             f"{named} was written by a newer gorkd (version {version}, this one knows {NEWEST}). "
@@ -395,6 +417,11 @@ def migrate(sql: Sql, *, named: str, setting: str) -> None:
     if written < NEWEST:
         now = datetime.now(UTC)
         sql.execute_all(_APPLIED, [(number, now) for number in range(1, NEWEST + 1)])
+
+
+def _counted(dialect: Dialect, written: int) -> int:
+    was_apart = dialect == "postgres" and 0 < written <= len(_COUNTED_OTHERWISE)
+    return _COUNTED_OTHERWISE[written - 1] if was_apart else written
 
 
 def _statements(part: str | Only, dialect: Dialect) -> tuple[str, ...]:

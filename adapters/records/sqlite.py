@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from sqlite_utils import Database as Connection
 
-from adapters.records.schema import migrate
+from adapters.records.schema import Outlook, migrate, outlook
 from adapters.records.sql import Dialect, Row, Sql, Values, digest, place_token
 from adapters.write_ahead import OpenedFile, make_private, switch_to_write_ahead
 from core.model.errors import SetupError, StoreError
@@ -177,6 +177,21 @@ def _open(folder: Path, busy_timeout_s: float) -> Connection:
         handle.close()
         raise
     return connection
+
+
+def look_at(folder: Path) -> Outlook:
+    """What a start would do to the file. Nothing is changed. Raises `SetupError`. Blocks."""
+    file = folder / FILE_NAME
+    if not file.exists():
+        return Outlook(0, ())
+    try:
+        handle = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
+        try:
+            return outlook(SqliteConnection(Connection(handle, execute_plugins=False)))
+        finally:
+            handle.close()
+    except sqlite3.Error as exc:
+        raise _unusable(folder, exc) from exc
 
 
 def _migrate(connection: Connection, folder: Path) -> None:

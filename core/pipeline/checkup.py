@@ -50,6 +50,15 @@ class Trials:
     run: Callable[[], AsyncIterator[Trial]]
 
 
+@dataclass(frozen=True)
+class FoundServer:
+    """A server of models on this machine: `url` as OPENAI_BASE_URL takes it, and the models that it names."""
+
+    name: str
+    url: str
+    models: tuple[str, ...]
+
+
 class Doubt(GorkdError):
     """It works, but somebody should look at it."""
 

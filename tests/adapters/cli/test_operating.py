@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
-from adapters.cli.operating import Chatting, Kept, Operating
+from adapters.cli.operating import Chatting, Kept, Operating, Setup
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
 from adapters.records.jobs import SqlJobStore
 from adapters.records.tenants import SqlRevocations, SqlSettings
@@ -129,10 +129,21 @@ class Desk:
             yield ScriptedResearcher()
 
         operating = Operating(
-            self.opened, self.examine, self.opened_library, self.opened_settings, _no_chatting, self.opened_trials
+            self.opened,
+            self.examine,
+            self.opened_library,
+            self.opened_settings,
+            _no_chatting,
+            self.opened_trials,
+            self.examine,
+            _no_setup,
         )
         app = build_app(researcher, lambda name: None, {"all": "Everything."}, lambda: operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
+
+
+def _no_setup() -> Setup:
+    raise AssertionError("nobody connects anything here")
 
 
 def _no_chatting() -> AbstractAsyncContextManager[Chatting]:

@@ -12,8 +12,8 @@ import pytest
 
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import SqlJobMemo, SqlJobStore, SqlSourceStore
-from adapters.records.postgres import MIGRATING, PostgresDatabase
-from adapters.records.schema import NEWEST, steps
+from adapters.records.postgres import MIGRATING, PostgresDatabase, look_at
+from adapters.records.schema import NEWEST, Outlook, steps
 from adapters.records.sql import Sql, digest
 from adapters.records.traces import SqlTraceStore
 from core.model.codec import encode
@@ -124,6 +124,7 @@ async def test_what_an_older_gorkd_has_stored_stays(postgres_url, another, writt
             (*whose, digest("message 7"), encode(job)),
         )
         connection.execute("INSERT INTO memos VALUES (%s, %s, %s, %s, 'zwölf')", (job.id, digest("ü"), *whose[1:]))
+    found = look_at(postgres_url)
 
     database = await another(postgres_url)
     await another(postgres_url)
@@ -132,6 +133,8 @@ async def test_what_an_older_gorkd_has_stored_stays(postgres_url, another, writt
     assert await SqlJobMemo(database).get(job.id, "ü") == "zwölf"
     assert (await SqlEventLog(database, clock=StandingClock()).append(job.id, 1, "status", {})).seq == 1
     assert await database.rows("SELECT MAX(version), COUNT(*) FROM schema_version") == [(NEWEST, NEWEST)]
+    assert (found.version, "papers" in found.tables) == (called, True)
+    assert look_at(postgres_url) == Outlook(NEWEST, ())
 
 
 EVENTS_OF_VERSION_1 = """

@@ -14,9 +14,9 @@ import pytest
 from adapters.records.cache import SqlAnswerCache
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import SqlJobMemo, SqlJobStore, SqlSourceStore
-from adapters.records.schema import NEWEST, steps
+from adapters.records.schema import NEWEST, Outlook, steps
 from adapters.records.sql import place_token
-from adapters.records.sqlite import FILE_NAME, Database, _open
+from adapters.records.sqlite import FILE_NAME, Database, _open, look_at
 from core.model.codec import encode
 from core.model.errors import JobNotFound, SetupError, StoreError
 from core.model.job import Scope
@@ -204,6 +204,25 @@ async def test_older_database_grows_the_tables_it_lacks(tmp_path):
     assert {"tool_traces", "heartbeats", "buckets", "flights"} <= tables
     assert await database.rows("SELECT id FROM jobs") == [("old",)]
     await database.aclose()
+
+
+async def test_what_a_start_would_change_is_told_and_left_as_it_is(tmp_path):
+    """Of nothing, of the first version and of this one's."""
+    assert look_at(tmp_path) == Outlook(0, ())
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
+        connection.execute("INSERT INTO schema_version VALUES (1, 0)")
+        for statement in steps("sqlite")[0]:
+            connection.execute(statement)
+    before = (tmp_path / FILE_NAME).read_bytes()
+
+    found = look_at(tmp_path)
+
+    assert found.version == 1
+    assert {"jobs", "papers", "heartbeats"} <= set(found.tables)
+    assert (tmp_path / FILE_NAME).read_bytes() == before
+    await (await Database.open(tmp_path)).aclose()
+    assert look_at(tmp_path) == Outlook(NEWEST, ())
 
 
 START = """

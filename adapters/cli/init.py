@@ -1,0 +1,239 @@
+"""`gorkd init`: what is to be connected, asked for and tried one after the other, and kept in `.env`.
+
+A part is kept when its try was right; what was wrong is said, and asked for again or left out. Everything that is asked
+for can be said by `--set` instead, so that the same works without a terminal.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from adapters.cli.ask import ask_command
+from adapters.cli.operating import Operating, Setup
+from adapters.cli.operator_commands import print_findings
+from adapters.cli.running import Exit, OpenResearcher, run_command
+from core.model.errors import InvalidQuery
+from core.pipeline.checkup import FoundServer, is_healthy
+from core.presentation.render import one_line
+
+FIRST_QUESTION = "How is confidence scored?"
+SHOWN_MODELS = 6  # of a server's; more are named by typing
+_SLACK_STEPS = (
+    "1. Open https://api.slack.com/apps, choose Create New App, then From a manifest, and paste the lines above.",
+    "2. Install App: install it to your workspace, and copy the Bot User OAuth Token (xoxb-…).",
+    "3. Basic Information, App-Level Tokens: generate one with the scope connections:write (xapp-…).",
+)
+_DISCORD_STEPS = (
+    "1. Open https://discord.com/developers/applications and choose New Application.",
+    "2. Bot: switch Message Content Intent on, and copy the token (Reset Token).",
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What belongs together and is tried together. `asked` are variables and what to ask for, the first one needed."""
+
+    title: str
+    asked: tuple[tuple[str, str], ...]
+    probe: str  # the beginning of the finding's name that says whether it works
+    steps: tuple[str, ...] = ()
+    shows_manifest: bool = False
+
+
+_SEARCH = (
+    Part("Tavily (searches the web)", (("TAVILY_API_KEY", "API key"),), "search: tavily"),
+    Part("Exa (searches by meaning)", (("EXA_API_KEY", "API key"),), "search: exa"),
+    Part("SearXNG (your own web search)", (("SEARXNG_BASE_URL", "address"),), "search: searxng"),
+)
+_CHATS = (
+    Part("Discord", (("DISCORD_TOKEN", "bot token"),), "Discord", _DISCORD_STEPS),
+    Part(
+        "Slack",
+        (("SLACK_BOT_TOKEN", "bot token (xoxb-…)"), ("SLACK_APP_TOKEN", "app token (xapp-…)")),
+        "Slack",
+        _SLACK_STEPS,
+        shows_manifest=True,
+    ),
+)
+_MODEL = Part(
+    "model",
+    (("OPENAI_BASE_URL", "address"), ("OPENAI_API_KEY", "key"), ("GORKD_MODEL", "model")),
+    "model",
+)
+
+
+def init_command(operating: Operating, open_researcher: OpenResearcher) -> Callable[..., None]:
+    def init(
+        *,
+        chosen: Annotated[
+            list[str],
+            typer.Option(
+                "--set",
+                metavar="NAME=VALUE",
+                help="A setting, instead of being asked for it; NAME alone takes it from the environment. Repeatable.",
+                show_default=False,
+            ),
+        ] = [],  # noqa: B006 -- typer's way of an option that may be repeated; it is only read
+        question: Annotated[
+            str, typer.Option("--ask", metavar="QUESTION", help="The first question.")
+        ] = FIRST_QUESTION,
+        is_quiet: Annotated[bool, typer.Option("--yes", help="Ask nothing: keep what --set says.")] = False,
+    ) -> None:
+        def run() -> Coroutine[None, None, Exit]:
+            return _init(operating.setup(), chosen, is_asking=not is_quiet)
+
+        try:
+            run_command(run)
+        except typer.Exit as ended:
+            if ended.exit_code != Exit.ANSWERED or not question.strip():
+                raise
+        ask_command(open_researcher)([question])
+
+    return init
+
+
+async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit:
+    """Raises `InvalidQuery` for a setting that does not exist, and where nobody can be asked."""
+    given = _given(chosen, setup)
+    if is_asking and not sys.stdin.isatty():
+        raise InvalidQuery(
+            "There is no terminal to ask at: say --yes, and what to keep with --set NAME=VALUE.", rule="what"
+        )
+    console = Console(highlight=False)
+    talk = _Talk(console, setup, {**setup.kept, **given})
+    if is_asking:
+        console.print(f"Each part is tried at once and kept in {setup.file}. Enter leaves a part out; none is needed.")
+        await _ask_for_model(talk)
+        for heading, parts in (("Web search", _SEARCH), ("Chats", _CHATS)):
+            talk.head(heading)
+            for part in parts:
+                await _ask_for(talk, part)
+    setup.keep({**given, **talk.found})
+    console.print(f"\nKept in {setup.file}, which only you can read. Everything together:\n")
+    findings = await setup.examine({}, "")
+    print_findings(console, findings)
+    if not is_healthy(findings):
+        console.print("\nWhat failed above stands in docs/configuration.md; `gorkd doctor` tries it again.")
+        return Exit.FAILED
+    console.print("\nThe first question; `gorkd all` then starts the pages and the chats.\n")
+    return Exit.ANSWERED
+
+
+def _given(chosen: Sequence[str], setup: Setup) -> dict[str, str]:
+    given = {}
+    for setting in chosen:
+        name, is_said, value = setting.partition("=")
+        if name not in setup.variables:
+            near = difflib.get_close_matches(name.upper(), setup.variables, n=1)
+            hint = f" Did you mean {near[0]}?" if near else " docs/configuration.md lists them all."
+            raise InvalidQuery(f"There is no setting {one_line(name)}.{hint}", rule="what")
+        if "\n" in value or "\r" in value:
+            raise InvalidQuery(f"{name} must be one line.", rule="what")
+        given[name] = value if is_said else setup.kept.get(name, "")
+    return {name: value.strip() for name, value in given.items() if value.strip()}
+
+
+@dataclass
+class _Talk:
+    """`known` are the settings of before and of now, `found` those of now that were tried and are right."""
+
+    console: Console
+    setup: Setup
+    known: dict[str, str]
+    found: dict[str, str] = field(default_factory=dict)
+
+    def head(self, title: str) -> None:
+        self.console.print(Text(f"\n{title}", "bold"))
+
+    def ask(self, what: str, *, is_secret: bool = False) -> str:
+        said: str = typer.prompt(f"  {what}", default="", show_default=False, hide_input=is_secret)
+        return said.strip()
+
+    async def is_right(self, values: Mapping[str, str], part: Part) -> bool:
+        """Try what was said, show what was found, and take it over where it works or is only doubted."""
+        findings = [one for one in await self.setup.examine(values, part.probe) if one.part.startswith(part.probe)]
+        print_findings(self.console, findings)
+        if not is_healthy(findings):
+            return False
+        self.found |= values
+        return True
+
+
+async def _ask_for(talk: _Talk, part: Part) -> None:
+    """Until it works or is left out."""
+    first = part.asked[0][0]
+    if talk.known.get(first):
+        talk.console.print(f"  {part.title}: {first} is set already and stays.")
+        return
+    if part.steps and not typer.confirm(f"  Connect {part.title}?", default=False):
+        return
+    if part.shows_manifest:
+        talk.console.print(Text(f"\n{talk.setup.manifest}"), soft_wrap=True)
+    for step in part.steps:
+        talk.console.print(f"  {step}", soft_wrap=True)
+    while True:
+        values: dict[str, str] = {}
+        for variable, what in part.asked:
+            label = what if part.steps else f"{part.title}, {what}"
+            if value := talk.ask(label, is_secret=not variable.endswith("_URL")):
+                values[variable] = value
+            else:
+                return
+        if await talk.is_right(values, part):
+            return
+
+
+async def _ask_for_model(talk: _Talk) -> None:
+    talk.head("Language model")
+    if any(talk.known.get(name) for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL")):
+        talk.console.print("  One is set already and stays.")
+        return
+    servers = await talk.setup.find_servers()
+    for number, server in enumerate(servers, 1):
+        talk.console.print(f"  {number}  {one_line(server.name)} at {server.url}: {_models(server)}", soft_wrap=True)
+    if not servers:
+        talk.console.print("  No Ollama, llama.cpp, LM Studio or vLLM answers on this machine.")
+    talk.console.print(
+        "  k  a key of OpenAI's\n  u  the address of any other OpenAI-compatible endpoint", soft_wrap=True
+    )
+    while True:
+        choice = talk.ask("Which (Enter for none: answers are then quoted)").lower()
+        if not choice:
+            return
+        values = _model_settings(talk, choice, servers)
+        if values and await talk.is_right(values, _MODEL):
+            return
+
+
+def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) -> dict[str, str]:
+    """{} where the choice is none."""
+    if choice.isdecimal() and 1 <= int(choice) <= len(servers):
+        server = servers[int(choice) - 1]
+        first = server.models[0] if server.models else ""
+        model = talk.ask(f"model [{one_line(first)}]") if len(server.models) != 1 else ""
+        return {"OPENAI_BASE_URL": server.url, "GORKD_MODEL": model or first}
+    if choice == "k":
+        return _filled({"OPENAI_API_KEY": talk.ask("key (sk-…)", is_secret=True)})
+    if choice == "u":
+        url = talk.ask("address, such as https://host/v1")
+        key = talk.ask("key, Enter for none", is_secret=True)
+        return _filled({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, "GORKD_MODEL": talk.ask("model")})
+    return {}
+
+
+def _filled(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value}
+
+
+def _models(server: FoundServer) -> str:
+    shown = [one_line(name) for name in server.models[:SHOWN_MODELS]]
+    more = ["…"] if len(server.models) > SHOWN_MODELS else []
+    return ", ".join([*shown, *more]) or "no model loaded"

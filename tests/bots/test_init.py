@@ -1,0 +1,170 @@
+"""`gorkd init` at a terminal and by flags, against the loopback model, search and Slack (N-26)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import stat
+import sys
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from adapters.llm.probe import find_servers
+from core.pipeline.checkup import FoundServer
+from tests.loopback.openai_world import openai_world
+from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN
+from tests.loopback.slack_world import SlackWorld
+from tests.loopback.world import SitePage, World
+from tests.servers import free_port
+from tests.shared_data import ROOT
+
+LIGHTHOUSE = {"/lighthouse": SitePage("Lighthouse", "A lighthouse is a tower with a light that warns ships of rocks.")}
+
+
+class Terminal:
+    """A person at a terminal in `folder`: reads until something stands there, and types."""
+
+    def __init__(self) -> None:
+        self.shown = ""
+        self._keyboard, self.screen = pty.openpty()
+        mode = termios.tcgetattr(self.screen)
+        mode[1] &= ~termios.ONLCR
+        termios.tcsetattr(self.screen, termios.TCSANOW, mode)
+
+    async def until(self, text: str) -> str:
+        """What was shown up to `text`, which is then taken as read."""
+        async with asyncio.timeout(20):
+            while text not in self.shown:
+                self.shown += (await asyncio.to_thread(os.read, self._keyboard, 65536)).decode()
+        before, _, self.shown = self.shown.partition(text)
+        return before
+
+    def type(self, line: str) -> None:
+        os.write(self._keyboard, f"{line}\n".encode())
+
+    def close(self) -> None:
+        os.close(self.screen)
+        os.close(self._keyboard)
+
+
+async def run(
+    folder: Path, *arguments: str, env: Mapping[str, str], at: int | None = None
+) -> asyncio.subprocess.Process:
+    """`gorkd …` in `folder`, whose `.env` it reads and writes; with a terminal where `at` is one."""
+    ends = {"stdin": at, "stdout": at, "stderr": at} if at is not None else dict.fromkeys(("stdout", "stderr"), -1)
+    settings = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "100", "TERM": "dumb", **env}
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bots", *arguments, cwd=folder, env=settings, **({"stdin": -3} | ends)
+    )
+
+
+def outside(world: World, folder: Path) -> dict[str, str]:
+    """The outside of who has nothing yet: where services are, and none of their keys."""
+    env = world.env(folder / "data", "tavily", "wikipedia", "pubmed", "arxiv")
+    return {name: value for name, value in env.items() if name != "TAVILY_API_KEY"} | {"PORT": "0"}
+
+
+async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> None:
+    """A wrong token is said and asked for again; what works is kept, closed to others, and never shown."""
+    async with World.of(LIGHTHOUSE) as world, SlackWorld.open() as slack:
+        key = world.env(tmp_path, "tavily")["TAVILY_API_KEY"]
+        world.model.respond = '{"word": "ready"}'
+        terminal = Terminal()
+        env = outside(world, tmp_path) | {"SLACK_API_BASE_URL": f"{slack.url}/api/"}
+        del env["GORKD_PROVIDERS"]  # as chosen by what is connected
+        process = await run(tmp_path, "init", "--ask", "What is a lighthouse?", env=env, at=terminal.screen)
+        try:
+            await terminal.until("quoted): ")
+            terminal.type("u")
+            await terminal.until("https://host/v1: ")
+            terminal.type(world.model.url)
+            await terminal.until("key, Enter for none: ")
+            terminal.type("sk-test-0123456789")
+            await terminal.until("model: ")
+            terminal.type("loop-1")
+            await terminal.until("answers with structured output")
+            await terminal.until("Tavily (searches the web), API key: ")
+            terminal.type("tvly-wrong-0123456789")
+            await terminal.until("FAIL")
+            await terminal.until("Tavily (searches the web), API key: ")
+            terminal.type(key)
+            await terminal.until("ok")
+            await terminal.until("Exa (searches by meaning), API key: ")
+            terminal.type("")
+            await terminal.until("SearXNG (your own web search), address: ")
+            terminal.type("")
+            await terminal.until("Connect Discord? [y/N]: ")
+            terminal.type("")
+            await terminal.until("Connect Slack? [y/N]: ")
+            terminal.type("y")
+            manifest = await terminal.until("bot token (xoxb-…): ")
+            terminal.type(BOT_TOKEN)
+            await terminal.until("app token (xapp-…): ")
+            terminal.type(APP_TOKEN)
+            await terminal.until("both tokens are accepted")
+            shown = await terminal.until("What is a lighthouse?")
+            await asyncio.wait_for(process.wait(), 60)
+        except TimeoutError:
+            pytest.fail(f"it stays at: {terminal.shown[-800:]}")
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            terminal.close()
+
+    kept = (tmp_path / ".env").read_text("utf-8")
+    assert "agent_view" in manifest
+    assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
+    for value in (world.model.url, key, BOT_TOKEN, APP_TOKEN, "loop-1"):
+        assert value in kept
+    assert "tvly-wrong" not in kept
+    assert "FAIL" not in shown
+    assert [secret for secret in (key, BOT_TOKEN, APP_TOKEN, "sk-test-0123456789") if secret in manifest + shown] == []
+
+
+async def test_by_flags_nothing_is_asked_and_other_lines_stay(tmp_path: Path) -> None:
+    """A name alone takes its value from the environment, so that a secret stands in no list of processes."""
+    (tmp_path / ".env").write_text("# mine\nGORKD_LOG_LEVEL=warning\n", "utf-8")
+    async with World.of(LIGHTHOUSE) as world:
+        env = outside(world, tmp_path) | world.env(tmp_path / "data", "tavily") | {"PORT": "0"}
+        arguments = ("--yes", "--ask", "What is a lighthouse?", "--set", "TAVILY_API_KEY", "--set", "GORKD_TOP=x")
+        refused = await run(tmp_path, "init", *arguments, env=env)
+        out, err = await asyncio.wait_for(refused.communicate(), 60)
+        assert refused.returncode == 2, out
+        assert "There is no setting GORKD_TOP" in err.decode()
+
+        process = await run(tmp_path, "init", *arguments[:5], env=env)
+        out, err = await asyncio.wait_for(process.communicate(), 60)
+
+    kept = (tmp_path / ".env").read_text("utf-8")
+    assert process.returncode == 0, (out + err).decode()
+    assert kept.startswith("# mine\nGORKD_LOG_LEVEL=warning\n")
+    assert env["TAVILY_API_KEY"] in kept
+    assert env["TAVILY_API_KEY"] not in (out + err).decode()
+    assert "tower with a light" in " ".join(out.decode().split())
+
+
+async def test_without_a_terminal_the_flags_are_named(tmp_path: Path) -> None:
+    process = await run(tmp_path, "init", env={"GORKD_DATA": str(tmp_path / "data")})
+    _, err = await asyncio.wait_for(process.communicate(), 60)
+
+    assert process.returncode == 2
+    assert "--yes" in err.decode()
+    assert not (tmp_path / ".env").exists()
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["answering", "nobody there"])
+async def test_a_server_of_models_on_this_machine_is_found(is_there: bool) -> None:
+    """By the port that it listens on as it comes, with the models it names."""
+    async with openai_world() as model:
+        port = int(model.url.removesuffix("/v1").rpartition(":")[2]) if is_there else free_port()
+
+        model.models = {"qwen3:4b"}
+        found = await find_servers({"Ollama": port})
+
+    there = FoundServer("Ollama", f"http://127.0.0.1:{port}/v1", ("qwen3:4b",))
+    assert found == ([there] if is_there else [])
