@@ -6,8 +6,10 @@ a judge votes (core/watch/voting.py). Other words, another order, other things o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import log
 
 import regex
 
@@ -112,28 +114,27 @@ def compare_page(page: WatchedPage, text: str, topic: frozenset[str]) -> PageDif
     removed = [said for plain, said in old.items() if plain not in new]
     found: list[Change] = []
     carriers: list[Carrier] = []
+    nearness = Nearness([*old.values(), *new.values()])
     used: set[str] = set()
     for carrier in page.carriers:
         if f" {_plain(carrier.sentence)} " in whole:
             carriers.append(carrier)
             continue
-        change, instead = _instead(page, carrier, added)
+        change, instead = _instead(page, carrier, added, nearness)
         used.update(instead)
         carriers.append(replace(carrier, sentence=instead[0]) if instead else carrier)
         found += [change] if change else []
     fresh = [said for said in added if said not in used and is_on_topic(said, topic)]
-    news = [said for said in fresh if not any(_is_restated(said, other) for other in nearest(said, removed))]
+    news = [said for said in fresh if not any(says_same(other, said) for other in nearness.nearest(said, removed))]
     found += [_news(page, said) for said in news[:MAX_NEWS]]
     return PageDifference(tuple(found), replace(page, text=text, carriers=tuple(carriers), away_since=None))
 
 
-def _is_restated(said: str, other: str) -> bool:
-    return says_same(other, said)
-
-
-def _instead(page: WatchedPage, carrier: Carrier, added: Sequence[str]) -> tuple[Change | None, list[str]]:
+def _instead(
+    page: WatchedPage, carrier: Carrier, added: Sequence[str], nearness: Nearness
+) -> tuple[Change | None, list[str]]:
     """What a page says in the place of a told claim: the change it may be, and the sentences that were looked at."""
-    near = nearest(carrier.sentence, added) or nearest(carrier.claim, added)
+    near = nearness.nearest(carrier.sentence, added) or nearness.nearest(carrier.claim, added)
     if any(says_same(carrier.sentence, said) for said in near):
         return None, [said for said in near if says_same(carrier.sentence, said)]
     change = Change(
@@ -164,17 +165,17 @@ def _news(page: WatchedPage, said: str) -> Change:
     )
 
 
-def carriers_of(answer: ResearchAnswer, url_of: dict[str, str]) -> dict[str, tuple[Carrier, ...]]:
-    """By address of the page, the claims that its sentences carry."""
-    found: dict[str, list[Carrier]] = {}
+def carriers_of(answer: ResearchAnswer, source_id: str, text: str) -> tuple[Carrier, ...]:
+    """The claims that sentences of a source carry: those that are cited for it and share what tells it from others."""
+    nearness = Nearness([*sentences_in(text), *map(bare, told_claims(answer))])
+    found: dict[str, Carrier] = {}
     for claim in answer.claims:
-        text = bare(claim.text)
-        for evidence in claim.evidence:
-            url = url_of.get(evidence.source_id, "")
-            known = found.setdefault(url, [])
-            if url and claim.verdict.carries and all(one.claim != text for one in known):
-                known.append(Carrier(text, " ".join(evidence.quote.split())))
-    return {url: tuple(some) for url, some in found.items() if url}
+        said = bare(claim.text)
+        quotes = [" ".join(one.quote.split()) for one in claim.evidence if one.source_id == source_id]
+        near = nearness.nearest(said, quotes, most=1)
+        if near and claim.verdict.carries:
+            found.setdefault(said, Carrier(said, near[0]))
+    return tuple(found.values())
 
 
 def told_claims(answer: ResearchAnswer | None) -> list[str]:
@@ -190,13 +191,31 @@ def is_on_topic(sentence: str, topic: frozenset[str]) -> bool:
     return len(sentence) >= MIN_SAID and len(words & topic) >= min(MIN_ON_TOPIC, max(1, len(words)))
 
 
-def nearest(sentence: str, others: Iterable[str], *, most: int = MAX_NEAR, least: float = NEAR) -> list[str]:
-    """Those that share the most words with it, the nearest first."""
-    words = set(terms(sentence))
-    scored = [(len(words & own) / max(1, min(len(words), len(own))), place, other)
-              for place, other in enumerate(others) if (own := set(terms(other)))]  # fmt: skip
-    scored = [entry for entry in scored if entry[0] >= least]
-    return [other for _, _, other in sorted(scored, key=lambda entry: (-entry[0], entry[1]))[:most]]
+class Nearness:
+    """Which sentences may say the same: those that share words which few others of `corpus` have.
+
+    What all of them are about, such as the subject's name, tells nothing.
+    """
+
+    def __init__(self, corpus: Iterable[str]) -> None:
+        sentences = list(dict.fromkeys(corpus))
+        self._count = len(sentences)
+        self._seen = Counter(word for sentence in sentences for word in set(terms(sentence)))
+
+    def of(self, one: str, other: str) -> float:
+        """0…1: the weight of shared words, of that of the lighter sentence."""
+        words, own = set(terms(one)), set(terms(other))
+        lighter = min(self._weigh(words), self._weigh(own))
+        return self._weigh(words & own) / lighter if lighter else 0.0
+
+    def nearest(self, sentence: str, others: Iterable[str], *, most: int = MAX_NEAR, least: float = NEAR) -> list[str]:
+        """The nearest first; none that is further than `least`."""
+        scored = [(self.of(sentence, other), place, other) for place, other in enumerate(dict.fromkeys(others))]
+        scored = [entry for entry in scored if entry[0] >= least]
+        return [other for _, _, other in sorted(scored, key=lambda entry: (-entry[0], entry[1]))[:most]]
+
+    def _weigh(self, words: Iterable[str]) -> float:
+        return sum(log((1 + self._count) / (1 + min(self._seen[word], self._count))) for word in words)
 
 
 def sentences_in(text: str) -> list[str]:

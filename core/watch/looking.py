@@ -21,11 +21,12 @@ from core.model.source import Page, SearchHit, SearchQuery, Source
 from core.pipeline.deps import Deps
 from core.text.urls import canonical_url
 from core.watch.comparison import (
+    Nearness,
     bare,
     carriers_of,
     compare_page,
-    nearest,
     sentences_in,
+    stands_in,
     told_claims,
     topic_of,
 )
@@ -112,10 +113,13 @@ def pages_of(told: ToldAnswer) -> list[WatchedPage]:
     answer = told.result.answer
     if answer is None:
         return []
-    carried = carriers_of(answer, {source.id: source.url for source in told.sources})
     pages = [
         WatchedPage(
-            source.url, source.title, source.content, kind=source.metadata.kind, carriers=carried.get(source.url, ())
+            source.url,
+            source.title,
+            source.content,
+            kind=source.metadata.kind,
+            carriers=carriers_of(answer, source.id, source.content),
         )
         for source in told.sources
         if source.url.startswith(("http://", "https://"))
@@ -201,12 +205,15 @@ def _compare_new(
     """A page that was not read before: what it says of told claims, and what none of the others said."""
     said = sentences_in(page.text)
     before = [sentence for other in known for sentence in sentences_in(other.text)]
+    nearness = Nearness([*said, *before, *claims])
     carried = [
-        Carrier(claim, sentence) for claim in claims for sentence in nearest(claim, said) if says_same(claim, sentence)
+        Carrier(claim, one) for claim in claims for one in nearness.nearest(claim, said) if says_same(claim, one)
     ]
+    carried += [one for other in known for one in other.carriers if stands_in(one.sentence, page.text)]
     empty = replace(page, text="", carriers=())
     for change in compare_page(empty, page.text, topic).candidates:
-        if any(says_same(other, change.now) or says_same(change.now, other) for other in nearest(change.now, before)):
+        near = nearness.nearest(change.now, before)
+        if any(says_same(other, change.now) or says_same(change.now, other) for other in near):
             continue
         against = next((claim for claim in claims if find_difference(claim, change.now)), "")
         contrary = replace(change, kind="conflict", before=against, before_quote=against, is_certain=True)

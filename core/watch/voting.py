@@ -14,11 +14,12 @@ from typing import Protocol
 from core.evidence.judge import Judgement, Pair, Ruling, SupportJudge
 from core.model.answer import ModelUsage
 from core.model.errors import ModelError
-from core.watch.comparison import nearest
+from core.watch.comparison import Nearness
 from core.watch.watch import Change
 
+WIDEST, FARTHEST = 5, 0.05  # passages that are asked about at once, and how little the last may share
 SUSPECTS = 2  # votes for a change, of the first four, from which it is researched
-CONFIRMS = 2 / 3  # share of all votes, from which it is one: a judge that errs in one of ten pairs errs here in 0.2 %
+CONFIRMS = 0.6  # share of all votes, from which it is one: a judge that errs in one of ten pairs errs here in 0.1 %
 MAX_PAIRS = 40  # of one call; some 6,000 tokens
 VOTE_TIMEOUT_S = 60.0
 
@@ -55,22 +56,23 @@ class BallotMaker(Protocol):
 
 def on_pages(told: Sequence[str], known: Sequence[str], now: Sequence[str]) -> BallotMaker:
     """Of a look at pages: `told` are the claims, `known` the sentences read before, `now` those on the pages now."""
+    nearness = Nearness([*told, *known, *now])
+
+    def near(sentence: str, others: Sequence[str]) -> list[str]:
+        return nearness.nearest(sentence, others, most=WIDEST, least=FARTHEST)
 
     def ballots(change: Change) -> list[Ballot]:
         if change.kind == "new":
-            claims, before = nearest(change.now, told), nearest(change.now, known)
-            asked = [claims[:1], before[:1], claims, [*claims, *before]]
-            return [_asked(change.now, passages) for passages in asked]
-        beside = nearest(change.before_quote, now) or nearest(change.before, now)
-        instead = [change.now] if change.now else []
-        if change.kind == "gone":
-            asked_of = dict.fromkeys((change.before, change.before_quote))
-            return [_asked(said, some) for said in asked_of for some in (beside[:1], beside)]
+            return [*_asked(change.now, near(change.now, [*told, *known])), *_asked(change.now, near(change.now, told))]
+        was = list(dict.fromkeys((change.before, change.before_quote)))
+        if not change.now:
+            return [ballot for said in was for ballot in _asked(said, near(said, now))]
+        beside = [said for said in near(change.before_quote, now) if said != change.now]
         return [
-            _asked(change.before, instead),
-            _asked(change.now, [change.before_quote]),
-            _asked(change.before_quote, list(dict.fromkeys([*instead, *beside]))),
-            _asked(change.now, list(dict.fromkeys([change.before, change.before_quote]))),
+            *(Ballot(Pair(said, (change.now,))) for said in was),
+            *_asked(change.before, [change.now, *beside]),
+            Ballot(Pair(change.now, tuple(was))),
+            Ballot(Pair(change.now, (*reversed(was), *near(change.now, known)[:2]))),
         ]
 
     return ballots
@@ -78,18 +80,19 @@ def on_pages(told: Sequence[str], known: Sequence[str], now: Sequence[str]) -> B
 
 def on_answer(claims: Sequence[str], told: Sequence[str]) -> BallotMaker:
     """Of a new answer: whether it says what is new, and no more what was."""
+    nearness = Nearness([*claims, *told])
+
+    def near(sentence: str, others: Sequence[str]) -> list[str]:
+        return nearness.nearest(sentence, others, most=WIDEST, least=FARTHEST)
 
     def ballots(change: Change) -> list[Ballot]:
         found: list[Ballot] = []
         if change.now:
-            near = nearest(change.now, claims)
-            found.append(_asked(change.now, near, counts_support=True))
-            if change.kind == "new" and near:
-                found.append(_asked(near[0], nearest(near[0], told)))
+            found += [replace(one, counts_support=True) for one in _asked(change.now, near(change.now, claims))[:2]]
         if change.before:
-            found.append(_asked(change.before, nearest(change.before, claims)))
-        if change.kind == "gone":
-            found.append(_asked(change.before_quote, nearest(change.before_quote, claims)))
+            found += _asked(change.before, near(change.before, claims))[:2]
+        if change.kind == "new" and (said := near(change.now, claims)[:1]):
+            found += _asked(said[0], near(said[0], told))[:2]
         return found
 
     return ballots
@@ -119,7 +122,9 @@ def _counted(ballots: Sequence[Ballot], said: dict[Pair, Judgement | None]) -> l
     """Nothing to compare with speaks for a change. Nobody votes where nobody was asked."""
     if not said:
         return []
-    votes = [one.vote(said.get(one.pair)) if one.pair.passages else not one.counts_support for one in ballots]
+    votes = [
+        one.vote(said.get(one.pair)) if one.pair.passages else not one.counts_support for one in dict.fromkeys(ballots)
+    ]
     return [one for one in votes if one is not None]
 
 
@@ -133,5 +138,7 @@ def is_confirmed(change: Change) -> bool:
     return change.is_certain or (bool(change.votes) and sum(change.votes) >= CONFIRMS * len(change.votes))
 
 
-def _asked(claim: str, passages: Sequence[str], *, counts_support: bool = False) -> Ballot:
-    return Ballot(Pair(claim, tuple(passages)), counts_support)
+def _asked(claim: str, passages: Sequence[str]) -> list[Ballot]:
+    """Beside the nearest passages in three ways: a judge that errs on one of them may not on the next."""
+    ways = (passages[:3], passages, passages[::-1])
+    return [Ballot(Pair(claim, tuple(way))) for way in ways]
