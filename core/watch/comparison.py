@@ -27,6 +27,7 @@ MIN_SAID = 20  # characters; a shorter sentence is not compared by meaning
 NEAR = 0.3  # share of the shorter sentence's words that another has, from which one may stand in the other's place
 MIN_ON_TOPIC = 2  # words that a sentence shares with what is watched; what shares fewer is beside it
 MAX_NEAR = 3  # sentences that are looked at beside one
+MAX_AROUND, LITTLE = 5, 0.05
 MAX_NEWS = 3  # sentences of one page that are taken for new: the first that are on the topic
 
 
@@ -147,7 +148,7 @@ def _instead(
         is_primary=page.kind in PRIMARY_KINDS,
     )
     if not near:
-        return replace(change, is_certain=not added), []
+        return change, []
     for said in near:
         if find_difference(carrier.sentence, said) or find_difference(carrier.claim, said):
             return replace(change, kind="value", now=said, now_quote=said, is_certain=True), [said]
@@ -213,6 +214,10 @@ class Nearness:
         scored = [(self.of(sentence, other), place, other) for place, other in enumerate(dict.fromkeys(others))]
         scored = [entry for entry in scored if entry[0] >= least]
         return [other for _, _, other in sorted(scored, key=lambda entry: (-entry[0], entry[1]))[:most]]
+
+    def around(self, sentence: str, others: Iterable[str]) -> list[str]:
+        """What a judge is shown beside it: also what shares little."""
+        return self.nearest(sentence, others, most=MAX_AROUND, least=LITTLE)
 
     def _weigh(self, words: Iterable[str]) -> float:
         return sum(log((1 + self._count) / (1 + min(self._seen[word], self._count))) for word in words)

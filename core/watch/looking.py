@@ -95,9 +95,16 @@ async def look(told: ToldAnswer, pages: Sequence[WatchedPage], deps: Deps, *, no
         seen.bodies += 1
         await asyncio.to_thread(_compare_new, seen, page, told.claims, known, topic)
     seen.changes = _settled(seen)
-    before = [sentence for page in pages for sentence in sentences_in(page.text)]
-    after = [sentence for page in seen.pages for sentence in sentences_in(page.text)]
-    votes = await vote(seen.changes, on_pages(told.claims, before, after), deps.judge)
+    after = [sentence for page in seen.pages if not page.away_since for sentence in sentences_in(page.text)]
+    if deps.judge is None:
+        nearness = Nearness(after)
+        seen.changes = [
+            replace(change, is_certain=change.is_certain or not nearness.nearest(change.before_quote, after))
+            if change.kind == "gone"
+            else change
+            for change in seen.changes
+        ]
+    votes = await vote(seen.changes, on_pages(known_sentences(told, pages), after), deps.judge)
     return Look(
         tuple(change for change in votes.changes if is_suspect(change)),
         tuple(seen.pages),
@@ -125,6 +132,11 @@ def pages_of(told: ToldAnswer) -> list[WatchedPage]:
         if source.url.startswith(("http://", "https://"))
     ]
     return sorted(pages, key=lambda page: not page.carriers)[:MAX_PAGES]
+
+
+def known_sentences(told: ToldAnswer, pages: Sequence[WatchedPage]) -> list[str]:
+    """What was told, and what the pages said besides."""
+    return [*told.claims, *(sentence for page in pages for sentence in sentences_in(page.text))]
 
 
 async def still_stands(changes: Sequence[Change], deps: Deps) -> list[Change] | None:
@@ -195,7 +207,6 @@ def _gone(page: WatchedPage, carrier: Carrier) -> Change:
         before_quote=carrier.sentence,
         before_url=page.url,
         because="the page is no longer there",
-        is_certain=True,
     )
 
 

@@ -17,8 +17,8 @@ from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRe
 from core.model.ports import Clock
 from core.pipeline.deps import Deps
 from core.text.urls import domain_of
-from core.watch.comparison import new_conflicts, told_claims
-from core.watch.looking import MAX_PAGES, ToldAnswer, look, pages_of, still_stands
+from core.watch.comparison import new_conflicts
+from core.watch.looking import MAX_PAGES, ToldAnswer, known_sentences, look, pages_of, still_stands
 from core.watch.sources import look_at_source
 from core.watch.voting import is_confirmed, on_answer, vote
 from core.watch.watch import (
@@ -163,8 +163,8 @@ class WatchRunner:
     async def _judge(self, watch: Watch, now: datetime) -> None:
         """What the research makes of what was suspected."""
         told, found = await self._told(watch), await self._of_job(watch.job)
-        claims = told_claims(found.result.answer)
-        votes = await vote(watch.suspected, on_answer(claims, told.claims), self._deps.judge)
+        known = known_sentences(told, await self._watches.pages(watch.id) or pages_of(told))
+        votes = await vote(watch.suspected, on_answer(found.claims, known), self._deps.judge)
         changes = [change for change in votes.changes if is_confirmed(change)]
         if changes:
             changes += _of_answers(told, found)

@@ -64,7 +64,7 @@ async def look_at_source(watch: Watch, page: WatchedPage | None, deps: Deps, *, 
     difference = await asyncio.to_thread(compare_page, page, found.text, topic)
     candidates = [change for change in difference.candidates if not _BESIDE.search(change.now or change.before)]
     before, after = sentences_in(page.text), sentences_in(found.text)
-    votes = await vote(candidates, on_pages([], before, after), deps.judge)
+    votes = await vote(candidates, on_pages(before, after), deps.judge)
     changes = tuple(change for change in votes.changes if is_suspect(change))[:MAX_TOLD]
     if not changes:
         return SourceLook(fresh)

@@ -17,7 +17,6 @@ from core.model.errors import ModelError
 from core.watch.comparison import Nearness
 from core.watch.watch import Change
 
-WIDEST, FARTHEST = 5, 0.05  # passages that are asked about at once, and how little the last may share
 SUSPECTS = 2  # votes for a change, of the first four, from which it is researched
 CONFIRMS = 0.6  # share of all votes, from which it is one: a judge that errs in one of ten pairs errs here in 0.1 %
 MAX_PAIRS = 40  # of one call; some 6,000 tokens
@@ -28,17 +27,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Ballot:
-    """A question to the judge. `counts_support` says that it is a vote for a change when the passages say the claim."""
+    """A question to the judge: a vote for a change unless the passages say the claim."""
 
     pair: Pair
-    counts_support: bool = False
 
-    def vote(self, judgement: Judgement | None) -> bool | None:
+    def vote(self, judgement: Judgement | None) -> bool:
         """A judge that is not believed has its confirmations taken back, so an open pair speaks for no change."""
-        if judgement is None:
-            return None if self.counts_support else False
-        is_said = judgement.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL)
-        return is_said if self.counts_support else not is_said
+        return judgement is not None and judgement.ruling not in (Ruling.SUPPORTED, Ruling.PARTIAL)
 
 
 @dataclass(frozen=True)
@@ -54,46 +49,30 @@ class BallotMaker(Protocol):
     def __call__(self, change: Change) -> list[Ballot]: ...
 
 
-def on_pages(told: Sequence[str], known: Sequence[str], now: Sequence[str]) -> BallotMaker:
-    """Of a look at pages: `told` are the claims, `known` the sentences read before, `now` those on the pages now."""
-    nearness = Nearness([*told, *known, *now])
-
-    def near(sentence: str, others: Sequence[str]) -> list[str]:
-        return nearness.nearest(sentence, others, most=WIDEST, least=FARTHEST)
+def on_pages(known: Sequence[str], now: Sequence[str]) -> BallotMaker:
+    """Of a look at pages: `known` are the told claims and the sentences read before, `now` those on the pages now."""
+    nearness = Nearness([*known, *now])
 
     def ballots(change: Change) -> list[Ballot]:
-        if change.kind == "new":
-            return [*_asked(change.now, near(change.now, [*told, *known])), *_asked(change.now, near(change.now, told))]
         was = list(dict.fromkeys((change.before, change.before_quote)))
         if not change.now:
-            return [ballot for said in was for ballot in _asked(said, near(said, now))]
-        beside = [said for said in near(change.before_quote, now) if said != change.now]
-        return [
-            *(Ballot(Pair(said, (change.now,))) for said in was),
-            *_asked(change.before, [change.now, *beside]),
-            Ballot(Pair(change.now, tuple(was))),
-            Ballot(Pair(change.now, (*reversed(was), *near(change.now, known)[:2]))),
-        ]
+            return [ballot for said in was for ballot in _asked(said, nearness.around(said, now))]
+        is_known = _asked(change.now, nearness.around(change.now, known))
+        if change.kind == "new":
+            return is_known
+        return [*(Ballot(Pair(said, (change.now,))) for said in was), Ballot(Pair(change.now, tuple(was))), *is_known]
 
     return ballots
 
 
-def on_answer(claims: Sequence[str], told: Sequence[str]) -> BallotMaker:
-    """Of a new answer: whether it says what is new, and no more what was."""
-    nearness = Nearness([*claims, *told])
-
-    def near(sentence: str, others: Sequence[str]) -> list[str]:
-        return nearness.nearest(sentence, others, most=WIDEST, least=FARTHEST)
+def on_answer(claims: Sequence[str], known: Sequence[str]) -> BallotMaker:
+    """Of a new answer: whether it says no more what was, and says in words of its own what was not `known`."""
+    nearness = Nearness([*claims, *known])
 
     def ballots(change: Change) -> list[Ballot]:
-        found: list[Ballot] = []
-        if change.now:
-            found += [replace(one, counts_support=True) for one in _asked(change.now, near(change.now, claims))[:2]]
-        if change.before:
-            found += _asked(change.before, near(change.before, claims))[:2]
-        if change.kind == "new" and (said := near(change.now, claims)[:1]):
-            found += _asked(said[0], near(said[0], told))[:2]
-        return found
+        found = _asked(change.before, nearness.around(change.before, claims))[:2] if change.before else []
+        said = nearness.nearest(change.now, claims, most=1) if change.now else []
+        return [*found, *(ballot for one in said for ballot in _asked(one, nearness.around(one, known))[:2])]
 
     return ballots
 
@@ -122,10 +101,7 @@ def _counted(ballots: Sequence[Ballot], said: dict[Pair, Judgement | None]) -> l
     """Nothing to compare with speaks for a change. Nobody votes where nobody was asked."""
     if not said:
         return []
-    votes = [
-        one.vote(said.get(one.pair)) if one.pair.passages else not one.counts_support for one in dict.fromkeys(ballots)
-    ]
-    return [one for one in votes if one is not None]
+    return [not one.pair.passages or one.vote(said.get(one.pair)) for one in dict.fromkeys(ballots)]
 
 
 def is_suspect(change: Change) -> bool:
@@ -139,6 +115,6 @@ def is_confirmed(change: Change) -> bool:
 
 
 def _asked(claim: str, passages: Sequence[str]) -> list[Ballot]:
-    """Beside the nearest passages in three ways: a judge that errs on one of them may not on the next."""
-    ways = (passages[:3], passages, passages[::-1])
-    return [Ballot(Pair(claim, tuple(way))) for way in ways]
+    """Beside the nearest passages in several ways: a judge that errs on one of them may not on the next."""
+    ways = dict.fromkeys(map(tuple, (passages[:3], passages, passages[::-1], [*passages[1:], *passages[:1]])))
+    return [Ballot(Pair(claim, way)) for way in ways]
