@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -213,7 +212,7 @@ class WatchDesk:
     ) -> Watch:
         limits = await self._limits(request.scope.tenant)
         await self._check_limits(request, limits)
-        now, watch_id = self._deps.clock(), f"watch_{secrets.token_hex(16)}"
+        now, watch_id = self._deps.clock(), f"watch_{self._deps.new_id().removeprefix('job_')}"
         watch = Watch(
             watch_id, kind, request, rhythm, created_at=now, ends_at=now + ENDS_AFTER,  # type: ignore[arg-type]
             next_at=next_run(rhythm, began=now, after=now, key=watch_id), said_at=now, url=url, origin=origin,

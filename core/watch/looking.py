@@ -131,7 +131,17 @@ def pages_of(told: ToldAnswer) -> list[WatchedPage]:
         for source in told.sources
         if source.url.startswith(("http://", "https://"))
     ]
+    carried = {carrier.claim for page in pages for carrier in page.carriers}
+    left = [claim for claim in told.claims if claim not in carried]
+    pages = [replace(page, carriers=(*page.carriers, *_saying(left, sentences_in(page.text)))) for page in pages]
     return sorted(pages, key=lambda page: not page.carriers)[:MAX_PAGES]
+
+
+def _saying(claims: Sequence[str], said: Sequence[str]) -> list[Carrier]:
+    """The claims that sentences say in nearly the same words."""
+    nearness = Nearness([*said, *claims])
+    found = {claim: one for claim in claims for one in reversed(nearness.nearest(claim, said)) if says_same(claim, one)}
+    return [Carrier(claim, one) for claim, one in found.items()]
 
 
 def known_sentences(told: ToldAnswer, pages: Sequence[WatchedPage]) -> list[str]:
@@ -185,10 +195,10 @@ def _compare(seen: _Seen, page: WatchedPage, found: Page | None, topic: frozense
     if found is None:
         seen.away += 1
         since = page.away_since or now
-        if now - since >= GONE_AFTER:
+        if now - since >= GONE_AFTER:  # found again, it is a new page
             seen.changes += [_gone(page, carrier) for carrier in page.carriers]
-            page = replace(page, carriers=())
-        seen.pages.append(replace(page, away_since=since))
+        else:
+            seen.pages.append(replace(page, away_since=since))
         return
     known = replace(page, etag=found.etag, last_modified=found.last_modified, title=page.title or found.title)
     if found.text == page.text:
@@ -217,9 +227,7 @@ def _compare_new(
     said = sentences_in(page.text)
     before = [sentence for other in known for sentence in sentences_in(other.text)]
     nearness = Nearness([*said, *before, *claims])
-    carried = [
-        Carrier(claim, one) for claim in claims for one in nearness.nearest(claim, said) if says_same(claim, one)
-    ]
+    carried = _saying(claims, said)
     carried += [one for other in known for one in other.carriers if stands_in(one.sentence, page.text)]
     empty = replace(page, text="", carriers=())
     for change in compare_page(empty, page.text, topic).candidates:
