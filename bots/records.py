@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages, SqlStandingChecks
+from adapters.records.deliveries import (
+    SqlDeliveries,
+    SqlOpenMessages,
+    SqlShownMessages,
+    SqlStandingChecks,
+    SqlWatches,
+)
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
     SqlAttachments,
@@ -70,6 +76,7 @@ from core.tenancy.admission import Spending
 from core.tenancy.departures import Departures
 from core.tenancy.forgetting import Archive, Register
 from core.tenancy.usage import UsageLog
+from core.watch.watch import Watches
 from core.works.standing import StandingChecks
 
 if TYPE_CHECKING:
@@ -93,6 +100,7 @@ class Records:
     standing: StandingChecks
     attachments: Attachments
     ratings: Ratings
+    watches: Watches
     library: Library
     conversations: Conversations
     cache: AnswerCache
@@ -186,6 +194,7 @@ def _records(
         standing=SqlStandingChecks(database, clock=clock),
         attachments=SqlAttachments(database),
         ratings=SqlRatings(database),
+        watches=SqlWatches(database, box, clock=clock),
         library=SqlLibrary(database, folder),
         conversations=SqlConversations(database),
         limits=shared.limits,

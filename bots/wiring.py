@@ -62,13 +62,15 @@ from core.pipeline.tracing import (
 )
 from core.presentation.page_links import Revocations
 from core.presentation.wording import SOMETHING_BROKE
-from core.settings.desk import SettingsDesk, corpora_of
+from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure, keep_standing
 from core.tenancy.admission import Admission, Budget, Quota, require_price
 from core.tenancy.departures import Leaving, Tenancy
 from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
 from core.tenancy.usage import UsageLog
+from core.watch.desk import WatchDesk, WatchLimits
+from core.watch.runner import WatchRunner
 from core.works.registry import Works
 
 log = logging.getLogger(__name__)
@@ -182,8 +184,12 @@ async def open_house(
             await stack.enter_async_context(_in_background(of_tenants))
         erase = partial(_erase, records, archives, queue, records.shown.condemn)
         erase_departed = partial(_erase, records, archives, queue, _leave_shown)
-        researcher = Researcher(deps, queue, admit=admission.admit, erase=erase)
+        watching = WatchDesk(deps, partial(_watch_limits, settings, records.settings))
+        researcher = Researcher(deps, queue, admit=admission.admit, erase=erase, watching=watching)
         stack.push_async_callback(researcher.settle)
+        if role == "worker":
+            running = WatchRunner(deps, records.watches, researcher.submit_run).keep_running(utc_now)
+            await stack.enter_async_context(_in_background(running))
         holder = secrets.token_hex(8)
         leaving = Leaving(records.departures, records.turns, erase_departed, holder=holder, clock=utc_now)
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
@@ -214,6 +220,17 @@ def _admission(settings: BotSettings, deps: Deps, records: Records) -> Admission
     )
 
 
+async def _watch_limits(settings: BotSettings, tenants: SettingsStore, tenant: str) -> WatchLimits:
+    """The operator's numbers, or the workspace's own where they are lower."""
+    own = (await tenants.get(tenant)).settings
+    person, workspace = settings.watches_per_person, settings.watches_per_workspace
+    return WatchLimits(
+        min(person, person if own.watches_per_person is None else own.watches_per_person),
+        min(workspace, workspace if own.watches_per_workspace is None else own.watches_per_workspace),
+        own.timezone,
+    )
+
+
 def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callable[[str], Ceilings]:
     """By tenant: what the operator has set for its platform."""
     prices = deps.settings.prices_usd_per_million
@@ -227,6 +244,8 @@ def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callab
             workspace_per_min=quota.tenant_per_min if quota else None,
             monthly_usd=admission.budget.workspace_usd,
             retention_days=settings.retention_days or None,
+            watches_per_person=settings.watches_per_person,
+            watches_per_workspace=settings.watches_per_workspace,
             is_priced=is_priced,
         )
 
@@ -402,6 +421,7 @@ def _open_deps(
         attachments=records.attachments,
         attachment_reader=pages.attachments,
         ratings=records.ratings,
+        watches=records.watches,
         library=records.library,
         cache=records.cache,
         flights=records.flights,

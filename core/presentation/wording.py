@@ -14,7 +14,7 @@ from core.model.errors import places_of
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.model.works import fullest
-from core.pipeline.changes import AnswerChanges
+from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
 NAMED_CHARS = 150  # of an earlier question where it is named
@@ -94,6 +94,14 @@ BUTTONS = {
     "go_deeper": GO_DEEPER,
     "answer_now": ANSWER_NOW,
     "changed": RESEARCH_IT,
+    "watch": "Watch",
+    "watch_hours": "Every 6 hours",
+    "watch_day": "Every day",
+    "watch_week": "Every week",
+    "stop_watching": "Stop watching",
+    "keep_watching": "Watch on",
+    "not_worth_telling": "Not worth telling",
+    "show_answer": "New answer",
 }
 
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
@@ -433,6 +441,8 @@ def changes_lines(changes: AnswerChanges) -> list[str]:
         *(f"Before: {pair.before} Now: {pair.now}" for pair in changes.contradicted),
         *(f"New: {text}" for text in changes.added),
         *(f"No longer said: {text}" for text in changes.dropped),
+        *(f"Newly disputed: {pair.before} Against: {pair.now}" for pair in changes.conflicts),
+        *([f"Confidence: {changes.confidence.before}, now {changes.confidence.now}"] if changes.confidence else []),
     ]
 
 

@@ -32,8 +32,8 @@ _EFFECTS = (
 )
 _SUBJECTS = (
     "cold exposure,heat stress,shift work,urban noise,tidal mixing,soil warming,gene drift,graph sampling,ocean foam,"
-    "screen time,lead pipes,night shifts,river dams,yeast growth,bat migration,dust storms,glacier melt,drug resistance,"
-    "language loss,market rumours,quantum noise,peat fires,insect decline,sleep debt,coral bleaching"
+    "screen time,lead pipes,night shifts,river dams,yeast growth,bat migration,dust storms,glacier melt,"
+    "drug resistance,language loss,market rumours,quantum noise,peat fires,insect decline,sleep debt,coral bleaching"
 )
 _OBJECTS = (
     "glucose tolerance,crop yield,memory recall,bird song,infant mortality,protein folding,traffic flow,credit risk,"
