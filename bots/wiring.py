@@ -168,20 +168,7 @@ async def open_house(
             if role == "worker":
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
         if role != "front":
-            if (
-                role != "alone"
-                and settings.writing == "auto"
-                and deps.writes_in_parallel
-                and (model := build_chat(env))
-            ):
-                stack.push_async_callback(model.aclose)
-                await stack.enter_async_context(_in_background(_measure_two(model, deps)))
-            sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
-            await stack.enter_async_context(_in_background(sweeping))
-            if deps.standing is not None:
-                await stack.enter_async_context(_in_background(keep_standing(deps, deps.standing)))
-            of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)
-            await stack.enter_async_context(_in_background(of_tenants))
+            await _keep_house(env, settings, deps, records, archives, stack, measures=role != "alone")
         erase = partial(_erase, records, archives, queue, records.shown.condemn)
         erase_departed = partial(_erase, records, archives, queue, _leave_shown)
         watching = WatchDesk(deps, partial(_watch_limits, settings, records.settings))
@@ -204,6 +191,28 @@ async def open_house(
             records.conversations, records.open_messages, records.usage, tenancy, readiness, queue, role,
             records.evaluations,
         )  # fmt: skip
+
+
+async def _keep_house(
+    env: Mapping[str, str],
+    settings: BotSettings,
+    deps: Deps,
+    records: Records,
+    archives: Sequence[Archive],
+    stack: AsyncExitStack,
+    *,
+    measures: bool,
+) -> None:
+    """Begin what is done beside jobs until the house is left; it `measures` whether two model calls run at once."""
+    if measures and settings.writing == "auto" and deps.writes_in_parallel and (model := build_chat(env)):
+        stack.push_async_callback(model.aclose)
+        await stack.enter_async_context(_in_background(_measure_two(model, deps)))
+    sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
+    await stack.enter_async_context(_in_background(sweeping))
+    if deps.standing is not None:
+        await stack.enter_async_context(_in_background(keep_standing(deps, deps.standing)))
+    of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)
+    await stack.enter_async_context(_in_background(of_tenants))
 
 
 def _admission(settings: BotSettings, deps: Deps, records: Records) -> Admission:
@@ -394,11 +403,7 @@ def _open_deps(
     )  # fmt: skip
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env)
-    registries = build_registries(env, surroundings(env, tunables.search))
-    works = Works(registries, records.reuse, utc_now, texts=open_texts(registries)) if registries else None
-    for part in (*registries, works):  # the calls end before the connections do
-        if part is not None:
-            stack.push_async_callback(part.aclose)
+    works = _open_works(env, tunables, records, stack)
     embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):
@@ -438,6 +443,15 @@ def _open_deps(
         web_model=web_model,
         check_model=check_model,
     )
+
+
+def _open_works(env: Mapping[str, str], tunables: Settings, records: Records, stack: AsyncExitStack) -> Works | None:
+    registries = build_registries(env, surroundings(env, tunables.search))
+    works = Works(registries, records.reuse, utc_now, texts=open_texts(registries)) if registries else None
+    for part in (*registries, works):  # the calls end before the connections do
+        if part is not None:
+            stack.push_async_callback(part.aclose)
+    return works
 
 
 # Putting the recording wrappers around a job's ports, so that `gorkd trace` has something to show
