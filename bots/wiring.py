@@ -168,7 +168,7 @@ async def open_house(
             if role == "worker":
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
         if role != "front":
-            await _keep_house(env, settings, deps, records, archives, stack, measures=role != "alone")
+            await _keep_house(env, settings, deps, records, stack, archives=archives, measures=role != "alone")
         erase = partial(_erase, records, archives, queue, records.shown.condemn)
         erase_departed = partial(_erase, records, archives, queue, _leave_shown)
         watching = WatchDesk(deps, partial(_watch_limits, settings, records.settings))
@@ -198,9 +198,9 @@ async def _keep_house(
     settings: BotSettings,
     deps: Deps,
     records: Records,
-    archives: Sequence[Archive],
     stack: AsyncExitStack,
     *,
+    archives: Sequence[Archive],
     measures: bool,
 ) -> None:
     """Begin what is done beside jobs until the house is left; it `measures` whether two model calls run at once."""
