@@ -37,7 +37,7 @@ _WARM_UP_PAGES = (
 def extract(document: PageDocument) -> Extraction:
     """The readable text, at most `max_chars` of it, without invisible characters. Raises `NoText`."""
     if document.kind == "pdf":
-        found = extract_pdf(document.body, max_chars=document.max_chars)
+        found = extract_pdf(document.body, max_chars=document.max_chars, ocr_s=document.ocr_s)
     elif document.kind == "docx":
         found = extract_docx(document.body)
     else:
@@ -53,6 +53,7 @@ def extract(document: PageDocument) -> Extraction:
         author=" ".join(_CONTROLS.sub("", found.author).split())[:200] if found.author else None,
         published_on=found.published_on,
         labels=found.labels,
+        scans=found.scans,
         gap=found.gap
         or (f"only the first {document.max_chars:,} characters were read" if len(whole) > document.max_chars else ""),
     )

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from core.library.ingest import PaperRecord, PaperUnreadable
 from core.model.events import Json
@@ -45,7 +45,9 @@ _LETTER = re.compile(r"\\(ss|ae|AE|oe|OE|aa|AA|[oOlLij])(?![A-Za-z])\s*(?:\{\})?
 
 @dataclass(frozen=True)
 class ListedPaper:
-    """`reference` is an arXiv id, a DOI or an address; `file` the path of a file beside the list; "" for none."""
+    """`reference` is an arXiv id, a DOI or an address; `file` the path of a file beside the list or in a folder there;
+    "" for none, and for any other place: who wrote the list may not choose what is read.
+    """
 
     record: PaperRecord
     reference: str = ""
@@ -193,7 +195,7 @@ def _listed(fields: Mapping[str, str], *, bibtex: str) -> ListedPaper:
         abstract=plain(fields.get("abstract", "")),
         bibtex=bibtex,
     )
-    return ListedPaper(record, arxiv or record.doi or url, _attached(fields.get("file", "")))
+    return ListedPaper(record, arxiv or record.doi or url, _below(_attached(fields.get("file", ""))))
 
 
 def bibtex_names(text: str) -> tuple[str, ...]:
@@ -216,6 +218,13 @@ def _attached(file: str) -> str:
             if part.strip().lower().endswith(".pdf"):
                 return part.strip()
     return ""
+
+
+def _below(file: str) -> str:
+    """The path where it leads to the list's own folder or one in it, else ""."""
+    path = PurePosixPath(file.removeprefix("file:").replace("\\", "/"))
+    is_elsewhere = path.is_absolute() or PureWindowsPath(file).drive or file.startswith("~") or ".." in path.parts
+    return "" if is_elsewhere else str(path) if path.name else ""
 
 
 def _of_ris(text: str) -> Iterator[ListedPaper]:
@@ -249,7 +258,7 @@ def _of_tags(fields: Mapping[str, list[str]]) -> ListedPaper:
         abstract=first("AB", "N2"),
     )
     files = [file for file in fields.get("L1", ()) if file.lower().endswith(".pdf")]
-    return ListedPaper(record, _arxiv_in(record.url) or record.doi or record.url, files[0] if files else "")
+    return ListedPaper(record, _arxiv_in(record.url) or record.doi or record.url, _below(files[0]) if files else "")
 
 
 def _of_csl(text: str) -> Iterator[ListedPaper]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import regex
 
@@ -35,7 +36,8 @@ class TenantSettings:
     `channels` are platform ids; `…_per_min` questions a minute; `monthly_usd` dollars a calendar month (UTC);
     `retention_days` says after how many days questions, answers and conversations are removed. `lenses` are named
     policies as `name: word word`, `channel_lenses` which of them holds where, as `channel: name`; `corpus` are
-    addresses of pages, sitemaps and feeds that are searched here alone.
+    addresses of pages, sitemaps and feeds that are searched here alone; `timezone` is the IANA name of the one that
+    schedules are in.
     """
 
     channels: tuple[str, ...] = ()
@@ -52,6 +54,9 @@ class TenantSettings:
     lenses: tuple[str, ...] = (MEDICINE,)
     channel_lenses: tuple[str, ...] = ()
     corpus: tuple[str, ...] = ()
+    timezone: str = "UTC"
+    watches_per_person: int | None = None
+    watches_per_workspace: int | None = None
 
     @property
     def policy(self) -> SourcePolicy:
@@ -81,6 +86,8 @@ class Ceilings:
     workspace_per_min: int | None = None
     monthly_usd: float | None = None
     retention_days: int | None = None
+    watches_per_person: int | None = None
+    watches_per_workspace: int | None = None
     is_priced: bool = True
 
 
@@ -156,6 +163,7 @@ MAX_LISTED = 50  # entries of one list: what a form shows and a person still ove
 MAX_CHARS = 2500  # of one list: a text input of Slack's holds 3,000
 MAX_PER_MIN = 10_000
 MAX_DAYS = 36_500
+MAX_WATCHES = 100_000
 MAX_USD = 1_000_000
 _CHANNEL = regex.compile(r"[CG][A-Z0-9]{5,24}|[0-9]{15,25}")  # Slack's and Discord's ids
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -251,7 +259,10 @@ def read_settings(given: Mapping[str, str], settings: TenantSettings) -> TenantS
 def refusals(settings: TenantSettings, ceilings: Ceilings) -> dict[str, str]:
     """What goes beyond what the operator allows, a sentence by key."""
     found: dict[str, str] = {}
-    for key in ("user_per_min", "workspace_per_min", "monthly_usd", "retention_days"):
+    for key in (
+        "user_per_min", "workspace_per_min", "monthly_usd", "retention_days", "watches_per_person",
+        "watches_per_workspace",
+    ):  # fmt: skip
         wanted, most = getattr(settings, key), getattr(ceilings, key)
         if wanted is not None and most is not None and wanted > most:
             found[key] = f"At most {most:g} here; whoever runs gorkd can allow more."
@@ -394,6 +405,13 @@ def _dollars(text: str) -> float:
     return float(bare)
 
 
+def _timezone(text: str) -> str:
+    try:
+        return ZoneInfo(text or "UTC").key
+    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+        raise ValueError(f"{text[:80]} is not a time zone; it looks like Europe/Berlin.") from exc
+
+
 def _one_of(words: Sequence[str]) -> Callable[[str], str]:
     def word(text: str) -> str:
         if text.casefold() not in words:
@@ -439,6 +457,11 @@ _ALL = (
         _whole(MAX_DAYS), unset="until forgotten",
     ),
     Field(
+        "timezone", "answers", "Time zone",
+        "Of schedules such as every Monday at 9:00.",
+        _timezone, unset="UTC",
+    ),
+    Field(
         "user_per_min", "limits", "Questions a minute, each person",
         "Empty is as whoever runs gorkd has set it.",
         _whole(MAX_PER_MIN), unset="as usual",
@@ -452,6 +475,16 @@ _ALL = (
         "monthly_usd", "limits", "Budget a month, in dollars",
         "When it is spent, new questions wait for the next month. Empty is no limit.",
         _dollars, unset="no limit",
+    ),
+    Field(
+        "watches_per_person", "limits", "Watches, each person",
+        "How many questions and pages one person may watch. Empty is as whoever runs gorkd has set it.",
+        _whole(MAX_WATCHES), unset="as usual",
+    ),
+    Field(
+        "watches_per_workspace", "limits", "Watches, all together",
+        "Empty is as whoever runs gorkd has set it.",
+        _whole(MAX_WATCHES), unset="as usual",
     ),
     Field(
         "providers", "sources", "Search providers",

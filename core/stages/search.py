@@ -73,15 +73,7 @@ async def collect_sources(
     the rest is late soon; it joins the next round of the same `gathering`.
     """
     ends_at = asyncio.get_running_loop().time() + within_s
-    searching = _Searching(gathering, plan)
-    await searching.run(within_s)
-    again_after_s = gathering.deps.settings.search.again_after_s
-    if searching.is_outage() and ends_at - asyncio.get_running_loop().time() > 2 * again_after_s:
-        await asyncio.sleep(again_after_s)
-        gathering.forget_failed_searches()
-        searching = _Searching(gathering, plan)
-        await searching.run(ends_at - asyncio.get_running_loop().time())
-    hits, failures, used = searching.outcome()
+    hits, failures, used = (await _searched(gathering, plan, within_s)).outcome()
     hits = [*hits, *gathering.joined()]
     if not used and not given and not earlier:
         raise SearchFailed(failures)
@@ -94,8 +86,7 @@ async def collect_sources(
     relevant = await asyncio.to_thread(_relevant, gathering, plan, candidates)
     first = [*given, *(await begun() if begun else ())]
     kept = await _best(gathering, plan, relevant, first, earlier, unranked=len(given))
-    kept = await with_full_texts(kept, gathering.deps.works, gathering.page, within_s=full_text_s)
-    kept = list((await stand(renumbered(kept), gathering.deps.works, within_s=AT_SEARCH_S)).sources)
+    kept = await _with_works(gathering, kept, full_text_s)
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
         providers_used=used,
@@ -109,6 +100,27 @@ async def collect_sources(
         left_out=tuple(_place(entry.source) for entry in candidates if entry not in relevant),
     )
     return SourceCollection(tuple(renumbered(kept)), metadata, considered=len(documents) + len(given))
+
+
+async def _searched(gathering: Gathering, plan: SearchPlan, within_s: float) -> _Searching:
+    """All is asked, and once more after a moment where no provider could be reached."""
+    ends_at = asyncio.get_running_loop().time() + within_s
+    searching = _Searching(gathering, plan)
+    await searching.run(within_s)
+    again_after_s = gathering.deps.settings.search.again_after_s
+    if searching.is_outage() and ends_at - asyncio.get_running_loop().time() > 2 * again_after_s:
+        await asyncio.sleep(again_after_s)
+        gathering.forget_failed_searches()
+        searching = _Searching(gathering, plan)
+        await searching.run(ends_at - asyncio.get_running_loop().time())
+    return searching
+
+
+async def _with_works(gathering: Gathering, kept: Sequence[Source], full_text_s: float) -> list[Source]:
+    """The sources with what is known of the works behind them, and with their full texts where there is time."""
+    works = gathering.deps.works
+    whole = await with_full_texts(kept, works, gathering.page, within_s=full_text_s)
+    return list((await stand(renumbered(whole), works, within_s=AT_SEARCH_S)).sources)
 
 
 class _Searching:

@@ -287,7 +287,7 @@ TYPED = Typed(
     ask="/research",
     menu="More message shortcuts",
     reply="write in the thread of an answer",
-    options='in the question, as in `mode:deep top_k:8 context:"for a child"`',
+    options="in the form of `/research` alone, or in the question as in `mode:deep top_k:8`",
     history="/research history",
     settings="/research settings",
 )
