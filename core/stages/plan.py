@@ -193,14 +193,21 @@ def keywords(question: str) -> str:
 def _search_plan(job: ResearchJob, deps: Deps, queries: Sequence[SearchQuery], intent: QueryIntent) -> SearchPlan:
     return SearchPlan(
         queries=tuple(queries),
-        providers=_providers(job, deps, intent),
+        providers=_providers(job, deps, intent, is_academic=_is_academic(queries)),
         max_sources=deps.settings.search.max_sources,
         timeout_s=deps.settings.search.provider_timeout_s,
     )
 
 
-def _providers(job: ResearchJob, deps: Deps, intent: QueryIntent) -> tuple[str, ...]:
-    return choose_providers(awake(deps), job, intent)
+def _providers(job: ResearchJob, deps: Deps, intent: QueryIntent, *, is_academic: bool = False) -> tuple[str, ...]:
+    """With the catalogues of papers for what is in papers."""
+    strengths = awake(deps)
+    chosen = choose_providers(strengths, job, intent)
+    return tuple(name for name in strengths if name in chosen or (is_academic and strengths[name] == "scholarly"))
+
+
+def _is_academic(queries: Sequence[SearchQuery]) -> bool:
+    return any(query.filters.content_type == "academic" for query in queries)
 
 
 def _filters(intent: QueryIntent) -> SearchFilters:
