@@ -112,7 +112,9 @@ async def plan_research(
             _read_plan(answer, by_rules, told, job if turns else None),
             same_as=_read_same_as(answer.get("same_as"), earlier),
         )
-        providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent)}
+        is_academic = any(query.filters.content_type == "academic" for query in refined.search.queries)
+        of_papers = [name for name, one in awake(deps).items() if one == "scholarly" and is_academic]
+        providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent), *of_papers}
     except ModelError as exc:
         deps.count_error("plan", exc)
         return by_rules
@@ -193,21 +195,14 @@ def keywords(question: str) -> str:
 def _search_plan(job: ResearchJob, deps: Deps, queries: Sequence[SearchQuery], intent: QueryIntent) -> SearchPlan:
     return SearchPlan(
         queries=tuple(queries),
-        providers=_providers(job, deps, intent, is_academic=_is_academic(queries)),
+        providers=_providers(job, deps, intent),
         max_sources=deps.settings.search.max_sources,
         timeout_s=deps.settings.search.provider_timeout_s,
     )
 
 
-def _providers(job: ResearchJob, deps: Deps, intent: QueryIntent, *, is_academic: bool = False) -> tuple[str, ...]:
-    """With the catalogues of papers for what is in papers."""
-    strengths = awake(deps)
-    chosen = choose_providers(strengths, job, intent)
-    return tuple(name for name in strengths if name in chosen or (is_academic and strengths[name] == "scholarly"))
-
-
-def _is_academic(queries: Sequence[SearchQuery]) -> bool:
-    return any(query.filters.content_type == "academic" for query in queries)
+def _providers(job: ResearchJob, deps: Deps, intent: QueryIntent) -> tuple[str, ...]:
+    return choose_providers(awake(deps), job, intent)
 
 
 def _filters(intent: QueryIntent) -> SearchFilters:
