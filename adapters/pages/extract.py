@@ -44,6 +44,7 @@ def extract(document: PageDocument) -> Extraction:
         author=" ".join(_CONTROLS.sub("", found.author).split())[:200] if found.author else None,
         published_on=found.published_on,
         labels=found.labels,
+        ids=found.ids,
         gap=found.gap
         or (f"only the first {document.max_chars:,} characters were read" if len(whole) > document.max_chars else ""),
     )
