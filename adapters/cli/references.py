@@ -28,7 +28,12 @@ _USE_CHARS = 200
 def refs_command(open_researcher: OpenResearcher) -> Callable[..., None]:
     def refs(
         files: Annotated[
-            list[Path], typer.Argument(help="BibTeX, RIS, Markdown, PDF or Word; a text beside its list, too.")
+            list[Path],
+            typer.Argument(
+                help="BibTeX, RIS, Markdown, PDF or Word; a text beside its list, too.",
+                metavar="FILE...",
+                show_default=False,
+            ),
         ],
         *,
         output: Annotated[
