@@ -42,7 +42,6 @@ READ_AT_ONCE = 4  # open copies
 PASSAGES = 3
 WHOLE_ABSTRACT = 1_200  # characters that a judge reads of one passage
 NO_REGISTRY = "No registry of published works is configured here; whoever runs gorkd can change that."
-SET_REGISTRIES = "No registry of published works is configured; GORKD_REGISTRIES names those to be asked."
 NOT_JUDGED = "Whether the works say what they are cited for was not judged: no language model is configured."
 
 
@@ -95,7 +94,10 @@ async def _look_up(work: Work, references: Sequence[Reference]) -> CheckedList:
     """What is not looked up in time is said not to be."""
     works = work.deps.works
     if works is None:
-        raise SetupError("no registry", user_message=NO_REGISTRY, operator_message=SET_REGISTRIES)
+        raise SetupError(
+            "no registry", user_message=NO_REGISTRY,
+            operator_message="No registry of published works is configured; GORKD_REGISTRIES names those to be asked.",
+        )  # fmt: skip
     slots, done = asyncio.Semaphore(AT_ONCE), dict[int, CheckedReference]()
     await work.progress.status(JobStatus.SEARCHING, data={"providers": [*works.names]})
 
