@@ -19,8 +19,11 @@ from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
 from core.references.showing import reference_rows
 from core.works.registry import Registry, Works
+from tests.adapters.web.conformity import conforming
+from tests.adapters.web.serving import web_app
 from tests.core.works.test_registry import Catalogue, Clock, Shelf
 from tests.fakes import FakeModel, Idle, make_deps
+from tests.golden.samples import COMPLETED, ScriptedResearcher
 
 NOTICE = Notice("retraction", "https://doi.org/10.1000/notice", "2021-03-04", said_by="Crossref")
 BATHING = WorkRecord(
@@ -164,3 +167,25 @@ async def test_without_any_registry_it_says_what_to_set() -> None:
     error = (await researcher.job(job.id)).error
     assert error is not None
     assert error.message == references.NO_REGISTRY
+
+
+async def test_the_page_has_a_row_for_each_and_offers_the_files() -> None:
+    """What is free to read and the notice are links; no text of a list becomes markup."""
+    text = TEXT.replace("J. Nobody", "J. <script>alert(1)</script> Nobody")
+    deps = deps_with(Shelved("crossref", BATHING, COLD))
+    job, result = await checked(deps, text=text)
+    sources = await deps.sources.sources(job.id)
+    job = replace(COMPLETED, request=replace(job.request, attachments=()))  # with one its page needs a signature
+    app = web_app(ScriptedResearcher(job, result, sources))
+
+    async with conforming(app) as client:
+        page = await (await client.get(f"/jobs/{job.id}")).text()
+        bibtex = await (await client.get(f"/jobs/{job.id}/answer.bib")).text()
+        table = await client.get(f"/jobs/{job.id}/answer.csv")
+
+    assert page.count("<tr><td>") == 3
+    assert f'<a href="{NOTICE.url}" rel="nofollow noopener noreferrer">notice</a>' in page
+    assert '<a href="https://repository.test/bath"' in page
+    assert "<script>alert" not in page
+    assert "@article{lund2019," in bibtex
+    assert (table.status, (await table.text()).startswith("number,label,")) == (200, True)
