@@ -361,6 +361,7 @@ def find_limitations(
         *standing_limitations(found.sources, claims),
         *([] if claims else _in_vain(found)),
         *_disagreements(conflicts, found.sources),
+        *_by_ocr(found.sources, claims),
         *(_breadth(used) if claims else ()),
         *(_age(used, question_type, now) if claims else ()),
         *_failures(found),
@@ -427,6 +428,13 @@ def _when_and_where(notice: Notice) -> str:
     when = f" on {notice.date}" if notice.date.count("-") == 2 else f" in {notice.date}" if notice.date else ""
     where = notice.url or (f"says {notice.said_by}" if notice.said_by else "")
     return f"{when} ({where})" if where else when
+
+
+def _by_ocr(sources: Sequence[Source], claims: Sequence[Claim]) -> Iterator[str]:
+    known = {source.id: source for source in sources}
+    cited = [evidence for claim in claims for evidence in claim.evidence if evidence.source_id in known]
+    for source_id in dict.fromkeys(one.source_id for one in cited if known[one.source_id].is_by_ocr(one.start)):
+        yield f"Cited pages of {_short(known[source_id].title)} were read by OCR: letters and numbers may be wrong."
 
 
 def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:

@@ -44,6 +44,7 @@ from core.text.terms import terms
 from core.text.urls import canonical_url
 
 VERBATIM = "verbatim"
+BY_OCR = "its page was read by OCR, and letters may be wrong"
 NOT_CONFIRMED = "not confirmed"
 NOT_READ = "no such source was read"
 RETRACTED = "its source was retracted"
@@ -119,7 +120,7 @@ class Grounder:
         if judged.claim is None:
             return replace(judged, asked=())
         known = {entry.source_id for entry in judged.claim.evidence}
-        words = without_addresses(_bare(judged.claim.text, judged.before))
+        words = as_checked(judged.claim.text, judged.before)
         late = [source_id for source_id in source_ids if source_id in self._read and source_id not in known]
         return replace(judged, asked=tuple(self._others(words, judged, late, most=most)))
 
@@ -150,7 +151,7 @@ class Grounder:
         claim = Claim(draft.id, without_bullet(words), Verdict.UNCHECKED)
         if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
-        said = without_addresses(_bare(claim.text, draft.before))
+        said = as_checked(claim.text, draft.before)
         return self._proposed(replace(draft, claim=claim), said, marker_numbers(text))
 
     def conclude(self, judged: Judged, judgements: Sequence[Judgement | None]) -> Judged:
@@ -272,7 +273,8 @@ class Grounder:
         if against:
             return replace(found[0], verdict=Verdict.UNSUPPORTED, reasons=against), None
         doubts = tuple(veto.reason for veto in vetoes)
-        entry = replace(found[0], reasons=doubts)
+        is_by_ocr = self._sources[source_id].is_by_ocr(found[0].start)
+        entry = replace(found[0], reasons=(*doubts, BY_OCR) if is_by_ocr else doubts)
         return entry, AskedPair(self._pair(words, found, before, doubts), (entry,))
 
     def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[AskedPair]:
@@ -319,12 +321,17 @@ class Grounder:
         return found
 
     def _stands_in(self, words: str, source_id: str, judged: Judged) -> tuple[int, int] | None:
-        """Where a sentence stands in a source word for word, or a row below the heads that it has here."""
+        """Where a sentence stands in a source word for word, or a row below the heads that it has here.
+
+        None on a page that was read by OCR: the letters may be wrong in both, so that takes the judge (D18).
+        """
         content = self._sources[source_id].content
         span = find_verbatim(words, content, before=judged.before)
         if span is None and judged.is_row and judged.claim and judged.before.lstrip().startswith("|"):
             span = find_row(judged.before, judged.claim.text, content)
-        return span if span and not self._is_masked(source_id, span) else None
+        if span is None or self._is_masked(source_id, span) or self._sources[source_id].is_by_ocr(span[0]):
+            return None
+        return span
 
     def _nearest(self, words: str, source_id: str) -> list[Evidence]:
         found = self._read[source_id].nearest(words, count=PASSAGES)
@@ -489,7 +496,8 @@ def _ruled(asked: AskedPair, judgement: Judgement | None) -> Evidence:
     if judgement.ruling is Ruling.SUPPORTED:
         if asked.pair.doubts:
             return replace(entry, verdict=Verdict.PARTIAL, reasons=asked.pair.doubts)
-        return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it",))
+        read = (BY_OCR,) if BY_OCR in entry.reasons else ()
+        return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it", *read))
     if judgement.ruling is Ruling.PARTIAL:
         return replace(entry, verdict=Verdict.PARTIAL, reasons=(judgement.reason or "a model found a part of it",))
     words = "a model read otherwise" if judgement.ruling is Ruling.CONTRADICTED else "a model did not confirm it"
@@ -515,6 +523,11 @@ def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
 def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:
     cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=tuple(dict.fromkeys(reasons)))
     return replace(judged, claim=cut, shown=None, asked=())
+
+
+def as_checked(claim: str, before: str) -> str:
+    """The words of a claim that are looked for in a source, and that a judge is asked about."""
+    return without_addresses(_bare(claim, before))
 
 
 def _bare(claim: str, before: str) -> str:

@@ -17,6 +17,7 @@ from core.text.sections import section_at
 
 Recency = Literal["day", "week", "month", "year", "any"]
 ContentType = Literal["news", "academic", "general"]
+READ_BY_OCR = "*Read by OCR.*"  # begins the text of a page that was a picture (adapters/pages/pdf)
 
 
 class SourceKind(StrEnum):
@@ -179,6 +180,11 @@ class Source:
     def section_at(self, offset: int) -> str:
         """The section of a paper's full text in which the character at `offset` stands; "" in any other text."""
         return section_at(self.content, offset) if self.metadata.version.startswith("full text") else ""
+
+    def is_by_ocr(self, offset: int) -> bool:
+        """Whether the page on which the character at `offset` stands was read off a picture: letters may be wrong."""
+        start = self.content.rfind("\f", 0, offset) + 1
+        return self.content.startswith(READ_BY_OCR, start)
 
     @property
     def number(self) -> int:

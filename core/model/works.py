@@ -140,7 +140,8 @@ class WorkRecord:
     """What registries say of a work. `year` is "" or four digits; `kind` is Crossref's word (`journal-article`).
 
     `versions` are ids of its other versions, a preprint's or the journal's. `is_open` says that it is free to read
-    somewhere, None that nobody knows. `said_by` are the registries that know it, best first.
+    somewhere, None that nobody knows. `said_by` are the registries that know it, best first; `years` are all that any
+    of them names, online and in print.
     """
 
     ids: WorkIds
@@ -156,6 +157,7 @@ class WorkRecord:
     notices: tuple[Notice, ...] = ()
     cited_by: int | None = None
     said_by: tuple[str, ...] = ()
+    years: tuple[str, ...] = ()
 
     @property
     def retraction(self) -> Notice | None:
@@ -212,6 +214,7 @@ def join_records(records: Iterable[WorkRecord]) -> WorkRecord:
             notices=(*first.notices, *(one for one in other.notices if (one.kind, one.url or one.date) not in known)),
             cited_by=_most(first.cited_by, other.cited_by),
             said_by=tuple(dict.fromkeys((*first.said_by, *other.said_by))),
+            years=tuple(dict.fromkeys(filter(None, (*first.years, first.year, *other.years, other.year)))),
         )
     return first
 

@@ -38,6 +38,7 @@ from core.model.steering import SteeringStore
 from core.pipeline.limits import Setbacks, SingleFlight, TwoAtOnce
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy
+from core.watch.watch import Watches
 from core.works.registry import Works
 from core.works.standing import StandingChecks
 
@@ -80,6 +81,7 @@ class Deps:
     library: Library
     attachment_reader: AttachmentReader
     ratings: Ratings
+    watches: Watches
     flights: SingleFlight
     reuse: ReuseStore
     recorder: Recorder

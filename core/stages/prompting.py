@@ -23,7 +23,7 @@ from core.text.passages import Passage, select_passages
 ANSWER_SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["summary", "detail", "citations"],
+    "required": ["summary", "detail", "citations", "follow_ups"],
     "properties": {
         "summary": {"type": "string"},
         "detail": {"type": "string"},
@@ -40,6 +40,12 @@ ANSWER_SCHEMA: Mapping[str, Json] = {
                     "quote": {"type": "string"},
                 },
             },
+        },
+        "follow_ups": {  # last, so that nothing waits for it
+            "type": "array",
+            "description": "questions to ask next; empty unless they are asked for",
+            "maxItems": 3,
+            "items": {"type": "string"},
         },
     },
 }

@@ -53,7 +53,8 @@ class MessageAddress:
     """Where a message is, or is to be. Ids are 0 and texts "" where there is none; times are POSIX seconds.
 
     `token` is of the interaction whose response it is. `question_id` is the message it answers. `can_post` says
-    that the bot may write to the channel and everybody there may read the answer.
+    that the bot may write to the channel and everybody there may read the answer. `key` names what is posted there
+    when that is no answer to the question.
     """
 
     channel_id: int
@@ -65,6 +66,7 @@ class MessageAddress:
     can_post: bool = False
     can_embed: bool = True
     can_reply: bool = True
+    key: str = ""
 
     @property
     def has_token(self) -> bool:
@@ -148,7 +150,9 @@ class DiscordReply:
         elif self.spot.message_id:
             await self._try(self._edit_message, payload)
         else:
-            await self._post(payload, nonce=f"q{self.spot.question_id}")
+            await self._post(
+                payload, nonce=nonce_of("w", self.spot.key) if self.spot.key else f"q{self.spot.question_id}"
+            )
         self.has_shown = True
         await self._end(payload)
 

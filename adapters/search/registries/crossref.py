@@ -130,6 +130,8 @@ class _Item(BaseModel):
     author: list[_Person] = []
     venue: list[str] = Field(default=[], alias="container-title")
     issued: _Date = _Date()
+    online: _Date = Field(default=_Date(), alias="published-online")
+    print: _Date = Field(default=_Date(), alias="published-print")
     type: str = ""
     abstract: str = ""
     updates: list[_Update] = Field(default=[], alias="updated-by")
@@ -169,6 +171,7 @@ def _record(item: _Item) -> WorkRecord:
         notices=tuple(_notices(item.updates)),
         cited_by=item.cited_by,
         said_by=(SERVICE.name,),
+        years=tuple(dict.fromkeys(filter(None, (date.text[:4] for date in (item.issued, item.online, item.print))))),
     )
 
 
