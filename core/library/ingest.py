@@ -391,9 +391,10 @@ def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | No
 
 
 def _id_in(name: str) -> str:
-    """The id that a file is named after, "" if none."""
+    """The id that a file is named after, "" if none; of an old one with its archive, which a file names by a sign."""
     stem = PurePath(name).stem
-    return stem if ARXIV_ID.fullmatch(stem) else ""
+    old = re.sub(r"^([a-z-]+(?:\.[A-Z]{2})?)[_:]", r"\1/", stem)
+    return stem if ARXIV_ID.fullmatch(stem) else old if is_of_arxiv(old) else ""
 
 
 def _stamped_id(text: str) -> str:
