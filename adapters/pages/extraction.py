@@ -10,11 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from core.model.errors import FetchError, PageTimeout
+from core.model.works import NO_IDS, WorkIds
 
-DocumentKind = Literal["html", "text", "pdf"]
+DocumentKind = Literal["html", "text", "pdf", "docx"]
 MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
 MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
 MAX_GAP_CHARS = 200
+MAX_ID_CHARS = 300  # of a DOI; most have thirty
 LENGTH = struct.Struct(">I")  # of what follows, in bytes, before every block that crosses
 LIMITS = struct.Struct(">QQ")  # of a parser: milliseconds a document may take, bytes of memory
 NO_TEXT_LAYER = "a PDF without a text layer"
@@ -48,7 +50,8 @@ class Extraction:
     """The readable part: paragraphs parted by blank lines, pages of a PDF by form feeds.
 
     `published_on` is an ISO date; `labels` are the numbers printed on a PDF's pages, "" where none is; `gap` says what
-    of the document is missing in `text`, "" for nothing; `scans` of its pages are pictures that nobody has read.
+    of the document is missing in `text`, "" for nothing; `scans` of its pages are pictures that nobody has read; `ids`
+    are those of the work that the document says it is.
     """
 
     title: str
@@ -58,6 +61,7 @@ class Extraction:
     labels: tuple[str, ...] = ()
     gap: str = ""
     scans: int = 0
+    ids: WorkIds = NO_IDS
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -78,7 +82,13 @@ class Extraction:
             labels=tuple(str(label) for label in labels) if isinstance(labels, list) else (),
             gap=gap[:MAX_GAP_CHARS] if isinstance(gap, str) else "",
             scans=scans if isinstance(scans, int) else 0,
+            ids=_read_ids(fields.get("ids")),
         )
+
+
+def _read_ids(fields: object) -> WorkIds:
+    known = fields if isinstance(fields, dict) else {}
+    return WorkIds.of(**{kind: str(known.get(kind) or "")[:MAX_ID_CHARS] for kind in vars(NO_IDS)})
 
 
 def find_tesseract() -> str:

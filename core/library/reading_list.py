@@ -59,6 +59,16 @@ class ListedPaper:
         return self.record.title or self.reference or PurePath(self.file).name
 
 
+@dataclass(frozen=True)
+class BibtexEntry:
+    """`fields` by name in lower case, as they are written; `text` is the whole entry."""
+
+    kind: str
+    key: str
+    fields: Mapping[str, str]
+    text: str
+
+
 def is_reading_list(name: str, content: bytes) -> bool:
     """By its name; a `.txt` when every line of it is an id, a DOI or an address."""
     suffix = PurePath(name).suffix.lower()
@@ -102,6 +112,12 @@ def _of_lines(text: str) -> Iterator[ListedPaper]:
 
 
 def _of_bibtex(text: str) -> Iterator[ListedPaper]:
+    for entry in bibtex_entries(text):
+        yield _listed(entry.fields, bibtex=entry.text)
+
+
+def bibtex_entries(text: str) -> Iterator[BibtexEntry]:
+    """Those of works, in their order, also of a file that is broken here and there."""
     at = last = 0
     while start := _ENTRY.search(text, at):
         at = start.end()
@@ -111,7 +127,7 @@ def _of_bibtex(text: str) -> Iterator[ListedPaper]:
             following = _NEXT.search(text, at)
             last = following.start() if following else len(text)
         at, fields = _fields(text, at, last)
-        yield _listed(fields, bibtex=text[start.start() : at])
+        yield BibtexEntry(start[1].lower(), start[2], fields, text[start.start() : at])
 
 
 def _fields(text: str, at: int, last: int) -> tuple[int, dict[str, str]]:
@@ -168,11 +184,11 @@ def _listed(fields: Mapping[str, str], *, bibtex: str) -> ListedPaper:
     eprint = plain(fields.get("eprint", ""))
     url = plain(fields.get("url", ""))
     arxiv = eprint if ARXIV_ID.fullmatch(eprint) else _arxiv_in(url)
-    names = tuple(plain(name) for name in re.split(r"\s+and\s+", fields.get("author", "")) if name.strip())
+    names = bibtex_names(fields.get("author", ""))
     date = plain(fields.get("date", "")) or "-".join(filter(None, (plain(fields.get("year", "")), _month(fields))))
     record = PaperRecord(
         title=plain(fields.get("title", "")),
-        authors=tuple(name for name in names if name != "others"),
+        authors=names,
         published=_date(date),
         doi=_doi(plain(fields.get("doi", ""))),
         url=url,
@@ -180,6 +196,12 @@ def _listed(fields: Mapping[str, str], *, bibtex: str) -> ListedPaper:
         bibtex=bibtex,
     )
     return ListedPaper(record, arxiv or record.doi or url, _below(_attached(fields.get("file", ""))))
+
+
+def bibtex_names(text: str) -> tuple[str, ...]:
+    """The names in a field of authors, without `and others`."""
+    names = (plain(name) for name in re.split(r"\s+and\s+", text) if name.strip())
+    return tuple(name for name in names if name != "others")
 
 
 def _month(fields: Mapping[str, str]) -> str:
@@ -206,16 +228,21 @@ def _below(file: str) -> str:
 
 
 def _of_ris(text: str) -> Iterator[ListedPaper]:
+    return map(_of_tags, ris_entries(text))
+
+
+def ris_entries(text: str) -> Iterator[dict[str, list[str]]]:
+    """The values of each tag, by entry."""
     fields: dict[str, list[str]] = {}
     for line in text.splitlines():
         found = _RIS.match(line.rstrip())
         if found and found[1] == "ER":
-            yield _of_tags(fields)
+            yield fields
             fields = {}
         elif found and found[2].strip():
             fields.setdefault(found[1], []).append(found[2].strip())
     if fields.keys() - {"TY"}:
-        yield _of_tags(fields)
+        yield fields
 
 
 def _of_tags(fields: Mapping[str, list[str]]) -> ListedPaper:

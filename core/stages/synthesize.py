@@ -33,6 +33,7 @@ from core.model.errors import ModelError, ModelGarbled, ModelTimeout
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
+from core.presentation.follow_ups import worth_asking
 from core.presentation.progress import Progress
 from core.presentation.wording import refusal_in
 from core.stages.drafting import (
@@ -282,6 +283,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         conflicts=conflicts,
         removed=(*draft.removed, *grounded.removed),
         notice=draft.shown_notice,
+        follow_ups=worth_asking(_asked_on(draft), job.query, job.intent.language),
         stopped_because=draft.stopped_because,
     )
 
@@ -295,6 +297,10 @@ def _grounded(draft: Draft) -> Grounded:
     if draft.writing is None:
         return grounded
     return draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
+
+
+def _asked_on(draft: Draft) -> Sequence[str]:
+    return draft.writing.given_follow_ups if draft.writing else ()
 
 
 def _contradictions(draft: Draft) -> list[Contradiction]:

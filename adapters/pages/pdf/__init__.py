@@ -13,6 +13,7 @@ from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, ReadPage, read_page
 from adapters.pages.pdf.markdown import lay_out, to_markdown
 from adapters.pages.pdf.ocr import ocr_page
 from core.model.source import READ_BY_OCR
+from core.works.recognising import ids_in_text
 
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 MAX_PAGES = 2_000
@@ -59,8 +60,8 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS, ocr_s: float = 
     gap = _gap(pages[:kept], of_file, is_last_cut=len(whole) > max_chars)
     # The creation date is not used: it is when the file was made, often years after publication.
     scans = sum(page.is_scan and not page.by_ocr for page in pages[:kept])
-    authors = _told_authors(metadata.get("Author", ""), paper.authors, text)
-    return Extraction(title, text, authors or None, labels=labels, gap=gap, scans=scans)
+    authors, ids = _told_authors(metadata.get("Author", ""), paper.authors, text), ids_in_text(text)
+    return Extraction(title, text, authors or None, labels=labels, gap=gap, scans=scans, ids=ids)
 
 
 def _read_pages(document: Sized, max_chars: int) -> list[ReadPage]:
