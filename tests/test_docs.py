@@ -46,6 +46,7 @@ COMMANDS = (
     "ask",
     "section",
     "paper",
+    "refs",
     "mcp",
     "export",
     "verify",

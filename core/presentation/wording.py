@@ -142,6 +142,7 @@ ASK_WHAT = "Ask me a question and I will answer it with sources."
 ON_IT = "On it …"
 NO_HISTORY = "You have not asked anything yet."
 FORGOTTEN_THREAD = "Forgotten"  # was named after the question
+NO_LIST = "Please attach the list whose references I am to check: BibTeX, RIS, Markdown, PDF or Word."
 NOTHING_HERE = "There is no answer here yet; ask me a question first."
 CANCELLING = "Cancelling; what was found is kept."
 FORGOTTEN = "Forgotten: the question, its answer and its sources."
