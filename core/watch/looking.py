@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from core.evidence.authority import kind_of
 from core.evidence.differences import find_difference
-from core.evidence.rules.vetoes import says_same
+from core.evidence.rules.vetoes import find_vetoes
 from core.model.answer import JobResult, ModelUsage
 from core.model.errors import FetchError, GorkdError, SiteExcluded
 from core.model.job import ResearchJob
@@ -25,6 +25,7 @@ from core.watch.comparison import (
     bare,
     carriers_of,
     compare_page,
+    restates,
     sentences_in,
     stands_in,
     told_claims,
@@ -39,6 +40,7 @@ SEARCHED = 5  # hits of each provider that are looked at
 GONE_AFTER = timedelta(hours=20)  # a page that is away for so long, seen in two runs, is gone
 READ_S = 30.0
 AT_ONCE = 4
+SAYING = 0.5  # how near a sentence is to the claim that it may carry
 
 log = logging.getLogger(__name__)
 
@@ -138,10 +140,10 @@ def pages_of(told: ToldAnswer) -> list[WatchedPage]:
 
 
 def _saying(claims: Sequence[str], said: Sequence[str]) -> list[Carrier]:
-    """The claims that sentences say in nearly the same words."""
+    """The claims that sentences share most of what tells them from others with, and do not contradict."""
     nearness = Nearness([*said, *claims])
-    found = {claim: one for claim in claims for one in reversed(nearness.nearest(claim, said)) if says_same(claim, one)}
-    return [Carrier(claim, one) for claim, one in found.items()]
+    found = [(claim, nearness.nearest(claim, said, most=1, least=SAYING)) for claim in claims]
+    return [Carrier(claim, near[0]) for claim, near in found if near and not find_vetoes(claim, near[0])]
 
 
 def known_sentences(told: ToldAnswer, pages: Sequence[WatchedPage]) -> list[str]:
@@ -232,7 +234,7 @@ def _compare_new(
     empty = replace(page, text="", carriers=())
     for change in compare_page(empty, page.text, topic).candidates:
         near = nearness.nearest(change.now, before)
-        if any(says_same(other, change.now) or says_same(change.now, other) for other in near):
+        if any(restates(other, change.now) or restates(change.now, other) for other in near):
             continue
         against = next((claim for claim in claims if find_difference(claim, change.now)), "")
         contrary = replace(change, kind="conflict", before=against, before_quote=against, is_certain=True)
