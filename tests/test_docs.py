@@ -44,6 +44,7 @@ COMMANDS = (
     "init",
     "ask",
     "section",
+    "watch",
     "paper",
     "mcp",
     "stats",

@@ -17,6 +17,7 @@ from tests.evals.planted import print_planted
 from tests.evals.quoted import print_quoted
 from tests.evals.real import print_real
 from tests.evals.speed import print_speed
+from tests.evals.watching import print_watching
 from tests.evals.whole.report import print_whole
 
 EVALUATIONS: dict[str, Callable[[], None]] = {
@@ -31,6 +32,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "whole": print_whole,
     "injection": print_injection,
     "quoted": print_quoted,
+    "watching": print_watching,
 }
 ON_REQUEST: dict[str, Callable[[], None]] = {"real": print_real}  # needs a model that runs
 

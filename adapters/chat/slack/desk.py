@@ -569,8 +569,8 @@ def _asked_in(view: Mapping[str, Any]) -> _Asked:
 def section_modal(asked: str, chosen: str = "") -> Block:
     """`asked` comes back with what is submitted; `chosen` is the section that stands there first."""
     options: list[Block] = [{"text": label(title, 75), "value": name} for name, title in CHOICES.items()]
-    first = {"initial_option": option for option in options if option["value"] == chosen}
-    which: Block = {"type": "static_select", "options": [*options], **first}
+    first = [option for option in options if option["value"] == chosen]
+    which: Block = {"type": "static_select", "options": [*options], **({"initial_option": first[0]} if first else {})}
     blocks = [
         entry(WHICH, "Section", which),
         _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),
