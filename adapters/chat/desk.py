@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from adapters.chat.watching import PRESSED
 from core.model.job import TERMINAL_STATUSES, ResearchJob
 from core.model.steering import Steering, read_steering
-from core.pipeline.conversation import Reply, ReplyKind, read_reply
+from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
 from core.watch.words import WatchWish, read_wish
 
@@ -55,7 +55,7 @@ class Utterance:
     has_files: bool = False
 
     @cached_property
-    def reply(self) -> Reply:
+    def reply(self) -> ReadReply:
         return read_reply(self.text)
 
     @property
@@ -102,6 +102,13 @@ class Renew:
     job: ResearchJob
     how: Renewal
     wish: str = ""
+
+    def key(self, press: str) -> str:
+        """Under which `renew` asks. One retry, one renewal a day and one deep research an answer, however many press
+        ("" is the researcher's own key); else each press is another.
+        """
+        own = {"retry": "", "refresh": "", "changed": "", "start_deep": f"deep:{self.job.id}"}
+        return own.get(self.how, press)
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,7 @@ class LiveAnswers(LivingMessages[Payload]):
     async def _keep_alive(self, live: _Live[Payload]) -> None:
         try:
             live.notice = await self._notice(live.job)
-            if live.notice is None:
+            if live.job.status not in TERMINAL_STATUSES:
                 await self._watch_on(live)
             await self._deliver(live)
         except asyncio.CancelledError:
@@ -403,6 +403,7 @@ class LiveAnswers(LivingMessages[Payload]):
                     outcome, files = partial(self._voice.told, job, live.notice), ()
                 may_repost = number >= len(self._pace.backoff_s)
                 await self._place_with_files(live, outcome, files, may_repost=may_repost)
+                await self._attach(live)
                 await self._researcher.delivered(job.id, live.reply.shown)
             except (JobNotFound, _TakenOver):
                 raise
@@ -416,9 +417,18 @@ class LiveAnswers(LivingMessages[Payload]):
                 if wait_s is not None:
                     await self._sleep(wait_s)
             else:
-                if not job.request.watch:
+                if said := await self._correction(job):
+                    await ping(live.reply, job, self._pace, said=said)
+                elif not job.request.watch:
                     await ping(live.reply, job, self._pace)
                 return
+
+    async def _correction(self, job: ResearchJob) -> str:
+        try:
+            return await self._researcher.take_correction(job.id)
+        except GorkdError as error:
+            _log.warning("not known whether it was corrected", extra={"error": str(error)})
+            return ""
 
     async def _place_with_files(
         self, live: _Live[Payload], outcome: Callable[..., Payload], files: Sequence[AnswerFile], *, may_repost: bool
@@ -481,14 +491,17 @@ async def tried(
     return True
 
 
-async def ping(reply: ChatReply[Payload], job: ResearchJob, pace: EditPace) -> None:
-    """Call whoever waited long enough to look away; who has cancelled waits for nothing."""
+async def ping(reply: ChatReply[Payload], job: ResearchJob, pace: EditPace, *, said: str = "") -> None:
+    """Call whoever waited long enough to look away; who has cancelled waits for nothing.
+
+    What is `said` of an answer that was corrected is for everybody who asked.
+    """
     ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
-    if ran_s <= pace.ping_after_s or job.status is JobStatus.CANCELLED:
+    if not said and (ran_s <= pace.ping_after_s or job.status is JobStatus.CANCELLED):
         return
     try:
         async with asyncio.timeout(pace.edit_timeout_s):
-            await reply.ping(job)
+            await reply.ping(job, said)
     except Exception:  # noqa: BLE001 -- the answer is there; only the notice is missing
         _log.warning("asker not notified", exc_info=True, extra={"job": job.id})
 

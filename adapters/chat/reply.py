@@ -69,8 +69,8 @@ class ChatReply(Protocol[Payload_contra]):
         """
         ...
 
-    async def ping(self, job: ResearchJob, /) -> None:
-        """Tell the asker that the answer has come: an edit notifies nobody."""
+    async def ping(self, job: ResearchJob, said: str = "", /) -> None:
+        """Tell the asker that the answer has come, or what is `said` of it later: an edit notifies nobody."""
         ...
 
 

@@ -49,6 +49,18 @@ _OPERATING = {
         "operator_commands",
         "Print the address of a job's page.\n\nIt is signed where the job is private; such links can be taken back.",
     ),
+    "export": (
+        "receipts",
+        "Write an answer to a file.\n\nAs Markdown, or as a receipt that anybody can check without this server.",
+    ),
+    "verify": (
+        "receipts",
+        "Check a receipt, offline.\n\nHashes, quotes, rules and signature; with --live also what pages say today.",
+    ),
+    "eval": (
+        "evaluating",
+        "Ask your own questions, and check the answers.\n\nRepeatable, and with what changed since the last run.",
+    ),
     "stats": (
         "stats",
         "Print how gorkd is used.\n\nQuestions, latency, confidence, votes, cost, cache hits and failures.",

@@ -73,7 +73,13 @@ class SqlDeliveries:
         return _opened([(job_id, where, sealed, at) for job_id, where, sealed, at in rows], self._box)
 
     async def erase(self, job_id: str) -> None:
-        await self._tables.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+        """Where an answer stands whose sources are still watched is kept, for when it has to be corrected there."""
+
+        def erase(sql: Sql) -> None:
+            sql.execute(_KEEP_PLACE, (job_id,))
+            sql.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+
+        await self._tables.write(erase)
 
 
 class SqlOpenMessages:
@@ -144,6 +150,65 @@ class SqlShownMessages:
         await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))
 
 
+_EXPECT = """
+    INSERT INTO standing_checks (job_id, tenant, visibility, due_at, watched_until)
+    SELECT id, tenant, visibility, ?, ? FROM jobs WHERE id = ?
+    ON CONFLICT (job_id) DO UPDATE SET due_at = excluded.due_at, watched_until = excluded.watched_until
+"""
+_DUE = "SELECT job_id, watched_until FROM standing_checks WHERE due_at <= ? ORDER BY due_at, job_id LIMIT ?"
+_CORRECTED = "UPDATE answer_places SET correction = ? WHERE job_id = ?"
+_PUT_BACK = """
+    INSERT INTO addresses (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
+    SELECT job_id, tenant, visibility, platform, sealed, ?, expires_at FROM answer_places
+    WHERE job_id = ? AND (expires_at IS NULL OR expires_at > ?)
+    ON CONFLICT (job_id) DO NOTHING
+"""
+_KEEP_PLACE = """
+    INSERT INTO answer_places (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
+    SELECT job_id, tenant, visibility, platform, sealed, put_at, expires_at FROM addresses
+    WHERE job_id = ? AND EXISTS (SELECT 1 FROM standing_checks WHERE standing_checks.job_id = addresses.job_id)
+    ON CONFLICT (job_id) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at
+"""
+
+
+class SqlStandingChecks:
+    """`StandingChecks`."""
+
+    def __init__(self, tables: Tables, *, clock: Clock) -> None:
+        self._tables = tables
+        self._clock = clock
+
+    async def expect(self, job: ResearchJob, due_at: datetime, until: datetime) -> None:
+        await self._tables.execute(_EXPECT, (due_at, until, job.id))
+
+    async def due(self, now: datetime, *, limit: int) -> list[tuple[str, datetime]]:
+        return [(job_id, moment(until)) for job_id, until in await self._tables.rows(_DUE, (now, limit))]
+
+    async def end(self, job_id: str) -> None:
+        def end(sql: Sql) -> None:
+            sql.execute("DELETE FROM standing_checks WHERE job_id = ?", (job_id,))
+            sql.execute("DELETE FROM answer_places WHERE job_id = ?", (job_id,))
+
+        await self._tables.write(end)
+
+    async def corrected(self, job_id: str, said: str) -> None:
+        now = self._clock()
+
+        def correct(sql: Sql) -> None:
+            sql.execute(_CORRECTED, (said, job_id))
+            sql.execute(_PUT_BACK, (now, job_id, now))
+
+        await self._tables.write(correct)
+
+    async def take_correction(self, job_id: str) -> str:
+        def take(sql: Sql) -> str:
+            rows = sql.rows("SELECT correction FROM answer_places WHERE job_id = ?", (job_id,))
+            sql.execute(_CORRECTED, ("", job_id))
+            return str(rows[0][0]) if rows else ""
+
+        return await self._tables.write(take)
+
+
 _ADD_WATCH = """
     INSERT INTO watches
         (id, tenant, visibility, asker, is_active, next_at, version, origin, told, watch, platform, sealed)
@@ -154,7 +219,7 @@ _PUT_WATCH = """
     WHERE id = ? AND version = ?
 """
 _OF_JOB = "SELECT watch, version FROM watches WHERE {} = ? ORDER BY next_at DESC LIMIT 1"
-_DUE = "SELECT watch, version FROM watches WHERE is_active = ? AND next_at <= ? ORDER BY next_at, id LIMIT ?"
+_WATCHES_DUE = "SELECT watch, version FROM watches WHERE is_active = ? AND next_at <= ? ORDER BY next_at, id LIMIT ?"
 _ADD_PAGE = """
     INSERT INTO watched_pages (watch_id, is_seen, number, tenant, visibility, page) VALUES (?, ?, ?, ?, ?, ?)
 """
@@ -202,7 +267,7 @@ class SqlWatches:
             return None
 
     async def due(self, now: datetime, *, limit: int) -> list[Watch]:
-        return [_watch(row) for row in await self._tables.rows(_DUE, (True, now, limit))]
+        return [_watch(row) for row in await self._tables.rows(_WATCHES_DUE, (True, now, limit))]
 
     async def put(
         self,

@@ -21,6 +21,7 @@ from core.model.source import Source
 from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
 from core.modes import MODES, can_be_steered
 from core.modes.mode import Mode
+from core.pipeline.conversation import conversation_of
 from core.pipeline.deps import Deps
 from core.pipeline.submission import Admit, Submission
 from core.pipeline.trace import ToolTrace, trace_id_of
@@ -77,6 +78,10 @@ class Researcher:
         `StoreError`, and what refuses admission.
         """
         return await self._submission.submit(request, dedupe_key=dedupe_key, attachments=attachments, address=address)
+
+    async def conversation(self, job: ResearchJob) -> list[ResearchJob]:
+        """The questions that a job follows or that followed it, with itself, oldest first; [] where it stands alone."""
+        return await conversation_of(job, self._deps.jobs, now=self._deps.clock())
 
     async def submit_run(self, request: ResearchRequest, dedupe_key: str) -> ResearchJob:
         """A run of a watch: as `submit`, which the same key makes once."""
@@ -207,6 +212,10 @@ class Researcher:
         """The answer has arrived and stands at `shown`; the address that waited for it is erased."""
         await self.note_shown(job_id, shown)
         await self._deps.deliveries.erase(job_id)
+
+    async def take_correction(self, job_id: str) -> str:
+        """What is to be said, once, below an answer that was corrected since; "" for nothing."""
+        return await self._deps.standing.take_correction(job_id) if self._deps.standing else ""
 
     async def note_shown(self, job_id: str, shown: Sequence[Address]) -> None:
         """Messages that show something of the job go with it when it is forgotten. Raises `StoreError`."""

@@ -26,7 +26,7 @@ from adapters.chat.discord.administering import (
     settings_of,
     submit_settings,
 )
-from adapters.chat.discord.buttons import press_button, submit_form, watch_place
+from adapters.chat.discord.buttons import choose, press_button, submit_form, watch_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
 from adapters.chat.discord.library import library_command, press_library
@@ -191,6 +191,9 @@ class ResearchBot(ResearchClient):
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
         await press_button(self, interaction, press, job_id)
 
+    async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None:
+        await choose(self, interaction, press, job_id)
+
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
         await press_library(self, interaction, button)
 
@@ -202,7 +205,7 @@ class ResearchBot(ResearchClient):
 
     async def _reopen(self, address: Address) -> DiscordReply | None:
         try:
-            at = MessageAddress.of(address)
+            at = MessageAddress.of(address).lasting
             is_below = bool(at.key and at.message_id and not at.question_id)  # what is shown, by its own address
             return self.reply(replace(at, question_id=at.message_id, message_id=0) if is_below else at)
         except TypeError:

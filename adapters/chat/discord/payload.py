@@ -166,6 +166,8 @@ class Pressable(Protocol):
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None: ...
 
+    async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None: ...
+
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None: ...
 
     async def settings_pressed(self, interaction: Asked, group: str) -> None: ...
@@ -205,7 +207,7 @@ class MenuItem(discord.ui.DynamicItem[discord.ui.Select[Any]], template=_MENU):
 
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
         chosen = cast("dict[str, Any]", interaction.data)["values"][0]
-        await cast(Pressable, interaction.client).pressed(interaction, Press(chosen), self.menu.job_id)
+        await cast(Pressable, interaction.client).chosen(interaction, Press(chosen), self.menu.job_id)
 
 
 class LibraryItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_LIBRARY):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -68,7 +67,6 @@ HISTORY_LENGTH = 10
 OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
 
-_log = logging.getLogger(__name__)
 Submit = Callable[[], Awaitable[ResearchJob]]
 
 
@@ -113,12 +111,12 @@ class Desk:
             await self.inbox.take(Letter("message", workspace.team_id, said.user_id, name, body))
 
     async def commanded(self, command: Payload) -> SlackMessage | None:
-        """`/research …`; gives what the asker alone is told at once, None where `configured` has it."""
+        """`/research …`; gives what the asker alone is told at once, None where a form opens instead."""
         team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
         text = str(command.get("text") or "").strip()
-        if not text or text.lower() == "help":
-            return help_message() if text else sentence_message(wording.ASK_WHAT)
-        if _settings_word(text) is not None or watch_wish(text):
+        if text.lower() == "help":
+            return help_message()
+        if not text or _settings_word(text) is not None or watch_wish(text):
             return None
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         place = SlackPlace(team, channel, user)
@@ -184,7 +182,7 @@ class Desk:
             said, offer = found
             place = await self.threads.place(workspace, said.channel_id, said.user_id)
             at = self._address(place, f"offer:{changed_key(offer.job, offer.question)}", said.thread_ts or said.ts)
-            await self._tell(changed_message(offer), place, SlackReply(workspace, at))
+            await self._tell(changed_message(offer), said, place, SlackReply(workspace, at))
 
     async def _offered(self, workspace: Workspace, edited: Payload) -> tuple[SlackSaid, Offer] | None:
         """Of a message that asked something, whoever could see the answer then, and says something else now."""
@@ -341,9 +339,9 @@ class Desk:
             elif isinstance(deed, Steer) and await react(workspace.client, said.channel_id, said.ts, deed.sign):
                 await obey(deed, self.researcher, place.user_id)
             else:
-                await self._do(deed, place, reply)
+                await self._do(deed, said, place, reply)
         except GorkdError as error:
-            await self._tell(self.voice.refusal(error.user_message), place, reply)
+            await self._tell(self.voice.refusal(error.user_message), said, place, reply)
 
     async def _ask(self, workspace: Workspace, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         try:
@@ -382,11 +380,12 @@ class Desk:
 
         await self.begin(submit, reply, request.scope)
 
-    async def _do(self, deed: Deed, place: SlackPlace, reply: SlackReply) -> None:
+    async def _do(self, deed: Deed, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         """Whatever was said but a question. Raises `GorkdError`."""
         match deed:
             case Show(what):
-                await self._tell(await self._history(place) if what == "history" else help_message(), place, reply)
+                shown = await self._history(place) if what == "history" else help_message()
+                await self._tell(shown, said, place, reply)
             case Renew(job):
                 submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
                 await self.begin(submit, reply, job.scope)
@@ -394,11 +393,11 @@ class Desk:
                 await self._post_sources(job, reply)
             case Watching(wish, job):
                 workspace = await self.workspaces.find(place.team_id)
-                told = await self.threads.watched(workspace, place, wish, job, reply.at)
-                await self._tell(watch_message(told), place, reply)
+                watched = await self.threads.watched(workspace, place, wish, job, reply.at)
+                await self._tell(watch_message(watched), said, place, reply)
             case Say() | Forget() | Steer() | Cancel():
-                said = await obey(deed, self.researcher, place.user_id, self.taking_away)
-                await self._tell(self.voice.refusal(said), place, reply)
+                told = await obey(deed, self.researcher, place.user_id, self.taking_away)
+                await self._tell(self.voice.refusal(told), said, place, reply)
 
     async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
         shown = all_sources_message(*await sources_of(self.researcher, job.id))
@@ -408,9 +407,9 @@ class Desk:
         )
         await self.researcher.note_shown(job.id, [shown_at(at.team, at.channel, ts)])
 
-    async def _tell(self, message: SlackMessage, place: SlackPlace, reply: SlackReply) -> None:
-        """To the asker alone where Slack lets us, else where it was said."""
-        spot = ThreadAddress(place.channel_id, reply.at.thread_ts)
+    async def _tell(self, message: SlackMessage, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
+        """To the asker alone where Slack lets us, where it was said: a thread without a reply shows it to nobody."""
+        spot = ThreadAddress(place.channel_id, said.thread_ts if said.is_reply else "")
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
             await reply.edit(message)
 

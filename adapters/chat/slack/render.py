@@ -52,6 +52,7 @@ from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_card, first_quotes, progress_card
 from core.presentation.checks import CheckedClaim, Stand
+from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, marked_section, one_line, printable
 from core.text.sentences import split_sentences
@@ -146,7 +147,7 @@ class SlackVoice:
             if card.part(name).text
         ]
         blocks += [*actions(_row(job, card)), thumbs(RATE, job.id)]
-        asked = wording.follow_ups(job, result) if may_offer else ()
+        asked = follow_ups(job, result) if may_offer else ()
         blocks += actions([button(f"{FOLLOW_UP}_{at}", text, f"{text}:{job.id}") for at, text in enumerate(asked, 1)])
         blocks.append(context("\n".join(filter(None, [_labelled(card, "limitations"), plain(card.footer, LINE_ROOM)]))))
         spoken = _untagged(card.part("answer").text).replace("**", "")
@@ -314,9 +315,9 @@ def changed_message(offer: Offer) -> SlackMessage:
     return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
 
-def ready_message(asker: str) -> SlackMessage:
+def ready_message(asker: str, told: str = "") -> SlackMessage:
     """Calls the asker: an edit of the answer's own message notifies nobody."""
-    said = f"<@{asker}> {wording.READY}"
+    said = f"<@{asker}> {escaped(told) or wording.READY}"
     return SlackMessage(said, (section(said),))
 
 
