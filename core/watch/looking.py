@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -33,6 +33,7 @@ from core.watch.comparison import (
 )
 from core.watch.voting import is_suspect, on_pages, vote
 from core.watch.watch import Carrier, Change, WatchedPage
+from core.works.standing import newly_retracted, stand
 
 MAX_PAGES = 20  # that are read again for one watch; those that carry a claim first
 MAX_NEW_PAGES = 3  # a run
@@ -43,8 +44,6 @@ AT_ONCE = 4
 SAYING = 0.5  # how near a sentence is to the claim that it may carry
 
 log = logging.getLogger(__name__)
-
-Retractions = Callable[[Sequence[Source]], Awaitable[Mapping[str, str]]]  # by address, why a paper was taken back
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ async def look(told: ToldAnswer, pages: Sequence[WatchedPage], deps: Deps, *, no
     for page in await _new_pages(told, pages, deps):
         seen.bodies += 1
         await asyncio.to_thread(_compare_new, seen, page, told.claims, known, topic)
-    seen.changes = _settled(seen)
+    seen.changes = [*_settled(seen), *await _retractions(told, deps)]
     after = [sentence for page in seen.pages if not page.away_since for sentence in sentences_in(page.text)]
     if deps.judge is None:
         nearness = Nearness(after)
@@ -115,6 +114,25 @@ async def look(told: ToldAnswer, pages: Sequence[WatchedPage], deps: Deps, *, no
         votes.usage,
         could_read=not pages or seen.away < len(pages),
     )
+
+
+async def _retractions(told: ToldAnswer, deps: Deps) -> list[Change]:
+    """Papers that the answer cites and that are known to be retracted only now."""
+    answer = told.result.answer
+    if deps.works is None or answer is None:
+        return []
+    stood = await stand(told.sources, deps.works, within_s=READ_S)
+    found = []
+    for source in newly_retracted(told.sources, stood.sources):
+        cited = next(
+            (claim for claim in answer.claims if any(one.source_id == source.id for one in claim.evidence)), None
+        )
+        if cited is not None:
+            now = f"{source.title} was retracted."
+            found.append(
+                Change("retraction", bare(cited.text), now, before_url=source.url, now_url=source.url, is_certain=True)
+            )
+    return found
 
 
 def pages_of(told: ToldAnswer) -> list[WatchedPage]:

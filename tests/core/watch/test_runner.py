@@ -20,6 +20,7 @@ from core.tenancy.forgetting import Whose
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
 from core.watch.watch import Notice, Rhythm, Watch, Watches, WatchRefused
+from tests.core.works.test_standing import Standing, answered, eight_papers
 from tests.fakes import NOW, Died, FakePages, FakeSearch, Idle, hit, make_deps
 
 CHANNEL = Scope("discord:1", "channel:2")
@@ -294,3 +295,31 @@ class MortalWatches:
         if fate < 1 / 3:
             raise Died("after")
         return kept
+
+
+async def test_a_retraction_is_told_at_once_and_once():
+    """A paper that the answer cites is retracted: no page has changed."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    job, result, sources = await answered(deps)
+    assert result.answer is not None
+    cited = {evidence.source_id for claim in result.answer.claims for evidence in claim.evidence}
+    source = next(one for one in sources if one.id in cited)
+    pages = FakePages({one.url: one.content for one in sources})
+    deps = replace(deps, pages=pages)
+    researcher = Researcher(deps, Idle())
+    runner = WatchRunner(deps, deps.watches, researcher.submit_run)
+    watch = await researcher.watching.watch(job.id, "ada", scope=job.scope, rhythm=Rhythm(24))
+
+    for day in range(8):
+        registry.retracted = {int(source.url.rpartition(".")[2])} if day >= 2 else set()
+        clock.now = max(clock.now, (await deps.watches.get(watch.id)).next_at)
+        while await runner.tick(clock.now):
+            for running in await deps.jobs.unfinished(limit=10):
+                await run_job(running.id, deps, DirectSteps())
+            clock.now += timedelta(seconds=31)
+
+    notices = await deps.watches.notices(watch.id)
+    kinds = [change.kind for notice in notices for change in notice.changes]
+    assert len(notices) == 1
+    assert kinds.count("retraction") == 1
