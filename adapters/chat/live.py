@@ -282,7 +282,7 @@ class LiveAnswers(LivingMessages[Payload]):
 
     async def _keep_alive(self, live: _Live[Payload]) -> None:
         try:
-            live.notice = await self._notice(live.job)
+            live.notice = await self._notice(live)
             if live.job.status not in TERMINAL_STATUSES:
                 await self._watch_on(live)
             await self._deliver(live)
@@ -298,9 +298,10 @@ class LiveAnswers(LivingMessages[Payload]):
             _log.exception("message abandoned", extra={"job": live.job.id})
             await show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
 
-    async def _notice(self, job: ResearchJob) -> Notice | None:
-        """Only of a job that has ended: what runs is followed to its answer."""
-        return await self._researcher.watching.notice(job) if job.status in TERMINAL_STATUSES else None
+    async def _notice(self, live: _Live[Payload]) -> Notice | None:
+        """What a watch has left to be told there; its key says so (adapters/records/deliveries.py)."""
+        is_told = str(live.reply.address.data.get("key") or "").startswith("watch:")
+        return await self._researcher.watching.notice(live.job) if is_told else None
 
     async def _watch_on(self, live: _Live[Payload]) -> None:
         """While the records are away there are no edits; when they are back, from where it was."""

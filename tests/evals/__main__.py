@@ -18,6 +18,7 @@ from tests.evals.quoted import print_quoted
 from tests.evals.real import print_real
 from tests.evals.references import print_references
 from tests.evals.speed import print_speed
+from tests.evals.watching import print_watching
 from tests.evals.whole.report import print_whole
 
 EVALUATIONS: dict[str, Callable[[], None]] = {
@@ -32,6 +33,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "whole": print_whole,
     "injection": print_injection,
     "quoted": print_quoted,
+    "watching": print_watching,
     "references": print_references,
 }
 ON_REQUEST: dict[str, Callable[[], None]] = {"real": print_real}  # needs a model that runs
