@@ -98,7 +98,7 @@ def turn_of(job_id: str) -> str:
     return f"message:{job_id}"
 
 
-def _now() -> datetime:
+def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -142,7 +142,7 @@ class LiveAnswers(LivingMessages[Payload]):
         platform: str,
         pace: EditPace = _PACE,
         turns: ChatTurns = _ALONE,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(platform=platform, pace=pace, turns=turns)
@@ -403,7 +403,9 @@ class LiveAnswers(LivingMessages[Payload]):
                 if wait_s is not None:
                     await self._sleep(wait_s)
             else:
-                await ping(live.reply, job, self._pace)
+                if job.status is not JobStatus.CANCELLED:  # who has cancelled waits for nothing
+                    waited = (job.completed_at or job.created_at) - job.created_at
+                    await ping(live.reply, job.request.asker, job.id, self._pace, waited=waited)
                 return
 
     async def _place_with_files(
@@ -467,16 +469,15 @@ async def tried(
     return True
 
 
-async def ping(reply: ChatReply[Payload], job: ResearchJob, pace: EditPace) -> None:
-    """Call whoever waited long enough to look away; who has cancelled waits for nothing."""
-    ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
-    if ran_s <= pace.ping_after_s or job.status is JobStatus.CANCELLED:
+async def ping(reply: ChatReply[Payload], asker: str, key: str, pace: EditPace, *, waited: timedelta) -> None:
+    """Call whoever waited long enough to look away."""
+    if waited.total_seconds() <= pace.ping_after_s or not asker:
         return
     try:
         async with asyncio.timeout(pace.edit_timeout_s):
-            await reply.ping(job)
+            await reply.ping(asker, key)
     except Exception:  # noqa: BLE001 -- the answer is there; only the notice is missing
-        _log.warning("asker not notified", exc_info=True, extra={"job": job.id})
+        _log.warning("asker not notified", exc_info=True, extra={"key": key})
 
 
 async def show(reply: ChatReply[Payload], payload: Payload, *, within_s: float) -> None:

@@ -68,8 +68,8 @@ class ChatReply(Protocol[Payload_contra]):
         """
         ...
 
-    async def ping(self, job: ResearchJob, /) -> None:
-        """Tell the asker that the answer has come: an edit notifies nobody."""
+    async def ping(self, asker: str, key: str, /) -> None:
+        """Tell the asker that the answer has come: an edit notifies nobody. Twice with a `key` is once."""
         ...
 
 

@@ -24,7 +24,6 @@ from adapters.chat.discord.translate import Asked
 from adapters.chat.reply import AddressDead, FilesRefused
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
-from core.model.job import ResearchJob
 from core.presentation import wording
 
 PLATFORM = "discord"
@@ -157,12 +156,12 @@ class DiscordReply:
             await self._say_last(old, self.voice.moved())
         await self._end(payload)
 
-    async def ping(self, job: ResearchJob, /) -> None:
+    async def ping(self, asker: str, key: str, /) -> None:
         mention = f"<@{self.spot.asker_id}> {wording.READY}"
         allowed = discord.AllowedMentions(everyone=False, roles=False, users=[discord.Object(self.spot.asker_id)])
         if self.spot.can_post:
             reference = self._reference(self.spot.message_id)
-            await self._channel().send(mention, allowed_mentions=allowed, nonce=nonce_of("p", job.id), **reference)
+            await self._channel().send(mention, allowed_mentions=allowed, nonce=nonce_of("p", key), **reference)
         elif self.spot.has_token:
             await self._webhook(self.spot).send(mention, allowed_mentions=allowed, ephemeral=True)
 

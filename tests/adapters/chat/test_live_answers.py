@@ -146,7 +146,7 @@ class BoardReply:
         if fault is not None:
             raise fault
 
-    async def ping(self, job: ResearchJob, /) -> None:
+    async def ping(self, asker: str, key: str, /) -> None:
         self.pings += 1
 
 
