@@ -5,6 +5,7 @@ Everything works without a script; the scripts in `static/` make it live.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,18 @@ from typing import TYPE_CHECKING, get_args
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.access import LINKS, RESEARCHER, RETRY, JobLinks, asked_once, may_ask, readable_job, require_asker
+from adapters.web.access import (
+    FOLLOW_UP,
+    LINKS,
+    RESEARCHER,
+    RETRY,
+    JobLinks,
+    asked_once,
+    may_ask,
+    readable_job,
+    require_asker,
+)
+from adapters.web.admin import MAX_MUST_CHARS, voted_view
 from adapters.web.api import retried
 from adapters.web.faults import Forbidden
 from adapters.web.source_view import figure_of, passages_of, reading_view
@@ -33,6 +45,7 @@ from core.model.source import Source
 from core.model.steering import Steering, SteeringKind, read_steering
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
+from core.pipeline.conversation import following
 from core.pipeline.snapshot import Snapshot
 from core.pipeline.tracing import (
     Exchange,
@@ -53,6 +66,7 @@ from core.presentation.render import cut, job_json, marks_legend, one_line, prin
 
 if TYPE_CHECKING:
     from core.pipeline.tracing import TraceLog
+    from core.receipts.container import Receipts
 
 
 TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
@@ -81,6 +95,7 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
     app.router.add_post("/jobs/{job_id}/steering", post_steering)
     app.router.add_post("/jobs/{job_id}/refresh", post_refresh)
+    app.router.add_post(f"/jobs/{{job_id}}{FOLLOW_UP}", post_follow_up)
     app.router.add_post(f"/jobs/{{job_id}}{RETRY}", post_retry)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
@@ -124,6 +139,7 @@ async def get_job(request: web.Request) -> web.Response:
         "words": wording,
         "may_ask": await may_ask(request),
         "key": secrets.token_urlsafe(12),
+        "voted": None,
     }
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
@@ -131,12 +147,11 @@ async def get_job(request: web.Request) -> web.Response:
         changes = None
         if view.card.renewing:
             changes = await researcher.changes(job.id, scope=job.scope)
-        page = _page(
-            "job.html",
-            request,
-            context | _finished(request, view, exports_of(job, result, sources)) | {"changes": changes},
-        )
-    if context["may_ask"]:
+        context |= _finished(request, view, exports_of(job, result, sources))
+        context |= {"changes": changes, "conversation": await _conversation(request, job)}
+        context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
+        page = _page("job.html", request, context)
+    if context["may_ask"] or context["voted"]:
         page.headers["Referrer-Policy"] = FORM_REFERRER
     return page
 
@@ -168,6 +183,20 @@ async def post_refresh(request: web.Request) -> web.Response:
         raise Forbidden
     renewed = await request.app[RESEARCHER].refresh(job.id, job.request.asker, scope=job.scope)
     raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
+
+
+async def post_follow_up(request: web.Request) -> web.Response:
+    """Ask what follows an answer, in its conversation, then to the new job's page."""
+    asker = await require_asker(request)
+    job, form = await readable_job(request), await request.post()
+    asked = following(job, ResearchRequest(str(form.get("query", ""))))
+    key = str(form.get("key", ""))[:_MAX_KEY_CHARS]
+    try:
+        dedupe_key = asked_once(request, asker, "form", key, encode(asked)) if key else ""
+        followed = await request.app[RESEARCHER].submit(asked, dedupe_key=dedupe_key)
+    except InvalidQuery as error:
+        return await _ask_page(request, asked, refusal=error.user_message)
+    raise web.HTTPSeeOther(request.app[LINKS].signed(followed, f"/jobs/{followed.id}"))
 
 
 async def post_retry(request: web.Request) -> web.Response:
@@ -243,12 +272,20 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
 def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]) -> dict[str, object]:
     verdicts = {citation.verdict for citation in view.card.answer.citations} if view.card.answer else set()
     return {
+        "has_receipts": RECEIPTS in request.app,
         "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
         "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
         "shown_removed": SHOWN_REMOVED,
         "marks": list(marks_legend(verdicts).items()),
     }
+
+
+async def _conversation(request: web.Request, job: ResearchJob) -> list[tuple[str, str]]:
+    """The other questions of its conversation, each with its address; the job's own without one."""
+    links = request.app[LINKS]
+    asked = await request.app[RESEARCHER].conversation(job)
+    return [(one.query, "" if one.id == job.id else links.signed(one, f"/jobs/{one.id}")) for one in asked]
 
 
 def _links(request: web.Request, job: ResearchJob) -> JobLinks:
@@ -501,3 +538,35 @@ async def get_export(request: web.Request) -> web.Response:
     return web.Response(
         body=text.encode("utf-8", "replace"), content_type=export.media_type, charset="utf-8", headers=headers
     )
+
+
+# Receipts for download, and the keys with which they are signed, where anybody looks for them
+
+
+RECEIPTS: web.AppKey[Receipts] = web.AppKey("receipts")
+_GATE: web.AppKey[asyncio.Semaphore] = web.AppKey("receipts at once")
+AT_ONCE = 2  # each asks the rules anew, which takes a second of a processor for a long answer
+KEY_PATH = "/.well-known/gorkd-key"  # RFC 8615
+
+
+def add_receipt_routes(app: web.Application, receipts: Receipts) -> None:
+    app[RECEIPTS] = receipts
+    app[_GATE] = asyncio.Semaphore(AT_ONCE)
+    app.router.add_get("/jobs/{job_id}/receipt.zip", get_receipt)
+    app.router.add_get(KEY_PATH, get_key)
+
+
+async def get_receipt(request: web.Request) -> web.Response:
+    """404 too for a job without an answer."""
+    job = await readable_job(request)
+    async with request.app[_GATE]:
+        content = await request.app[RECEIPTS].give(job.id)
+    name = f'attachment; filename="{job.id}.receipt.zip"'
+    headers = {"Content-Disposition": name, "Cache-Control": "no-store"}
+    return web.Response(body=content, content_type="application/zip", headers=headers)
+
+
+async def get_key(request: web.Request) -> web.Response:
+    """The public keys, one a line; anybody may read them, from any site."""
+    headers = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return web.Response(text=request.app[RECEIPTS].published, content_type="text/plain", headers=headers)

@@ -13,7 +13,8 @@ from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.model.errors import places_of
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
-from core.pipeline.changes import AnswerChanges
+from core.model.works import fullest
+from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
 NAMED_CHARS = 150  # of an earlier question where it is named
@@ -44,12 +45,17 @@ RESEARCH_THIS = "Research This"
 IMPROVE = "Improve"
 GOOD, BAD = "👍", "👎"
 EXPORT = "Export"
+RECEIPT = "Receipt"
+BAD_ANSWER = "Somebody found this answer bad"
+TEST_MEANS = "A test asks the question again from these sources whenever gorkd eval --from-votes runs."
+GOOD_ANSWER_SAYS = "A good answer says (a sentence, which a model judges; it may be left out)"
+MAKE_A_TEST = "Make this a test"
+IS_A_TEST = "This question is a test."
+TEST_NO_MORE = "A test no more"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
 START = "Start"
 NOT_NOW = "Not now"
 SEND = "Send"
-ADD_ITEM = "Add Item"
-DROP_ITEM = "Drop Item"
 GO_DEEPER = "Go Deeper"
 ANSWER_NOW = "Answer Now"
 OFFERS_DEEP = "Deep research would look for"
@@ -88,6 +94,14 @@ BUTTONS = {
     "go_deeper": GO_DEEPER,
     "answer_now": ANSWER_NOW,
     "changed": RESEARCH_IT,
+    "watch": "Watch",
+    "watch_hours": "Every 6 hours",
+    "watch_day": "Every day",
+    "watch_week": "Every week",
+    "stop_watching": "Stop watching",
+    "keep_watching": "Watch on",
+    "not_worth_telling": "Not worth telling",
+    "show_answer": "New answer",
 }
 
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
@@ -167,6 +181,19 @@ CONFIDENCE_WORDS = {
     Confidence.LOW: "Low",
     Confidence.INSUFFICIENT: "Insufficient",
 }
+
+
+def about_work(source: Source) -> list[str]:
+    """What of a paper was read, and what was published about it since, in a few words each."""
+    read = [f"read as {source.metadata.version}"] if source.metadata.version else []
+    kinds = {"retraction": "retracted", "concern": "expression of concern", "correction": "corrected"}
+    told = [
+        " ".join(filter(None, (kinds[notice.kind], notice.date, notice.url)))
+        for notice in source.metadata.notices
+        if notice.url or notice == fullest(source.metadata.notices, notice.kind)
+    ]
+    return [*read, *dict.fromkeys(told)]
+
 
 MARK_MEANINGS = {
     Verdict.SUPPORTED: "supported",
@@ -414,6 +441,8 @@ def changes_lines(changes: AnswerChanges) -> list[str]:
         *(f"Before: {pair.before} Now: {pair.now}" for pair in changes.contradicted),
         *(f"New: {text}" for text in changes.added),
         *(f"No longer said: {text}" for text in changes.dropped),
+        *(f"Newly disputed: {pair.before} Against: {pair.now}" for pair in changes.conflicts),
+        *([f"Confidence: {changes.confidence.before}, now {changes.confidence.now}"] if changes.confidence else []),
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
+from core.evidence.authority import is_retracted
 from core.evidence.grounding import Grounder
 from core.llm.prices import estimate_tokens
 from core.model.events import Json
@@ -106,6 +107,7 @@ def choose_passages(
 
     By default that is what a prompt may have.
     """
+    sources = [source for source in sources if not is_retracted(source)]  # it supports nothing
     most = max_tokens or deps.settings.synthesis.max_prompt_tokens
     frame = estimate_tokens(_system(job, deps)) + estimate_tokens(asked(job)) + _SAFETY_TOKENS
     budget = most - frame - sum(map(_opening_tokens, sources))

@@ -15,7 +15,7 @@ from core.evidence.answering import unanswered_by_rules
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import find_limitations, score_confidence
 from core.evidence.conflicts import Contradiction, find_conflicts
-from core.evidence.grounding import VERBATIM
+from core.evidence.grounding import BY_OCR, VERBATIM
 from core.evidence.quoting import Quotation, QuotedAnswer, cited, quote_answer
 from core.evidence.structure import Grounded, Judged, assemble
 from core.llm.ask_model import retry_once
@@ -150,21 +150,23 @@ async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
-    """A sentence of a source as a claim of the answer: supported, since it is the passage."""
+    """A sentence of a source as a claim of the answer: supported, since it is the passage, but for one read by OCR."""
     source = next(source for source in sources if source.id == quotation.source_id)
     quote = source.content[quotation.start : quotation.end]
+    is_by_ocr = source.is_by_ocr(quotation.start)
+    verdict, reasons = (Verdict.UNCHECKED, (BY_OCR,)) if is_by_ocr else (Verdict.SUPPORTED, (VERBATIM,))
     evidence = Evidence(
         quotation.source_id,
         quote,
         quotation.start,
         quotation.end,
-        Verdict.SUPPORTED,
+        verdict,
         page=source.page_at(quotation.start),
-        reasons=(VERBATIM,),
+        reasons=reasons,
     )
     is_summary = section == "summary"
     words = strip_markers(quotation.text, Grammar.NUMBER)  # the page's own footnotes would read as our citations
-    claim = Claim(f"{section}-{place}", words, Verdict.SUPPORTED, (evidence,))
+    claim = Claim(f"{section}-{place}", words, verdict, (evidence,), reasons if is_by_ocr else ())
     shown = cited(words, quotation.source_id.removeprefix("src_"))
     return Judged(
         id=claim.id,

@@ -514,10 +514,10 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
         if kin is not None and (is_lead(kin.text) or kin.is_row):
             return kin.text.strip()
     claims = [entry.claim for entry in own if entry.claim is not None]
-    return _said_before(claims) if gap.count("\n") < 2 else ""
+    return said_before(claims) if gap.count("\n") < 2 else ""
 
 
-def _said_before(claims: Sequence[Claim]) -> str:
+def said_before(claims: Sequence[Claim]) -> str:
     """The last sentence, behind the one that names whom it speaks of where it leans itself."""
     said: list[str] = []
     for claim in reversed(claims[-MAX_BACK:]):
@@ -548,7 +548,7 @@ def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) 
     own = [entry for entry in earlier if entry.section == judged.section]
     shown = [entry.claim for entry in own if entry.claim and entry.shown is not None]
     if shown:
-        return grounder.propose_again(judged, before=_said_before(shown))
+        return grounder.propose_again(judged, before=said_before(shown))
     claim = judged.claim
     cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,)) if claim else None
     return replace(judged, claim=cut, shown=None, asked=())

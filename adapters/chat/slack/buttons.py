@@ -12,7 +12,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, changed_key, obey, press, renew, sources_of
+from adapters.chat.desk import (
+    Deed,
+    PressWatch,
+    Renew,
+    Say,
+    ShowSources,
+    Steer,
+    changed_key,
+    obey,
+    press,
+    renew,
+    sources_of,
+)
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
@@ -27,10 +39,12 @@ from adapters.chat.slack.render import (
     VIEW,
     all_sources_message,
     changes_message,
+    watch_message,
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.threads import thread_in
+from adapters.chat.slack.threads import thread_in, watch_place
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
+from adapters.chat.watching import obey_press, said_or_why
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
 from core.model.errors import GorkdError, JobNotFound
@@ -184,6 +198,14 @@ class Buttons:
                 await self._show(click, all_sources_message(*await sources_of(self.desk.researcher, job.id)))
             case Renew():
                 await self._renew(deed, click)
+            case PressWatch("show_answer", job):
+                result, sources = await self.desk.researcher.result(job.id), await self.desk.researcher.sources(job.id)
+                await self._show(click, self.desk.voice.outcome(job, result, sources))
+            case PressWatch(name, job):
+                place = await self.desk.threads.place(click.workspace, click.channel, click.user)
+                where = watch_place(place, job.scope, thread_ts=click.thread_ts, conversation=job.request.thread)
+                said = await said_or_why(obey_press(name, job, self.desk.researcher, where))
+                await self._show(click, watch_message(said))
             case Say() | Steer():
                 await self._whisper(click, await obey(deed, self.desk.researcher, click.user))
 

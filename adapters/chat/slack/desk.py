@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -30,6 +29,7 @@ from adapters.chat.desk import (
     ShowSources,
     Steer,
     Utterance,
+    Watching,
     changed_key,
     hear,
     hear_edit,
@@ -46,9 +46,9 @@ from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
-from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message
+from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message, watch_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.threads import Threads, named
+from adapters.chat.slack.threads import Threads, named, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
 from adapters.chat.taking_away import TakingAway
 from core.model.attachments import Attachment
@@ -63,12 +63,10 @@ from core.section.sections import CHOICES, check_request, words_for
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
 
-
 HISTORY_LENGTH = 10
 OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
 
-_log = logging.getLogger(__name__)
 Submit = Callable[[], Awaitable[ResearchJob]]
 
 
@@ -118,7 +116,7 @@ class Desk:
         text = str(command.get("text") or "").strip()
         if text.lower() == "help":
             return help_message()
-        if not text or _settings_word(text) is not None:
+        if not text or _settings_word(text) is not None or watch_wish(text):
             return None
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         place = SlackPlace(team, channel, user)
@@ -134,13 +132,18 @@ class Desk:
         return sentence_message(wording.ON_IT)
 
     async def configured(self, command: Payload) -> None:
-        """`/research settings`, once it is acknowledged: the form, or the sentence that says why not."""
-        word = _settings_word(str(command.get("text") or "").strip())
-        if word is None:
+        """`/research settings` or `watch`, once it is acknowledged: the form, or the sentence that says why not."""
+        text = str(command.get("text") or "").strip()
+        word, wish = _settings_word(text), watch_wish(text)
+        if word is None and wish is None:
             return
         workspace = await self.workspaces.find(str(command.get("team_id") or ""))
         user, url = str(command["user_id"]), str(command.get("response_url") or "")
-        told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word)
+        if wish:
+            said = await self.threads.watch_commanded(workspace, str(command["channel_id"]), user, wish)
+            told: SlackMessage | None = watch_message(said)
+        else:
+            told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word or "")
         if told is not None:
             await SlackReply(workspace, SlackAddress(workspace.team_id, user, "", response_url=url)).respond(told)
 
@@ -245,6 +248,7 @@ class Desk:
     async def reopen(self, address: Address) -> SlackReply | None:
         """The message behind an address that an earlier process has kept; None where the app has been removed."""
         at = SlackAddress.read(address.data)
+        at = at if at.user or not at.key else replace(at, thread_ts=at.ts, ts="")  # below what is shown
         try:
             return SlackReply(await self.workspaces.find(at.team), at, is_doubtful=True)
         except NotInstalled:
@@ -387,6 +391,10 @@ class Desk:
                 await self.begin(submit, reply, job.scope)
             case ShowSources(job):
                 await self._post_sources(job, reply)
+            case Watching(wish, job):
+                workspace = await self.workspaces.find(place.team_id)
+                watched = await self.threads.watched(workspace, place, wish, job, reply.at)
+                await self._tell(watch_message(watched), said, place, reply)
             case Say() | Forget() | Steer() | Cancel():
                 told = await obey(deed, self.researcher, place.user_id, self.taking_away)
                 await self._tell(self.voice.refusal(told), said, place, reply)
@@ -560,10 +568,8 @@ def _asked_in(view: Mapping[str, Any]) -> _Asked:
 def section_modal(asked: str, chosen: str = "") -> Block:
     """`asked` comes back with what is submitted; `chosen` is the section that stands there first."""
     options: list[Block] = [{"text": label(title, 75), "value": name} for name, title in CHOICES.items()]
-    which: Block = {"type": "static_select", "options": [*options]}
-    initial = next((option for option in options if option["value"] == chosen), None)
-    if initial is not None:
-        which["initial_option"] = initial
+    first = [option for option in options if option["value"] == chosen]
+    which: Block = {"type": "static_select", "options": [*options], **({"initial_option": first[0]} if first else {})}
     blocks = [
         entry(WHICH, "Section", which),
         _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),

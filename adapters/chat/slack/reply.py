@@ -192,8 +192,9 @@ class SlackReply:
         if old.streamed:
             await remove(self._client, old.channel, old.ts)
 
-    async def ping(self, asker: str, key: str, /) -> None:
-        await self._post_in_thread(ready_message(asker), "ready")
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
+        part: Part = "corrected" if said else "ready"
+        await self._post_in_thread(ready_message(asker, said), part)
 
     async def _streamed(self, plan: Plan) -> bool:
         """Whether `plan` is shown in a stream; a message that was posted, or may have been, becomes none."""

@@ -110,6 +110,6 @@ class QuayReply:
         """Who deletes an answer wants none."""
         raise AddressDead(f"message {self.at.message}")
 
-    async def ping(self, asker: str, key: str, /) -> None:
-        at = replace(self.at, key=f"ready:{key}")
-        await self.calls.post(at, QuayMessage(wording.READY), pings=[self.at.asker])
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
+        at = replace(self.at, key=f"{'corrected' if said else 'ready'}:{key}")
+        await self.calls.post(at, QuayMessage(said or wording.READY), pings=[self.at.asker])
