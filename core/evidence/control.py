@@ -32,7 +32,7 @@ CONTROLS: Final = (  # each claim is plainly denied by its passage; some 25 toke
     Pair("The lake was frozen in January.", ("In January the lake was not frozen, and boats went out as usual.",)),
 )
 MIN_CONTROL_CHARS, MAX_CONTROL_CHARS = 40, 160  # of a text that is made a control: it is sent twice, some 80 tokens
-_FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[(.,:/$€£#–-])[1-9]\p{Nd}{1,3}(?![\p{L}\p{N}\])]|[.,:/–-]\p{N})")
+_FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[.,:/#–-])[1-9]\p{Nd}{1,5}(?![\p{L}\p{N}\])]|[:/]\p{N})")
 _WORD = regex.compile(r"(?<![\w’'/-])\p{L}{2,}(?![\w’'/-])")
 _PLAIN_WORD = regex.compile(r"(?<![\w’'/-])\p{Ll}{4,}(?![\w’'/-])")
 _CLAUSE_END = regex.compile(r"(?<=\p{L}{3}|\d)[,;:] |\s[–—(]")
