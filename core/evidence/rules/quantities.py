@@ -12,7 +12,7 @@ from itertools import combinations
 import regex
 
 from core.evidence.rules.words import JOINTS, Kind, Reading, Token
-from core.text.numbers import MONTHS, is_year, numerals, unit_of
+from core.text.numbers import MONTHS, is_ordinal, is_year, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
 SHARE_POINTS = 0.6  # percentage points by which a percentage may be a rounded share
@@ -144,7 +144,8 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
         return True
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
-    if is_near or is_span or (number.is_ordinal and _has_date(claim, number, reading)):
+    is_nth = number.is_ordinal or is_ordinal(number.text.lower())
+    if is_near or is_span or (is_nth and _has_date(claim, number, reading)):
         return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
     return is_decade and any(0 <= (other.value or 0) - number.value < 10 for other in reading.numbers)
