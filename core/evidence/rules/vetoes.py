@@ -191,6 +191,8 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
+        if ours.is_in_unit_of(theirs):
+            continue  # another number, perhaps rounded, of the same
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
             units = [token for token in pair.claim.tokens if token.text == ours.unit]
             reason = f"the source says {said.text} {theirs.unit}, not {word.text} {ours.unit}"

@@ -73,6 +73,9 @@ LAKES = "Of the lakes, Orm is 40 m deep, Vatn 62 m and Skjold 18 m."
 DOUBTED: list[tuple[str, str, str]] = [
     ("made-up predicate", "The vaccine was praised by astronauts.", "The vaccine was tested in 412 adults."),
     ("another century", "Dutch smiths founded Lund in the 16th century.", "Dutch smiths founded Lund in 1642."),
+    ("another difference", "Pain fell by 3.7 points.", "Pain fell from 6.8 to 4.1 points in those who walked."),
+    ("not twice", "Twice as many walkers as sitters slept.", "41% of the walkers and 29% of the sitters slept."),
+    ("another age", "The mean age was 67 years.", "The mean age was 61.4 years."),
     ("not above", "Over 84,500 people live in Lund.", "84,200 people live in Lund."),
     ("far above", "Over 40 people live in Lund.", "84,200 people live in Lund."),
     ("alone, of the same", "The hen builds its nest.", "The hen alone builds its nest, and the cock brings reeds."),
