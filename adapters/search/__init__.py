@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, cast
 
 from adapters.proxies import Proxies
-from adapters.search.service import Service, Surroundings, TimeLimits, rates_of, user_agent
+from adapters.search.service import Service, ServiceClient, Surroundings, TimeLimits, rates_of, user_agent
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, SetupError
 from core.model.ports import SearchProvider, warm_up
@@ -37,11 +37,6 @@ class ProviderModule(Protocol):
     def build(self, env: Mapping[str, str], around: Surroundings) -> SearchProvider | None:
         """None when the provider lacks what it needs, e.g. its key. Raises `SetupError`."""
         ...
-
-
-@runtime_checkable
-class Closable(Protocol):
-    async def aclose(self) -> None: ...
 
 
 def build_providers(
@@ -92,7 +87,7 @@ async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:
 async def close_providers(providers: Mapping[str, SearchProvider]) -> None:
     """Ends the connections that providers keep."""
     for provider in providers.values():
-        if isinstance(provider, Closable):
+        if isinstance(provider, ServiceClient):
             await provider.aclose()
 
 
