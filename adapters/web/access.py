@@ -237,6 +237,14 @@ class JobLinks:
         """`form` is one of the kinds of exports.py."""
         return self._at(f"/answer.{form}")
 
+    @property
+    def receipt(self) -> str:
+        return self._at("/receipt.zip")
+
+    @property
+    def test(self) -> str:
+        return self._at("/test")
+
     def source(self, number: int, passage_id: str = "", *, start: int | None = None) -> str:
         """The text of a source, at one of its passages, or from a character on."""
         asked = {"claim": passage_id} if passage_id else {}

@@ -5,6 +5,7 @@ Everything works without a script; the scripts in `static/` make it live.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from adapters.web.access import (
     readable_job,
     require_asker,
 )
+from adapters.web.admin import MAX_MUST_CHARS, voted_view
 from adapters.web.api import retried
 from adapters.web.faults import Forbidden
 from adapters.web.source_view import figure_of, passages_of, reading_view
@@ -64,6 +66,7 @@ from core.presentation.render import cut, job_json, marks_legend, one_line, prin
 
 if TYPE_CHECKING:
     from core.pipeline.tracing import TraceLog
+    from core.receipts.container import Receipts
 
 
 TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
@@ -136,6 +139,7 @@ async def get_job(request: web.Request) -> web.Response:
         "words": wording,
         "may_ask": await may_ask(request),
         "key": secrets.token_urlsafe(12),
+        "voted": None,
     }
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
@@ -143,9 +147,11 @@ async def get_job(request: web.Request) -> web.Response:
         changes = None
         if view.card.renewing:
             changes = await researcher.changes(job.id, scope=job.scope)
-        more = {"changes": changes, "conversation": await _conversation(request, job)}
-        page = _page("job.html", request, context | _finished(request, view, exports_of(job, result, sources)) | more)
-    if context["may_ask"]:
+        context |= _finished(request, view, exports_of(job, result, sources))
+        context |= {"changes": changes, "conversation": await _conversation(request, job)}
+        context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
+        page = _page("job.html", request, context)
+    if context["may_ask"] or context["voted"]:
         page.headers["Referrer-Policy"] = FORM_REFERRER
     return page
 
@@ -266,6 +272,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
 def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]) -> dict[str, object]:
     verdicts = {citation.verdict for citation in view.card.answer.citations} if view.card.answer else set()
     return {
+        "has_receipts": RECEIPTS in request.app,
         "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
         "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
@@ -531,3 +538,35 @@ async def get_export(request: web.Request) -> web.Response:
     return web.Response(
         body=text.encode("utf-8", "replace"), content_type=export.media_type, charset="utf-8", headers=headers
     )
+
+
+# Receipts for download, and the keys with which they are signed, where anybody looks for them
+
+
+RECEIPTS: web.AppKey[Receipts] = web.AppKey("receipts")
+_GATE: web.AppKey[asyncio.Semaphore] = web.AppKey("receipts at once")
+AT_ONCE = 2  # each asks the rules anew, which takes a second of a processor for a long answer
+KEY_PATH = "/.well-known/gorkd-key"  # RFC 8615
+
+
+def add_receipt_routes(app: web.Application, receipts: Receipts) -> None:
+    app[RECEIPTS] = receipts
+    app[_GATE] = asyncio.Semaphore(AT_ONCE)
+    app.router.add_get("/jobs/{job_id}/receipt.zip", get_receipt)
+    app.router.add_get(KEY_PATH, get_key)
+
+
+async def get_receipt(request: web.Request) -> web.Response:
+    """404 too for a job without an answer."""
+    job = await readable_job(request)
+    async with request.app[_GATE]:
+        content = await request.app[RECEIPTS].give(job.id)
+    name = f'attachment; filename="{job.id}.receipt.zip"'
+    headers = {"Content-Disposition": name, "Cache-Control": "no-store"}
+    return web.Response(body=content, content_type="application/zip", headers=headers)
+
+
+async def get_key(request: web.Request) -> web.Response:
+    """The public keys, one a line; anybody may read them, from any site."""
+    headers = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return web.Response(text=request.app[RECEIPTS].published, content_type="text/plain", headers=headers)

@@ -22,6 +22,7 @@ from playwright.async_api import Browser, Page, async_playwright
 from adapters.pages.papers import PagePictures, PaperFiles
 from bots.processes import chat_previews
 from bots.wiring import utc_now
+from core.evaluation.page import page_of
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.pages import PaperViews
 from core.model.job import LOCAL, ResearchJob, ResearchRequest
@@ -29,7 +30,7 @@ from core.tenancy.usage import Usage
 from tests.adapters.web.site import Site, open_site
 from tests.fakes import KeptUsage
 from tests.pictures import story
-from tests.records import memory_library
+from tests.records import MemoryTables, memory_library
 from tests.shared_data import ROOT
 
 Scheme = Literal["light", "dark"]
@@ -180,6 +181,20 @@ async def draw_admin(studio: Studio) -> None:
         await studio.keep(page, "admin", height=900)
 
 
+async def draw_evaluation(studio: Studio) -> None:
+    """Two models asked the same, as `gorkd eval --compare` writes it."""
+    runs = [await story.evaluated(name) for name in ("careful", "hasty")]
+    async with studio.sheet(width=1000) as page:
+        await page.set_content(page_of(*runs))
+        await studio.keep(page, "evaluation", height=820)
+
+
+async def draw_calibration(studio: Studio) -> None:
+    async with studio.sheet(width=1000) as page:
+        await page.goto(f"{studio.site.address}/admin")
+        await studio.keep(page, "calibration", selector="#calibration + figure")
+
+
 DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
     "answer": draw_answer,
     "chats": draw_chats,
@@ -187,6 +202,8 @@ DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
     "library": draw_library,
     "findings": draw_findings,
     "admin": draw_admin,
+    "evaluation": draw_evaluation,
+    "calibration": draw_calibration,
 }
 
 
@@ -201,7 +218,14 @@ async def main(names: Sequence[str]) -> None:
         views = PaperViews(library, painter)
         usage = KeptUsage(_usage())
         site = await stack.enter_async_context(
-            open_site(story.Author(), story.Shelf(), papers=views, usage=usage, previews=chat_previews)
+            open_site(
+                story.Author(),
+                story.Shelf(),
+                papers=views,
+                usage=usage,
+                previews=chat_previews,
+                evaluations=story.Voted(MemoryTables()),
+            )
         )
         for name in names or DRAWN:
             await DRAWN[name](Studio(browser, site))
