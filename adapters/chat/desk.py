@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from core.model.job import TERMINAL_STATUSES, ResearchJob
 from core.model.steering import Steering, read_steering
-from core.pipeline.conversation import Reply, ReplyKind, read_reply
+from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Utterance:
     has_files: bool = False
 
     @cached_property
-    def reply(self) -> Reply:
+    def reply(self) -> ReadReply:
         return read_reply(self.text)
 
     @property
@@ -100,6 +100,13 @@ class Renew:
     job: ResearchJob
     how: Renewal
     wish: str = ""
+
+    def key(self, press: str) -> str:
+        """Under which `renew` asks. One retry, one renewal a day and one deep research an answer, however many press
+        ("" is the researcher's own key); else each press is another.
+        """
+        own = {"retry": "", "refresh": "", "changed": "", "start_deep": f"deep:{self.job.id}"}
+        return own.get(self.how, press)
 
 
 @dataclass(frozen=True)

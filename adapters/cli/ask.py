@@ -28,6 +28,7 @@ from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
+from core.pipeline.conversation import following
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable
@@ -52,12 +53,17 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
             ),
         ] = ROUNDS.default,
         context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
+        follow_up: Annotated[
+            str,
+            typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
+        ] = "",
         fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     ) -> None:
         def run() -> Coroutine[None, None, Exit]:
             request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
-            return _ask(open_researcher, replace(request, max_iterations=max_iterations), as_json=as_json)
+            request = replace(request, max_iterations=max_iterations)
+            return _ask(open_researcher, request, after=follow_up.strip(), as_json=as_json)
 
         run_command(run, as_json=as_json)
 
@@ -74,8 +80,10 @@ def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, i
     return ResearchRequest(query, modes=modes, depth=depth, top_k=top_k, context=context, is_fresh=is_fresh)
 
 
-async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, as_json: bool) -> Exit:
+async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, after: str, as_json: bool) -> Exit:
     async with open_researcher() as researcher:
+        if after:
+            request = following(await researcher.job(after), request)
         job = await follow(researcher, (await researcher.submit(request)).id)
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
     if as_json:

@@ -180,7 +180,7 @@ def _parts(address: str) -> SplitResult:
 # Addresses of a job's pages here; the signature of a private link goes along with each
 
 
-RENEWAL, RETRY = "/refresh", "/retry"  # how the addresses end that research a question anew
+RENEWAL, RETRY, FOLLOW_UP = "/refresh", "/retry", "/follow-up"  # how the addresses end where research begins
 _FEW_WORDS = 5  # on each end of a long quote: enough to be found, few enough to survive a changed comma
 _LONG_WORDS = 12
 
@@ -224,6 +224,10 @@ class JobLinks:
     @property
     def retry(self) -> str:
         return self._at(RETRY)
+
+    @property
+    def follow_up(self) -> str:
+        return self._at(FOLLOW_UP)
 
     @property
     def stream(self) -> str:

@@ -21,7 +21,16 @@ from aiohttp import web
 from aiohttp_sse import EventSourceResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adapters.web.access import LINKS, RESEARCHER, RETRY, REVOCATIONS, asked_once, readable_job, require_asker
+from adapters.web.access import (
+    FOLLOW_UP,
+    LINKS,
+    RESEARCHER,
+    RETRY,
+    REVOCATIONS,
+    asked_once,
+    readable_job,
+    require_asker,
+)
 from adapters.web.faults import Forbidden, KeyReused
 from adapters.web.limits import stream_slot
 from core.model.attachments import MAX_ATTACHMENTS
@@ -31,6 +40,7 @@ from core.model.job import LOCAL, TERMINAL_STATUSES, Depth, JobStatus, ResearchJ
 from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.mode import DEPTH, ROUNDS, TOP_K
+from core.pipeline.conversation import following
 from core.presentation.render import job_json, sources_json
 
 
@@ -91,20 +101,29 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get("/v1/jobs/{job_id}/sources", get_sources)
     app.router.add_post("/v1/jobs/{job_id}/steering", post_steering)
     app.router.add_post(f"/v1/jobs/{{job_id}}{RETRY}", post_retry)
+    app.router.add_post(f"/v1/jobs/{{job_id}}{FOLLOW_UP}", post_research)
     app.router.add_delete("/v1/jobs/{job_id}/links", delete_links)
 
 
 async def post_research(request: web.Request) -> web.Response:
-    """202 with where to look: the job, and its stream; signed for a private question and for one with files."""
+    """202 with where to look: the job, and its stream; signed for a private question and for one with files.
+
+    With a job in the path the question follows that one, in its conversation.
+    """
     asker = await require_asker(request)
+    before = await readable_job(request) if "job_id" in request.match_info else None
     question, researcher = await _body(request, QuestionBody), request.app[RESEARCHER]
     own = _own_scope(request, asker)
     scope, other = (own, LOCAL) if question.private or question.attachments else (LOCAL, own)
-    key, digest = _idempotency_key(request, asker), hashlib.sha256(question.model_dump_json().encode()).hexdigest()
+    said = question.model_dump_json() + (before.id if before else "")
+    key, digest = _idempotency_key(request, asker), hashlib.sha256(said.encode()).hexdigest()
+    asked = question.to_request(scope)
+    if before:
+        asked = following(before, asked)
     if key:
-        key = await _unused_or_ours(request, key, digest, scope, other)
+        key = await _unused_or_ours(request, key, digest, asked.scope, other)
     files = [await researcher.read_attachment(file.name, "", file.text.encode()) for file in question.attachments]
-    asked = replace(question.to_request(scope), digest=digest if key else "")
+    asked = replace(asked, digest=digest if key else "")
     job = await researcher.submit(asked, dedupe_key=key, attachments=files)
     if key:
         _refuse_reuse(job, digest)  # two that came at the same moment

@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, get_args
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.access import LINKS, RESEARCHER, RETRY, JobLinks, asked_once, may_ask, readable_job, require_asker
+from adapters.web.access import (
+    FOLLOW_UP,
+    LINKS,
+    RESEARCHER,
+    RETRY,
+    JobLinks,
+    asked_once,
+    may_ask,
+    readable_job,
+    require_asker,
+)
 from adapters.web.admin import MAX_MUST_CHARS, voted_view
 from adapters.web.api import retried
 from adapters.web.faults import Forbidden
@@ -35,6 +45,7 @@ from core.model.source import Source
 from core.model.steering import Steering, SteeringKind, read_steering
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
+from core.pipeline.conversation import following
 from core.pipeline.snapshot import Snapshot
 from core.pipeline.tracing import (
     Exchange,
@@ -84,6 +95,7 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
     app.router.add_post("/jobs/{job_id}/steering", post_steering)
     app.router.add_post("/jobs/{job_id}/refresh", post_refresh)
+    app.router.add_post(f"/jobs/{{job_id}}{FOLLOW_UP}", post_follow_up)
     app.router.add_post(f"/jobs/{{job_id}}{RETRY}", post_retry)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
@@ -136,7 +148,8 @@ async def get_job(request: web.Request) -> web.Response:
         if view.card.renewing:
             changes = await researcher.changes(job.id, scope=job.scope)
         context |= _finished(request, view, exports_of(job, result, sources))
-        context |= {"changes": changes, "voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
+        context |= {"changes": changes, "conversation": await _conversation(request, job)}
+        context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
         page = _page("job.html", request, context)
     if context["may_ask"] or context["voted"]:
         page.headers["Referrer-Policy"] = FORM_REFERRER
@@ -170,6 +183,20 @@ async def post_refresh(request: web.Request) -> web.Response:
         raise Forbidden
     renewed = await request.app[RESEARCHER].refresh(job.id, job.request.asker, scope=job.scope)
     raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
+
+
+async def post_follow_up(request: web.Request) -> web.Response:
+    """Ask what follows an answer, in its conversation, then to the new job's page."""
+    asker = await require_asker(request)
+    job, form = await readable_job(request), await request.post()
+    asked = following(job, ResearchRequest(str(form.get("query", ""))))
+    key = str(form.get("key", ""))[:_MAX_KEY_CHARS]
+    try:
+        dedupe_key = asked_once(request, asker, "form", key, encode(asked)) if key else ""
+        followed = await request.app[RESEARCHER].submit(asked, dedupe_key=dedupe_key)
+    except InvalidQuery as error:
+        return await _ask_page(request, asked, refusal=error.user_message)
+    raise web.HTTPSeeOther(request.app[LINKS].signed(followed, f"/jobs/{followed.id}"))
 
 
 async def post_retry(request: web.Request) -> web.Response:
@@ -252,6 +279,13 @@ def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]
         "shown_removed": SHOWN_REMOVED,
         "marks": list(marks_legend(verdicts).items()),
     }
+
+
+async def _conversation(request: web.Request, job: ResearchJob) -> list[tuple[str, str]]:
+    """The other questions of its conversation, each with its address; the job's own without one."""
+    links = request.app[LINKS]
+    asked = await request.app[RESEARCHER].conversation(job)
+    return [(one.query, "" if one.id == job.id else links.signed(one, f"/jobs/{one.id}")) for one in asked]
 
 
 def _links(request: web.Request, job: ResearchJob) -> JobLinks:

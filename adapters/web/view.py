@@ -101,6 +101,7 @@ class JobView:
     is_private: bool
     can_be_retried: bool
     can_be_asked_again: bool
+    can_be_followed: bool
     notices: tuple[str, ...]
     costs: tuple[tuple[str, str], ...]
     preview: tuple[str, str]
@@ -133,6 +134,7 @@ def job_view(
         # Asked from here it would belong to this machine, not to a workspace, and have no files.
         can_be_retried=job.scope.tenant == LOCAL.tenant and job.status in (JobStatus.FAILED, JobStatus.CANCELLED),
         can_be_asked_again=job.scope == LOCAL and not needs_files(job.request.modes),
+        can_be_followed=job.scope.tenant == LOCAL.tenant and card.answer is not None,
         # What must be known to read the answer right: which question it answers, and when it was given.
         notices=tuple(one_line(line) for name in ("understood", "earlier") if (line := card.part(name).line)),
         costs=_costs(job, result, sources),

@@ -10,6 +10,7 @@ from core.evaluation.report import Change, Run, disagreement, figures, state_of,
 from core.evaluation.running import Outcome
 from core.evidence.citations import MARKS
 from core.presentation.render import printable
+from core.presentation.wording import counted
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #d0d0d0; --soft: #666; --good: #1a6b34; --bad: #a51d1d; --back: #fff; --ink: #1b1b1b; --card: #f7f7f5; }
@@ -82,7 +83,11 @@ def _side(outcome: Outcome) -> str:
         f'<section><p><b class="{state}">{state}</b> <span class="meta">{head}</span></p>'
         f"<p>{_text(outcome.error or outcome.summary)}</p>"
         + (f"<ul>{met}</ul>" if met else "")
-        + (f"<details><summary>{len(outcome.claims)} checked sentences</summary><ul>{claims}</ul>" if claims else "")
+        + (
+            f"<details><summary>{counted(len(outcome.claims), 'checked sentence')}</summary><ul>{claims}</ul>"
+            if claims
+            else ""
+        )
         + (f'<p class="meta">{cited}</p></details>' if claims else "")
         + "</section>"
     )

@@ -22,6 +22,7 @@ from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
 from core.modes import MODES, can_be_steered
 from core.modes.mode import Mode
 from core.pipeline.changes import AnswerChanges, compare_answers
+from core.pipeline.conversation import conversation_of
 from core.pipeline.deps import Deps
 from core.pipeline.submission import Admit, Submission
 from core.pipeline.trace import ToolTrace, trace_id_of
@@ -74,6 +75,10 @@ class Researcher:
         `StoreError`, and what refuses admission.
         """
         return await self._submission.submit(request, dedupe_key=dedupe_key, attachments=attachments, address=address)
+
+    async def conversation(self, job: ResearchJob) -> list[ResearchJob]:
+        """The questions that a job follows or that followed it, with itself, oldest first; [] where it stands alone."""
+        return await conversation_of(job, self._deps.jobs, now=self._deps.clock())
 
     async def retry(
         self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None

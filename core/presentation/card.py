@@ -7,12 +7,11 @@ a document print it. Values alone: nothing is escaped, marked up or cut here, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.deep.viewing import ChecklistCard as ResearchPlanCard
 from core.deep.viewing import covered_items
-from core.evidence.citations import MARKS
 from core.evidence.confidence import short_conflicts
 from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
@@ -31,7 +30,6 @@ STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus
 TITLE_CHARS = 40  # of a report's section where it is only named
 SHOWN_PLACES = 3  # of the sources of a running job, the latest
 MOST_LISTED, LEAST_LISTED = 6, 3  # sources below an answer (D26)
-_WEAKNESS = ["", "✓", "↪", "◐", "✗"]
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,7 @@ class FoundEntry:
 class AnswerCard:
     """How a job ended. `parts` are in their order; `label` of the part `earlier` wants who asked first behind it.
 
-    `found` stands in place of the answer's text where there is any; `cited_marks` are the verdict of each source that
-    the answer cites, by its id: those of the sentences shown count first, and of them the weakest.
+    `found` stands in place of the answer's text where there is any.
     """
 
     outcome: Outcome
@@ -102,7 +99,6 @@ class AnswerCard:
     cited: tuple[Source, ...] = ()
     uncited: tuple[Source, ...] = ()
     limitations: tuple[str, ...] = ()
-    cited_marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def heading(self) -> str:
@@ -190,7 +186,6 @@ def answer_card(
         cited=tuple(source for source in sources if is_used(source, answer)),
         uncited=tuple(source for source in sources if not is_used(source, answer)),
         limitations=wording.limitations_beside(answer),
-        cited_marks=_cited_marks(answer),
     )
 
 
@@ -301,16 +296,6 @@ def _renewing(job: ResearchJob, result: JobResult) -> tuple[CardButton, ...]:
     if wording.earlier_answer(job, result):
         return CardButton("refresh"), changed
     return (changed,) if job.request.refreshes else ()
-
-
-def _cited_marks(answer: ResearchAnswer) -> dict[str, str]:
-    marks: dict[str, str] = {}
-    shown = [claim for claim in answer.claims if claim.id.startswith("summary-")]
-    of_summary = [(entry.source_id, entry.verdict) for claim in shown for entry in claim.evidence]
-    of_detail = [(citation.source_id, citation.verdict) for citation in answer.citations]
-    for source_id, verdict in [*of_summary, *(one for one in of_detail if one[0] not in dict(of_summary))]:
-        marks[source_id] = max(marks.get(source_id, ""), MARKS[verdict], key=_WEAKNESS.index)
-    return marks
 
 
 def _found(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Source]) -> tuple[FoundEntry, ...]:

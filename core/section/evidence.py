@@ -37,7 +37,7 @@ _BEGINNING_CHARS = 250
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PaperEvidence:
     """A chunk with what it means for the query that found it (S001-20).
 
     `vector_score` is the cosine, −1…1, or BM25's rank, 0…1, where there is no embedder; `llm_score` is 0…1.
@@ -53,7 +53,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class KeptEvidence:
-    """`Evidence` as a step keeps it: the chunk without its paper's data and its embedding."""
+    """`PaperEvidence` as a step keeps it: the chunk without its paper's data and its embedding."""
 
     paper_id: str
     chunk: StoredChunk
@@ -64,7 +64,7 @@ class KeptEvidence:
     source_query: str
 
     @classmethod
-    def of(cls, found: Evidence) -> KeptEvidence:
+    def of(cls, found: PaperEvidence) -> KeptEvidence:
         scores = (found.vector_score, found.llm_score, found.combined_score)
         return cls(found.chunk.paper.id, StoredChunk.of(found.chunk), found.summary, *scores, found.source_query)
 
@@ -90,7 +90,7 @@ class Searched:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ScoredSummary:
     """`score` is 0…1."""
 
     summary: str
@@ -153,7 +153,7 @@ async def search_evidence(
     return Searched(query, is_custom, kept_best, len(candidates), len(candidates) - len(found), usage, by_words)
 
 
-def select_final(found: Sequence[Evidence], settings: SectionSettings) -> list[Evidence]:
+def select_final(found: Sequence[PaperEvidence], settings: SectionSettings) -> list[PaperEvidence]:
     """By combined score, the first `min_final`, and up to `top_k_final` as long as they are good (S001-19)."""
     ranked = sorted(found, key=lambda entry: -entry.combined_score)[: settings.top_k_final]
     return [
@@ -187,10 +187,10 @@ async def _candidates(
     return [entry for entry in found if entry.chunk.chunk_id not in known][:top_k]
 
 
-async def _kept(search: _Search, chunk: PaperChunk) -> Judgement | None:
+async def _kept(search: _Search, chunk: PaperChunk) -> ScoredSummary | None:
     try:
         text = await search.deps.memo.get(search.job_id, search.key(chunk))
-        return decode(text, Judgement) if text is not None else None
+        return decode(text, ScoredSummary) if text is not None else None
     except StoreError as exc:
         search.deps.count_error("evidence", exc)
         return None
@@ -198,12 +198,12 @@ async def _kept(search: _Search, chunk: PaperChunk) -> Judgement | None:
 
 async def _judge(
     search: _Search, chunks: Sequence[PaperChunk], within_s: float
-) -> tuple[dict[str, Judgement], tuple[PhaseUsage, ...]]:
+) -> tuple[dict[str, ScoredSummary], tuple[PhaseUsage, ...]]:
     """By chunk id, all batches at once; a batch that fails costs its own chunks, all of them the search."""
     size = search.settings.chunks_per_call
     batches = [chunks[at : at + size] for at in range(0, len(chunks), size)]
     outcomes = await _ended(within_s, [_judge_batch(search, batch) for batch in batches])
-    judged: dict[str, Judgement] = {}
+    judged: dict[str, ScoredSummary] = {}
     usage: list[PhaseUsage] = []
     failures: list[ModelError] = []
     for outcome in outcomes:
@@ -237,7 +237,9 @@ async def _ended(within_s: float, calls: Sequence[Coroutine[object, object, T]])
     return [too_late if task in late else outcome for task, outcome in zip(tasks, outcomes, strict=True)]
 
 
-async def _judge_batch(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[dict[str, Judgement], list[PhaseUsage]]:
+async def _judge_batch(
+    search: _Search, chunks: Sequence[PaperChunk]
+) -> tuple[dict[str, ScoredSummary], list[PhaseUsage]]:
     """Where nothing readable is said, a passage's beginning stands for its summary, and its score is neutral."""
     summaries, summarised = await _ask(search, Phase.SUMMARIES, partial(_summary_request, search, chunks))
     named = {chunk.chunk_id: _text(summaries.get(number)) for number, chunk in enumerate(chunks, start=1)}
@@ -245,12 +247,12 @@ async def _judge_batch(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[d
         (chunk, text) for chunk in chunks if (text := named[chunk.chunk_id] or ("" if summaries else _beginning(chunk)))
     ]
     scores, scored = await _ask(search, Phase.SCORES, partial(_score_request, search, told)) if told else ({}, ())
-    judged: dict[str, Judgement] = {}
+    judged: dict[str, ScoredSummary] = {}
     for number, (chunk, summary) in enumerate(told, start=1):
         score = _score(scores.get(number)) if scores else NEUTRAL_SCORE
         if score is None:
             continue
-        judged[chunk.chunk_id] = Judgement(summary, score)
+        judged[chunk.chunk_id] = ScoredSummary(summary, score)
         if summaries and scores:
             await _keep(search, chunk, judged[chunk.chunk_id])
     usage = [PhaseUsage(Phase.SUMMARIES, spent) for spent in summarised]
@@ -262,7 +264,7 @@ def _beginning(chunk: PaperChunk) -> str:
     return text[: text.find(". ", _BEGINNING_CHARS) + 1] or text[: 2 * _BEGINNING_CHARS]
 
 
-async def _keep(search: _Search, chunk: PaperChunk, judgement: Judgement) -> None:
+async def _keep(search: _Search, chunk: PaperChunk, judgement: ScoredSummary) -> None:
     try:
         await search.deps.memo.put(search.job_id, search.key(chunk), encode(judgement))
     except StoreError as exc:
@@ -345,9 +347,9 @@ def _score(value: Json) -> float | None:
     return min(max(float(value), 0.0), 1.0)
 
 
-def _evidence(found: SearchResult, judged: Judgement, query: str) -> Evidence:
+def _evidence(found: SearchResult, judged: ScoredSummary, query: str) -> PaperEvidence:
     combined = VECTOR_WEIGHT * found.score + LLM_WEIGHT * judged.score
-    return Evidence(found.chunk, judged.summary, found.score, judged.score, combined, query)
+    return PaperEvidence(found.chunk, judged.summary, found.score, judged.score, combined, query)
 
 
 VECTOR_WEIGHT, LLM_WEIGHT = 0.4, 0.6  # S001-19

@@ -173,7 +173,7 @@ def begin_summary(
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldSummary:
     """What the summary said when the detail was begun; kept, so that whoever goes on asks for the same."""
 
     summary: str
@@ -257,7 +257,7 @@ class _Detail:
             writing.summary_begun.clear()
             await asyncio.wait([begun.task, self._start(_until(writing.summary_begun))], return_when=FIRST_COMPLETED)
         if writing.judged:
-            told = await remembered(self.deps.memo, self.job.id, self._told_key(), Told, self._tell)
+            told = await remembered(self.deps.memo, self.job.id, self._told_key(), ToldSummary, self._tell)
             shape = partial(as_detail, told=told.summary)
             self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)
             detail = self._start(retry_once(self.tries, remaining_s=self._left_s))
@@ -282,8 +282,8 @@ class _Detail:
         request = self.begun.script.request(0.0)
         return f"{TOLD}:{sha256(f'{request.system}{request.user}'.encode()).hexdigest()}"
 
-    async def _tell(self) -> Told:
-        return Told(self.begun.writing.summary_so_far)
+    async def _tell(self) -> ToldSummary:
+        return ToldSummary(self.begun.writing.summary_so_far)
 
     def _left_s(self) -> float:
         return self.ends_at - asyncio.get_running_loop().time()

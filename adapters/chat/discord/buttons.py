@@ -83,9 +83,7 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job
 async def _again(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
     async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
         deed = cast("Renew", pressed(press.value, job, asker))
-        # One retry, one renewal a day and one deep research an answer, however many press.
-        own = {"retry": "", "refresh": "", "start_deep": f"deep:{job.id}"}
-        return await renew(deed, bot.researcher, asker, key=own.get(deed.how, key), address=address)
+        return await renew(deed, bot.researcher, asker, key=deed.key(key), address=address)
 
     await _new_answer(bot, interaction, job_id, submit, in_place=press is Press.RETRY)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -68,7 +67,6 @@ HISTORY_LENGTH = 10
 OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
 
-_log = logging.getLogger(__name__)
 Submit = Callable[[], Awaitable[ResearchJob]]
 
 

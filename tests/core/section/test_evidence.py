@@ -14,7 +14,7 @@ from core.llm.memo import RememberingModel
 from core.model.config import SectionSettings
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL
-from core.section.evidence import NEUTRAL_SCORE, Evidence, Searched, search_evidence, select_final
+from core.section.evidence import NEUTRAL_SCORE, PaperEvidence, Searched, search_evidence, select_final
 from core.text.chunking import SectionType
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps, make_job
@@ -172,7 +172,7 @@ async def test_any_section_of_a_paper_may_be_found() -> None:
         for at, kind in enumerate((SectionType.METHODS, SectionType.REFERENCES, SectionType.OTHER))
     ]
 
-    best = select_final([Evidence(chunk, "", 0.5, 0.9, 0.74, "q") for chunk in chunks], settings)
+    best = select_final([PaperEvidence(chunk, "", 0.5, 0.9, 0.74, "q") for chunk in chunks], settings)
 
     assert [entry.chunk.section_type for entry in best] == [chunk.section_type for chunk in chunks]
 
@@ -189,7 +189,7 @@ async def test_any_section_of_a_paper_may_be_found() -> None:
 def test_five_to_eight_are_kept(combined: list[float], kept: int) -> None:
     """S001-19."""
     chunk = PaperChunk(PAPERS[0], 0, "words", 0, 5)
-    entries = [Evidence(chunk, "", 0.0, score, score, "q") for score in combined]
+    entries = [PaperEvidence(chunk, "", 0.0, score, score, "q") for score in combined]
 
     assert len(select_final(entries, SectionSettings())) == kept
 

@@ -177,8 +177,7 @@ class QuayBot:
         """Raises `GorkdError`."""
         match deed:
             case Renew(job):
-                key = "" if deed.how in ("retry", "refresh", "changed") else at.key
-                key = f"deep:{job.id}" if deed.how == "start_deep" else key
+                key = deed.key(at.key)
                 await self._answer(at, partial(renew, deed, self.researcher, at.who, key=key), key, job.scope)
             case React(sign):
                 await self._sign(at, sign)
