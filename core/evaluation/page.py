@@ -77,17 +77,14 @@ def _side(outcome: Outcome) -> str:
     cost = "cost unknown" if outcome.cost_usd is None else f"${outcome.cost_usd:.4f}"
     head = f"{outcome.confidence or 'no answer'} · {outcome.seconds:.1f} s · {cost}"
     met = "".join(map(_expectation, outcome.met))
+    sentences = counted(len(outcome.claims), "checked sentence")
     claims = "".join(f"<li>{MARKS.get(claim.verdict, '◐')} {_text(claim.text)}</li>" for claim in outcome.claims)
     cited = ", ".join(_text(url) for url in outcome.cited)
     return (
         f'<section><p><b class="{state}">{state}</b> <span class="meta">{head}</span></p>'
         f"<p>{_text(outcome.error or outcome.summary)}</p>"
         + (f"<ul>{met}</ul>" if met else "")
-        + (
-            f"<details><summary>{counted(len(outcome.claims), 'checked sentence')}</summary><ul>{claims}</ul>"
-            if claims
-            else ""
-        )
+        + (f"<details><summary>{sentences}</summary><ul>{claims}</ul>" if claims else "")
         + (f'<p class="meta">{cited}</p></details>' if claims else "")
         + "</section>"
     )

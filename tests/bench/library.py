@@ -22,8 +22,8 @@ from core.model.job import LOCAL
 from core.model.ports import Vector
 from core.text.chunking import chunk_text
 from tests.bench.conditions import Conditions
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.timing import times_ms
+from tests.figures import Goal, Row, format_table
 from tests.shared_data import SHARED
 
 DIMENSION = 384  # a small local model's
