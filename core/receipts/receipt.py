@@ -58,6 +58,11 @@ class Surroundings:
     def end(self) -> int:
         return self.start + len(self.text)
 
+    @property
+    def trusted_text(self) -> str:
+        """`text` with `instructs` blanked out."""
+        return mask(self.text, [(first - self.start, last - self.start) for first, last in self.instructs])
+
 
 @dataclass(frozen=True)
 class ReceiptEvidence:
@@ -258,7 +263,7 @@ class RulesSay:
 def ask_rules(claim: str, before: str, source: ReceiptSource, excerpt: Surroundings, span: tuple[int, int]) -> RulesSay:
     """`span` is the quote's, in offsets into the whole text. What instructs assistants is blanked out, as it was."""
     first, last = (offset - excerpt.start for offset in span)
-    text = mask(excerpt.text, [(begin - excerpt.start, stop - excerpt.start) for begin, stop in excerpt.instructs])
+    text = excerpt.trusted_text
     published = datetime.fromisoformat(source.published_at) if source.published_at else None
     about = SourceMetadata("", 0, source.provider, published_at=published)
     as_read = Source(source.id, source.url, masked(source.title), text, "", _NEVER, about)
