@@ -270,6 +270,7 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         doctor.folder_probe(settings.data),
         doctor.database_probe("PostgreSQL" if "DATABASE_URL" in env else "database", open_records_once),
         doctor.redis_probe(settings.redis_url),
+        doctor.ocr_probe(),
         Probe("secret", open_secret),
         *await _vendor_probes(env, settings, stack),
         doctor.discord_probe(env.get("DISCORD_TOKEN", ""), Proxies.from_env(env)),

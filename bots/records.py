@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
+from adapters.records.deliveries import (
+    SqlDeliveries,
+    SqlOpenMessages,
+    SqlShownMessages,
+    SqlStandingChecks,
+    SqlWatches,
+)
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
     SqlAttachments,
@@ -70,6 +76,8 @@ from core.tenancy.admission import Spending
 from core.tenancy.departures import Departures
 from core.tenancy.forgetting import Archive, Register
 from core.tenancy.usage import UsageLog
+from core.watch.watch import Watches
+from core.works.standing import StandingChecks
 
 if TYPE_CHECKING:
     from adapters.records.postgres import PostgresDatabase
@@ -89,8 +97,10 @@ class Records:
     deliveries: Deliveries
     open_messages: OpenMessages
     shown: ShownMessages
+    standing: StandingChecks
     attachments: Attachments
     ratings: Ratings
+    watches: Watches
     library: Library
     conversations: Conversations
     cache: AnswerCache
@@ -181,8 +191,10 @@ def _records(
         deliveries=SqlDeliveries(database, box, clock=clock),
         open_messages=SqlOpenMessages(database, box, clock=clock),
         shown=SqlShownMessages(database, box, clock=clock),
+        standing=SqlStandingChecks(database, clock=clock),
         attachments=SqlAttachments(database),
         ratings=SqlRatings(database),
+        watches=SqlWatches(database, box, clock=clock),
         library=SqlLibrary(database, folder),
         conversations=SqlConversations(database),
         limits=shared.limits,

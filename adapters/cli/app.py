@@ -31,6 +31,10 @@ _ASKING = {
         "It cites BibTeX keys, and every sentence is checked against what it cites.",
     ),
     "paper": ("section", "Write all sections of a paper, with the same BibTeX keys."),
+    "watch": (
+        "watch",
+        "Watch an answer, and be told when it means something else.\n\nA worker looks: `gorkd all` or `gorkd worker`.",
+    ),
 }
 _OPERATING = {
     "trace": ("operator_commands", "Print what a job did, step by step.\n\nWith durations, tokens and cost."),

@@ -22,7 +22,7 @@ from rich.text import Text
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say_failure
 from core.evidence.citations import MARKS
 from core.library.paper import content_of
-from core.model.answer import Confidence, Conflict, JobResult, ResearchAnswer
+from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, place_name
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
@@ -237,11 +237,15 @@ def _print_cited(paper: _Paper, answer: ResearchAnswer, sources: Sequence[Source
     shown = _letters(f"{answer.summary} {answer.detail}")
     for source in sources:
         citations = [citation for citation in answer.citations if citation.source_id == source.id and citation.quote]
-        quotes = {
-            (one_line(citation.quote or ""), f", page {citation.page}" if citation.page else "")
-            for citation in citations[:1]
-        }
+        quotes = {(one_line(citation.quote or ""), _where_in(source, citation)) for citation in citations[:1]}
         _print_source(paper, source, quotes=[text + page for text, page in quotes if _letters(text) not in shown])
+
+
+def _where_in(source: Source, citation: Citation) -> str:
+    if citation.page:
+        return f", page {citation.page}"
+    section = source.section_at(citation.start) if citation.start is not None else ""
+    return f", in “{one_line(section)}”" if section else ""
 
 
 def _letters(text: str) -> str:
@@ -259,6 +263,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:
         remarks.append(f"only an extract: {source.extract_of_page}")
+    remarks += wording.about_work(source)
     if source.instructs:
         remarks.append(wording.INSTRUCTS)
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")

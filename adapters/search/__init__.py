@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from adapters.proxies import Proxies
-from adapters.search.service import Service, Surroundings, TimeLimits, rates_of, user_agent
+from adapters.search.registries import registry_services
+from adapters.search.service import (
+    Fetcher,
+    PlacesOf,
+    Service,
+    Surroundings,
+    TimeLimits,
+    no_places,
+    rates_of,
+    user_agent,
+)
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, SetupError
 from core.model.ports import SearchProvider, warm_up
@@ -25,6 +35,8 @@ PROVIDERS = (  # each is a module of this package; the order is that of the defa
     "wikipedia",
     "pubmed",
     "arxiv",
+    "europepmc",
+    "openalex",
     "files",
 )
 
@@ -45,17 +57,26 @@ class Closable(Protocol):
 
 
 def build_providers(
-    env: Mapping[str, str], *, data_dir: Path, default_files: Sequence[Path], search: SearchSettings
+    env: Mapping[str, str],
+    *,
+    data_dir: Path,
+    default_files: Sequence[Path],
+    search: SearchSettings,
+    pages: Fetcher | None = None,
+    corpora: PlacesOf = no_places,
 ) -> dict[str, SearchProvider]:
     """The providers that `GORKD_PROVIDERS` names, in its order; by default all that have what they need.
+
+    `pages` and `corpora` are for pages of the web among the files.
 
     Raises `SetupError` on an unknown name, and on a named provider that lacks its key or folder.
     """
     words = (word.strip().lower() for word in env.get("GORKD_PROVIDERS", "").split(","))
     named = list(dict.fromkeys(word for word in words if word))
     around = replace(
-        surroundings(env, search), data_dir=data_dir, default_files=tuple(default_files), is_named=bool(named)
-    )
+        surroundings(env, search), data_dir=data_dir, default_files=tuple(default_files), is_named=bool(named),
+        pages=pages, corpora=corpora,
+    )  # fmt: skip
     built: dict[str, SearchProvider] = {}
     for name in named or PROVIDERS:
         module = _module(name)
@@ -77,7 +98,8 @@ def surroundings(env: Mapping[str, str], search: SearchSettings) -> Surroundings
 
 def shared_rates(env: Mapping[str, str]) -> dict[str, CallRate]:
     """How often all processes together may ask each provider that has a limit. Raises `SetupError`."""
-    return rates_of((_module(name).SERVICE for name in PROVIDERS), env)
+    services = [*(_module(name).SERVICE for name in PROVIDERS), *registry_services()]
+    return rates_of(services, env)
 
 
 async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:

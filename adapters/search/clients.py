@@ -97,12 +97,15 @@ class GetClient:
         self._session_loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(gate.at_once)
 
-    async def get(self, url: str, parameters: Mapping[str, str]) -> bytes:
-        """The body of a 200 answer. Raises `ProviderError`; the caller bounds the whole search."""
+    async def get(self, url: str, parameters: Mapping[str, str], *, none_at: int = 200) -> bytes:
+        """The body of a 200 answer; "" for one of the status `none_at`, which says that the service has none.
+
+        Raises `ProviderError`; the caller bounds the whole search.
+        """
         again = stamina.AsyncRetryingCaller(
             attempts=self._attempts, timeout=None, wait_initial=0.1, wait_max=0.5, wait_jitter=0.3
         )
-        return await again(self._is_hiccup, self._get_in_turn, url, parameters)
+        return await again(self._is_hiccup, self._get_in_turn, url, parameters, none_at)
 
     async def warm_up(self) -> None:
         """There is nothing to import."""
@@ -116,13 +119,15 @@ class GetClient:
         """A 5xx or a lost connection; not a server that could not be reached, which must cost no more time."""
         return isinstance(error, ProviderUnavailable) and not self._gate.is_closed
 
-    async def _get_in_turn(self, url: str, parameters: Mapping[str, str]) -> bytes:
+    async def _get_in_turn(self, url: str, parameters: Mapping[str, str], none_at: int) -> bytes:
         session = self._open_session()
         async with self._slots:
             await self._gate.turn()
-            return await self._get_once(session, url, parameters)
+            return await self._get_once(session, url, parameters, none_at)
 
-    async def _get_once(self, session: aiohttp.ClientSession, url: str, parameters: Mapping[str, str]) -> bytes:
+    async def _get_once(
+        self, session: aiohttp.ClientSession, url: str, parameters: Mapping[str, str], none_at: int
+    ) -> bytes:
         service, connect_s = self._service, await self._limits.to_connect_s()
         timeout = aiohttp.ClientTimeout(total=self._limits.search_s, connect=connect_s)
         try:
@@ -132,6 +137,8 @@ class GetClient:
                 url, params=parameters, allow_redirects=False, proxy=proxy, timeout=timeout
             ) as response:
                 self._gate.note_reached()
+                if response.status == none_at != 200:
+                    return b""
                 if response.status != 200:
                     retry_after = response.headers.get("Retry-After")
                     raise self._gate.note(status_error(service, response.status, retry_after=retry_after))

@@ -47,6 +47,7 @@ _NEAR = regex.compile(r"(?:ti|title|tiab|title/abstract|ad|affiliation):~\d{1,3}
 MAX_PER_KIND = 2
 _SCHEMA: Mapping[str, Json] = strict({"pubmed": strings(MAX_PER_KIND), "web": strings(MAX_PER_KIND)})
 PUBMED = "pubmed"
+FULL_TEXT_S = 8.0  # for the full texts of a round's papers, all at once
 MIN_RELEVANCE = 0.03  # 0…1; far below a quick answer's, since a round's queries speak of several things
 MAX_DOCUMENTS = 1000  # more than a job ever finds
 
@@ -161,6 +162,7 @@ async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, 
             plan,
             within_s=within_s,
             on_source=work.progress.source,
+            full_text_s=min(FULL_TEXT_S, within_s / 2),
         )
     except SearchFailed as exc:
         if not known:

@@ -17,9 +17,9 @@ from core.evaluation.cases import Kind
 from core.evaluation.running import Outcome
 from core.model.answer import Claim, Confidence, ResearchAnswer
 from core.model.codec import decode, encode
-from core.pipeline.changes import AnswerChanges, compare_answers
 from core.presentation.render import one_line, printable
 from core.presentation.wording import counted
+from core.watch.comparison import AnswerChanges, compare_answers
 
 
 @dataclass(frozen=True)

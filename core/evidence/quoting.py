@@ -21,16 +21,17 @@ from core.evidence.answering import (
     states_aim,
     unanswered_by_rules,
 )
+from core.evidence.authority import is_retracted
 from core.evidence.structure import asks_how_to, find_steps, head_of_row
 from core.model.source import Source
 from core.text.language import detect_language
 from core.text.passages import Passage, split_passages
-from core.text.terms import AskedTerms, question_terms, terms, words
+from core.text.terms import AskedTerms, question_terms, sought_terms, terms, words
 
 # Set on the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below (docs/evaluation.md).
-MIN_FIT = 0.595  # of the sources; below it they answer something else
-MIN_FIT_BY_LANGUAGE = {"en": 0.622, "es": 0.58}  # by how often words are found by chance
-DIRECT_FIT = 0.8  # below it, what is quoted may be near the question and no answer
+MIN_FIT = 0.617  # of the sources; below it they answer something else
+MIN_FIT_BY_LANGUAGE = {"en": 0.66, "es": 0.645}  # by how often words are found by chance
+DIRECT_FIT = 0.86  # below it, what is quoted may be near the question and no answer
 DIRECT_COVERAGE = 0.65  # of the question's weight, in the summary and its title
 UNDEFINED = "no sentence says what it is"
 MAX_SUMMARY_WORDS = 120
@@ -39,10 +40,11 @@ MAX_DETAIL_SENTENCES = 8
 _LIKELY = 20  # sentences, best first, that are asked whether they answer
 _UNANSWERED = 0.6  # what is left of the score of one that does not
 _DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
+_TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
 _FIRM = (Expected.NUMBER, Expected.DURATION, Expected.DATE)  # kinds of answers that are hardly there by chance
 _FEW_SOURCES = 4  # of fewer, words in all of them are no wonder
-_MAX_SENTENCE_CHARS = 420
+_MAX_SENTENCE_CHARS = 800
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = regex.compile(
@@ -50,7 +52,7 @@ _LEANS_BACK = regex.compile(
     r"|paper|report|article|experience|investigation|series|survey)\b)"
     r"(?:it|its|this|these|those|they|their|that|he|his|she|her|such|however|but|and|or|so|therefore|thus|also|then"
     r"|instead|otherwise|both|another|er|sie|es|dies|diese[rsmn]?|dabei|dort|danach|auch|jedoch|außerdem|daher|deshalb"
-    r"|il|elle|ils|elles|cela|ceci|cette|ces|él|ella|ellos|esto|este|esta|estos|estas|también|además|sin\s+embargo"
+    r"|il|elle|ils|elles|cela|ceci|cette|ces|él|ella|ellos|esto|este|esta|estos|estas|también|adem[aá]s|sin\s+embargo"
     r"|esso|essa|questo|questa|questi|inoltre|anche|ele|ela|eles|isto|isso|também|hij|zij|ze|het\s+(?:is|was)|dit|deze"
     r"|ook)\b",
     regex.IGNORECASE,
@@ -60,6 +62,9 @@ _OF_ITSELF = regex.compile(  # said of the page or of what it shows, and of noth
     r"^(?:above|below|left|right)\s*:|\b(?:this|these)\s+(?:answers?|pages?|pictures?|sections?|screenshots?|figures?|chapters?)\b|\bin\s+the\s+pictures?\b"
     r"|\b(?:diese[rsmn]?)\s+(?:Antwort|Seite|Bild|Abschnitt|Abbildung)",
     regex.IGNORECASE,
+)
+_DEFINITE = regex.compile(
+    r"(?:the|der|die|das|el|la|los|las|le|les|il|lo|i|gli|o|a|os|as|de|het)\s+(?P<noun>\w+)", regex.I
 )
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's item or a table's row
 _STOP = regex.compile(
@@ -118,6 +123,7 @@ class _Found:
 
 def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     """The sentences that answer: a summary from the best passage, then what else fits. Empty when nothing does."""
+    sources = [source for source in sources if not is_retracted(source)]  # it supports nothing
     language = _language_of(question, sources)
     name = defined_name(question)
     if name and not any(letter.isalnum() for letter in name):
@@ -155,10 +161,17 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
         unanswered = UNDEFINED
     shown = f"{contents[summary[0].source_id].title} {' '.join(entry.text for entry in summary)}"
     is_direct = fit >= DIRECT_FIT and asked.coverage(frozenset(terms(shown))) >= DIRECT_COVERAGE and not unanswered
+    is_direct = is_direct and not _only_refers(question, summary[0].text)
     is_direct = is_direct and (
         bool(name) or expected_answer(question, language) in _FIRM or _tells_apart(asked, sources)
     )
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
+
+
+def _only_refers(question: str, text: str) -> bool:
+    """Whether a text begins with "the bridge", where it is asked which bridge."""
+    opening = _DEFINITE.match(text)
+    return opening is not None and set(terms(opening["noun"])) <= sought_terms(question)
 
 
 def _explain_sign(sign: str, sources: Sequence[Source]) -> QuotedAnswer:
@@ -229,6 +242,7 @@ def _search(question: str, sources: Sequence[Source], language: str) -> tuple[As
         # Many words of a question in one place are stronger evidence than all words of a short one; what lacks a name
         # or a figure that was asked about is most likely about something else.
         fit = 0.4 * coverage + 0.4 * own + 0.05 * min(sum(held.values()), 6) - 0.1 * min(missing[source.id], 2)
+        fit += _TOGETHER * asked.togetherness(terms(passage.text))
         # A title's words stand behind all that its pages say, and tell little of one; unless it asks the same.
         titled = asked.coverage(frozenset(terms(source.title)))
         fit -= 0.2 * min(titled, 1 - titled)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from string import Template
 
+from core.evidence.authority import is_retracted
 from core.findings.opening import addresses_in, read_output
 from core.findings.report import SECTIONS, split_sections
 from core.findings.results import Drafts, ModeDraft, ResearchMode, Telling
@@ -79,6 +80,7 @@ def sources_request(
     addresses = "\n".join(f"Source {source.number}: {fenced(source.url)}" for source in sources)
     frame = estimate_tokens(_system(job, mode, deps, BY_SOURCES)) + estimate_tokens(asked(job) + addresses)
     budget = deps.settings.findings.max_prompt_tokens - frame - 60 * len(sources)  # tokens of a block's own tags
+    sources = [source for source in sources if not is_retracted(source)]
     passages = select_passages(sources, job.query, max_tokens=max(budget, 500), count_tokens=passage_tokens)
     user = f"{format_sources(sources, passages)}\n\nAddresses of the sources:\n{addresses}\n\n{asked(job)}"
     return _request(job, mode, deps, searching=BY_SOURCES, user=user, timeout_s=timeout_s)

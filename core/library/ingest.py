@@ -24,6 +24,7 @@ from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.events import Json
 from core.model.job import Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
+from core.model.source import READ_BY_OCR
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, is_template_doi, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
@@ -409,6 +410,7 @@ def _doi_of(text: str) -> str:
 
 def _abstract(text: str) -> str:
     """The section of that name, else how the paper begins, to a sentence's end."""
+    text = text.replace(READ_BY_OCR, "")
     found = [chunk.text for chunk in chunk_text(text) if chunk.section is SectionType.ABSTRACT]
     beginning = " ".join((found[0] if found else re.sub(r"^#.*$", "", text, flags=re.MULTILINE)).split())
     cut = beginning[:_FALLBACK_SUMMARY_CHARS]

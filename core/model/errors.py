@@ -173,7 +173,8 @@ class SearchFailed(GorkdError):
 
 
 _PLACES = {
-    "arxiv": "arXiv", "pubmed": "PubMed", "wikipedia": "Wikipedia", "files": "the local files",
+    "arxiv": "arXiv", "pubmed": "PubMed", "europepmc": "Europe PMC", "openalex": "OpenAlex", "crossref": "Crossref",
+    "unpaywall": "Unpaywall", "wikipedia": "Wikipedia", "files": "the local files",
     "tavily": "the web", "exa": "the web", "searxng": "the web",
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ from core.text.language import language_of
 from core.text.leaning import first_pointer, is_clause, leaning, without_opening
 from core.text.markers import Grammar
 from core.text.terms import STOPWORDS, terms
+from core.watch.words import read_wish
 
 _AFTER = "local:after:"  # and a job's id
 LAPSE = timedelta(minutes=30)  # of silence, after which direct messages are about something else
@@ -33,7 +34,8 @@ MAX_ANSWER_CHARS = 600  # of each earlier answer; what a follow-up refers to sta
 _REPLACED = frozenset("it they them he she him her its their his this that these those".split())
 
 ReplyKind = Literal[
-    "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy"
+    "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy",
+    "watch",
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey)\s*,?\s+)?"
@@ -110,6 +112,8 @@ def read_reply(text: str) -> ReadReply:
     said = " ".join(text.split())
     if _is_courtesy(said):
         return ReadReply("courtesy")
+    if read_wish(said):
+        return ReadReply("watch", said)
     for kind, whole in _REPLIES:
         if whole.fullmatch(said):
             return ReadReply(kind)

@@ -23,6 +23,7 @@ from core.presentation import wording
 from core.presentation.checks import CheckedClaim, read_checks
 from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
 from core.presentation.wording import refusal_in
+from core.watch.desk import UNWATCHED
 
 Outcome = Literal["answered", "insufficient", "ended"]
 ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "ended": "⚠️"}
@@ -175,7 +176,7 @@ def answer_card(
         parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached, explains=explains),
         sources=tuple(sources),
         footer=wording.footer(result, len(sources)),
-        buttons=(view, *show, *share, again, CardButton("improve")),
+        buttons=(view, *show, *share, again, CardButton("improve"), *_watching(job, answer)),
         renewing=_renewing(job, result),
         votes=(CardButton("good"), CardButton("bad")),
         offers=(CardButton("start_deep", is_primary=True), CardButton("not_now")) if offers_deep else (),
@@ -296,6 +297,14 @@ def _renewing(job: ResearchJob, result: JobResult) -> tuple[CardButton, ...]:
     if wording.earlier_answer(job, result):
         return CardButton("refresh"), changed
     return (changed,) if job.request.refreshes else ()
+
+
+def _watching(job: ResearchJob, answer: ResearchAnswer) -> tuple[CardButton, ...]:
+    """What rests on pages can be watched; of a run it can be ended."""
+    if job.request.watch:
+        return (CardButton("stop_watching"),)
+    is_watchable = bool(answer.citations) and not job.request.quoted and not UNWATCHED & set(job.request.modes)
+    return (CardButton("watch"),) if is_watchable else ()
 
 
 def _found(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Source]) -> tuple[FoundEntry, ...]:

@@ -1,7 +1,7 @@
 """`search_evidence`: cosine over every chunk, a summary in the query's light, a score, and the best of them (S001).
 
 Summaries and scores are made for several candidates a call and several calls at a time. What a chunk means for a
-query is kept with the job, so that no chunk is summarised twice for one query.
+query is kept for its place, so that no chunk is summarised twice for one query; what was asked in private with the job.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from core.model.codec import decode, encode
 from core.model.config import SectionSettings
 from core.model.errors import ModelError, ModelGarbled, ModelTimeout, StoreError
 from core.model.events import Json, rows
+from core.model.job import ResearchJob
 from core.model.ports import ChatModel, ChatRequest, Vector
 from core.pipeline.deps import Deps
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
+from core.stages.cache import is_hidden
 from core.stages.prompting import fenced
 from core.text.growing_json import whole_number
 from core.text.injection import masked
@@ -101,7 +103,7 @@ class ScoredSummary:
 class _Search:
     """What the parts of one search share."""
 
-    job_id: str
+    job: ResearchJob
     query: str
     deps: Deps
     model: ChatModel
@@ -112,13 +114,14 @@ class _Search:
         return self.deps.settings.section
 
     def key(self, chunk: PaperChunk) -> str:
-        """The same for one query, however it is spaced, and one text."""
-        text = "\x1f".join((" ".join(self.query.casefold().split()), chunk.chunk_id, chunk.chunk_text))
+        """The same for one query, however it is spaced, one text and one model."""
+        query = " ".join(self.query.casefold().split())
+        text = "\x1f".join((self.model.name, query, chunk.chunk_id, chunk.chunk_text))
         return f"evidence:{sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
 async def search_evidence(
-    job_id: str,
+    job: ResearchJob,
     query: str,
     shelves: Shelves,
     deps: Deps,
@@ -136,7 +139,7 @@ async def search_evidence(
     settings = deps.settings.section
     vector = await _vector(query, shelves, deps)
     candidates = await _candidates(query, vector, shelves, settings.top_k_initial, known)
-    search = _Search(job_id, query, deps, model, asyncio.Semaphore(settings.concurrent_calls))
+    search = _Search(job, query, deps, model, asyncio.Semaphore(settings.concurrent_calls))
     kept = {entry.chunk.chunk_id: await _kept(search, entry.chunk) for entry in candidates}
     judged = {chunk_id: judgement for chunk_id, judgement in kept.items() if judgement is not None}
     missing = [entry.chunk for entry in candidates if entry.chunk.chunk_id not in judged]
@@ -189,7 +192,9 @@ async def _candidates(
 
 async def _kept(search: _Search, chunk: PaperChunk) -> ScoredSummary | None:
     try:
-        text = await search.deps.memo.get(search.job_id, search.key(chunk))
+        deps, key = search.deps, search.key(chunk)
+        is_shared = not is_hidden(search.job)
+        text = await (deps.library.reading(search.job.scope, key) if is_shared else deps.memo.get(search.job.id, key))
         return decode(text, ScoredSummary) if text is not None else None
     except StoreError as exc:
         search.deps.count_error("evidence", exc)
@@ -266,7 +271,11 @@ def _beginning(chunk: PaperChunk) -> str:
 
 async def _keep(search: _Search, chunk: PaperChunk, judgement: ScoredSummary) -> None:
     try:
-        await search.deps.memo.put(search.job_id, search.key(chunk), encode(judgement))
+        deps, key = search.deps, search.key(chunk)
+        if is_hidden(search.job):
+            await deps.memo.put(search.job.id, key, encode(judgement))
+        else:
+            await deps.library.keep_reading(search.job.id, chunk.paper.id, key, encode(judgement))
     except StoreError as exc:
         search.deps.count_error("evidence", exc)
 

@@ -13,7 +13,7 @@ from math import exp
 
 import regex
 
-from core.evidence.authority import authority, registrable_domain
+from core.evidence.authority import authority, is_retracted, registrable_domain
 from core.model.job import QueryIntent, QuestionType
 from core.model.source import Source, SourceScores
 from core.text.language import detect_language, rarity
@@ -119,10 +119,14 @@ def _score(
     quality = _quality(source)
     weights = _WEIGHTS[intent.question_type]
     total = (
-        weights["relevance"] * relevance
-        + weights["authority"] * trust
-        + weights["recency"] * recency
-        + weights["quality"] * quality
+        0.0
+        if is_retracted(source)
+        else (
+            weights["relevance"] * relevance
+            + weights["authority"] * trust
+            + weights["recency"] * recency
+            + weights["quality"] * quality
+        )
     )
     return SourceScores(relevance, trust, recency, quality, total)
 

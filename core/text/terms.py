@@ -13,10 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from math import log, sqrt
 
 import regex
 import snowballstemmer  # type: ignore[import-untyped]  # ships no types
+from rapidfuzz.distance import OSA
+
+from core.text.numbers import numerals
 
 # Not here: words of one language that carry meaning in another ("war", "die", "hat", "son", "sin", "den", "sur").
 STOPWORDS = frozenset(
@@ -45,6 +49,7 @@ _COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
 # How surely one word stands for another, and how much a word counts: by judgement, and tried on the even half of the
 # articles of `make eval ARGS=quoted`; the figures hardly change when each is moved by a third.
 _COMPOUND, _PART, _KIN = 0.9, 0.6, 0.7  # the term within a compound; a part of the compound; a derivation
+_MISSPELT, _MIN_MISSPELT = 0.8, 6  # a word of so many letters, in a question, for one that it nearly is
 _MIN_PART = 5  # letters of a root that may be part of another
 _SHARED = 0.7  # of the longer root, which kin have in common from the beginning
 _BEGINNING = 3  # letters; forms of a word that begin otherwise are rare
@@ -135,6 +140,12 @@ def _asking_stems(language: str) -> frozenset[str]:
     return frozenset(form for word in asking_words(language) for form in (word, stem(word)))
 
 
+def sought_terms(question: str, *, may_be_name: bool = False) -> set[str]:
+    """The word behind a question word: bridge of "which bridge"; `may_be_name` where a capital tells one."""
+    words_behind = (found["word"] for found in _SOUGHT.finditer(question))
+    return {term for word in words_behind if not (may_be_name and word[0].isupper()) for term in terms(word)}
+
+
 class AskedTerms:
     """A question's words as they are found in texts: each with its weight, and the words of the texts that mean it.
 
@@ -151,12 +162,7 @@ class AskedTerms:
         rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
         capitals = {term for found in _CAPITALS.finditer(question) for term in terms(found[0])}
         in_pairs = {term for found in _CAPITAL_PAIRS.finditer(question) for term in terms(found[0])}
-        sought = {
-            term
-            for found in _SOUGHT.finditer(question)
-            if language == "de" or not found["word"][0].isupper()
-            for term in terms(found["word"])
-        }
+        sought = sought_terms(question, may_be_name=language != "de")
         self.names = frozenset(
             term for term in self.terms if term in (in_pairs if language == "de" else capitals) or term[0].isdigit()
         )
@@ -168,6 +174,8 @@ class AskedTerms:
             for term in self.terms
         }
         self._total = sum(self._weights.values()) or 1.0
+        asked = [term for term in terms(question) if term in self._weights]
+        self._neighbours = {pair for pair in pairwise(asked) if pair[0] != pair[1]}
 
     def found_in(self, bag: Set[str]) -> dict[str, float]:
         """Of the question's words those that `bag` holds, each with how surely, 0…1."""
@@ -178,6 +186,20 @@ class AskedTerms:
         """The share of the question's weight that `bag` holds, 0…1."""
         return sum(self._weights[term] * sure for term, sure in self.found_in(bag).items()) / self._total
 
+    def togetherness(self, found: Sequence[str]) -> float:
+        """Of the question's neighbours that a text holds both, the share that are neighbours there too, 0…1.
+
+        `found` are the `terms` of the text in their order.
+        """
+        there = set(found)
+        both = [pair for pair in self._neighbours if all(not there.isdisjoint(self._forms[term]) for term in pair)]
+        side_by_side = {pair for one in pairwise(found) for pair in (one, one[::-1])}
+        kept = sum(
+            any((one, other) in side_by_side for one in self._forms[left] for other in self._forms[right])
+            for left, right in both
+        )
+        return kept / len(both) if both else 0.0
+
 
 def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[str, float]:
     """The words of `vocabulary` that mean `term`, each with how surely, 0…1: inflections, compounds, near kin.
@@ -185,8 +207,9 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
     German and its neighbours write compounds as one word: "Verteidigung" is found in "Verteidigungslinie" and, less
     surely, the other way round. Few words share their first letters with the term, so few are stemmed.
     """
-    if not term[0].isalpha() or _CJK_RUN.match(term):
-        return {word: 1.0 for word in vocabulary if word == term}
+    value = _value_of(term, language)
+    if value or not term[0].isalpha() or _CJK_RUN.match(term):
+        return {word: 1.0 for word in vocabulary if word == term or (value and _value_of(word, language) == value)}
     root, beginning = _root(term, language), _folded(term)[:_BEGINNING]
     compounds, is_germanic = language in _COMPOUNDING, language in _GERMANIC
     core = _core(term, language)
@@ -204,7 +227,34 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
             found[word] = _PART if root.endswith(_root(word, language)) else 0.0
         if is_germanic and found.get(word, 0) < _KIN and core[0] in word and _is_same_verb(core, _core(word, language)):
             found[word] = _KIN
-    return {word: sure for word, sure in found.items() if sure > 0}
+    found = {word: sure for word, sure in found.items() if sure > 0}
+    return found or {word: _MISSPELT for word in vocabulary if _is_misspelt(term, word)}
+
+
+def _value_of(word: str, language: str) -> str:
+    """A number in words by its digits, as those are by themselves: vier and vierten are 4; "" for any other word."""
+    return word.rstrip("stndrh") if word[0].isdigit() else _written_numbers(language).get(word, "")
+
+
+@cache
+def _written_numbers(language: str) -> dict[str, str]:
+    known = numerals(language or "en")
+    return {
+        form: f"{value:g}"
+        for word, value in (*known.numbers.items(), *known.ordinals.items())
+        if value > 1
+        for form in (word, stem(word))
+    }
+
+
+def _is_misspelt(term: str, word: str) -> bool:
+    """Whether a letter is doubled, left single or changes places with the next; another letter is another name."""
+    return (
+        len(term) >= _MIN_MISSPELT
+        and abs(len(term) - len(word)) <= 1
+        and set(term) == set(word)
+        and OSA.distance(term, word, score_cutoff=1) == 1
+    )
 
 
 def _likeness(one: str, other: str, *, compounds: bool) -> float:

@@ -15,6 +15,7 @@ from tests.evals.lookalikes import print_lookalikes
 from tests.evals.planted import print_planted
 from tests.evals.quoted import print_quoted
 from tests.evals.real import print_real
+from tests.evals.references import print_references
 from tests.evals.speed import print_speed
 from tests.evals.whole.report import print_whole
 from tests.figures import run_parts
@@ -31,6 +32,7 @@ EVALUATIONS: dict[str, Callable[[], None]] = {
     "whole": print_whole,
     "injection": print_injection,
     "quoted": print_quoted,
+    "references": print_references,
 }
 ON_REQUEST: dict[str, Callable[[], None]] = {"real": print_real}  # needs a model that runs
 

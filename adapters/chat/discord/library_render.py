@@ -108,7 +108,7 @@ class DiscordLibraryVoice:
 def _text(said: SaidToLibrary) -> str:
     """The reply; above a picture the sentence that it marks, in place of how the page begins."""
     if said.reply.file:
-        return f"{said.reply.text}\n{wording.SAVED.format(place=said.reply.file[0])}"
+        return f"{said.reply.text}\n{wording.saved(said.reply.file[0])}"
     if said.picture and said.quote:
         return f"{said.reply.text.partition(PARAGRAPH)[0]}\n\n“{said.quote}”"
     return said.reply.text

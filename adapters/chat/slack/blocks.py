@@ -132,6 +132,11 @@ def option(text: str, value: str, url: str = "") -> Block:
     return {**made, "url": url} if url else made
 
 
+def tick(text: str, value: str, description: str) -> Block:
+    """Of a group of checkboxes, of which a form takes ten."""
+    return {"text": label(text, LABEL_LIMIT), "value": value, "description": label(description, LABEL_LIMIT)}
+
+
 def is_linkable(url: str) -> bool:
     return url.startswith(("https://", "http://")) and len(url) <= URL_LIMIT
 

@@ -193,9 +193,10 @@ class SlackReply:
         if old.streamed:
             await remove(self._client, old.channel, old.ts)
 
-    async def ping(self, job: ResearchJob, /) -> None:
+    async def ping(self, job: ResearchJob, said: str = "", /) -> None:
         if job.request.asker:
-            await self._post_in_thread(ready_message(job.request.asker), "ready")
+            part: Part = "corrected" if said else "ready"
+            await self._post_in_thread(ready_message(job.request.asker, said), part)
 
     async def _streamed(self, plan: Plan) -> bool:
         """Whether `plan` is shown in a stream; a message that was posted, or may have been, becomes none."""

@@ -104,6 +104,7 @@ class BoardReply:
     faults: list[Exception | None] = field(default_factory=list)
     repost_faults: list[Exception] = field(default_factory=list)
     pings: int = 0
+    said: list[str] = field(default_factory=list)
     is_gone: bool = False
     seen: asyncio.Event = field(default_factory=asyncio.Event)
     take_fault: Exception | None = None
@@ -146,8 +147,9 @@ class BoardReply:
         if fault is not None:
             raise fault
 
-    async def ping(self, job: ResearchJob, /) -> None:
+    async def ping(self, job: ResearchJob, said: str = "", /) -> None:
         self.pings += 1
+        self.said += [said] if said else []
 
 
 class Waiting:

@@ -511,18 +511,18 @@ def test_settings_are_shown_set_and_logged_by_tenant() -> None:
     desk = Desk()
 
     first = desk.run("settings", "set", "monthly_usd", "25", "--tenant", "slack:T1")
-    second = desk.run("settings", "set", "providers", "pubmed", "--tenant", "slack:T1")
+    second = desk.run("settings", "set", "providers", "wikipedia", "--tenant", "slack:T1")
     shown = json.loads(desk.run("settings", "show", "--tenant", "slack:T1", "--json").stdout)
     other = desk.run("settings", "show", "--tenant", "slack:T2").stdout
     log = desk.run("settings", "log", "--tenant", "slack:T1").stdout.splitlines()
 
     assert first.stdout == "monthly_usd: no limit → 25.00\n"
     assert second.exit_code == 0
-    assert (shown["settings"]["monthly_usd"], shown["settings"]["providers"]) == ("25.00", "pubmed")
+    assert (shown["settings"]["monthly_usd"], shown["settings"]["providers"]) == ("25.00", "wikipedia")
     assert "25.00" not in other
-    assert "pubmed" not in other
+    assert "wikipedia" not in other
     assert [line.partition("  ")[2] for line in log] == [
-        "operator  providers: all → pubmed",
+        "operator  providers: all → wikipedia",
         "operator  monthly_usd: no limit → 25.00",
     ]
 

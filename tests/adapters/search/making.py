@@ -24,7 +24,7 @@ QUERY = SearchQuery("moon tides sea")
 HASTY = SearchSettings(provider_timeout_s=0.4, connect_timeout_s=0.4)  # seconds
 UNHURRIED = SearchSettings(connect_timeout_s=SearchSettings().provider_timeout_s)  # for a machine that is busy
 NCBI_KEY = "ncbi-loopback"
-ONLINE = ("tavily", "exa", "searxng", "wikipedia", "pubmed", "arxiv")
+ONLINE = ("tavily", "exa", "searxng", "wikipedia", "pubmed", "arxiv", "europepmc", "openalex")
 LOCAL_FILES = "files"
 each_online = pytest.mark.parametrize("name", ONLINE)
 

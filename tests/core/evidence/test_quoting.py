@@ -60,6 +60,24 @@ def test_a_sentence_that_announces_what_follows_is_not_quoted() -> None:
     assert answer.summary
 
 
+def test_a_long_sentence_is_quoted_whole() -> None:
+    """G-05: the one that answers may be long; up to a summary's words it is no reason to say nothing."""
+    long = f"{CAUSE[:-1]}, " + ", ".join(f"which pull at the water of harbour number {n}" for n in range(2, 13)) + "."
+
+    assert quoted(source(1, long))[:1] == [long]
+
+
+@pytest.mark.parametrize(
+    ("question", "is_direct"),
+    [("Which bridge lies west of Alma Street?", False), ("How many arches has the Alma bridge?", True)],
+)
+def test_which_bridge_is_not_answered_by_the_bridge(question: str, is_direct: bool) -> None:
+    """D23: what is only referred to is not named."""
+    page = source(1, "The bridge lies west of Alma Street. The Alma bridge has 14 arches of stone.", title="Alma")
+
+    assert quote_answer(question, [page]).is_direct is is_direct
+
+
 def test_no_sources_no_answer() -> None:
     assert quote_answer(QUESTION, []) == QuotedAnswer()
 

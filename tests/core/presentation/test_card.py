@@ -39,10 +39,10 @@ def card_of(job: ResearchJob, result: JobResult | None) -> AnswerCard:
 @pytest.mark.parametrize(
     ("job", "result", "expected"),
     [
-        (samples.COMPLETED, samples.RESULT, ["ask_again", "improve", "good", "bad"]),
-        (samples.COMPLETED, REPEATED, ["ask_again", "improve", "refresh", "what_changed", "good", "bad"]),
-        (REFRESHED, samples.RESULT, ["ask_again", "improve", "what_changed", "good", "bad"]),
-        (samples.COMPLETED, UNSURE, ["ask_again", "improve", "good", "bad", "start_deep", "not_now"]),
+        (samples.COMPLETED, samples.RESULT, ["ask_again", "improve", "watch", "good", "bad"]),
+        (samples.COMPLETED, REPEATED, ["ask_again", "improve", "watch", "refresh", "what_changed", "good", "bad"]),
+        (REFRESHED, samples.RESULT, ["ask_again", "improve", "watch", "what_changed", "good", "bad"]),
+        (samples.COMPLETED, UNSURE, ["ask_again", "improve", "watch", "good", "bad", "start_deep", "not_now"]),
     ],
     ids=["answered", "answered before", "renewed", "unsure"],
 )

@@ -227,6 +227,34 @@ def test_a_rare_word_of_the_question_covers_more_than_a_common_one() -> None:
     assert asked.coverage(frozenset()) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("language", "term", "word", "is_found"),
+    [
+        ("en", "five", "5", True),
+        ("en", "4th", "fourth", True),
+        ("de", "vierten", "vier", True),
+        ("es", "nueve", "9", True),
+        ("en", "five", "6", False),
+        ("en", "geegen", "gegeen", True),
+        ("en", "barret", "barrett", True),
+        ("en", "dawson", "lawson", False),
+        ("en", "lead", "laed", False),
+    ],
+)
+def test_a_number_is_found_as_it_is_written_and_a_name_though_misspelt(
+    language: str, term: str, word: str, is_found: bool
+) -> None:
+    """G-05: two letters exchanged are a slip, another letter is another name."""
+    assert (stem(word) in forms_of(stem(term), [stem(word)], language)) is is_found
+
+
+def test_words_that_stand_together_in_the_question_do_in_what_answers_it() -> None:
+    texts = ["The Carolina Panthers met.", "In Carolina nobody feared the mountain panthers."]
+    asked = AskedTerms("Who are the Carolina Panthers?", [frozenset(terms(text)) for text in texts], "en")
+
+    assert [asked.togetherness(terms(text)) for text in texts] == [1.0, 0.0]
+
+
 def test_stems_are_the_same_in_every_thread() -> None:
     """A Snowball stemmer keeps the word it works on: threads that shared one would mix their words up."""
     listed = [f"verteidigung{ending}" for ending in ("", "en", "s")] * 50

@@ -111,6 +111,6 @@ class QuayReply:
         """Who deletes an answer wants none."""
         raise AddressDead(f"message {self.at.message}")
 
-    async def ping(self, job: ResearchJob, /) -> None:
-        at = replace(self.at, key=f"ready:{job.id}")
-        await self.calls.post(at, QuayMessage(wording.READY), pings=[self.at.asker])
+    async def ping(self, job: ResearchJob, said: str = "", /) -> None:
+        at = replace(self.at, key=f"{'corrected' if said else 'ready'}:{job.id}")
+        await self.calls.post(at, QuayMessage(said or wording.READY), pings=[self.at.asker])
