@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from core.evaluation.cases import Met
-from core.evaluation.report import Change, Run, disagreement, figures, state_of, totals_of
+from core.evaluation.report import OutcomeChange, Run, disagreement, figures, state_of, totals_of
 from core.evaluation.running import Outcome
 from core.evidence.citations import MARKS
 from core.presentation.render import printable
@@ -29,7 +29,7 @@ ul { padding: 0; margin: .4rem 0; list-style: none; } li { padding-left: 1.3rem;
 """  # noqa: E501 -- a style sheet
 
 
-def page_of(run: Run, other: Run | None = None, changes: Sequence[Change] = ()) -> str:
+def page_of(run: Run, other: Run | None = None, changes: Sequence[OutcomeChange] = ()) -> str:
     """`other` is another configuration, or the run before; `changes` are those since then."""
     runs = [run, *([other] if other else [])]
     theirs = {outcome.case_id: outcome for outcome in other.outcomes} if other else {}
@@ -62,7 +62,7 @@ def _figures(runs: Sequence[Run]) -> str:
     return f"<table><thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _case(outcome: Outcome, other: Outcome | None, change: Change | None) -> str:
+def _case(outcome: Outcome, other: Outcome | None, change: OutcomeChange | None) -> str:
     changed = f'<p class="meta">Changed: {_text(change.says)}</p>' if change else ""
     sides = _side(outcome) + (_side(other) if other else "")
     return (

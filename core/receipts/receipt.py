@@ -45,7 +45,7 @@ class RuleFinding:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class PassageWindow:
     """`text` is the source's from the character `start` on. `instructs` are spans of the source that speak to an
     assistant, which no rule reads.
     """
@@ -80,7 +80,7 @@ class ReceiptEvidence:
     reasons: tuple[str, ...]
     stands_verbatim: bool
     findings: tuple[RuleFinding, ...]
-    excerpt: Surroundings
+    excerpt: PassageWindow
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,9 @@ class RulesSay:
     findings: tuple[RuleFinding, ...]
 
 
-def ask_rules(claim: str, before: str, source: ReceiptSource, excerpt: Surroundings, span: tuple[int, int]) -> RulesSay:
+def ask_rules(
+    claim: str, before: str, source: ReceiptSource, excerpt: PassageWindow, span: tuple[int, int]
+) -> RulesSay:
     """`span` is the quote's, in offsets into the whole text. What instructs assistants is blanked out, as it was."""
     first, last = (offset - excerpt.start for offset in span)
     text = excerpt.trusted_text
@@ -315,10 +317,10 @@ def _evidence(claim: Claim, before: str, entry: Evidence, source: Source) -> tup
     return kept, is_same
 
 
-def _excerpt(source: Source, start: int, end: int) -> Surroundings:
+def _excerpt(source: Source, start: int, end: int) -> PassageWindow:
     start, end = max(start, 0), min(end, len(source.content))
     spans = [(max(first, start), min(last, end)) for first, last in source.instructs]
-    return Surroundings(start, source.content[start:end], tuple(span for span in spans if span[0] < span[1]))
+    return PassageWindow(start, source.content[start:end], tuple(span for span in spans if span[0] < span[1]))
 
 
 def _is_as_before(entry: Evidence, say: RulesSay) -> bool:
