@@ -45,6 +45,7 @@ COMMANDS = (
     "init",
     "ask",
     "section",
+    "watch",
     "paper",
     "refs",
     "mcp",

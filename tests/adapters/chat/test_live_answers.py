@@ -148,7 +148,7 @@ class BoardReply:
         if fault is not None:
             raise fault
 
-    async def ping(self, job: ResearchJob, said: str = "", /) -> None:
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
         self.pings += 1
         self.said += [said] if said else []
 
