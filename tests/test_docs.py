@@ -47,6 +47,7 @@ COMMANDS = (
     "section",
     "watch",
     "paper",
+    "refs",
     "mcp",
     "export",
     "verify",

@@ -32,7 +32,7 @@ from core.model.works import ARXIV_ID
 DOWNLOAD_S = 60.0
 LIMIT_S = 120.0  # 2,000 pages at 40 a second, on a machine under load
 OCR_S = 360.0  # of the ten minutes that a paper has (D2); some hundred scanned pages at three seconds
-PICTURE_S = 20.0  # of a page; a tenth of a second is usual
+PICTURE_S = 40.0  # of a page; a tenth of a second is usual
 KEPT_PICTURES = 32  # that are asked for again: an answer's page is looked at by several
 MAX_QUOTE_CHARS = 2_000
 MEMORY_BYTES = 2 * 1024 * 1024 * 1024

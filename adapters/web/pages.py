@@ -530,7 +530,7 @@ EXPORTS: Mapping[str, Export] = {
     ),
 }
 
-OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX"}  # that only some answers have
+OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX", "csv": "CSV"}  # that only some answers have
 
 
 def exports_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Export]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 # arXiv's ids: new ones since 2007-04 (a month is 01 to 12), old ones with their archive.
 ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
-_OLD_ID = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?/\d{2}(?:0[1-9]|1[0-2])\d{3}(?:v\d+)?")
+_OLD_ID = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?/(?:9[1-9]|0[0-7])(?:0[1-9]|1[0-2])\d{3}(?:v\d+)?")  # until 2007-03
 _NEW_ID = re.compile(r"(\d{2}(?:0[1-9]|1[0-2]))\.(\d{4,5})(?:v\d+)?")
 _BEGAN = {4: ("0704", "1412"), 5: ("1501", "9912")}  # year and month of ids of so many digits (info.arxiv.org)
 _VERSION = re.compile(r"v(\d+)$")

@@ -60,8 +60,8 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS, ocr_s: float = 
     gap = _gap(pages[:kept], of_file, is_last_cut=len(whole) > max_chars)
     # The creation date is not used: it is when the file was made, often years after publication.
     scans = sum(page.is_scan and not page.by_ocr for page in pages[:kept])
-    author, ids = metadata.get("Author") or None, ids_in_text(text)
-    return Extraction(title, text, author, labels=labels, gap=gap, scans=scans, ids=ids)
+    authors, ids = _told_authors(metadata.get("Author", ""), paper.authors, text), ids_in_text(text)
+    return Extraction(title, text, authors or None, labels=labels, gap=gap, scans=scans, ids=ids)
 
 
 def _read_pages(document: Sized, max_chars: int) -> list[ReadPage]:
@@ -144,6 +144,14 @@ def _told_title(said: str, text: str) -> str:
     begins = text[:_TITLE_WITHIN_CHARS].casefold()
     seen = sum(word in begins for word in words)
     return title if words and seen >= len(words) / 2 else ""
+
+
+def _told_authors(said: str, seen: Sequence[str], text: str) -> str:
+    """The file's own, where its first page names one of them and no more: programs put there whose computer it was."""
+    words = re.findall(r"[^\W\d_]{3,}", said.casefold())
+    begins = text[:_TITLE_WITHIN_CHARS].casefold()
+    is_told = any(word in begins for word in words) and len(re.split(r"[,;]| and ", said)) >= len(seen)
+    return said if is_told or (said and not seen) else "; ".join(seen)
 
 
 def _first_line(text: str) -> str:

@@ -21,6 +21,7 @@ _MONO = re.compile(r"courier|mono|typewriter|consol|cmtt|menlo|inconsolata|code"
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.IGNORECASE)
 _RAISED = 0.25  # of the type size above the line; superscripts are raised by a third
 MAX_CHARS_A_PAGE = 60_000  # a dense page of a paper has 8,000
+_NOTES = frozenset("abcdefgh")
 SCAN_SHARE = 0.5  # of a page's area; scanners fill it, cut margins leave less
 MAX_STAMP_CHARS = 200  # a library's stamp or address on a scan that has no text of its own
 _FONT_NAME_BYTES = 128
@@ -182,11 +183,13 @@ def _cells(chars: list[_Char], size: float) -> list[Cell]:
 
 
 def _with_raised(chars: list[_Char], above: float) -> str:
-    """The text; raised digits, of a note or a power, do not run into the word or the number before them."""
+    """The text; raised digits, of a note or a power, do not run into the word or the number before them, nor does a
+    raised letter, of an affiliation.
+    """
     pieces: list[str] = []
     last: _Char | None = None
     for char in chars:
-        is_raised = char.text.isdecimal() and char.bottom > above
+        is_raised = (char.text.isdecimal() or char.text in _NOTES) and char.bottom > above
         if is_raised and last is not None and last.bottom <= above and last.text.isalnum():
             pieces.append("^" if last.text.isdecimal() else " ")
         pieces.append(char.text)

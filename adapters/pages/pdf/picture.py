@@ -23,7 +23,7 @@ MAX_SIDE_PX = 2_200  # of odd formats: a poster, a strip
 MAX_PNG_BYTES = 6_000_000  # chats take 8 MB and more
 MIN_FOUND = 80.0  # rapidfuzz, 0…100: a quote whose formulas or hyphens read otherwise; another sentence stays below 60
 MIN_RUN = 3  # letters in a row; fewer agree by chance at a window's ends
-OCR_S = 12.0  # of a scan whose marked words are looked for; three seconds are usual
+OCR_S = 30.0  # of a scan whose marked words are looked for; three seconds are usual
 _MARK = (255, 224, 102)
 
 

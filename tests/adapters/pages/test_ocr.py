@@ -16,6 +16,7 @@ from PIL import Image
 
 from adapters.pages.extraction import MAX_PAPER_CHARS, PageDocument, find_tesseract
 from adapters.pages.papers import PaperFiles
+from adapters.pages.pdf import picture
 from adapters.pages.pdf.picture import paint_page
 from adapters.pages.workers import ExtractionWorkers
 from core.library.ingest import PaperUnreadable
@@ -101,7 +102,9 @@ async def test_a_scan_without_ocr_says_what_would_help() -> None:
 
 
 @needs_tesseract
-def test_the_cited_sentence_is_marked_on_the_picture_of_a_scan() -> None:
+def test_the_cited_sentence_is_marked_on_the_picture_of_a_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "OCR_S", 100.0)  # a busy machine takes longer, and shows the page without the mark
+
     rows = marked_rows(paint_page(scan_of([FIRST]), 1, SENTENCE))
 
     line = (800 - (700 - 2 * 1.2 * 13)) * 300 / 800  # the third line's foot, of 800 points, in the picture's 300
