@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, cast
 
 from adapters.chat.connecting import ChatDeps
@@ -42,6 +43,7 @@ from core.modes.mode import Mode
 from core.presentation.page_links import PageLinks
 from core.presentation.render import job_json
 from core.tenancy.departures import Tenancy
+from core.watch.desk import WatchDesk
 
 NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
 LINKS = PageLinks("https://gorkd.test", (b"a key of thirty-two bytes or more",), lambda: NOON)
@@ -194,6 +196,13 @@ class ScriptedResearcher:
     cancelled: list[str] = field(default_factory=list)
     steered: list[Steering] = field(default_factory=list)
     stalled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @cached_property
+    def watching(self) -> WatchDesk:
+        """Nothing is watched."""
+        from tests.fakes import make_deps  # which imports this file's neighbours
+
+        return WatchDesk(make_deps())
 
     def can_research(self, mode: Mode) -> bool:
         return self.has_model or not mode.needs_model

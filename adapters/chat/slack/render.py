@@ -88,6 +88,7 @@ ICONS = {
 # What only Slack's own code must tell from the others; every button's name stands in core/presentation/wording.py.
 SHOW_SOURCES, SHARE, CANCEL, START_DEEP, IMPROVE = "show_sources", "share", "cancel", "start_deep", "improve"
 CHANGED, RATE, VIEW, MORE, FOLLOW_UP = "what_changed", "rate", "view_full_analysis", "more", "follow_up"
+MENU_HOLDS = 5  # options of an overflow menu (docs.slack.dev, Block Kit)
 SHOWN_BLOCKS = 45  # of what is told of a watch; Slack takes 50
 IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, VIEW)
 
@@ -367,6 +368,7 @@ def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
         row.append(button(START_DEEP, wording.GO_DEEPER, job.id, style="primary" if card.offers else ""))
     row += _buttons(job, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
     rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
+    rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != "watch"]  # its word does the same
     return [*row, *overflow(MORE, [option(one.label, f"{one.name}:{job.id}", one.url) for one in rest])]
 
 

@@ -179,8 +179,11 @@ def test_buttons_are_the_same_words_everywhere_and_carry_the_job():
     message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)
     private = VOICE.outcome(PRIVATE, samples.RESULT, samples.SOURCES)
 
-    assert rows(message) == [["View Full Analysis", "Show Sources", "Improve", "👍", "👎"], ["Ask Again"]]
-    assert rows(private) == [["View Full Analysis", "Show Sources", "Share", "👍", "👎"], ["Ask Again", "Improve"]]
+    assert rows(message) == [["View Full Analysis", "Show Sources", "Improve", "👍", "👎"], ["Ask Again", "Watch"]]
+    assert rows(private) == [
+        ["View Full Analysis", "Show Sources", "Share", "👍", "👎"],
+        ["Ask Again", "Improve", "Watch"],
+    ]
     assert items(message)[0]["url"] == PAGE
     assert items(message)[1]["custom_id"] == f"show_sources:{JOB}"
     assert "?sig=" in items(private)[0]["url"]

@@ -111,7 +111,7 @@ def test_answer_has_every_part():
     ]  # fmt: skip
     assert buttons_of(message) == [
         "show_sources", "start_deep", "follow_up_1", "follow_up_2", "follow_up_3",
-        "ask_again", "improve", "share", "view_full_analysis",
+        "ask_again", "improve", "watch", "share", "view_full_analysis",
     ]  # fmt: skip
 
 
