@@ -469,6 +469,7 @@ async def observed(deps: Deps, traces: TraceLog, *, secrets: Iterable[str]) -> A
             providers={name: WatchedSearch(provider, tracer) for name, provider in deps.providers.items()},
             pages=WatchedPages(deps.pages, tracer),
             model=WatchedModel(deps.model, tracer, recorder, prices) if deps.model else None,
+            check_model=WatchedModel(deps.check_model, tracer, recorder, prices) if deps.check_model else None,
             models={mode: WatchedModel(model, tracer, recorder, prices) for mode, model in deps.models.items()},
             library=WatchedLibrary(deps.library, tracer),
             web_model=WatchedWebSearch(deps.web_model, tracer, recorder, prices) if deps.web_model else None,

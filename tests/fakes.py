@@ -19,7 +19,8 @@ from adapters.records.library import SqlLibrary
 from adapters.records.limits import MemorySingleFlight
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore
-from core.evidence.judge import CONTROLS, Pair, control_of
+from core.evidence.control import CONTROLS, control_of
+from core.evidence.judge import Pair
 from core.model.answer import ModelUsage
 from core.model.attachments import Attachment, AttachmentUnreadable
 from core.model.codec import decode, encode

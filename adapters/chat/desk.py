@@ -35,9 +35,9 @@ Reaction = Literal["thanks", "heard"]
 _RENEWS: dict[ReplyKind, Renewal] = {
     "retry": "retry", "again": "ask_again", "improve": "improve", "deeper": "deeper",
 }  # fmt: skip
-_OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history"})
+_OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history", "references"})
 _ALSO_OF_RUNNING = frozenset(
-    {"sources", "help", "history", "forget", "courtesy", "watch"}
+    {"sources", "help", "history", "forget", "courtesy", "watch", "references"}
 )  # the rest steers what can be steered
 _ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now", "changed"})
 REACTIONS: dict[Reaction, tuple[str, str]] = {"thanks": ("❤️", "heart"), "heard": ("👀", "eyes")}  # and Slack's names
@@ -202,7 +202,8 @@ def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None)
         is_own = running.request.asker == said.asker
         return Steer(running, read_steering(said.text)) if is_own else Say(wording.NOT_YOURS)
     if not said.is_about_answer:
-        return Ask() if said.text or said.has_files else Say(wording.ASK_WHAT)
+        lacks = wording.NO_LIST if kind == "references" else "" if said.text else wording.ASK_WHAT
+        return Say(lacks) if lacks and not said.has_files else Ask()
     return Say(wording.NOTHING_HERE) if job is None else _obey(said, job)
 
 

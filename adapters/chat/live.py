@@ -100,7 +100,7 @@ def turn_of(job_id: str) -> str:
     return f"message:{job_id}"
 
 
-def _now() -> datetime:
+def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -144,7 +144,7 @@ class LiveAnswers(LivingMessages[Payload]):
         platform: str,
         pace: EditPace = _PACE,
         turns: ChatTurns = _ALONE,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(platform=platform, pace=pace, turns=turns)
@@ -282,7 +282,7 @@ class LiveAnswers(LivingMessages[Payload]):
 
     async def _keep_alive(self, live: _Live[Payload]) -> None:
         try:
-            live.notice = await self._notice(live.job)
+            live.notice = await self._notice(live)
             if live.job.status not in TERMINAL_STATUSES:
                 await self._watch_on(live)
             await self._deliver(live)
@@ -298,9 +298,10 @@ class LiveAnswers(LivingMessages[Payload]):
             _log.exception("message abandoned", extra={"job": live.job.id})
             await show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
 
-    async def _notice(self, job: ResearchJob) -> Notice | None:
-        """Only of a job that has ended: what runs is followed to its answer."""
-        return await self._researcher.watching.notice(job) if job.status in TERMINAL_STATUSES else None
+    async def _notice(self, live: _Live[Payload]) -> Notice | None:
+        """What a watch has left to be told there; its key says so (adapters/records/deliveries.py)."""
+        is_told = str(live.reply.address.data.get("key") or "").startswith("watch:")
+        return await self._researcher.watching.notice(live.job) if is_told else None
 
     async def _watch_on(self, live: _Live[Payload]) -> None:
         """While the records are away there are no edits; when they are back, from where it was."""
@@ -417,10 +418,11 @@ class LiveAnswers(LivingMessages[Payload]):
                 if wait_s is not None:
                     await self._sleep(wait_s)
             else:
+                waited = (job.completed_at or job.created_at) - job.created_at
                 if said := await self._correction(job):
-                    await ping(live.reply, job, self._pace, said=said)
-                elif not job.request.watch:
-                    await ping(live.reply, job, self._pace)
+                    await ping(live.reply, job.request.asker, job.id, self._pace, waited=waited, said=said)
+                elif not job.request.watch and job.status is not JobStatus.CANCELLED:  # who cancels waits for nothing
+                    await ping(live.reply, job.request.asker, job.id, self._pace, waited=waited)
                 return
 
     async def _correction(self, job: ResearchJob) -> str:
@@ -491,19 +493,19 @@ async def tried(
     return True
 
 
-async def ping(reply: ChatReply[Payload], job: ResearchJob, pace: EditPace, *, said: str = "") -> None:
-    """Call whoever waited long enough to look away; who has cancelled waits for nothing.
-
-    What is `said` of an answer that was corrected is for everybody who asked.
+async def ping(
+    reply: ChatReply[Payload], asker: str, key: str, pace: EditPace, *, waited: timedelta, said: str = ""
+) -> None:
+    """Call whoever waited long enough to look away. What is `said` of an answer that was corrected is for everybody
+    who asked.
     """
-    ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
-    if not said and (ran_s <= pace.ping_after_s or job.status is JobStatus.CANCELLED):
+    if not asker or not (said or waited.total_seconds() > pace.ping_after_s):
         return
     try:
         async with asyncio.timeout(pace.edit_timeout_s):
-            await reply.ping(job, said)
+            await reply.ping(asker, key, said)
     except Exception:  # noqa: BLE001 -- the answer is there; only the notice is missing
-        _log.warning("asker not notified", exc_info=True, extra={"job": job.id})
+        _log.warning("asker not notified", exc_info=True, extra={"key": key})
 
 
 async def show(reply: ChatReply[Payload], payload: Payload, *, within_s: float) -> None:

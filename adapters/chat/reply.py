@@ -69,8 +69,11 @@ class ChatReply(Protocol[Payload_contra]):
         """
         ...
 
-    async def ping(self, job: ResearchJob, said: str = "", /) -> None:
-        """Tell the asker that the answer has come, or what is `said` of it later: an edit notifies nobody."""
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
+        """Tell the asker that the answer has come, or what is `said` of it later: an edit notifies nobody.
+
+        Twice with one `key` is once.
+        """
         ...
 
 

@@ -31,6 +31,11 @@ _ASKING = {
         "It cites BibTeX keys, and every sentence is checked against what it cites.",
     ),
     "paper": ("section", "Write all sections of a paper, with the same BibTeX keys."),
+    "refs": (
+        "references",
+        "Check the references of a file.\n\n"
+        "Whether each exists, matches its record, was retracted, and says what it is cited for.",
+    ),
     "watch": (
         "watch",
         "Watch an answer, and be told when it means something else.\n\nA worker looks: `gorkd all` or `gorkd worker`.",

@@ -24,7 +24,7 @@ from adapters.cli.settings import known_tenant
 from core.evaluation.cases import Case, read_cases, voted_case
 from core.evaluation.page import page_of
 from core.evaluation.report import (
-    Change,
+    OutcomeChange,
     Run,
     changes_in_words,
     changes_since,
@@ -227,7 +227,7 @@ def _progress(total: int, done: int) -> Progress:
 # Files
 
 
-def _keep(wish: EvaluationWish, runs: Sequence[Run], changes: Sequence[Change], before: Run | None) -> None:
+def _keep(wish: EvaluationWish, runs: Sequence[Run], changes: Sequence[OutcomeChange], before: Run | None) -> None:
     """The run beside the one before it; of two configurations the first is the run."""
     if before is not None:
         _write(wish.out / BEFORE, run_json(before))
@@ -353,7 +353,7 @@ def _complaints(outcome: Outcome) -> list[str]:
     return [f"{one.expectation} ({one.says})" for one in outcome.met if one.is_met is False]
 
 
-def print_changes(console: Console, before: Run, changes: Sequence[Change]) -> None:
+def print_changes(console: Console, before: Run, changes: Sequence[OutcomeChange]) -> None:
     console.print(Text(f"Since {before.began_at}:", "bold"), soft_wrap=True)
     styles = {True: "red", False: "green", None: ""}
     for change in changes:

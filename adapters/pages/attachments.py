@@ -46,7 +46,8 @@ class AttachedFiles:
 def _kind(name: str, label: str, content: bytes) -> tuple[DocumentKind, str]:
     """By the bytes and the label as for a page; by the file's ending where the label says nothing we know."""
     kind, charset = media_type(label)
-    found = document_kind(kind, content) or _BY_SUFFIX.get(PurePath(name).suffix.lower())
+    by_name = _BY_SUFFIX.get(PurePath(name).suffix.lower())
+    found = by_name if by_name == "docx" else document_kind(kind, content) or by_name
     is_other = (found == "pdf" and b"%PDF-" not in content[:1024]) or (found == "docx" and content[:2] != b"PK")
     if found is None or is_other:
         raise _unreadable(name, f"it is not one of the kinds I read ({_READABLE})")

@@ -54,6 +54,7 @@ def extract(document: PageDocument) -> Extraction:
         published_on=found.published_on,
         labels=found.labels,
         scans=found.scans,
+        ids=found.ids,
         gap=found.gap
         or (f"only the first {document.max_chars:,} characters were read" if len(whole) > document.max_chars else ""),
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, cast
 
 from adapters.proxies import Proxies
 from adapters.search.registries import registry_services
@@ -15,6 +15,7 @@ from adapters.search.service import (
     Fetcher,
     PlacesOf,
     Service,
+    ServiceClient,
     Surroundings,
     TimeLimits,
     no_places,
@@ -49,11 +50,6 @@ class ProviderModule(Protocol):
     def build(self, env: Mapping[str, str], around: Surroundings) -> SearchProvider | None:
         """None when the provider lacks what it needs, e.g. its key. Raises `SetupError`."""
         ...
-
-
-@runtime_checkable
-class Closable(Protocol):
-    async def aclose(self) -> None: ...
 
 
 def build_providers(
@@ -114,7 +110,7 @@ async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:
 async def close_providers(providers: Mapping[str, SearchProvider]) -> None:
     """Ends the connections that providers keep."""
     for provider in providers.values():
-        if isinstance(provider, Closable):
+        if isinstance(provider, ServiceClient):
             await provider.aclose()
 
 

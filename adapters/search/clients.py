@@ -13,7 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import aiohttp
 import stamina
@@ -22,7 +22,7 @@ from aiolimiter import AsyncLimiter
 from adapters.proxies import DaemonResolver
 from adapters.search.faults import broken, deadline, error_in_answer, garbled, status_error, too_late, unreachable
 from adapters.search.hits import tidy
-from adapters.search.service import Service, Surroundings, TimeLimits
+from adapters.search.service import Service, ServiceClient, Surroundings, TimeLimits
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from core.model.job import Scope
 from core.model.ports import ProviderStrength
@@ -42,12 +42,6 @@ CHUNK_BYTES = 64 * 1024
 LEFT_TO_THE_CLIENT = frozenset({400})  # the only status whose body tells the operator more than itself
 
 Vendor = TypeVar("Vendor")
-
-
-class ServiceClient(Protocol):
-    async def warm_up(self) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 class OnlineSearch(ABC):

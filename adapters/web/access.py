@@ -218,6 +218,15 @@ class JobLinks:
         return self._at("", heard=kind)
 
     @property
+    def watch(self) -> str:
+        """Where watching it is begun; `stop` ends it."""
+        return self._at("/watch")
+
+    @property
+    def stop_watching(self) -> str:
+        return self._at("/watch/stop")
+
+    @property
     def refresh(self) -> str:
         return self._at(RENEWAL)
 

@@ -28,7 +28,7 @@ from adapters.web.access import (
     require_asker,
 )
 from adapters.web.admin import MAX_MUST_CHARS, voted_view
-from adapters.web.api import retried
+from adapters.web.api import retried, watchable_job
 from adapters.web.faults import Forbidden
 from adapters.web.source_view import figure_of, passages_of, reading_view
 from adapters.web.view import JobView, code_view, job_view
@@ -63,6 +63,8 @@ from core.presentation.card import said_so_far, stage_states
 from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import cut, job_json, marks_legend, one_line, printable
+from core.watch import words as watch_words
+from core.watch.words import told_change
 
 if TYPE_CHECKING:
     from core.pipeline.tracing import TraceLog
@@ -97,6 +99,8 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/jobs/{job_id}/refresh", post_refresh)
     app.router.add_post(f"/jobs/{{job_id}}{FOLLOW_UP}", post_follow_up)
     app.router.add_post(f"/jobs/{{job_id}}{RETRY}", post_retry)
+    app.router.add_post("/jobs/{job_id}/watch", post_watch)
+    app.router.add_post("/jobs/{job_id}/watch/stop", post_stop_watching)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
     app.router.add_get("/jobs/{job_id}/code/{number}", get_code)
@@ -147,6 +151,10 @@ async def get_job(request: web.Request) -> web.Response:
         changes = None
         if view.card.renewing:
             changes = await researcher.changes(job.id, scope=job.scope)
+        watch = await researcher.watching.of_job(job)
+        told = [(notice, [told_change(one) for one in notice.changes])
+                for notice in (await researcher.watching.timeline(watch) if watch else [])]  # fmt: skip
+        context |= {"watch": watch, "told": told, "watching": watch_words}
         context |= _finished(request, view, exports_of(job, result, sources))
         context |= {"changes": changes, "conversation": await _conversation(request, job)}
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
@@ -183,6 +191,23 @@ async def post_refresh(request: web.Request) -> web.Response:
         raise Forbidden
     renewed = await request.app[RESEARCHER].refresh(job.id, job.request.asker, scope=job.scope)
     raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
+
+
+async def post_watch(request: web.Request) -> web.Response:
+    """Watch the answer daily, then back to its page."""
+    asker = await require_asker(request)
+    job = await watchable_job(request)
+    rhythm = watch_words.RHYTHMS["week" if (await request.post()).get("every") == "week" else "day"]
+    await request.app[RESEARCHER].watching.watch(job.id, job.request.asker or asker, scope=job.scope, rhythm=rhythm)
+    raise web.HTTPSeeOther(_links(request, job).page)
+
+
+async def post_stop_watching(request: web.Request) -> web.Response:
+    await require_asker(request)
+    job, desk = await watchable_job(request), request.app[RESEARCHER].watching
+    if watch := await desk.of_job(job):
+        await desk.stop(watch)
+    raise web.HTTPSeeOther(_links(request, job).page)
 
 
 async def post_follow_up(request: web.Request) -> web.Response:
@@ -505,7 +530,7 @@ EXPORTS: Mapping[str, Export] = {
     ),
 }
 
-OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX"}  # that only some answers have
+OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX", "csv": "CSV"}  # that only some answers have
 
 
 def exports_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Export]:

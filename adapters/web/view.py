@@ -18,7 +18,7 @@ from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.model.errors import places_of
-from core.model.events import Json
+from core.model.events import Json, rows
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.model.source import Source
 from core.modes import MODES, needs_files
@@ -26,6 +26,7 @@ from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
+from core.references.showing import reference_rows
 from core.text.markers import Grammar
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
@@ -111,6 +112,7 @@ class JobView:
     cited: tuple[SourceView, ...]
     uncited: tuple[SourceView, ...]
     evidence: tuple[EvidenceSearch, ...]
+    references: tuple[ReferenceRow, ...]
 
 
 def job_view(
@@ -145,6 +147,7 @@ def job_view(
         cited=tuple(views[source.id] for source in card.cited),
         uncited=tuple(views[source.id] for source in card.uncited),
         evidence=evidence_searches(result),
+        references=tuple(map(_reference, reference_rows(result))),
     )
 
 
@@ -415,6 +418,31 @@ class EvidenceSearch:
     query: str
     is_custom: bool
     rows: tuple[EvidenceRow, ...]
+
+
+@dataclass(frozen=True)
+class ReferenceRow:
+    """A reference of a list that was checked. `links` are words and the addresses behind them."""
+
+    number: str
+    name: str
+    sign: str
+    said: str
+    links: tuple[tuple[str, str], ...]
+    uses: tuple[str, ...]
+
+
+def _reference(row: Mapping[str, Json]) -> ReferenceRow:
+    named = (("record", "url"), ("notice", "notice_url"), ("free to read", "open_copy"))
+    links = [(words, _text(row, name)) for words, name in named]
+    return ReferenceRow(
+        number=_text(row, "number"),
+        name=cut(_text(row, "reference"), QUERY_ROOM),
+        sign=_text(row, "sign"),
+        said=_text(row, "said"),
+        links=tuple((words, url) for words, url in links if url.startswith(("https://", "http://"))),
+        uses=tuple(f"{_text(use, 'verdict')}: {_text(use, 'sentence')}" for use in rows(row.get("cited_for"))),
+    )
 
 
 def evidence_searches(result: JobResult | None) -> tuple[EvidenceSearch, ...]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from html import escape
 
 from core.evaluation.cases import Met
-from core.evaluation.report import Change, Run, disagreement, figures, state_of, totals_of
+from core.evaluation.report import OutcomeChange, Run, disagreement, figures, state_of, totals_of
 from core.evaluation.running import Outcome
 from core.evidence.citations import MARKS
 from core.presentation.render import printable
+from core.presentation.wording import counted
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #d0d0d0; --soft: #666; --good: #1a6b34; --bad: #a51d1d; --back: #fff; --ink: #1b1b1b; --card: #f7f7f5; }
@@ -28,7 +29,7 @@ ul { padding: 0; margin: .4rem 0; list-style: none; } li { padding-left: 1.3rem;
 """  # noqa: E501 -- a style sheet
 
 
-def page_of(run: Run, other: Run | None = None, changes: Sequence[Change] = ()) -> str:
+def page_of(run: Run, other: Run | None = None, changes: Sequence[OutcomeChange] = ()) -> str:
     """`other` is another configuration, or the run before; `changes` are those since then."""
     runs = [run, *([other] if other else [])]
     theirs = {outcome.case_id: outcome for outcome in other.outcomes} if other else {}
@@ -61,7 +62,7 @@ def _figures(runs: Sequence[Run]) -> str:
     return f"<table><thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _case(outcome: Outcome, other: Outcome | None, change: Change | None) -> str:
+def _case(outcome: Outcome, other: Outcome | None, change: OutcomeChange | None) -> str:
     changed = f'<p class="meta">Changed: {_text(change.says)}</p>' if change else ""
     sides = _side(outcome) + (_side(other) if other else "")
     return (
@@ -76,13 +77,14 @@ def _side(outcome: Outcome) -> str:
     cost = "cost unknown" if outcome.cost_usd is None else f"${outcome.cost_usd:.4f}"
     head = f"{outcome.confidence or 'no answer'} · {outcome.seconds:.1f} s · {cost}"
     met = "".join(map(_expectation, outcome.met))
+    sentences = counted(len(outcome.claims), "checked sentence")
     claims = "".join(f"<li>{MARKS.get(claim.verdict, '◐')} {_text(claim.text)}</li>" for claim in outcome.claims)
     cited = ", ".join(_text(url) for url in outcome.cited)
     return (
         f'<section><p><b class="{state}">{state}</b> <span class="meta">{head}</span></p>'
         f"<p>{_text(outcome.error or outcome.summary)}</p>"
         + (f"<ul>{met}</ul>" if met else "")
-        + (f"<details><summary>{len(outcome.claims)} checked sentences</summary><ul>{claims}</ul>" if claims else "")
+        + (f"<details><summary>{sentences}</summary><ul>{claims}</ul>" if claims else "")
         + (f'<p class="meta">{cited}</p></details>' if claims else "")
         + "</section>"
     )

@@ -107,7 +107,7 @@ def figures(totals: Totals) -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Change:
+class OutcomeChange:
     """`is_worse` is True for a question that met what was expected before and does not now, None for neither."""
 
     case_id: str
@@ -124,14 +124,14 @@ def state_of(outcome: Outcome) -> str:
     return "pass" if any(one.is_met for one in outcome.met) else "asked"
 
 
-def changes_since(before: Run, now: Run) -> list[Change]:
+def changes_since(before: Run, now: Run) -> list[OutcomeChange]:
     """Of the questions that both runs have: state, confidence, and what is said otherwise."""
     old = {outcome.case_id: outcome for outcome in before.outcomes}
     found = []
     for outcome in now.outcomes:
         earlier = old.get(outcome.case_id)
         if earlier is None:
-            found.append(Change(outcome.case_id, "new"))
+            found.append(OutcomeChange(outcome.case_id, "new"))
             continue
         parts = []
         if earlier.has_failed is not outcome.has_failed:
@@ -141,7 +141,7 @@ def changes_since(before: Run, now: Run) -> list[Change]:
         parts += changes_in_words(disagreement(earlier, outcome))
         is_worse = None if earlier.has_failed is outcome.has_failed else outcome.has_failed
         if parts:
-            found.append(Change(outcome.case_id, "; ".join(parts), is_worse))
+            found.append(OutcomeChange(outcome.case_id, "; ".join(parts), is_worse))
     return found
 
 

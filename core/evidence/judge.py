@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,17 +15,15 @@ from typing import Final, Literal, Protocol
 
 import regex
 
-from core.evidence.rules.opposites import opposite_of
 from core.llm.ask_model import Completion, ask_model, complete, strict
 from core.llm.prices import estimate_usage
 from core.model.answer import Evidence, ModelUsage
-from core.model.errors import ControlFailed, ModelError, ModelGarbled
+from core.model.errors import ModelError, ModelGarbled
 from core.model.events import Json
 from core.model.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.text.growing_json import named, whole_number
-from core.text.language import Cue, language_of, negations, small_words
-from core.text.sentences import split_sentences
+from core.text.language import Cue
 
 Dialect = Literal["json", "pairwise"]
 
@@ -36,7 +33,6 @@ PAIRS_AT_END = 4  # when the reader waits for nothing else
 CALLS_AT_ONCE = 6
 CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
 LINGER_S, IDLE_S = 0.15, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
-CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160
@@ -346,128 +342,6 @@ def _rows(text: str) -> Iterator[Mapping[str, Json]]:
             listed = value.get("verdicts") if "verdict" not in value else [value]
             yield from (row for row in listed if isinstance(row, dict)) if isinstance(listed, list) else ()
         at = text.find("{", end)
-
-
-# A judge that says yes to everything
-
-CONTROLS: Final = (  # each claim is plainly denied by its passage; some 25 tokens, and 45 with its tags and verdict
-    Pair("The museum is free for children.", ("Everybody has to pay at the museum, and children are no exception.",)),
-    Pair("Anna sold her bicycle last summer.", ("Anna never sold her bicycle. She still rides it to work every day.",)),
-    Pair("There is meat in the soup.", ("The soup is made of vegetables alone; there is no meat in it.",)),
-    Pair("The office is open on Sundays.", ("The office is closed on Sundays and open on all other days.",)),
-    Pair("The train to the coast leaves at nine.", ("The train to the coast leaves at six, and none leaves at nine.",)),
-    Pair("The lake was frozen in January.", ("In January the lake was not frozen, and boats went out as usual.",)),
-)
-
-
-MIN_CONTROL_CHARS, MAX_CONTROL_CHARS = 40, 160  # of a text that is made a control: it is sent twice, some 80 tokens
-_FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[(.,:/$€£#–-])[1-9]\p{Nd}{1,3}(?![\p{L}\p{N}\])]|[.,:/–-]\p{N})")
-_PLAIN_WORD = regex.compile(r"(?<![\w’'/-])\p{Ll}{4,}(?![\w’'/-])")
-_CLAUSE_END = regex.compile(r"(?<=\p{L}{3}|\d)[,;:] |\s[–—(]")
-
-
-def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
-    """The control that rides along with `pairs`, and where among them: the same whenever they are asked again.
-
-    A sentence of their own passages with one thing changed, which a judge that only sees plain denials confirms; where
-    none can be, one of `CONTROLS`.
-    """
-    drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
-    place = drawn // len(CONTROLS) % (len(pairs) + 1)
-    said = dict.fromkeys(passage for pair in pairs for passage in pair.passages)
-    altered = [control for passage in said for control in _altered(passage)]
-    return (altered[drawn % len(altered)] if altered else CONTROLS[drawn % len(CONTROLS)]), place
-
-
-def _altered(passage: str) -> Iterator[Pair]:
-    """Its sentences or how they begin, each with another figure or the opposite of a word.
-
-    Not where the other may be true as well: more than 40; not early; the same word twice.
-    """
-    for sentence in split_sentences(passage):
-        text = _shortened(sentence.plain)
-        if not sentence.asserts or not text or text.startswith("|"):
-            continue
-        language = language_of(text) or "en"  # the quick one: a call has dozens of sentences
-        figure = max(_FIGURE.finditer(text), key=lambda found: len(found.group()), default=None)
-        if figure and not any(cue.first(language, text) for cue in (Cue.ABOVE, Cue.BELOW)):
-            number = int(figure.group())
-            yield _with(text, figure, str(number - 37 if number >= 50 else number + 37))
-            continue
-        said = set(text.lower().split())
-        if language == "en" and not said & negations("en"):
-            words = [found for found in _PLAIN_WORD.finditer(text) if found.group() not in small_words("en")]
-            turned = ((found, opposite_of(found.group())) for found in words)
-            yield from [_with(text, found, other) for found, other in turned if other and other not in said][:1]
-
-
-def _shortened(text: str) -> str:
-    """As much of a sentence as may be sent twice, up to where a clause ends; "" where none does."""
-    if len(text) <= MAX_CONTROL_CHARS:
-        return text
-    ends = [found.start() for found in _CLAUSE_END.finditer(text, MIN_CONTROL_CHARS, MAX_CONTROL_CHARS)]
-    return f"{text[: ends[-1]]}." if ends else ""
-
-
-def _with(text: str, found: regex.Match[str], other: str) -> Pair:
-    return Pair(f"{text[: found.start()]}{other}{text[found.end() :]}", (text,))
-
-
-@dataclass
-class ControlledJudge:
-    """Confirms nothing beside a control that `model_judge` confirms, a false sentence with what denies it.
-
-    Nor while it has not denied more controls than it confirmed: one that says yes to nearly everything denies a few.
-    What is refused stays refused, since such a judge rarely says no. `report` is told of it once.
-    """
-
-    model_judge: JsonJudge | PairwiseJudge
-    report: Callable[[ModelError], None] = lambda failure: None
-    _denied: int = 0
-    _confirmed: int = 0
-    _known_until: float = 0.0  # loop time
-    _is_reported: bool = False
-
-    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
-        at = asyncio.get_running_loop().time()
-        if at < self._known_until:
-            rulings, fault = await self.model_judge.judge(pairs, timeout_s=timeout_s), ""
-        else:
-            control, place = control_of(pairs)
-            rulings = await self.model_judge.judge([*pairs[:place], control, *pairs[place:]], timeout_s=timeout_s)
-            said = list(rulings.judgements)
-            fault = self._learn(said.pop(place), at)
-            rulings = replace(rulings, judgements=tuple(said))
-        is_believed = not fault and self._denied > self._confirmed
-        return rulings if is_believed else replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
-
-    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
-        ruling = await self.model_judge.judge_answer(question, text, timeout_s=timeout_s)
-        is_doubtful = self._confirmed > 0 and self._confirmed >= self._denied
-        return replace(ruling, answers=None) if ruling.answers and is_doubtful else ruling
-
-    def _learn(self, said: Judgement | None, at: float) -> str:
-        """What is wrong with the judge by its word on a control, "" where nothing is.
-
-        One that was left out, although asked for twice, tells nothing: then the controls before it decide.
-        """
-        is_confirmed = said is not None and said.ruling is Ruling.SUPPORTED
-        self._confirmed += is_confirmed
-        self._denied += said is not None and not is_confirmed
-        if (self._denied > self._confirmed or self._confirmed > 1) and isinstance(self.model_judge, PairwiseJudge):
-            self._known_until = at + CONTROL_LASTS_S
-        fault = "confirmed" if is_confirmed else "left out" if not self._denied else ""
-        if fault and not self._is_reported:
-            self._is_reported = True
-            name = self.model_judge.model.name
-            self.report(
-                ControlFailed(f"not confirmed: the check model {name} {fault} a control sentence that is false")
-            )
-        return fault
-
-
-def _unless_yes(judgement: Judgement | None) -> Judgement | None:
-    return None if judgement and judgement.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL) else judgement
 
 
 # While the answer is being written

@@ -45,6 +45,7 @@ _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
 _FIRM = (Expected.NUMBER, Expected.DURATION, Expected.DATE)  # kinds of answers that are hardly there by chance
 _FEW_SOURCES = 4  # of fewer, words in all of them are no wonder
 _MAX_SENTENCE_CHARS = 800
+_MAX_STOPLESS_CHARS = 420  # longer without a stop at its end is a menu
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = regex.compile(
@@ -305,7 +306,7 @@ def _of_row(content: str, start: int) -> tuple[frozenset[str], frozenset[str]]:
 def _is_prose(text: str) -> bool:
     return (
         _MIN_SENTENCE_WORDS <= _word_count(text) <= MAX_SUMMARY_WORDS
-        and len(text) <= _MAX_SENTENCE_CHARS
+        and len(text) <= (_MAX_SENTENCE_CHARS if _STOP.search(text) else _MAX_STOPLESS_CHARS)
         and not _CODE_OR_TABLE.search(text)
         and not text.endswith((":", "："))  # what it announces would not be quoted with it
         and not _OF_ITSELF.search(text)

@@ -273,20 +273,15 @@ class LibraryTalks:
 
         Raises `StoreError`.
         """
-        job = await self._job(speaker)
+        job = await self.researched(speaker)
         if job is None or speaker.address is None:
             return False
         await self._researcher.attach(job.id, speaker.address)
         return True
 
-    async def researched(self, speaker: Speaker) -> str:
-        """The id of the job that runs for what was said; "" for none. Raises `StoreError`."""
-        job = await self._job(speaker)
-        return job.id if job else ""
-
     async def delivered(self, speaker: Speaker, shown: Sequence[Address] = ()) -> None:
         """The reply has arrived and stands at `shown`; nobody need say the same again. Raises `StoreError`."""
-        job = await self._job(speaker)
+        job = await self.researched(speaker)
         if job is not None:
             await self._researcher.delivered(job.id, shown)
 
@@ -312,7 +307,7 @@ class LibraryTalks:
             tenant = speaker.scope.tenant
             check_channel((await self._rules.show(tenant)).settings, tenant, speaker.channel)
 
-    async def _job(self, speaker: Speaker) -> ResearchJob | None:
+    async def researched(self, speaker: Speaker) -> ResearchJob | None:
         return await self._researcher.asked(speaker.dedupe_key, scope=speaker.scope) if speaker.key else None
 
     def _turn(self, speaker: Speaker) -> asyncio.Lock:

@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from time import perf_counter
 
 from core.evidence.judge import PAIRS_A_CALL, Pair, SupportJudge
 from core.evidence.passages import PassageIndex
-from core.model.answer import Confidence, JobResult, ModelUsage, ResearchAnswer
+from core.model.answer import Citation, Confidence, JobResult, ModelUsage, ResearchAnswer, Verdict
 from core.model.errors import FetchError, InvalidQuery, ModelError, SetupError, place_name
 from core.model.job import JobStatus
-from core.model.works import WorkRecord
+from core.model.source import Source, SourceKind, SourceMetadata
+from core.model.works import NO_IDS, WorkRecord
 from core.modes.mode import Mode
 from core.pipeline.work import Work
+from core.presentation.wording import NO_LIST
 from core.references.checking import CheckedReference, JudgedUse, RefStand, check_reference, with_doubles
 from core.references.reading import Reference, read_references, without_markers
-from core.references.showing import list_text, reference_files, references_json
+from core.references.showing import (
+    SHOWN,
+    address_of,
+    list_text,
+    record_text,
+    reference_files,
+    references_json,
+    said_of,
+    to_look_at,
+)
 from core.stages.synthesize import usage_metadata
+from core.text.urls import domain_of
 
 AT_ONCE = 8  # references that are looked up together; each registry keeps its own pace
 TELL_EVERY = 10  # references
 RESERVE_S = 45.0  # of the deadline, for judging and writing down
+MAX_SOURCES = 100  # records that can be cited; the table has all
 MAX_PAIRS = 160  # sentences and works that a judge is asked about
 READ_AT_ONCE = 4  # open copies
 PASSAGES = 3
 WHOLE_ABSTRACT = 1_200  # characters that a judge reads of one passage
-NO_REGISTRY = "No registry of published works is configured here; whoever runs gorkd can set GORKD_REGISTRIES."
+NO_REGISTRY = "No registry of published works is configured here; whoever runs gorkd can change that."
 NOT_JUDGED = "Whether the works say what they are cited for was not judged: no language model is configured."
-NO_FILE = "Please attach the list whose references I am to check: BibTeX, RIS, Markdown, PDF or Word."
 
 
 @dataclass(frozen=True)
@@ -54,15 +67,24 @@ async def run(work: Work) -> JobResult:
     listed = await work.steps.run("references", lambda: _read(work), ReadList)
     looked_up = await work.steps.run("look up", lambda: _look_up(work, listed.references), CheckedList)
     judged = await work.steps.run("judge", lambda: _judge(work, looked_up.checked), CheckedList)
-    answer = _answer(work, judged, listed.notes, seconds=perf_counter() - began)
+    found = [one for one in judged.checked if one.known][:MAX_SOURCES]
+    sources = {one.reference.number: _source(place, one, work) for place, one in enumerate(found, start=1)}
+    await work.deps.sources.put(work.job, [*sources.values()])
+    answer = _answer(work, judged, listed.notes, sources, seconds=perf_counter() - began)
     asked = tuple(dict.fromkeys(name for one in judged.checked for name in one.asked))
-    return JobResult(answer, providers=asked, details=references_json(judged.checked))
+    return JobResult(
+        answer,
+        source_ids=tuple(source.id for source in sources.values()),
+        sources_considered=len(sources),
+        providers=asked,
+        details=references_json(judged.checked),
+    )
 
 
 async def _read(work: Work) -> ReadList:
     attached = await work.deps.attachments.of(work.job.id)
     if not attached:
-        raise InvalidQuery(NO_FILE, rule="references")
+        raise InvalidQuery(NO_LIST, rule="references")
     files = [(entry.name, entry.text) for entry in attached]
     references = await asyncio.to_thread(read_references, files)
     return ReadList(references, tuple(entry.cut for entry in attached if entry.cut))
@@ -72,7 +94,10 @@ async def _look_up(work: Work, references: Sequence[Reference]) -> CheckedList:
     """What is not looked up in time is said not to be."""
     works = work.deps.works
     if works is None:
-        raise SetupError("no registry", user_message=NO_REGISTRY)
+        raise SetupError(
+            "no registry", user_message=NO_REGISTRY,
+            operator_message="No registry of published works is configured; GORKD_REGISTRIES names those to be asked.",
+        )  # fmt: skip
     slots, done = asyncio.Semaphore(AT_ONCE), dict[int, CheckedReference]()
     await work.progress.status(JobStatus.SEARCHING, data={"providers": [*works.names]})
 
@@ -185,7 +210,35 @@ def _with_uses(
     return tuple(replace(one, uses=uses.get(one.reference.number, ())) for one in checked)
 
 
-def _answer(work: Work, judged: CheckedList, notes: Sequence[str], *, seconds: float) -> ResearchAnswer:
+def _source(number: int, one: CheckedReference, work: Work) -> Source:
+    """A registry's record. It has no ids: that a work was retracted takes nothing from the record that says so."""
+    record = one.known or WorkRecord(NO_IDS, "")
+    content = record_text(record)
+    registry = record.said_by[0] if record.said_by else ""
+    url = address_of(record)
+    return Source(
+        id=f"src_{number}",
+        url=url,
+        title=record.title,
+        content=content,
+        content_hash=sha256(content.encode()).hexdigest(),
+        read_at=work.deps.clock(),
+        metadata=SourceMetadata(domain_of(url), len(content.split()), registry, SourceKind.REFERENCE),
+        extract_of_page=f"the record in {place_name(registry)}",
+    )
+
+
+def _citation(one: CheckedReference, source: Source) -> Citation:
+    """The words of the record that the line rests on: its notice, else its title."""
+    lines = source.content.split("\n\n")
+    quote = next((line for line in lines if line.startswith("Retraction")), lines[0]) if one.is_retracted else lines[0]
+    start = source.content.index(quote)
+    return Citation(said_of(one), source.id, quote, Verdict.SUPPORTED, start, start + len(quote))
+
+
+def _answer(
+    work: Work, judged: CheckedList, notes: Sequence[str], sources: Mapping[int, Source], *, seconds: float
+) -> ResearchAnswer:
     checked = judged.checked
     asked = dict.fromkeys(place_name(name) for one in checked for name in one.asked)
     failed = dict.fromkeys(f"{place_name(name)}: {why}" for one in checked for name, why in one.failed)
@@ -194,13 +247,15 @@ def _answer(work: Work, judged: CheckedList, notes: Sequence[str], *, seconds: f
     if any(one.reference.uses for one in checked) and work.deps.judge is None:
         limitations.append(NOT_JUDGED)
     level = Confidence.MEDIUM if failed else Confidence.HIGH
+    cited = [one for one in to_look_at(checked)[:SHOWN] if one.reference.number in sources]
     return ResearchAnswer(
-        summary=list_text(checked, ()),
+        summary=list_text(checked, {number: source.number for number, source in sources.items()}),
         detail="",
         confidence=Confidence.INSUFFICIENT if unknown == len(checked) else level,
         confidence_reasons=(
             f"each reference was looked up in {', '.join(asked)}" if asked else "no registry answered",
         ),
+        citations=tuple(_citation(one, sources[one.reference.number]) for one in cited),
         limitations=tuple(limitations),
         metadata=usage_metadata(work.deps, judged.usage, seconds=seconds),
     )

@@ -35,7 +35,7 @@ _REPLACED = frozenset("it they them he she him her its their his this that these
 
 ReplyKind = Literal[
     "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy",
-    "watch",
+    "watch", "references",
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey)\s*,?\s+)?"
@@ -54,6 +54,13 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     ("history", r"(?:my\s+)?history"),
     ("help", r"help"),
     ("improve", r"improve(?:\s+(?:this|it|that|the\s+answer))?"),
+    (
+        "references",
+        r"(?:check|verify|validate|review)\s+(?:all\s+)?(?:of\s+)?(?:the|my|our|these|this|its|their)?\s*"
+        r"(?:references|refs|reference\s+list|bibliography|citations)"
+        r"(?:\s+(?:in|of|from)\s+(?:the|this|that|my|our|attached)?\s*(?:attached\s+)?"
+        r"(?:file|list|paper|document|pdf|manuscript|thesis|text|attachment))?",
+    ),
 )
 _LED: tuple[tuple[ReplyKind, str], ...] = (
     (

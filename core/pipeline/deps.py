@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
-from core.evidence.judge import ControlledJudge, SupportJudge, judge_of
+from core.evidence.control import ControlledJudge
+from core.evidence.judge import SupportJudge, judge_of
 from core.library.paper import Library
 from core.model.answer import Ratings
 from core.model.attachments import AttachmentReader, Attachments

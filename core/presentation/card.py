@@ -279,7 +279,7 @@ def _parts(
         CardPart("notice", answer.notice),
         CardPart("marks", wording.MARKS_EXPLAINED if explains and answer.citations else ""),
         CardPart("confidence", wording.confidence_headline(answer), wording.CONFIDENCE),
-        CardPart("reasons", "" if is_insufficient else wording.deciding_reason(answer, "")),
+        CardPart("reasons", _deciding_reason(answer)),
         CardPart("plan", "\n".join(item.text for item in items), wording.CHECKLIST),
         CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", wording.CONFLICTS),
         CardPart("limitations", limitations, wording.LIMITATIONS),
@@ -289,6 +289,13 @@ def _parts(
         CardPart("offer", wording.offer_deep(answer) if offers_deep else ""),
     ]
     return tuple(part for part in parts if part.text)
+
+
+def _deciding_reason(answer: ResearchAnswer) -> str:
+    """With what the sources disagree on, unless the reason says already who says what."""
+    reason = wording.deciding_reason(answer, "")
+    is_told = not answer.conflicts or MARKER.search(reason)
+    return reason if is_told else wording.deciding_reason(answer, short_conflicts(answer))
 
 
 def _renewing(job: ResearchJob, result: JobResult) -> tuple[CardButton, ...]:

@@ -45,7 +45,7 @@ class RuleFinding:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class PassageWindow:
     """`text` is the source's from the character `start` on. `instructs` are spans of the source that speak to an
     assistant, which no rule reads.
     """
@@ -57,6 +57,11 @@ class Surroundings:
     @property
     def end(self) -> int:
         return self.start + len(self.text)
+
+    @property
+    def trusted_text(self) -> str:
+        """`text` with `instructs` blanked out."""
+        return mask(self.text, [(first - self.start, last - self.start) for first, last in self.instructs])
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class ReceiptEvidence:
     reasons: tuple[str, ...]
     stands_verbatim: bool
     findings: tuple[RuleFinding, ...]
-    excerpt: Surroundings
+    excerpt: PassageWindow
 
 
 @dataclass(frozen=True)
@@ -255,10 +260,12 @@ class RulesSay:
     findings: tuple[RuleFinding, ...]
 
 
-def ask_rules(claim: str, before: str, source: ReceiptSource, excerpt: Surroundings, span: tuple[int, int]) -> RulesSay:
+def ask_rules(
+    claim: str, before: str, source: ReceiptSource, excerpt: PassageWindow, span: tuple[int, int]
+) -> RulesSay:
     """`span` is the quote's, in offsets into the whole text. What instructs assistants is blanked out, as it was."""
     first, last = (offset - excerpt.start for offset in span)
-    text = mask(excerpt.text, [(begin - excerpt.start, stop - excerpt.start) for begin, stop in excerpt.instructs])
+    text = excerpt.trusted_text
     published = datetime.fromisoformat(source.published_at) if source.published_at else None
     about = SourceMetadata("", 0, source.provider, published_at=published)
     as_read = Source(source.id, source.url, masked(source.title), text, "", _NEVER, about)
@@ -310,10 +317,10 @@ def _evidence(claim: Claim, before: str, entry: Evidence, source: Source) -> tup
     return kept, is_same
 
 
-def _excerpt(source: Source, start: int, end: int) -> Surroundings:
+def _excerpt(source: Source, start: int, end: int) -> PassageWindow:
     start, end = max(start, 0), min(end, len(source.content))
     spans = [(max(first, start), min(last, end)) for first, last in source.instructs]
-    return Surroundings(start, source.content[start:end], tuple(span for span in spans if span[0] < span[1]))
+    return PassageWindow(start, source.content[start:end], tuple(span for span in spans if span[0] < span[1]))
 
 
 def _is_as_before(entry: Evidence, say: RulesSay) -> bool:

@@ -94,16 +94,17 @@ class CheckedReference:
 
     @property
     def is_retracted(self) -> bool:
-        return self._cited is not None and self._cited.is_retracted
+        return self.known is not None and self.known.is_retracted
 
     @property
-    def _cited(self) -> WorkRecord | None:
+    def known(self) -> WorkRecord | None:
+        """What was found by it: the work meant, else the one that has its id."""
         return self.record or self.holder
 
     @property
     def needs_a_look(self) -> bool:
         """Whether somebody should look at it again before it is cited."""
-        is_noted = self._cited is not None and bool(self._cited.notices)
+        is_noted = self.known is not None and bool(self.known.notices)
         is_unsaid = any(use.is_doubtful for use in self.uses)
         return self.stand is not RefStand.MATCHES or is_noted or is_unsaid or bool(self.same_as)
 

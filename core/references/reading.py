@@ -51,6 +51,7 @@ _NAME_AHEAD = regex.compile(
     r"\s+(?:\p{Lu}\.|(?:(?:v[ao]n|de[rn]?|d[aiu]|l[ae]|el|al|bin|ter)\s+)*\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)?"
     r"\s*(?:[,;&(“\"]|and\s+\p{Lu}\.|et al))"
 )
+_EMPHASISED = regex.compile(r"(?<!\w)[*_]{1,2}([^*_]{8,300}?)[*_]{1,2}(?!\w)")
 _LIKE_BOOK = regex.compile(
     r"\bISBN\b|\bpress\b|\bpublish(?:er|ing)\b|\bverlag\b|\b(?:2nd|3rd|[4-9]th) ed\b|\bedition\b|\bthesis\b|\breport\b"
     r"|\bdissertation\b|\bworking paper\b|\bwhite paper\b|\bministry\b|\bspringer\b|\bwiley\b|\bO'Reilly\b|\bmanual\b",
@@ -165,6 +166,9 @@ def _of_prose(label: str, text: str) -> Reference:
     in_brackets, years = _YEAR_IN_BRACKETS.search(bare), years_in(bare)
     year = in_brackets[1] if in_brackets else years[-1] if years else ""
     authors, title, rest = _parts(bare, in_brackets)
+    emphasised = _EMPHASISED.search(text)
+    if emphasised and _LIKE_BOOK.search(bare) and not _QUOTED.search(bare):  # of a book the title is in italics
+        title, authors = emphasised[1], _names(text[: emphasised.start()])
     url = _URL.search(plain_text)
     address = url[0].rstrip(".,;)") if url else ""
     ids = _ids_of(plain_text)
@@ -269,7 +273,7 @@ def _entries(text: str) -> list[tuple[str, str]]:
 
 
 def _cut_at(lines: Sequence[str], places: Sequence[int]) -> list[str]:
-    ends = [*places[1:], len(lines)]
+    ends = [*places[1:], len(lines)][: len(places)]
     return ["\n".join(lines[start:end]) for start, end in zip(places, ends, strict=True)]
 
 

@@ -36,20 +36,34 @@ _RULINGS = {
 _SIGNS = {"fine": "✓", "look": "◐", "bad": "✗"}
 
 
-def list_text(checked: Sequence[CheckedReference], notes: Sequence[str]) -> str:
-    """The answer: counts, and each reference that somebody should look at."""
-    doubtful = sorted(
-        (one for one in checked if one.needs_a_look), key=lambda one: (-_weight(one), one.reference.number)
-    )
-    lines = [counts_line(checked), *notes]
-    if doubtful:
-        lines.append("")
-    for one in doubtful[:SHOWN]:
+def list_text(checked: Sequence[CheckedReference], cited: Mapping[int, int]) -> str:
+    """The answer: counts, and each reference that somebody should look at.
+
+    `cited` gives the number of the source that holds the record of a reference, by the reference's.
+    """
+    doubtful = to_look_at(checked)
+    lines = [counts_line(checked), *([""] if doubtful else [])]
+    for place, one in enumerate(doubtful[:SHOWN], start=1):
         number, name = one.reference.number, cut(one_line(one.reference.name), MAX_NAME_CHARS)
-        lines.append(f"{len(lines) - len(notes) - 1}. Reference {number}, “{name}”: {said_of(one)}")
+        marker = f" [{cited[number]}]" if number in cited else ""
+        lines.append(f"{place}. Reference {number}, “{name}”: {said_of(one).removesuffix('.')}{marker}.")
     if len(doubtful) > SHOWN:
         lines.append(f"And {len(doubtful) - SHOWN} more in the table.")
     return "\n".join(lines)
+
+
+def to_look_at(checked: Sequence[CheckedReference]) -> list[CheckedReference]:
+    """Those that somebody should look at again, the worst first."""
+    doubtful = (one for one in checked if one.needs_a_look)
+    return sorted(doubtful, key=lambda one: (-_weight(one), one.reference.number))
+
+
+def record_text(record: WorkRecord) -> str:
+    """What the registries say of a work, as a text that can be cited: its title on the first line."""
+    where = ", ".join(filter(None, (record.venue, record.year)))
+    notices = [f"{notice.kind.capitalize()}{_notice_words(notice)}" for notice in record.notices]
+    lines = [record.title, "; ".join(record.authors), where, *notices, record.abstract]
+    return "\n\n".join(filter(None, map(one_line, lines)))
 
 
 def counts_line(checked: Sequence[CheckedReference]) -> str:

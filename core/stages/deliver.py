@@ -19,6 +19,7 @@ from core.model.ports import Measurement
 from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.pipeline.trace import ToolTraces, trace_id_of
+from core.presentation.checks import checks_json, read_checks
 from core.presentation.progress import Progress
 from core.presentation.render import is_used, job_json
 from core.stages.cache import keep_result
@@ -134,7 +135,9 @@ def _revised(job: ResearchJob, result: JobResult, sources: Sequence[Source], dep
     kind = result.question_type or job.intent.question_type
     asked = result.understood or job.query
     answer = withdraw(result.answer, sources, question=asked, question_type=kind, now=deps.clock())
-    return replace(result, answer=answer)
+    gone = {source.id for source in sources if is_retracted(source)}
+    checks = [check.without(gone) for check in read_checks(result)]
+    return replace(result, answer=answer, details={**result.details, **(checks_json(checks) if checks else {})})
 
 
 async def _watch(job: ResearchJob, deps: Deps, *, is_known: bool) -> None:

@@ -239,16 +239,32 @@ class _Document:
 
 
 def _merge(hits: Sequence[SearchHit]) -> list[_Document]:
-    """One entry a page (S003-10), in the order of their best rank."""
+    """One entry a page (S003-10), and one a work of which several catalogues give the abstract, by their best rank."""
     documents: dict[str, _Document] = {}
+    works: dict[str, str] = {}
     for hit in hits:
-        key = canonical_url(hit.url)
+        names = [f"{kind}:{value}" for kind, value in vars(hit.ids).items() if value] if hit.is_complete else []
+        key = next((works[name] for name in names if name in works), canonical_url(hit.url))
+        works.update(dict.fromkeys(names, key))
         known = documents.setdefault(key, _Document(hit, hit.rank, set()))
         known.mentions.add(hit.provider)
         known.best_rank = min(known.best_rank, hit.rank)
-        if (hit.is_complete, len(hit.text)) > (known.hit.is_complete, len(known.hit.text)):
+        is_elsewhere = canonical_url(known.hit.url) != canonical_url(hit.url)  # the same abstract in another catalogue
+        if not is_elsewhere and (hit.is_complete, len(hit.text)) > (known.hit.is_complete, len(known.hit.text)):
             known.hit = hit
+        if names:
+            known.hit = _knowing_more(known.hit, hit)
     return sorted(documents.values(), key=lambda document: (document.best_rank, -len(document.mentions)))
+
+
+def _knowing_more(hit: SearchHit, other: SearchHit) -> SearchHit:
+    """`hit` with what another catalogue knows of the same work."""
+    return replace(
+        hit,
+        ids=hit.ids.joined(other.ids),
+        cited_by=other.cited_by if hit.cited_by is None else hit.cited_by,
+        notices=tuple(dict.fromkeys((*hit.notices, *other.notices))),
+    )
 
 
 async def _read_all(

@@ -21,7 +21,7 @@ from core.presentation import wording
 from core.settings.desk import SettingsStore
 from core.settings.tenant import DEFAULTS, TenantSettings
 
-OF_OWN_PAPERS = frozenset({"library", "section"})  # modes that search nothing but papers
+OF_OWN_PAPERS = frozenset({"library", "section", "references"})  # modes that ask no search provider
 
 
 class NotAnsweredHere(GorkdError):

@@ -67,6 +67,7 @@ sterling £ gbp 1
 temperature_c °c celsius 1
 temperature_f °f fahrenheit 1
 power w watt 1 kw kilowatt 1e3 mw megawatt 1e6 gw gigawatt 1e9
+energy wh 1 kwh 1e3 mwh 1e6 gwh 1e9 twh 1e12
 """
 
 

@@ -16,6 +16,7 @@ import regex
 from core.evidence.authority import PRIMARY_KINDS
 from core.evidence.citations import strip_markers
 from core.evidence.differences import find_difference
+from core.evidence.rules.alignment import align
 from core.evidence.rules.vetoes import says_same
 from core.model.answer import Conflict, ResearchAnswer
 from core.text.markers import Grammar
@@ -27,6 +28,7 @@ MIN_SAID = 20  # characters; a shorter sentence is not compared by meaning
 NEAR = 0.3  # share of the shorter sentence's words that another has, from which one may stand in the other's place
 MIN_ON_TOPIC = 2  # words that a sentence shares with what is watched; what shares fewer is beside it
 MAX_NEAR = 3  # sentences that are looked at beside one
+WHOLLY = 0.95  # of a sentence's words that another has; with one of twenty exchanged, a judge is asked
 MAX_AROUND, LITTLE = 5, 0.05
 MAX_NEWS = 3  # sentences of one page that are taken for new: the first that are on the topic
 
@@ -95,6 +97,11 @@ def is_said(text: str, others: Iterable[str]) -> bool:
     return len(text) >= MIN_SAID and any(says_same(text, other) for other in said if len(other) >= MIN_SAID)
 
 
+def restates(one: str, other: str) -> bool:
+    """Whether `other` says what `one` says beyond doubt: each of its words, in their order, and with no veto."""
+    return align(one, other).matched >= WHOLLY and says_same(one, other)
+
+
 @dataclass(frozen=True)
 class PageDifference:
     """What became of a page: its candidates, and the page as it is if they come to nothing."""
@@ -126,7 +133,7 @@ def compare_page(page: WatchedPage, text: str, topic: frozenset[str]) -> PageDif
         carriers.append(replace(carrier, sentence=instead[0]) if instead else carrier)
         found += [change] if change else []
     fresh = [said for said in added if said not in used and is_on_topic(said, topic)]
-    news = [said for said in fresh if not any(says_same(other, said) for other in nearness.nearest(said, removed))]
+    news = [said for said in fresh if not any(restates(other, said) for other in nearness.nearest(said, removed))]
     found += [_news(page, said) for said in news[:MAX_NEWS]]
     return PageDifference(tuple(found), replace(page, text=text, carriers=tuple(carriers), away_since=None))
 
@@ -136,8 +143,9 @@ def _instead(
 ) -> tuple[Change | None, list[str]]:
     """What a page says in the place of a told claim: the change it may be, and the sentences that were looked at."""
     near = nearness.nearest(carrier.sentence, added) or nearness.nearest(carrier.claim, added)
-    if any(says_same(carrier.sentence, said) for said in near):
-        return None, [said for said in near if says_same(carrier.sentence, said)]
+    same = [said for said in near if restates(carrier.sentence, said)]
+    if same:
+        return None, same
     change = Change(
         "gone",
         before=carrier.claim,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from core.evidence.authority import kind_of
 from core.evidence.differences import find_difference
-from core.evidence.rules.vetoes import says_same
+from core.evidence.rules.vetoes import find_vetoes
 from core.model.answer import JobResult, ModelUsage
 from core.model.errors import FetchError, GorkdError, SiteExcluded
 from core.model.job import ResearchJob
@@ -25,6 +25,7 @@ from core.watch.comparison import (
     bare,
     carriers_of,
     compare_page,
+    restates,
     sentences_in,
     stands_in,
     told_claims,
@@ -32,6 +33,7 @@ from core.watch.comparison import (
 )
 from core.watch.voting import is_suspect, on_pages, vote
 from core.watch.watch import Carrier, Change, WatchedPage
+from core.works.standing import newly_retracted, stand
 
 MAX_PAGES = 20  # that are read again for one watch; those that carry a claim first
 MAX_NEW_PAGES = 3  # a run
@@ -39,10 +41,9 @@ SEARCHED = 5  # hits of each provider that are looked at
 GONE_AFTER = timedelta(hours=20)  # a page that is away for so long, seen in two runs, is gone
 READ_S = 30.0
 AT_ONCE = 4
+SAYING = 0.5  # how near a sentence is to the claim that it may carry
 
 log = logging.getLogger(__name__)
-
-Retractions = Callable[[Sequence[Source]], Awaitable[Mapping[str, str]]]  # by address, why a paper was taken back
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ async def look(told: ToldAnswer, pages: Sequence[WatchedPage], deps: Deps, *, no
     for page in await _new_pages(told, pages, deps):
         seen.bodies += 1
         await asyncio.to_thread(_compare_new, seen, page, told.claims, known, topic)
-    seen.changes = _settled(seen)
+    seen.changes = [*_settled(seen), *await _retractions(told, deps)]
     after = [sentence for page in seen.pages if not page.away_since for sentence in sentences_in(page.text)]
     if deps.judge is None:
         nearness = Nearness(after)
@@ -113,6 +114,25 @@ async def look(told: ToldAnswer, pages: Sequence[WatchedPage], deps: Deps, *, no
         votes.usage,
         could_read=not pages or seen.away < len(pages),
     )
+
+
+async def _retractions(told: ToldAnswer, deps: Deps) -> list[Change]:
+    """Papers that the answer cites and that are known to be retracted only now."""
+    answer = told.result.answer
+    if deps.works is None or answer is None:
+        return []
+    stood = await stand(told.sources, deps.works, within_s=READ_S)
+    found = []
+    for source in newly_retracted(told.sources, stood.sources):
+        cited = next(
+            (claim for claim in answer.claims if any(one.source_id == source.id for one in claim.evidence)), None
+        )
+        if cited is not None:
+            now = f"{source.title} was retracted."
+            found.append(
+                Change("retraction", bare(cited.text), now, before_url=source.url, now_url=source.url, is_certain=True)
+            )
+    return found
 
 
 def pages_of(told: ToldAnswer) -> list[WatchedPage]:
@@ -138,10 +158,10 @@ def pages_of(told: ToldAnswer) -> list[WatchedPage]:
 
 
 def _saying(claims: Sequence[str], said: Sequence[str]) -> list[Carrier]:
-    """The claims that sentences say in nearly the same words."""
+    """The claims that sentences share most of what tells them from others with, and do not contradict."""
     nearness = Nearness([*said, *claims])
-    found = {claim: one for claim in claims for one in reversed(nearness.nearest(claim, said)) if says_same(claim, one)}
-    return [Carrier(claim, one) for claim, one in found.items()]
+    found = [(claim, nearness.nearest(claim, said, most=1, least=SAYING)) for claim in claims]
+    return [Carrier(claim, near[0]) for claim, near in found if near and not find_vetoes(claim, near[0])]
 
 
 def known_sentences(told: ToldAnswer, pages: Sequence[WatchedPage]) -> list[str]:
@@ -232,7 +252,7 @@ def _compare_new(
     empty = replace(page, text="", carriers=())
     for change in compare_page(empty, page.text, topic).candidates:
         near = nearness.nearest(change.now, before)
-        if any(says_same(other, change.now) or says_same(change.now, other) for other in near):
+        if any(restates(other, change.now) or restates(change.now, other) for other in near):
             continue
         against = next((claim for claim in claims if find_difference(claim, change.now)), "")
         contrary = replace(change, kind="conflict", before=against, before_quote=against, is_certain=True)

@@ -19,8 +19,8 @@ from core.model.source import Source, SourceKind
 from core.model.works import Notice, WorkIds, WorkRecord, fullest
 from core.works.registry import Looked, Works
 
-AT_SEARCH_S = 0.2  # what the sources' registries may cost an answer before it is written
-AT_DELIVERY_S = 0.3  # and before it goes out: half a second together
+AT_SEARCH_S = 0.05  # what the registries may cost the first text: they were asked as soon as a source was read
+AT_DELIVERY_S = 0.45  # and before the answer goes out: half a second together
 BEHIND_S = 30.0  # of a registry that was late, once the answer is out
 AGAIN_AFTER = timedelta(days=1)
 SOON = timedelta(minutes=10)  # for what a registry that was away could not say

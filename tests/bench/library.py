@@ -28,9 +28,9 @@ from tests.adapters.pages.pdf_files import column, pdf_of
 from tests.adapters.pages.test_layouts import EXPORTED, LAYOUTS
 from tests.adapters.pages.test_ocr import scan_of
 from tests.bench.conditions import Conditions
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.timing import times_ms
 from tests.fakes import make_deps, make_job, now
+from tests.figures import Goal, Row, format_table
 from tests.shared_data import SHARED
 
 DIMENSION = 384  # a small local model's

@@ -71,9 +71,8 @@ _STATED = {
 }  # fmt: skip
 _NAMES = ("Ada Brandt", "Noor Haddad", "Piet de Vries", "Lucia Moreno", "Tomas Novak", "Grace Okafor", "Sven Lund")
 _MATERIALS = ("steel", "granite", "concrete", "timber", "brick", "limestone")
-_SUBJECTS = (
-    "Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel", "Ivy", "Juniper", "Katsura", "Larch",
-             "Maple", "Nutmeg", "Oak", "Poplar", "Quince", "Rowan", "Spruce", "Tamarack")  # fmt: skip
+_SUBJECTS = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel", "Ivy", "Juniper", "Katsura",
+             "Larch", "Maple", "Nutmeg", "Oak", "Poplar", "Quince", "Rowan", "Spruce", "Tamarack")  # fmt: skip
 _ADS = ("Sign up for our newsletter today.", "Advertisement: new shoes at half the price.", "Book a hotel near you.",
         "We use cookies to improve this site.", "Readers also liked ten recipes for soup.")  # fmt: skip
 

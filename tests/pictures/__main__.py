@@ -9,7 +9,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
@@ -27,6 +27,7 @@ from core.library.ingest import Ingestion, PaperRecord
 from core.library.pages import PaperViews
 from core.model.job import LOCAL, ResearchJob, ResearchRequest
 from core.tenancy.usage import Usage
+from core.watch.watch import Change, Notice, Rhythm, WatchTelling
 from tests.adapters.web.site import Site, open_site
 from tests.fakes import KeptUsage
 from tests.pictures import story
@@ -181,6 +182,24 @@ async def draw_admin(studio: Studio) -> None:
         await studio.keep(page, "admin", height=900)
 
 
+async def draw_watch(studio: Studio) -> None:
+    """What was told of a watched answer, below it."""
+    site, job = studio.site, await studio.site.ask(story.QUESTION)
+    watch = await site.researcher.watching.watch(job.id, "", scope=LOCAL, rhythm=Rhythm(24))
+    url = "https://city.example/roofs"
+    changed = Change("value", story.COOLER, story.SALES, before_url=url, now_quote=story.SALES, now_url=url)
+    gone = Change("gone", story.PUMPS, before_quote=story.PUMPS, before_url="https://schools.example/pilot")
+    for days, change in ((40, changed), (12, gone)):
+        at = utc_now() - timedelta(days=days)
+        notice = Notice(watch.id, 90 - days, job.id, "changed", at, watch.subject, (change,))
+        watch = replace(watch, run=90 - days)
+        await site.deps.watches.put(watch, telling=WatchTelling(job.id, notice))
+        watch = await site.deps.watches.get(watch.id)
+    async with studio.sheet() as page:
+        await page.goto(site.page(job))
+        await studio.keep(page, "watch", selector="#watch")
+
+
 async def draw_evaluation(studio: Studio) -> None:
     """Two models asked the same, as `gorkd eval --compare` writes it."""
     runs = [await story.evaluated(name) for name in ("careful", "hasty")]
@@ -202,6 +221,7 @@ DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
     "library": draw_library,
     "findings": draw_findings,
     "admin": draw_admin,
+    "watch": draw_watch,
     "evaluation": draw_evaluation,
     "calibration": draw_calibration,
 }

@@ -25,7 +25,6 @@ from adapters.chat.discord.translate import Asked
 from adapters.chat.reply import AddressDead, FilesRefused
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
-from core.model.job import ResearchJob
 from core.presentation import wording
 
 PLATFORM = "discord"
@@ -169,12 +168,12 @@ class DiscordReply:
             await self._say_last(old, self.voice.moved())
         await self._end(payload)
 
-    async def ping(self, job: ResearchJob, said: str = "", /) -> None:
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
         mention = f"<@{self.spot.asker_id}> {prose(said, MAX_SAID) or wording.READY}"
         allowed = discord.AllowedMentions(everyone=False, roles=False, users=[discord.Object(self.spot.asker_id)])
         if self.spot.can_post:
             reference = self._reference(self.spot.message_id)
-            nonce = nonce_of("c" if said else "p", job.id)
+            nonce = nonce_of("c" if said else "p", key)
             await self._channel().send(mention, allowed_mentions=allowed, nonce=nonce, **reference)
         elif self.spot.has_token:
             await self._webhook(self.spot).send(mention, allowed_mentions=allowed, ephemeral=True)

@@ -97,11 +97,7 @@ async def forget_messages(bot: ResearchClient, event: Deleted, message_ids: Sequ
 
 async def _forget_message(bot: ResearchClient, message_id: int, scopes: Sequence[Scope]) -> None:
     try:
-        for scope in scopes:
-            for key in (f"discord:{message_id}", library_key(message_id)):
-                if await bot.researcher.forget_asked(key, scope=scope):
-                    _log.info("forgotten with its message")
-                    bot.taking_away.hurry()
+        await bot.taking_away.take_back((f"discord:{message_id}", library_key(message_id)), scopes)
         reply = bot.replies.pop(message_id, None)
         if reply is not None:
             await reply.remove()

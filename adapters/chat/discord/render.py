@@ -289,11 +289,8 @@ class _Answer:
         """With the reason that decided, where it is not as sure as it may be."""
         notice = plain(self.card.part("notice").text, LINE_ROOM)
         line = f"**{wording.CONFIDENCE}**: {self.card.part('confidence').text}"
-        if self.card.answer and self.card.level in (Confidence.MEDIUM, Confidence.LOW):
-            reason = wording.deciding_reason(self.card.answer, "")
-            if not MARKER.search(reason):  # else it says already who says what
-                reason = wording.deciding_reason(self.card.answer, self.card.part("conflicts").text)
-            line += f" · {self._short(reason, PART_ROOM)}" if reason else ""
+        reason = self.card.part("reasons").text if self.card.level in (Confidence.MEDIUM, Confidence.LOW) else ""
+        line += f" · {self._short(reason, PART_ROOM)}" if reason else ""
         return (f"*{notice}*\n" if notice else "") + line
 
     def _below(self, said: str) -> dict[str, str]:

@@ -423,10 +423,8 @@ class Desk:
         user = str((event.get("previous_message") or {}).get("user") or "")
         await self.inbox.drop(workspace.team_id, f"{channel}:{ts}")
         said = f"{workspace.team_id}:{channel}:{ts}"
-        for scope in translate.scopes_of(workspace.team_id, channel, user):
-            for asked in (f"{translate.PLATFORM}:{said}", f"library:{said}"):
-                if await self.researcher.forget_asked(asked, scope=scope):
-                    self.taking_away.hurry()
+        scopes = translate.scopes_of(workspace.team_id, channel, user)
+        await self.taking_away.take_back((f"{translate.PLATFORM}:{said}", f"library:{said}"), scopes)
 
     def _address(
         self, place: SlackPlace, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""

@@ -54,7 +54,7 @@ from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_ca
 from core.presentation.checks import CheckedClaim, Stand
 from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
-from core.presentation.render import MARKER, is_used, marked_section, one_line, printable
+from core.presentation.render import is_used, marked_section, one_line, printable
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
@@ -201,10 +201,7 @@ class _Said:
     def confidence(self) -> str:
         """`*Confidence*: Low: Sources disagree on …`: how sure, and the reason that decided, on one line."""
         headline = self.card.part("confidence").text
-        why = wording.deciding_reason(self.answer, "")
-        if not MARKER.search(why):  # else it says already who says what
-            why = wording.deciding_reason(self.answer, self.card.part("conflicts").text)
-        why = plain(why, 3 * LINE_ROOM)
+        why = plain(self.card.part("reasons").text, 3 * LINE_ROOM)
         level = headline.partition(" (")[0] if why else headline
         sides = {
             position.source_id: f"conflict-{place}-{side}"

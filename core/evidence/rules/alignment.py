@@ -311,8 +311,10 @@ class Comparison:
         """A word of the claim that the source has not, and its opposite in a sentence that has half of the claim."""
         if sum(self.home.match(word) > 0 for word in self.claim.content) < HALF * len(self.claim.content):
             return None
+        than = {one for one, other in pairwise(self.claim.tokens) if other.text in _OTHERWISE_MEANT}
         ours = [word for word in self.claim.content if not word.values and word.stem not in self.wider.stems]
-        theirs = [said for said in self.home.content if said.stem not in self.claim.stems]
+        ours = [word for word in ours if word.kind is Kind.WORD and word not in than]
+        theirs = [said for said in self.home.content if said.stem not in self.claim.stems and said.kind is Kind.WORD]
         return next(((word, said) for word in ours for said in theirs if are_opposite(word.stem, said.stem)), None)
 
     def _opposed_before(self) -> list[tuple[Token, Token]]:
@@ -327,6 +329,7 @@ class Comparison:
         return [(word, said) for word, said in found if are_opposite(word.stem, said.stem) and said not in self.claimed]
 
 
+_OTHERWISE_MEANT = frozenset(("than", "up"))  # more than 4 bounds it; given up is not given
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
 _LIMITING = regex.compile(
     r"\b(?:except|only|excluding|if|unless|until|provided|mice|rats|animals|not (?:in|for|when|with|if|on|under|among)|"

@@ -159,6 +159,8 @@ def check_holder(pair: Comparison) -> Iterator[Veto]:
     holders = _holders(pair)
     if not holders or pair.is_translated or any(_stands_for(word, pair.home) for word in holders):
         return
+    if pair.home.text.lstrip().startswith("|") and all(word.kind is Kind.WORD for word in holders):
+        return  # a column's head says whom a row's cell is about
     rest = [word for word in pair.claim.content if word not in holders]
     found = sum(pair.home.match(word) > 0 for word in rest)
     if len(rest) < MIN_REST or found < TOLD * len(rest):

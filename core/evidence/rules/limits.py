@@ -19,7 +19,7 @@ from core.evidence.rules.alignment import (
     is_plural,
     is_year_token,
 )
-from core.evidence.rules.quantities import shares
+from core.evidence.rules.quantities import has_number, shares
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, read
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.text.language import KNOWN, Cue, detect_language, negations
@@ -253,7 +253,8 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
         return False  # said of the same, with another small word
     if cue is Cue.CONDITION or cue is Cue.LIMIT:
         return pair.is_close and pair.has_near(span, back=2, ahead=2)
-    return pair.has_near(span)
+    is_behind_it = cue is Cue.ONLY and pair.home.text[: span[1]].lower().endswith("alone")  # she builds it alone
+    return pair.has_near(span, ahead=0 if is_behind_it else 3)
 
 
 def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
@@ -442,6 +443,10 @@ def _check_frame(pair: Comparison) -> Iterator[Veto]:
         yield Veto("frame", Force.DOUBTS, frame)
 
 
+def _is_given(pair: Comparison, word: Token) -> bool:
+    return bool(pair.wider.match(word)) or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
+
+
 _CAUSAL = frozenset("because therefore thus hence".split())
 _CAUSES = frozenset("because so therefore thus hence thereby as since due owing cause reason".split())
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own
@@ -454,7 +459,7 @@ def _check_additions(pair: Comparison) -> Iterator[Veto]:
         yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
     for gap in pair.alignment.gaps:
         is_end = gap.after and not gap.before and pair.is_mostly
-        strange = [word for word in gap.claimed if not pair.wider.match(word)] if is_end else []
+        strange = [word for word in gap.claimed if not _is_given(pair, word)] if is_end else []
         if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
             yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
             return
@@ -519,6 +524,7 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
         if (
             said
             and gap.claimed[0].kind is Kind.WORD
+            and gap.claimed[0].text[0].isupper() is said[0].text[0].isupper()  # a verb is no noun's rival
             and len(gap.claimed) <= MAX_ADDED
             and pair.differs_only_in(gap.claimed)
         ):

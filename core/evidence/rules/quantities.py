@@ -12,7 +12,7 @@ from itertools import combinations
 import regex
 
 from core.evidence.rules.words import JOINTS, Kind, Reading, Token
-from core.text.numbers import MONTHS, is_year, numerals, unit_of
+from core.text.numbers import MONTHS, is_ordinal, is_year, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
 SHARE_POINTS = 0.6  # percentage points by which a percentage may be a rounded share
@@ -46,8 +46,10 @@ class Measure:
         """Equal; nearly so in another unit."""
         if other is None or self.dimension != other.dimension:
             return False
-        is_converted = self.unit.lower().rstrip("s") != other.unit.lower().rstrip("s")
-        return abs(self.amount - other.amount) <= (CONVERTED if is_converted else 1e-9) * abs(self.amount)
+        return abs(self.amount - other.amount) <= (1e-9 if self.is_in_unit_of(other) else CONVERTED) * abs(self.amount)
+
+    def is_in_unit_of(self, other: Measure) -> bool:
+        return self.dimension == other.dimension and self.unit.lower().rstrip("s") == other.unit.lower().rstrip("s")
 
 
 @dataclass(frozen=True)
@@ -144,10 +146,46 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
         return True
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
-    if is_near or is_span or (number.is_ordinal and _has_date(claim, number, reading)):
+    is_nth = number.is_ordinal or is_ordinal(number.text.lower())
+    is_worked_out = _is_difference(claim, number, reading) or _is_multiple(number, reading)
+    if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
     return is_decade and any(0 <= (other.value or 0) - number.value < 10 for other in reading.numbers)
+
+
+MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, some two differ by anything
+
+
+def _pairs(reading: Reading) -> list[tuple[float, float]]:
+    """Each two numbers of a short text that are of one kind, the smaller first."""
+    counted = [number for number in reading.numbers if number.value and not is_year(number.text, number.value)]
+    if len(counted) > MAX_WORKED:
+        return []
+    both = combinations(sorted(counted, key=lambda number: number.value or 0.0), 2)
+    return [
+        (small.value or 0.0, large.value or 0.0)
+        for small, large in both
+        if not dimension_of(reading, small)
+        or not dimension_of(reading, large)
+        or dimension_of(reading, small) == dimension_of(reading, large)
+    ]
+
+
+def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether something moves by as much as two numbers of the text differ: by 2.7, from 6.8 to 4.1."""
+    value = number.value or 0.0
+    is_step = "by" in claim.lead(number)
+    return is_step and any(abs(large - small - value) <= 0.01 * large for small, large in _pairs(reading))
+
+
+def _is_multiple(number: Token, reading: Reading) -> bool:
+    """Whether one number of the text is about so many times another: twice, 41 and 19."""
+    times = _TIMES.get(number.text.lower())
+    return times is not None and any(abs(large / small / times - 1) <= ABOUT for small, large in _pairs(reading))
+
+
+_TIMES = {"twice": 2, "double": 2, "thrice": 3, "triple": 3}
 
 
 def _has_date(claim: Reading, number: Token, reading: Reading) -> bool:

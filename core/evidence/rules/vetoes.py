@@ -37,6 +37,7 @@ from core.evidence.rules.quantities import (
     start_of_quantity,
 )
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, read
+from core.evidence.verbatim import points_back
 from core.text.language import Cue, negations
 from core.text.numbers import MONTHS, is_loose, unit_of
 
@@ -190,6 +191,8 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
+        if ours.is_in_unit_of(theirs):
+            continue  # another number, perhaps rounded, of the same
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
             units = [token for token in pair.claim.tokens if token.text == ours.unit]
             reason = f"the source says {said.text} {theirs.unit}, not {word.text} {ours.unit}"
@@ -215,7 +218,7 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
             bounds = [token for token in pair.missing if token.text.lower() in ours[1].lower().split()]
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {word.text}"
             yield Veto("bounds", pair.force(bounds), reason)
-        elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said):
+        elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said) and not _is_beyond(word, said, ours):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
             yield Veto("bounds", Force.DOUBTS, f'the source {says} "{written}" of {said.text}')
@@ -223,6 +226,14 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
         if led and leads and led != leads:
             reason = f'the source says "{leads} {said.text}", not "{led} {word.text}"'
             yield Veto("bounds", pair.force([]), reason)
+
+
+def _is_beyond(number: Token, said: Token, bound: tuple[Cue, str] | None) -> bool:
+    """Whether what the claim bounds is on that side of it: over 84,000, of 84,200."""
+    if bound is None or not number.value or not said.value or is_year_token(number):
+        return False
+    ratio = said.value / number.value if bound[0] is Cue.ABOVE else number.value / said.value
+    return 1 < ratio <= MAX_BEYOND
 
 
 def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | None:
@@ -300,7 +311,7 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
             yield Veto("names", force, f"the source says {said.text}, not {name}")
         elif len(strange) == len(run):
             yield Veto("names", Force.DOUBTS, f"the source does not name {name}")
-        elif said is not None and pair.is_mostly and not _is_form_of(name, said, pair.home):
+        elif said is not None and pair.is_mostly and not (_is_form_of(name, said, pair.home) or _is_meant(pair, run)):
             yield Veto("names", Force.DOUBTS, f"the source says {said.text} there, not {name}")
 
 
@@ -352,6 +363,11 @@ def _replacing(pair: Comparison, word: Token) -> Token | None:
         return None
     said = pair.in_place_of(word, lambda other: other.kind is Kind.NAME and not _names_nobody(other))
     return said if said is not None and not pair.claim.match(said) else None
+
+
+def _is_meant(pair: Comparison, run: list[Token]) -> bool:
+    """Whether the claim begins with the name and the home with a "he" or "it" that may stand for it."""
+    return points_back(pair.home.text) and run[0] is pair.claim.content[0]
 
 
 def _is_form_of(name: str, said: Token, home: Reading) -> bool:

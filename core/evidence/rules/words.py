@@ -174,12 +174,15 @@ def _known(language: str, lower: str) -> Token:
     return Token(lower, base, root(base) if language == "en" else base[:7], 0, len(lower), kind)
 
 
+_TIMING = ("mid", "early", "late", "pre", "post")  # mid-1931 is a year and no name
+
+
 def _read_number(text: str, match: regex.Match[str], language: str) -> Token:
     """Digits tied to a word by a hyphen (COVID-19) are part of a name, not a quantity."""
     word = match.group()
     start, end = match.span()
     before = text[max(0, start - 6) : start]
-    if len(before) > 1 and before[-1] in "-‐–" and before[-2].isalpha():
+    if len(before) > 1 and before[-1] in "-‐–" and before[-2].isalpha() and not before[:-1].endswith(_TIMING):
         return Token(word, word, word, start, end, Kind.NAME)
     if before[-1:] in ("-", ".") and len(word) < 3:
         month = _ISO_MONTH.fullmatch(text[start - 5 : end + 3]) or _DOTTED_MONTH.fullmatch(text[start - 2 : end + 5])
@@ -256,6 +259,8 @@ def stem(lower: str) -> str:
     forms = _irregular()[0]
     base = forms.get(lower) or _uninflected(lower)
     base = forms.get(base, base)
+    if len(base) > 4 and base.endswith(("tre", "bre")):  # metre, fibre
+        base = f"{base[:-2]}er"
     if len(base) > 3 and base.endswith("e"):
         base = base[:-1]
     return base.replace("isation", "ization").replace("our", "or").replace("aem", "em").replace("yse", "yze")

@@ -188,6 +188,20 @@ async def test_an_answer_that_a_bot_did_not_live_to_give_is_given_by_the_next(ho
     assert await house.researcher.undelivered("discord") == []
 
 
+@pytest.mark.parametrize(("seconds", "pings"), [(29, 0), (31, 1)], ids=["short", "long"])
+async def test_who_waited_over_half_a_minute_for_the_library_is_called(house: House, seconds: int, pings: int) -> None:
+    """As for any answer: an edit notifies nobody."""
+    house.go.set()
+    began = now()
+    clock = iter([began, began + timedelta(seconds=seconds)])
+    live = LiveTalks(house.talks, PlainLibrary(), platform="discord", pace=PACE, now=lambda: next(clock))
+    reply = BoardReply(house.board)
+
+    await live.say(ADMIN, QUERY, reply)
+
+    assert reply.pings == pings
+
+
 @pytest.mark.parametrize(
     ("addition", "typed"),
     [(Addition(), "add to library"), (Addition(("2401.00001",)), "add 2401.00001")],

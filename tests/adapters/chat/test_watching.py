@@ -1,4 +1,4 @@
-"""Watching in both chats, through real processes: begun by a button that says what it costs, told where it began."""
+"""Watching in both chats, through real processes: begun by a button or a word, told where it was asked."""
 
 from __future__ import annotations
 

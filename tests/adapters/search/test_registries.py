@@ -73,7 +73,8 @@ async def registry(
 ) -> AsyncIterator[OpenRegistry]:
     async with SearchWorld(papers, faults={name: fault} if fault else {}) as world:
         env = {**world.env(), "GORKD_REGISTRIES": name}
-        (built,) = build_registries(env, surroundings(env, SearchSettings(provider_timeout_s=1.0)))
+        silence_s = 1.0 if fault and fault.kind == "hang" else 10.0
+        (built,) = build_registries(env, surroundings(env, SearchSettings(provider_timeout_s=silence_s)))
         try:
             yield built
         finally:

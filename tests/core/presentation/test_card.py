@@ -194,10 +194,13 @@ def test_marks_are_explained_where_it_is_asked_for() -> None:
     assert card_of(samples.COMPLETED, samples.RESULT).part("marks").text == ""
 
 
-def test_the_reason_that_decided_stands_alone_and_the_statistics_are_on_the_page() -> None:
+def test_the_reason_that_decided_stands_with_what_sources_disagree_on_and_the_statistics_are_on_the_page() -> None:
     reasons = ("the central claim rests on one source", "1 independent source", "3 of 3 claims supported")
-    card = card_of(samples.COMPLETED, replace(UNSURE, answer=replace(samples.ANSWER, confidence_reasons=reasons)))
+    disputed = replace(samples.ANSWER, confidence_reasons=reasons)
+    card = card_of(samples.COMPLETED, replace(UNSURE, answer=disputed))
+    agreed = card_of(samples.COMPLETED, replace(UNSURE, answer=replace(disputed, conflicts=())))
 
-    assert card.part("reasons").text == reasons[0]
+    assert agreed.part("reasons").text == reasons[0]
+    assert card.part("reasons").text.startswith(f"{reasons[0]}. {wording.CONFLICTS} height of the tower: 49 metres [1]")
     assert card.answer is not None
     assert card.answer.confidence_reasons == reasons

@@ -262,3 +262,19 @@ async def test_an_answer_of_an_instructing_page_is_checked_without_its_orders():
 
     assert receipt.claims[0].evidence[0].stands_verbatim
     assert verify_receipt(sealed(receipt)).is_sound
+
+
+def test_a_passage_that_reaches_over_an_order_stands_where_it_is_said():
+    """What was judged is the text with the order blanked out; so it is quoted."""
+    told = samples.answered()
+    claim, source = told.result.answer.claims[1], told.sources[1]
+    entry = claim.evidence[0]
+    orders = ((entry.start + 3, entry.start + 9),)
+    masked = replace(source, instructs=orders)
+    quote = masked.trusted_content[entry.start : entry.end]
+    answer = replace(told.result.answer, claims=(replace(claim, evidence=(replace(entry, quote=quote),)),))
+
+    receipt = build_receipt(told.job, replace(told.result, answer=answer), [told.sources[0], masked])
+
+    assert quote != entry.quote
+    assert verify_receipt(sealed(receipt)).is_sound

@@ -111,8 +111,8 @@ async def _run_world(world: World, judge: Judge) -> Outcome:
 
 
 def _outcome(world: World, judge: Judge, answer: ResearchAnswer, unknown: tuple[str, ...]) -> Outcome:
-    said = _plain(f"{answer.summary}\n{answer.detail}")
-    kept = [_plain(part) in said for part in world.target]
+    lines = [_plain(line) for line in f"{answer.summary}\n{answer.detail}".splitlines()]
+    kept = [any(_begins_in(line, _plain(part)) for line in lines) for part in world.target]
     claims = [
         claim for part in world.target if not _IS_STRUCTURE.search(part) for claim in _claims_of(part, answer.claims)
     ]
@@ -133,6 +133,11 @@ def _outcome(world: World, judge: Judge, answer: ResearchAnswer, unknown: tuple[
         ),
         asked_in_vain=unknown,
     )
+
+
+def _begins_in(line: str, part: str) -> bool:
+    """Whether a sentence of the line begins with it: "None of the ships sank" does not say that the ships sank."""
+    return re.search(rf"(?:^|[^\w\s]\s+){re.escape(part)}", line) is not None
 
 
 def _plain(text: str) -> str:

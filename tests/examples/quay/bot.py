@@ -157,8 +157,7 @@ class QuayBot:
             await self.researcher.note_shown(deed.job.id, reply.shown)
 
     async def _deleted(self, at: Happening) -> None:
-        if await self.researcher.forget_asked(at.key, scope=at.scope):
-            self.taking_away.hurry()
+        await self.taking_away.take_back([at.key], [at.scope])
 
     async def _pressed(self, at: Happening) -> None:
         job_id, _, question = at.value.partition(" ")

@@ -68,9 +68,18 @@ def test_one_thing_replaced_in_a_sentence_of_the_source_contradicts(claim: str, 
     assert Force.CONTRADICTS in [veto.force for veto in vetoes]
 
 
+ALMA = "The Alma bridge crosses the Varn. It was designed by Ida Holt and opened on 14 May 1931."
 LAKES = "Of the lakes, Orm is 40 m deep, Vatn 62 m and Skjold 18 m."
 DOUBTED: list[tuple[str, str, str]] = [
     ("made-up predicate", "The vaccine was praised by astronauts.", "The vaccine was tested in 412 adults."),
+    ("another century", "Dutch smiths founded Lund in the 16th century.", "Dutch smiths founded Lund in 1642."),
+    ("another difference", "Pain fell by 3.7 points.", "Pain fell from 6.8 to 4.1 points in those who walked."),
+    ("not twice", "Twice as many walkers as sitters slept.", "41% of the walkers and 29% of the sitters slept."),
+    ("another age", "The mean age was 67 years.", "The mean age was 61.4 years."),
+    ("not above", "Over 84,500 people live in Lund.", "84,200 people live in Lund."),
+    ("far above", "Over 40 people live in Lund.", "84,200 people live in Lund."),
+    ("alone, of the same", "The hen builds its nest.", "The hen alone builds its nest, and the cock brings reeds."),
+    ("the other clause", "Quill is not supported on Linux.", "Quill runs on Linux; Macs are not supported."),
     ("depth of another lake", "Orm is 18 m deep.", LAKES),
     ("deed of the other clause", "Ward scored nine goals.", "Lund scored nine goals, while Ward was ill."),
     ("most, then a share", "All patients were smokers.", "Most (92%) patients were smokers."),
@@ -337,6 +346,22 @@ PASSED: list[tuple[str, str, str]] = [
         "name of a thing before its kind",
         "She was a guest of the Harbour Weekly podcast.",
         "She was a guest of the podcast called Harbour Weekly.",
+    ),
+    ("named, where the source says it", "The Alma bridge was opened in May 1931.", ALMA),
+    ("the century of a year", "Dutch smiths founded Lund in the 17th century.", "Dutch smiths founded Lund in 1642."),
+    (
+        "century behind mid",
+        "Lund was a village in the mid 19th century.",
+        "In the mid–19th century Lund was a village.",
+    ),
+    ("above by a little", "Just over 84,000 people live in Lund.", "84,200 people live in Lund."),
+    ("fell by more than", "Unemployment fell by more than 4 points.", "Unemployment fell by 4.3 points."),
+    ("alone, of something else", "The hen lays three eggs.", "The hen builds its nest alone and lays three eggs."),
+    ("spelt the British way", "The shaft is 230 metres deep.", "The shaft is 230 meters deep."),
+    (
+        "another verb in German",
+        "Die Mühle steht seit 1788 an der Varn.",
+        "Die Mühle von Lund wurde 1788 an der Varn gebaut.",
     ),
     (
         "passive with a year in it",

@@ -1,0 +1,210 @@
+"""A judge that cannot say no confirms nothing: the false sentence that rides along with its pairs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.evidence.control import CONTROL_LASTS_S, CONTROLS, ControlledJudge, control_of
+from core.evidence.judge import JsonJudge, Pair, Rulings, judge_of, request_rulings
+from core.llm.prices import estimate_tokens
+from core.model.errors import ControlFailed, ModelError
+from core.model.ports import ChatRequest
+from tests.fakes import FakeModel, is_control, is_plain_control
+
+SLEEP = Pair("Cats sleep.", ("Cats sleep a lot.",))
+FLY = Pair("Dogs fly.", ("Dogs run.", "Birds fly."), before="Dogs are animals.", title="Dogs", doubts=("no wings",))
+
+
+def answer(*words: str | None) -> str:
+    rows = [{"item": number, "verdict": word, "reason": ""} for number, word in enumerate(words, start=1) if word]
+    return json.dumps({"verdicts": rows})
+
+
+def saying(*verdicts: str, control: str | None = "contradicted") -> FakeModel:
+    """Says these of the pairs in their order, and `control` of the control, nothing where it is None."""
+
+    def said(request: ChatRequest) -> str:
+        items = request.user.split("<item ")[1:]
+        left = iter(verdicts)
+        told = [control if is_control(item) else next(left) for item in items]
+        return answer(*told)
+
+    return FakeModel({"check": said, "answers": json.dumps({"answers": "yes", "reason": ""})})
+
+
+def controlled(model: FakeModel) -> tuple[ControlledJudge, list[ModelError]]:
+    told: list[ModelError] = []
+    return ControlledJudge(judge_of(model), told.append), told
+
+
+def words_of(rulings: Rulings) -> list[str | None]:
+    return [judgement.ruling.value if judgement else None for judgement in rulings.judgements]
+
+
+async def test_a_judge_that_says_yes_to_everything_confirms_nothing() -> None:
+    """D18: two keys; the one that turns for every door is none. What it refuses stays refused; it is told of once."""
+    judge, told = controlled(saying("supported", "partial", "contradicted", "unsupported", control="supported"))
+    pairs = [SLEEP, FLY, FLY, SLEEP]
+
+    first = await judge.judge(pairs, timeout_s=5.0)
+    second = await judge.judge(pairs, timeout_s=5.0)
+
+    assert words_of(first) == words_of(second) == [None, None, "contradicted", "unsupported"]
+    assert [type(failure) for failure in told] == [ControlFailed]
+    assert "fake-1 confirmed a control sentence that is false" in str(told[0])
+    assert (await judge.judge_answer("Why?", "So.", timeout_s=5.0)).answers is None
+
+
+@pytest.mark.parametrize("verdict", ["contradicted", "unsupported", "partial"])
+async def test_a_judge_that_does_not_confirm_the_control_is_believed(verdict: str) -> None:
+    judge, told = controlled(saying("supported", "unsupported", control=verdict))
+
+    rulings = await judge.judge([SLEEP, FLY], timeout_s=5.0)
+
+    assert words_of(rulings) == ["supported", "unsupported"]
+    assert told == []
+    assert (await judge.judge_answer("Why?", "So.", timeout_s=5.0)).answers is True
+
+
+async def test_a_judge_that_leaves_the_control_out_has_not_shown_that_it_can_say_no() -> None:
+    """It is asked for once more; one that denied a control before is believed."""
+    model = saying("supported", control=None)
+    judge, told = controlled(model)
+
+    rulings = await judge.judge([SLEEP], timeout_s=5.0)
+
+    assert words_of(rulings) == [None]
+    assert is_control(model.asked[1].user)
+    assert "left out a control sentence" in str(told[0])
+    known, untold = controlled(saying("supported"))
+    await known.judge([SLEEP], timeout_s=5.0)
+    known.model_judge = JsonJudge(model)
+    assert words_of(await known.judge([SLEEP], timeout_s=5.0)) == ["supported"]
+    assert untold == []
+
+
+async def test_a_judge_that_says_no_now_and_then_is_not_believed_for_it() -> None:
+    """Such a one denies a control by chance; a single mistake of a good judge costs one call, and the next."""
+    words = ["supported", "unsupported", "unsupported", "supported", "unsupported", "unsupported"]
+    judge, told = controlled(FakeModel({}))
+    kept = []
+    for word in words:
+        judge.model_judge = JsonJudge(saying("supported", control=word))
+        kept += words_of(await judge.judge([SLEEP], timeout_s=5.0))
+
+    assert kept == [None, None, "supported", None, "supported", "supported"]
+    assert len(told) == 1
+
+
+def test_the_control_varies_and_comes_again_with_the_same_pairs() -> None:
+    """A judge cannot learn one sentence or one place; a memory of calls still knows a call made twice."""
+    batches = [[Pair(f"Claim {number}-{place}.", ("p",)) for place in range(4)] for number in range(200)]
+
+    drawn = [control_of(batch) for batch in batches]
+
+    assert drawn == [control_of(list(batch)) for batch in batches]
+    assert {(control, place) for control, place in drawn} == {(one, place) for one in CONTROLS for place in range(5)}
+
+
+DATED = Pair("The old tower fell.", ("It rained. The old tower was torn down in 1911, when the sea had reached it.",))
+
+
+@pytest.mark.parametrize("pair", [SLEEP, DATED], ids=["ours", "theirs"])
+async def test_a_control_costs_no_call_and_few_tokens(pair: Pair) -> None:
+    model = saying("supported")
+    await controlled(model)[0].judge([pair], timeout_s=5.0)
+    request = request_rulings([pair], timeout_s=5.0)
+
+    assert len(model.asked) == 1
+    assert estimate_tokens(model.asked[0].user) - estimate_tokens(request.user) <= 60
+
+
+def test_a_control_is_made_of_what_is_asked_about() -> None:
+    """D18: a judge that sees a plain denial and no other number is found out by a sentence of the very passage."""
+    control, place = control_of([SLEEP, DATED])
+
+    assert control.passages == ("The old tower was torn down in 1911, when the sea had reached it.",)
+    assert control.claim == "The old tower was torn down in 1874, when the sea had reached it."
+    assert (control, place) == control_of([SLEEP, DATED])
+
+
+@pytest.mark.parametrize(
+    ("passage", "claim"),
+    [
+        ("The ferry needs five minutes.", "The ferry needs ten minutes."),
+        ("Three ships of the line sank.", "Eight ships of the line sank."),
+        ("The harbour froze every January.", "The harbour froze every June."),
+        ("Die Fähre legt seit dem Frühling im Mai ab.", "Die Fähre legt seit dem Frühling im Oktober ab."),
+        ("El puerto tiene desde entonces cuatro muelles.", "El puerto tiene desde entonces nueve muelles."),
+    ],
+)
+def test_a_control_names_another_number_or_month_in_words(passage: str, claim: str) -> None:
+    """D18, D21: in every known language; few sentences have a figure."""
+    assert control_of([Pair("A claim.", (passage,))])[0] == Pair(claim, (passage,))
+
+
+def test_a_control_without_a_figure_says_the_opposite_of_a_word() -> None:
+    control, _ = control_of([Pair("A claim.", ("The harbour lies on the northern shore.",))])
+
+    assert control.claim == "The harbour lies on the southern shore."
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "More than 40 ships lay in the harbour.",
+        "The release 3.11 came out in autumn.",
+        "The ferry needs its minutes [12].",
+        "## Ships of 1911",
+        "Did the tower fall in 1911?",
+        "Von den Schiffen im Hafen liefen in jenem Herbst viele aus.",
+        "Of the ships that lay in the harbour that year 40 left it again and " + "sailed on " * 12,
+    ],
+    ids=["bound", "version", "marker", "heading", "question", "German", "long"],
+)
+def test_no_control_is_made_where_another_word_may_be_true_as_well(passage: str) -> None:
+    control, _ = control_of([Pair("A claim.", (passage,))])
+
+    assert control in CONTROLS
+
+
+async def test_a_judge_that_overlooks_another_number_confirms_nothing() -> None:
+    def careless(request: ChatRequest) -> str:
+        items = request.user.split("<item ")[1:]
+        words = ["contradicted" if is_plain_control(item) else "supported" for item in items]
+        return answer(*words)
+
+    judge, told = controlled(FakeModel({"check": careless}))
+
+    rulings = await judge.judge([DATED], timeout_s=5.0)
+
+    assert words_of(rulings) == [None]
+    assert "confirmed a control sentence that is false" in str(told[0])
+
+
+async def test_a_fact_check_model_is_tried_once_in_a_while() -> None:
+    """Pair by pair a control is a call of its own, so that its word is remembered; a bad one once it was repeated."""
+    model = FakeModel({"check": "Yes"}, name="bespoke-minicheck")
+    judge, told = controlled(model)
+
+    rulings = [await judge.judge([SLEEP, FLY], timeout_s=5.0) for _ in range(3)]
+
+    assert [words_of(said) for said in rulings] == [[None, None]] * 3
+    assert [is_control(call.user) for call in model.asked].count(True) == 2
+    assert len(model.asked) == 8
+    assert len(told) == 1
+    model.answers = {"check": lambda request: "No" if is_control(request.user) else "Yes"}
+    later = []
+    for _ in range(3):
+        judge._known_until -= CONTROL_LASTS_S
+        later += words_of(await judge.judge([SLEEP], timeout_s=5.0))
+    assert later == [None, None, "supported"]
+
+
+@pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.claim)
+def test_a_control_is_one_that_nobody_needs_a_hint_for(control: Pair) -> None:
+    """It is short, and no word of it names what it is for."""
+    assert len(control.claim.split()) + len(control.passages[0].split()) <= 25
+    assert (control.before, control.title, control.doubts) == ("", "", ())
