@@ -142,7 +142,7 @@ async def test_ocr_ends_with_the_parser_that_is_killed() -> None:
         children[:] = [child for pid in pool.pids for child in _reading_children_of(pid)]
         return children
 
-    await until(reads)
+    await until(reads, within_s=90.0)
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
     await pool.aclose()
