@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 
+from adapters.pages.extraction import find_tesseract
 from adapters.proxies import DIRECT, Proxies
 from adapters.secrets import TOKEN_FILE
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings
@@ -121,6 +122,18 @@ def search_probe(provider: SearchProvider) -> Probe:
         return f"answers in {perf_counter() - started:.1f} s"
 
     return Probe(f"search: {provider.name}", run)
+
+
+def ocr_probe() -> Probe:
+    """Without it papers that are scans are refused, with a sentence that says so."""
+    found = find_tesseract()
+    if not found:
+        return Probe("scanned papers", off="cannot be read; install tesseract-ocr to have them read by OCR")
+
+    async def run() -> str:
+        return f"are read by OCR, with {found}"
+
+    return Probe("scanned papers", run)
 
 
 def redis_probe(url: str) -> Probe:

@@ -18,7 +18,7 @@ from core.model.errors import SetupError, StoreError
 FILE_NAME, TOKEN_FILE = "secret", "token"
 MIN_CHARS = 16  # of a secret that somebody chose; the made one has 43
 _PURPOSE = b"gorkd stored tokens v1"  # keeps this key apart from those derived for other purposes
-_SIGNING = b"gorkd page links v1"
+_SIGNING, _RECEIPTS = b"gorkd page links v1", b"gorkd receipts v1"
 
 
 class SecretBox:
@@ -63,9 +63,18 @@ def signing_keys(env: Mapping[str, str], data: Path) -> tuple[bytes, ...]:
 
     From the secrets of `SecretBox.from_env`. Raises `SetupError`.
     """
+    return _keys(env, data, _SIGNING)
+
+
+def receipt_keys(env: Mapping[str, str], data: Path) -> tuple[bytes, ...]:
+    """Private Ed25519 keys of 32 bytes for receipts, likewise: the first signs, all are published."""
+    return _keys(env, data, _RECEIPTS)
+
+
+def _keys(env: Mapping[str, str], data: Path, purpose: bytes) -> tuple[bytes, ...]:
     found = _secrets(env, data)
     _refuse_weak(found)
-    return tuple(_key(secret, _SIGNING) for secret in found)
+    return tuple(_key(secret, purpose) for secret in found)
 
 
 def _secrets(env: Mapping[str, str], data: Path) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ class BotSettings(BaseSettings):
     discord_guild_per_min: int = Field(20, alias="GORKD_DISCORD_GUILD_PER_MIN", ge=1, le=10_000)
     slack_user_per_min: int = Field(5, alias="GORKD_SLACK_USER_PER_MIN", ge=1, le=10_000)
     slack_workspace_per_min: int = Field(30, alias="GORKD_SLACK_WORKSPACE_PER_MIN", ge=1, le=10_000)
+    watches_per_person: int = Field(10, alias="GORKD_WATCHES_PER_PERSON", ge=0, le=1_000)
+    watches_per_workspace: int = Field(100, alias="GORKD_WATCHES_PER_WORKSPACE", ge=0, le=100_000)
 
 
 def collect_rarely() -> None:

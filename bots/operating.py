@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shutil import disk_usage, which
+from tempfile import TemporaryDirectory
 
 from adapters.cli.operating import Chatting, Kept, Operating, Setup
 from adapters.logs import configure_logging
@@ -19,8 +20,9 @@ from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
-from core.model.ports import NoRecorder
+from core.model.ports import NoRecorder, PageFetcher
 from core.pipeline.checkup import Doubt, Finding, Probe, Trials, examine
+from core.pipeline.deps import Deps
 from core.presentation.render import job_json
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose, forget
@@ -36,6 +38,8 @@ def build_operating() -> Operating:
         open_trials=open_trials,
         foresee=foresee_upgrade,
         setup=_setup,
+        open_laboratory=open_laboratory,
+        open_pages=open_pages,
     )
 
 
@@ -45,7 +49,7 @@ async def open_kept() -> AsyncIterator[Kept]:
     from adapters.durable.archive import JournalArchive
     from adapters.durable.journal import DurableSettings
     from adapters.durable.queue import DurableQueue
-    from bots.processes import page_links
+    from bots.processes import page_links, receipts_of
     from bots.records import open_records
     from bots.wiring import utc_now
 
@@ -78,7 +82,44 @@ async def open_kept() -> AsyncIterator[Kept]:
             partial(page_links, env, settings),
             records.revocations,
             records.usage,
+            records.sources,
+            lambda: receipts_of(env, settings, records.jobs, records.sources, records.traces),
+            records.evaluations,
         )
+
+
+@asynccontextmanager
+async def open_laboratory(changes: Mapping[str, str]) -> AsyncIterator[Deps]:
+    """As the environment says but for `changes`. Jobs are kept in a folder that goes; the library is the real one.
+
+    Raises `SetupError`.
+    """
+    from bots.records import open_records
+    from bots.wiring import open_house, utc_now
+
+    env = {name: value for name, value in {**environment(), **changes}.items() if value}
+    settings = read_settings(env)
+    configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    shared = ("DATABASE_URL", "REDIS_URL")
+    async with AsyncExitStack() as stack:
+        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="gorkd-eval-")))
+        records = await open_records(env, settings, stack, clock=utc_now, recorder=NoRecorder())
+        own = {name: value for name, value in env.items() if name not in shared} | {"GORKD_DATA": str(scratch)}
+        house = await stack.enter_async_context(open_house(own, read_settings(own), grace_s=0.0))
+        await house.warm_up()  # else the first of two configurations pays for both
+        yield replace(house.deps, library=records.library)
+
+
+@asynccontextmanager
+async def open_pages() -> AsyncIterator[PageFetcher]:
+    """Raises `SetupError`."""
+    from adapters.pages import WebPages
+
+    pages = WebPages.from_env(environment())
+    try:
+        yield pages
+    finally:
+        await pages.aclose()
 
 
 @asynccontextmanager
@@ -229,6 +270,7 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         doctor.folder_probe(settings.data),
         doctor.database_probe("PostgreSQL" if "DATABASE_URL" in env else "database", open_records_once),
         doctor.redis_probe(settings.redis_url),
+        doctor.ocr_probe(),
         Probe("secret", open_secret),
         *await _vendor_probes(env, settings, stack),
         doctor.discord_probe(env.get("DISCORD_TOKEN", ""), Proxies.from_env(env)),

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from adapters.chat.connecting import run_by_itself
-from adapters.secrets import TOKEN_FILE, kept_token, signing_keys
+from adapters.secrets import TOKEN_FILE, kept_token, receipt_keys, signing_keys
 from adapters.web.app import web_runner
 from adapters.web.monitor import serve_metrics
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
@@ -23,7 +23,10 @@ from bots.config import BotSettings
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.library.pages import PaperViews
 from core.model.errors import SetupError
+from core.model.ports import JobStore, SourceStore
+from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import PageLinks
+from core.receipts.container import Receipts
 
 if TYPE_CHECKING:
     from adapters.chat.connecting import ChatDeps
@@ -151,6 +154,8 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         previews=_previews(env, house),
         library=pictures,
         usage=house.usage,
+        evaluations=house.evaluations,
+        receipts=receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.traces),
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(painter.aclose)
@@ -312,6 +317,14 @@ def _previews(env: Mapping[str, str], house: House) -> Mapping[str, Preview]:
 def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:
     """Raises `SetupError`."""
     return PageLinks(WebSettings.from_env(env).public_url, signing_keys(env, settings.data), utc_now)
+
+
+def receipts_of(
+    env: Mapping[str, str], settings: BotSettings, jobs: JobStore, sources: SourceStore, traces: TraceLog
+) -> Receipts:
+    """Raises `SetupError`."""
+    address = WebSettings.from_env(env).public_url
+    return Receipts(jobs, sources, traces, address, receipt_keys(env, settings.data))
 
 
 # What the chats would be sent for a job, for the page that draws it: the renderers' own payloads, as JSON

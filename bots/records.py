@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
+from adapters.records.deliveries import (
+    SqlDeliveries,
+    SqlOpenMessages,
+    SqlShownMessages,
+    SqlStandingChecks,
+    SqlWatches,
+)
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
     SqlAttachments,
+    SqlEvaluations,
     SqlHeartbeats,
     SqlJobMemo,
     SqlJobStore,
@@ -37,6 +44,7 @@ from adapters.records.tenants import (
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
+from core.evaluation.calibration import EvaluationStore
 from core.library.paper import Library
 from core.library.states import Conversations
 from core.model.answer import Ratings
@@ -68,6 +76,8 @@ from core.tenancy.admission import Spending
 from core.tenancy.departures import Departures
 from core.tenancy.forgetting import Archive, Register
 from core.tenancy.usage import UsageLog
+from core.watch.watch import Watches
+from core.works.standing import StandingChecks
 
 if TYPE_CHECKING:
     from adapters.records.postgres import PostgresDatabase
@@ -87,8 +97,10 @@ class Records:
     deliveries: Deliveries
     open_messages: OpenMessages
     shown: ShownMessages
+    standing: StandingChecks
     attachments: Attachments
     ratings: Ratings
+    watches: Watches
     library: Library
     conversations: Conversations
     cache: AnswerCache
@@ -105,6 +117,7 @@ class Records:
     turns: Turns
     departures: Departures
     settings: SettingsStore
+    evaluations: EvaluationStore
     register: Register
     archives: tuple[Archive, ...]
     try_out: TryOut
@@ -178,8 +191,10 @@ def _records(
         deliveries=SqlDeliveries(database, box, clock=clock),
         open_messages=SqlOpenMessages(database, box, clock=clock),
         shown=SqlShownMessages(database, box, clock=clock),
+        standing=SqlStandingChecks(database, clock=clock),
         attachments=SqlAttachments(database),
         ratings=SqlRatings(database),
+        watches=SqlWatches(database, box, clock=clock),
         library=SqlLibrary(database, folder),
         conversations=SqlConversations(database),
         limits=shared.limits,
@@ -196,6 +211,7 @@ def _records(
         turns=SqlTurns(database, clock=clock),
         departures=SqlDepartures(database),
         settings=SqlSettings(database),
+        evaluations=SqlEvaluations(database),
         register=archive,
         archives=(archive, *shared.archives),
         try_out=partial(try_out, database, clock, database.damage),

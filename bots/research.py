@@ -16,16 +16,10 @@ from typing import Self, get_args
 
 from bots.config import read_settings
 from bots.wiring import House, library_desk, open_house
-from core.findings.opening import parse_research_result
 from core.findings.results import (
     DEFAULT_TOP_K,
-    IdeaResult,
-    ImplementationResult,
     ResearchFindings,
-    ResearchMode,
     ResearchModeInput,
-    ResearchReport,
-    ResearchSource,
     normalise_modes,
 )
 from core.findings.viewing import read_view
@@ -35,7 +29,7 @@ from core.library.calibration import STAGE_1, STAGE_2
 from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, papers_of
 from core.library.ingest import MAX_PAPER_BYTES
-from core.library.paper import Paper, PaperChunk, SearchResult, format_research_result, shelves_of
+from core.library.paper import Paper, SearchResult, format_research_result, shelves_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.events import Json
@@ -45,22 +39,6 @@ from core.presentation.progress import Progress
 from core.presentation.wording import failure_sentence
 from core.stages.intake import parse_intent, read_query
 
-__all__ = [
-    "IdeaResult",
-    "ImplementationResult",
-    "Library",
-    "Paper",
-    "PaperChunk",
-    "QueryResult",
-    "ResearchFindings",
-    "ResearchMode",
-    "ResearchModeInput",
-    "ResearchReport",
-    "ResearchSource",
-    "Researcher",
-    "SearchResult",
-    "parse_research_result",
-]
 SYNTHESIS_S = 60.0  # of a library's question (D2)
 
 

@@ -24,9 +24,11 @@ from adapters.logs import Redactor
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
-from adapters.search import build_providers, close_providers, shared_rates, warm_up_providers
+from adapters.search import build_providers, close_providers, shared_rates, surroundings, warm_up_providers
+from adapters.search.registries import build_registries, open_texts
 from bots.config import BotSettings, default_files, secrets_in
 from bots.records import Records, open_records
+from core.evaluation.calibration import EvaluationStore
 from core.evidence.authority import read_kinds
 from core.library.desk import LibraryDesk
 from core.library.funnel import WatchedLibrary
@@ -60,13 +62,16 @@ from core.pipeline.tracing import (
 )
 from core.presentation.page_links import Revocations
 from core.presentation.wording import SOMETHING_BROKE
-from core.settings.desk import SettingsDesk
+from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
 from core.settings.tenant import Ceilings
-from core.stages.deliver import deliver_failure
+from core.stages.deliver import deliver_failure, keep_standing
 from core.tenancy.admission import Admission, Budget, Quota, require_price
 from core.tenancy.departures import Leaving, Tenancy
 from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
 from core.tenancy.usage import UsageLog
+from core.watch.desk import WatchDesk, WatchLimits
+from core.watch.runner import WatchRunner
+from core.works.registry import Works
 
 log = logging.getLogger(__name__)
 GRACE_S = 30.0  # a stopping process lets running jobs end for this long (G-02)
@@ -93,6 +98,7 @@ class House:
     readiness: Readiness
     queue: JobQueue
     role: Role
+    evaluations: EvaluationStore
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it: who is ready is as quick at once.
@@ -162,22 +168,15 @@ async def open_house(
             if role == "worker":
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
         if role != "front":
-            if (
-                role != "alone"
-                and settings.writing == "auto"
-                and deps.writes_in_parallel
-                and (model := build_chat(env))
-            ):
-                stack.push_async_callback(model.aclose)
-                await stack.enter_async_context(_in_background(_measure_two(model, deps)))
-            sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
-            await stack.enter_async_context(_in_background(sweeping))
-            of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)
-            await stack.enter_async_context(_in_background(of_tenants))
+            await _keep_house(env, settings, deps, records, stack, archives=archives, measures=role != "alone")
         erase = partial(_erase, records, archives, queue, records.shown.condemn)
         erase_departed = partial(_erase, records, archives, queue, _leave_shown)
-        researcher = Researcher(deps, queue, admit=admission.admit, erase=erase)
+        watching = WatchDesk(deps, partial(_watch_limits, settings, records.settings))
+        researcher = Researcher(deps, queue, admit=admission.admit, erase=erase, watching=watching)
         stack.push_async_callback(researcher.settle)
+        if role == "worker":
+            running = WatchRunner(deps, records.watches, researcher.submit_run).keep_running(utc_now)
+            await stack.enter_async_context(_in_background(running))
         holder = secrets.token_hex(8)
         leaving = Leaving(records.departures, records.turns, erase_departed, holder=holder, clock=utc_now)
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
@@ -190,7 +189,30 @@ async def open_house(
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
             records.conversations, records.open_messages, records.usage, tenancy, readiness, queue, role,
+            records.evaluations,
         )  # fmt: skip
+
+
+async def _keep_house(
+    env: Mapping[str, str],
+    settings: BotSettings,
+    deps: Deps,
+    records: Records,
+    stack: AsyncExitStack,
+    *,
+    archives: Sequence[Archive],
+    measures: bool,
+) -> None:
+    """Begin what is done beside jobs until the house is left; it `measures` whether two model calls run at once."""
+    if measures and settings.writing == "auto" and deps.writes_in_parallel and (model := build_chat(env)):
+        stack.push_async_callback(model.aclose)
+        await stack.enter_async_context(_in_background(_measure_two(model, deps)))
+    sweeping = keep_sweeping(archives, Retention.of_days(settings.retention_days), clock=utc_now)
+    await stack.enter_async_context(_in_background(sweeping))
+    if deps.standing is not None:
+        await stack.enter_async_context(_in_background(keep_standing(deps, deps.standing)))
+    of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)
+    await stack.enter_async_context(_in_background(of_tenants))
 
 
 def _admission(settings: BotSettings, deps: Deps, records: Records) -> Admission:
@@ -207,6 +229,17 @@ def _admission(settings: BotSettings, deps: Deps, records: Records) -> Admission
     )
 
 
+async def _watch_limits(settings: BotSettings, tenants: SettingsStore, tenant: str) -> WatchLimits:
+    """The operator's numbers, or the workspace's own where they are lower."""
+    own = (await tenants.get(tenant)).settings
+    person, workspace = settings.watches_per_person, settings.watches_per_workspace
+    return WatchLimits(
+        min(person, person if own.watches_per_person is None else own.watches_per_person),
+        min(workspace, workspace if own.watches_per_workspace is None else own.watches_per_workspace),
+        own.timezone,
+    )
+
+
 def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callable[[str], Ceilings]:
     """By tenant: what the operator has set for its platform."""
     prices = deps.settings.prices_usd_per_million
@@ -220,6 +253,8 @@ def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callab
             workspace_per_min=quota.tenant_per_min if quota else None,
             monthly_usd=admission.budget.workspace_usd,
             retention_days=settings.retention_days or None,
+            watches_per_person=settings.watches_per_person,
+            watches_per_workspace=settings.watches_per_workspace,
             is_priced=is_priced,
         )
 
@@ -360,11 +395,15 @@ def _open_deps(
 ) -> Deps:
     model, web_model = build_chat(env), build_web_search(env)
     tunables = _tunables(settings, model)
-    providers = build_providers(env, data_dir=settings.data, default_files=default_files(), search=tunables.search)
-    stack.push_async_callback(close_providers, providers)
-    rates = shared_rates(env)
     pages = WebPages.from_env(env)
     stack.push_async_callback(pages.aclose)
+    providers = build_providers(
+        env, data_dir=settings.data, default_files=default_files(), search=tunables.search, pages=pages,
+        corpora=partial(corpora_of, records.settings),
+    )  # fmt: skip
+    stack.push_async_callback(close_providers, providers)
+    rates = shared_rates(env)
+    works = _open_works(env, tunables, records, stack)
     embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):
@@ -387,10 +426,13 @@ def _open_deps(
         attachments=records.attachments,
         attachment_reader=pages.attachments,
         ratings=records.ratings,
+        watches=records.watches,
         library=records.library,
         cache=records.cache,
         flights=records.flights,
         reuse=records.reuse,
+        works=works,
+        standing=records.standing if works else None,
         recorder=metrics,
         clock=utc_now,
         new_id=new_job_id,
@@ -401,6 +443,15 @@ def _open_deps(
         web_model=web_model,
         check_model=check_model,
     )
+
+
+def _open_works(env: Mapping[str, str], tunables: Settings, records: Records, stack: AsyncExitStack) -> Works | None:
+    registries = build_registries(env, surroundings(env, tunables.search))
+    works = Works(registries, records.reuse, utc_now, texts=open_texts(registries)) if registries else None
+    for part in (*registries, works):  # the calls end before the connections do
+        if part is not None:
+            stack.push_async_callback(part.aclose)
+    return works
 
 
 # Putting the recording wrappers around a job's ports, so that `gorkd trace` has something to show
@@ -418,6 +469,7 @@ async def observed(deps: Deps, traces: TraceLog, *, secrets: Iterable[str]) -> A
             providers={name: WatchedSearch(provider, tracer) for name, provider in deps.providers.items()},
             pages=WatchedPages(deps.pages, tracer),
             model=WatchedModel(deps.model, tracer, recorder, prices) if deps.model else None,
+            check_model=WatchedModel(deps.check_model, tracer, recorder, prices) if deps.check_model else None,
             models={mode: WatchedModel(model, tracer, recorder, prices) for mode, model in deps.models.items()},
             library=WatchedLibrary(deps.library, tracer),
             web_model=WatchedWebSearch(deps.web_model, tracer, recorder, prices) if deps.web_model else None,

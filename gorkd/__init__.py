@@ -7,22 +7,18 @@ Traceback (most recent call last):
 ValueError: top_k is 0; it must be a whole number from 1 to 20
 """
 
-from bots.research import (
+from bots.research import Library, QueryResult, Researcher
+from core.findings.opening import parse_research_result
+from core.findings.results import (
     IdeaResult,
     ImplementationResult,
-    Library,
-    Paper,
-    PaperChunk,
-    QueryResult,
-    Researcher,
     ResearchFindings,
     ResearchMode,
     ResearchModeInput,
     ResearchReport,
     ResearchSource,
-    SearchResult,
-    parse_research_result,
 )
+from core.library.paper import Paper, PaperChunk, SearchResult
 
 __all__ = [
     "IdeaResult",

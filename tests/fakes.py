@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlShownMessages
+from adapters.records.deliveries import SqlDeliveries, SqlShownMessages, SqlWatches
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlJobStore, SqlRatings, SqlSourceStore, SqlSteeringStore
 from adapters.records.library import SqlLibrary
@@ -280,6 +280,7 @@ def make_deps(
         attachments=SqlAttachments(kept),
         attachment_reader=FakeReader(),
         ratings=SqlRatings(kept),
+        watches=SqlWatches(kept, BOX, clock=clock),
         library=SqlLibrary(kept, SCRATCH),
         cache=SqlAnswerCache(kept, clock=clock),
         flights=MemorySingleFlight(clock=clock),

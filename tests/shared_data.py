@@ -11,6 +11,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("GORKD_TEST_DATA", ROOT.parent / "shared"))
 
 
+class DataAbsent(Exception):
+    """`str` is the path that is missing."""
+
+
 def shared_data(*parts: str) -> Path:
     """The path below `data/`; skips the calling test when it does not exist."""
     path = SHARED.joinpath("data", *parts)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from core.evaluation.report import read_run
 from tests.bench.__main__ import PARTS, main
 from tests.bench.conditions import Conditions, Pace, tokens_in
 from tests.bench.model_script import ModelCall
 from tests.bench.outside import ROBOTS, Journal
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.waiting import read_journal
+from tests.figures import Goal, Row, format_table, run_parts
+from tests.shared_data import DataAbsent
 
 AT_ONCE = Pace(first_token_s=0.0, token_s=0.0, search_s=0.0, page_s=0.0)
 SMALL = Conditions(AT_ONCE, quick_token_s=0.0, questions_at_once=2, real_pages=False, made_up_pages=15)
@@ -104,3 +107,29 @@ def test_figures_are_marked_against_their_goal(value: float, goal: Goal, mark: s
 def test_a_token_is_four_characters() -> None:
     """The unit of the pace, rounded up."""
     assert [tokens_in(text) for text in ("", "a", "abcd", "abcde")] == [0, 1, 1, 2]
+
+
+def test_what_is_measured_is_kept_as_evaluations_keep_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A figure over its goal is a failure of the report, and the next run says what changed."""
+    values = iter((1.0, 2.0))
+
+    def measure() -> str:
+        return format_table("speed", ("now",), [Row("figure", [next(values)], "s", goal=Goal(1.5))])
+
+    codes = [run_parts(["--keep", str(tmp_path)], {"speed": measure}, name="bench") for _ in range(2)]
+
+    kept = read_run((tmp_path / "run.json").read_text("utf-8"))
+    assert codes == [0, 0]
+    assert [(one.expectation, one.is_met) for one in kept.outcomes[0].met] == [("figure (s) ≤ 1.5", False)]
+    assert "speed: pass → FAIL" in capsys.readouterr().out
+    assert "<failure" in (tmp_path / "junit.xml").read_text("utf-8")
+
+
+def test_a_part_without_its_data_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    def measure() -> None:
+        raise DataAbsent("/nowhere")
+
+    code = run_parts([], {"absent": measure}, name="evals")
+
+    assert code == 0
+    assert "skipped: no data at /nowhere" in capsys.readouterr().out

@@ -33,7 +33,8 @@ DOCS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md
 TESTS = sorted(ROOT.glob("tests/**/*.py"))
 
 VARIABLE = re.compile(
-    r"(?:GORKD|OPENAI|TAVILY|EXA|SEARXNG|WIKIPEDIA|PUBMED|NCBI|ARXIV|DISCORD|SLACK|REDIS|DATABASE)_[A-Z_]*[A-Z]|HTTPS?_PROXY|NO_PROXY|HOST|PORT"
+    r"(?:GORKD|OPENAI|TAVILY|EXA|SEARXNG|WIKIPEDIA|PUBMED|NCBI|ARXIV|EUROPEPMC|OPENALEX|CROSSREF|UNPAYWALL|DISCORD|SLACK"
+    r"|REDIS|DATABASE)_[A-Z_]*[A-Z]|HTTPS?_PROXY|NO_PROXY|HOST|PORT"
 )
 REQUIREMENT = re.compile(r"\b(?:C|G|N|S00[0-4])-\d{2}\b|\bD(?:2[0-7]|1\d|[1-9])\b")
 ROW = re.compile(r"^\| `?([^|`]+)`? \|(.*)\|([^|]*)\|$", re.MULTILINE)
@@ -44,8 +45,13 @@ COMMANDS = (
     "init",
     "ask",
     "section",
+    "watch",
     "paper",
+    "refs",
     "mcp",
+    "export",
+    "verify",
+    "eval",
     "stats",
     "trace",
     "doctor",

@@ -13,10 +13,12 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
+from adapters.chat.watching import PRESSED
 from core.model.job import TERMINAL_STATUSES, ResearchJob
 from core.model.steering import Steering, read_steering
-from core.pipeline.conversation import Reply, ReplyKind, read_reply
+from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
+from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
     from adapters.chat.taking_away import TakingAway
@@ -33,9 +35,9 @@ Reaction = Literal["thanks", "heard"]
 _RENEWS: dict[ReplyKind, Renewal] = {
     "retry": "retry", "again": "ask_again", "improve": "improve", "deeper": "deeper",
 }  # fmt: skip
-_OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history"})
+_OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history", "references"})
 _ALSO_OF_RUNNING = frozenset(
-    {"sources", "help", "history", "forget", "courtesy"}
+    {"sources", "help", "history", "forget", "courtesy", "watch", "references"}
 )  # the rest steers what can be steered
 _ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now", "changed"})
 REACTIONS: dict[Reaction, tuple[str, str]] = {"thanks": ("❤️", "heart"), "heard": ("👀", "eyes")}  # and Slack's names
@@ -53,7 +55,7 @@ class Utterance:
     has_files: bool = False
 
     @cached_property
-    def reply(self) -> Reply:
+    def reply(self) -> ReadReply:
         return read_reply(self.text)
 
     @property
@@ -101,6 +103,13 @@ class Renew:
     how: Renewal
     wish: str = ""
 
+    def key(self, press: str) -> str:
+        """Under which `renew` asks. One retry, one renewal a day and one deep research an answer, however many press
+        ("" is the researcher's own key); else each press is another.
+        """
+        own = {"retry": "", "refresh": "", "changed": "", "start_deep": f"deep:{self.job.id}"}
+        return own.get(self.how, press)
+
 
 @dataclass(frozen=True)
 class ShowSources:
@@ -129,6 +138,22 @@ class Steer:
 
 
 @dataclass(frozen=True)
+class Watching:
+    """A wish to watch something, said under an answer or anywhere (adapters/chat/watching.py)."""
+
+    wish: WatchWish
+    job: ResearchJob | None
+
+
+@dataclass(frozen=True)
+class PressWatch:
+    """A button about watching, by its name."""
+
+    button: str
+    job: ResearchJob
+
+
+@dataclass(frozen=True)
 class Cancel:
     """End all that who spoke has under way in the conversation."""
 
@@ -146,7 +171,9 @@ class Offer:
 _AT_ONCE: dict[ReplyKind, React | Show] = {
     "courtesy": React("thanks"), "help": Show("help"), "history": Show("history"),
 }  # fmt: skip
-Deed = Nothing | React | Say | Show | Ask | Renew | ShowSources | Forget | Steer | Cancel | Offer
+Deed = (
+    Nothing | React | Say | Show | Ask | Renew | ShowSources | Forget | Steer | Cancel | Offer | Watching | PressWatch
+)
 
 
 def hear(
@@ -158,18 +185,25 @@ def hear(
     `running` is research under way there that can be steered, `theirs` what of the speaker's has not ended there
     (`under_way`).
     """
-    kind = said.reply.kind
-    if kind == "cancel" and theirs:
+    if said.reply.kind == "cancel" and theirs:
         return Cancel(tuple(theirs))
     if not said.is_addressed and not _is_meant(said, job, running):
         return Nothing()
+    wish = read_wish(said.text)
+    return Watching(wish, job) if wish else _hear(said, job, running)
+
+
+def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> Deed:
+    """What is said to the bot."""
+    kind = said.reply.kind
     if kind in _AT_ONCE and not (kind == "courtesy" and said.has_files):
         return _AT_ONCE[kind]
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
         return Steer(running, read_steering(said.text)) if is_own else Say(wording.NOT_YOURS)
     if not said.is_about_answer:
-        return Ask() if said.text or said.has_files else Say(wording.ASK_WHAT)
+        lacks = wording.NO_LIST if kind == "references" else "" if said.text else wording.ASK_WHAT
+        return Say(lacks) if lacks and not said.has_files else Ask()
     return Say(wording.NOTHING_HERE) if job is None else _obey(said, job)
 
 
@@ -214,7 +248,8 @@ def press(button: str, job: ResearchJob, presser: str, *, question: str = "") ->
             return Renew(job, "changed", question) if question else Say(wording.ASK_WHAT)
         case "cancel" | "go_deeper" | "answer_now":
             return Steer(job, Steering(button))
-    return None
+        case _:
+            return PressWatch(button, job) if button in PRESSED else None
 
 
 async def renew(

@@ -11,10 +11,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
-from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, tried
+from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, ping, tried, utc_now
 from adapters.chat.reply import ChatReply, EditPace
 from core.library import wording as library_wording
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker, waiting_at
@@ -23,6 +24,7 @@ from core.library.talk import Tell
 from core.library.words import Addition, Incoming
 from core.model.delivery import Address
 from core.model.errors import GorkdError
+from core.model.job import JobStatus, ResearchJob
 from core.presentation import wording
 from core.presentation.render import one_line
 
@@ -109,9 +111,10 @@ class LiveTalks(LivingMessages[Payload]):
         platform: str,
         pace: EditPace,
         turns: ChatTurns = _ALONE,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(platform=platform, pace=pace, turns=turns)
-        self.talks, self._voice = talks, voice
+        self.talks, self._voice, self._now = talks, voice, now
 
     async def say(self, speaker: Speaker, text: str, reply: ChatReply[Payload], *, about: str = "") -> None:
         """Answer words in `reply`; returns when the answer stands there. `speaker.key` must name the message."""
@@ -175,6 +178,7 @@ class LiveTalks(LivingMessages[Payload]):
         self, speaker: Speaker, asked: str, reply: ChatReply[Payload], work: Callable[[Tell], Awaitable[SaidToLibrary]]
     ) -> None:
         lines: list[str] = []
+        since = self._now()
 
         async def tell(line: str) -> None:
             lines.append(line)
@@ -185,7 +189,7 @@ class LiveTalks(LivingMessages[Payload]):
         working = asyncio.ensure_future(work(tell))
         try:
             await self._watch(speaker, asked, reply, working, lines)
-            await self._deliver(speaker, reply, await self._outcome(speaker, working))
+            await self._deliver(speaker, reply, await self._outcome(speaker, working), since)
         except asyncio.CancelledError:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
@@ -216,20 +220,21 @@ class LiveTalks(LivingMessages[Payload]):
                 await self._turns.hold(_turn(speaker.key))
             if len(lines) != shown:
                 shown = len(lines)
-                told = self._voice.told(asked, lines, job_id=await self._job_of(speaker))
+                job = await self._job_of(speaker)
+                told = self._voice.told(asked, lines, job_id=job.id if job else "")
                 await tried(reply, told, speaker.key, self._pace)
             if reply.address != address:
                 address = reply.address
                 await self._note(speaker, asked, reply)
                 await self._attach(speaker, asked, reply)
 
-    async def _job_of(self, speaker: Speaker) -> str:
-        """The job that is researched for it; "" for none, or where that cannot be told."""
+    async def _job_of(self, speaker: Speaker) -> ResearchJob | None:
+        """The job that is researched for it; None also where that cannot be told."""
         try:
             return await self.talks.researched(speaker)
         except GorkdError as error:
-            _log.warning("no button to cancel", extra={"error": str(error)})
-            return ""
+            _log.warning("not known what is researched", extra={"error": str(error)})
+            return None
 
     async def _note(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> None:
         """Keep where the message is, so that it is ended also when this process does not live to do it."""
@@ -262,7 +267,7 @@ class LiveTalks(LivingMessages[Payload]):
             _log.exception("the library failed")
             return self._voice.refusal(wording.SOMETHING_BROKE)
 
-    async def _deliver(self, speaker: Speaker, reply: ChatReply[Payload], payload: Payload) -> None:
+    async def _deliver(self, speaker: Speaker, reply: ChatReply[Payload], payload: Payload, since: datetime) -> None:
         """The last edit, tried until it works; an address that stays unreachable is resumed some other time."""
         for wait_s in (*self._pace.backoff_s, None):
             if await tried(reply, payload, speaker.key, self._pace):
@@ -271,9 +276,17 @@ class LiveTalks(LivingMessages[Payload]):
                     await self.talks.delivered(speaker, reply.shown)
                 except GorkdError as error:
                     _log.warning("delivery not noted", extra={"error": str(error)})
+                await self._call(speaker, reply, since)
                 return
             if wait_s is not None:
                 await asyncio.sleep(wait_s)
+
+    async def _call(self, speaker: Speaker, reply: ChatReply[Payload], since: datetime) -> None:
+        """As live.py does: who has cancelled waits for nothing, and who asked an earlier process waits since then."""
+        job = await self._job_of(speaker)
+        if job is None or job.status is not JobStatus.CANCELLED:
+            waited = self._now() - (min(since, job.created_at) if job else since)
+            await ping(reply, speaker.asker, speaker.key, self._pace, waited=waited)
 
 
 def said_to_add(addition: Addition) -> str:

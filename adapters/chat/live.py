@@ -31,6 +31,7 @@ from core.presentation import wording
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
+    from core.watch.watch import Notice
 
 TURN = timedelta(seconds=120)  # longer than an upload and an edit may take together (reply.py)
 RENEW_EVERY_S = 30.0
@@ -50,6 +51,7 @@ class _Live(Generic[Payload]):
     snapshot: Snapshot = field(default_factory=Snapshot)
     urgent: asyncio.Event = field(default_factory=asyncio.Event)
     held_at: float = 0.0  # of the loop's clock
+    notice: Notice | None = None  # what a watch tells of the job, in place of its answer
 
     @property
     def turn(self) -> str:
@@ -98,7 +100,7 @@ def turn_of(job_id: str) -> str:
     return f"message:{job_id}"
 
 
-def _now() -> datetime:
+def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -142,7 +144,7 @@ class LiveAnswers(LivingMessages[Payload]):
         platform: str,
         pace: EditPace = _PACE,
         turns: ChatTurns = _ALONE,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(platform=platform, pace=pace, turns=turns)
@@ -228,6 +230,7 @@ class LiveAnswers(LivingMessages[Payload]):
             reply = await reopen(delivery.address)
             if reply is None:
                 await self._researcher.delivered(delivery.job.id)
+                await self._researcher.watching.place_gone(delivery.job)
                 await self._turns.give_back(turn_of(delivery.job.id))
                 continue
             self.follow(delivery.job, reply)
@@ -279,7 +282,9 @@ class LiveAnswers(LivingMessages[Payload]):
 
     async def _keep_alive(self, live: _Live[Payload]) -> None:
         try:
-            await self._watch_on(live)
+            live.notice = await self._notice(live)
+            if live.job.status not in TERMINAL_STATUSES:
+                await self._watch_on(live)
             await self._deliver(live)
         except asyncio.CancelledError:
             await show(live.reply, self._voice.refusal(wording.BACK_SOON), within_s=self._pace.farewell_s)
@@ -292,6 +297,11 @@ class LiveAnswers(LivingMessages[Payload]):
         except Exception:  # noqa: BLE001 -- a chat's process boundary; the address stays, and is resumed
             _log.exception("message abandoned", extra={"job": live.job.id})
             await show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
+
+    async def _notice(self, live: _Live[Payload]) -> Notice | None:
+        """What a watch has left to be told there; its key says so (adapters/records/deliveries.py)."""
+        is_told = str(live.reply.address.data.get("key") or "").startswith("watch:")
+        return await self._researcher.watching.notice(live.job) if is_told else None
 
     async def _watch_on(self, live: _Live[Payload]) -> None:
         """While the records are away there are no edits; when they are back, from where it was."""
@@ -389,22 +399,38 @@ class LiveAnswers(LivingMessages[Payload]):
                 first = await self._researcher.first_asker(job.id, scope=job.scope)
                 is_new = await self._researcher.is_first_answer(job)
                 outcome = partial(self._voice.outcome, job, result, sources, first_asker=first, explains=is_new)
+                files = files_of(job, result)
+                if live.notice is not None:
+                    outcome, files = partial(self._voice.told, job, live.notice), ()
                 may_repost = number >= len(self._pace.backoff_s)
-                await self._place_with_files(live, outcome, files_of(job, result), may_repost=may_repost)
+                await self._place_with_files(live, outcome, files, may_repost=may_repost)
+                await self._attach(live)
                 await self._researcher.delivered(job.id, live.reply.shown)
             except (JobNotFound, _TakenOver):
                 raise
             except AddressDead:
                 _log.error("no place is left for an answer", extra={"job": live.job.id})
                 await self._researcher.delivered(live.job.id)
+                await self._researcher.watching.place_gone(live.job)
                 return
             except Exception:  # noqa: BLE001 -- whatever the platform or a store raised; tried again
                 _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})
                 if wait_s is not None:
                     await self._sleep(wait_s)
             else:
-                await ping(live.reply, job, self._pace)
+                waited = (job.completed_at or job.created_at) - job.created_at
+                if said := await self._correction(job):
+                    await ping(live.reply, job.request.asker, job.id, self._pace, waited=waited, said=said)
+                elif not job.request.watch and job.status is not JobStatus.CANCELLED:  # who cancels waits for nothing
+                    await ping(live.reply, job.request.asker, job.id, self._pace, waited=waited)
                 return
+
+    async def _correction(self, job: ResearchJob) -> str:
+        try:
+            return await self._researcher.take_correction(job.id)
+        except GorkdError as error:
+            _log.warning("not known whether it was corrected", extra={"error": str(error)})
+            return ""
 
     async def _place_with_files(
         self, live: _Live[Payload], outcome: Callable[..., Payload], files: Sequence[AnswerFile], *, may_repost: bool
@@ -467,16 +493,19 @@ async def tried(
     return True
 
 
-async def ping(reply: ChatReply[Payload], job: ResearchJob, pace: EditPace) -> None:
-    """Call whoever waited long enough to look away; who has cancelled waits for nothing."""
-    ran_s = ((job.completed_at or job.created_at) - job.created_at).total_seconds()
-    if ran_s <= pace.ping_after_s or job.status is JobStatus.CANCELLED:
+async def ping(
+    reply: ChatReply[Payload], asker: str, key: str, pace: EditPace, *, waited: timedelta, said: str = ""
+) -> None:
+    """Call whoever waited long enough to look away. What is `said` of an answer that was corrected is for everybody
+    who asked.
+    """
+    if not asker or not (said or waited.total_seconds() > pace.ping_after_s):
         return
     try:
         async with asyncio.timeout(pace.edit_timeout_s):
-            await reply.ping(job)
+            await reply.ping(asker, key, said)
     except Exception:  # noqa: BLE001 -- the answer is there; only the notice is missing
-        _log.warning("asker not notified", exc_info=True, extra={"job": job.id})
+        _log.warning("asker not notified", exc_info=True, extra={"key": key})
 
 
 async def show(reply: ChatReply[Payload], payload: Payload, *, within_s: float) -> None:

@@ -11,6 +11,7 @@ from core.model.delivery import Address
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.pipeline.snapshot import Snapshot
+from core.watch.watch import Notice
 
 Payload_contra = TypeVar("Payload_contra", contravariant=True)
 Payload_co = TypeVar("Payload_co", covariant=True)
@@ -68,8 +69,11 @@ class ChatReply(Protocol[Payload_contra]):
         """
         ...
 
-    async def ping(self, job: ResearchJob, /) -> None:
-        """Tell the asker that the answer has come: an edit notifies nobody."""
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
+        """Tell the asker that the answer has come, or what is `said` of it later: an edit notifies nobody.
+
+        Twice with one `key` is once.
+        """
         ...
 
 
@@ -92,6 +96,10 @@ class Voice(Protocol[Payload_co]):
 
         Of `unattached` files it is said where they are. `explains` what the marks of its sentences mean.
         """
+        ...
+
+    def told(self, job: ResearchJob, notice: Notice) -> Payload_co:
+        """What a watch tells of the job, in place of its answer."""
         ...
 
     def refusal(self, sentence: str) -> Payload_co: ...

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from core.model.delivery import Address
 from core.model.errors import GorkdError
+from core.model.job import Scope
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -30,6 +31,17 @@ class TakingAway:
     def hurry(self) -> None:
         """Something was just forgotten."""
         self._hurried.set()
+
+    async def take_back(self, keys: Sequence[str], scopes: Sequence[Scope]) -> None:
+        """Forget what a message asked that was deleted, under whichever key and in whichever scope it is kept.
+
+        Raises `GorkdError`.
+        """
+        for scope in scopes:
+            for key in keys:
+                if await self._researcher.forget_asked(key, scope=scope):
+                    _log.info("forgotten with its message")
+                    self.hurry()
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -31,6 +31,15 @@ _ASKING = {
         "It cites BibTeX keys, and every sentence is checked against what it cites.",
     ),
     "paper": ("section", "Write all sections of a paper, with the same BibTeX keys."),
+    "refs": (
+        "references",
+        "Check the references of a file.\n\n"
+        "Whether each exists, matches its record, was retracted, and says what it is cited for.",
+    ),
+    "watch": (
+        "watch",
+        "Watch an answer, and be told when it means something else.\n\nA worker looks: `gorkd all` or `gorkd worker`.",
+    ),
 }
 _OPERATING = {
     "trace": ("operator_commands", "Print what a job did, step by step.\n\nWith durations, tokens and cost."),
@@ -44,6 +53,18 @@ _OPERATING = {
     "link": (
         "operator_commands",
         "Print the address of a job's page.\n\nIt is signed where the job is private; such links can be taken back.",
+    ),
+    "export": (
+        "receipts",
+        "Write an answer to a file.\n\nAs Markdown, or as a receipt that anybody can check without this server.",
+    ),
+    "verify": (
+        "receipts",
+        "Check a receipt, offline.\n\nHashes, quotes, rules and signature; with --live also what pages say today.",
+    ),
+    "eval": (
+        "evaluating",
+        "Ask your own questions, and check the answers.\n\nRepeatable, and with what changed since the last run.",
     ),
     "stats": (
         "stats",

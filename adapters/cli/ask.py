@@ -22,12 +22,13 @@ from rich.text import Text
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say_failure
 from core.evidence.citations import MARKS
 from core.library.paper import content_of
-from core.model.answer import Confidence, Conflict, JobResult, ResearchAnswer
+from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, place_name
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
+from core.pipeline.conversation import following
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable
@@ -52,12 +53,17 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
             ),
         ] = ROUNDS.default,
         context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
+        follow_up: Annotated[
+            str,
+            typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
+        ] = "",
         fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     ) -> None:
         def run() -> Coroutine[None, None, Exit]:
             request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
-            return _ask(open_researcher, replace(request, max_iterations=max_iterations), as_json=as_json)
+            request = replace(request, max_iterations=max_iterations)
+            return _ask(open_researcher, request, after=follow_up.strip(), as_json=as_json)
 
         run_command(run, as_json=as_json)
 
@@ -74,8 +80,10 @@ def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, i
     return ResearchRequest(query, modes=modes, depth=depth, top_k=top_k, context=context, is_fresh=is_fresh)
 
 
-async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, as_json: bool) -> Exit:
+async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, after: str, as_json: bool) -> Exit:
     async with open_researcher() as researcher:
+        if after:
+            request = following(await researcher.job(after), request)
         job = await follow(researcher, (await researcher.submit(request)).id)
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
     if as_json:
@@ -229,11 +237,15 @@ def _print_cited(paper: _Paper, answer: ResearchAnswer, sources: Sequence[Source
     shown = _letters(f"{answer.summary} {answer.detail}")
     for source in sources:
         citations = [citation for citation in answer.citations if citation.source_id == source.id and citation.quote]
-        quotes = {
-            (one_line(citation.quote or ""), f", page {citation.page}" if citation.page else "")
-            for citation in citations[:1]
-        }
+        quotes = {(one_line(citation.quote or ""), _where_in(source, citation)) for citation in citations[:1]}
         _print_source(paper, source, quotes=[text + page for text, page in quotes if _letters(text) not in shown])
+
+
+def _where_in(source: Source, citation: Citation) -> str:
+    if citation.page:
+        return f", page {citation.page}"
+    section = source.section_at(citation.start) if citation.start is not None else ""
+    return f", in “{one_line(section)}”" if section else ""
 
 
 def _letters(text: str) -> str:
@@ -251,6 +263,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:
         remarks.append(f"only an extract: {source.extract_of_page}")
+    remarks += wording.about_work(source)
     if source.instructs:
         remarks.append(wording.INSTRUCTS)
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")

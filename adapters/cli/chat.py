@@ -105,7 +105,7 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
             console.print(Text("\n".join(("", *wording.NEXT_STEPS))))
         if said.reply.file is not None:
             place = await asyncio.to_thread(_save, chatting.folder / RESULTS, *said.reply.file)
-            console.print(Text(wording.SAVED.format(place=place)), soft_wrap=True)
+            console.print(Text(wording.saved(str(place))), soft_wrap=True)
         for row in await _lay_out(chatting, said, is_person=is_person):
             console.print(Text(row), soft_wrap=True)
     except GorkdError as error:

@@ -25,7 +25,7 @@ from core.model.job import ResearchJob, Scope
 from core.modes.library import papers_view
 from core.presentation import wording
 from core.presentation.render import one_line, printable
-from core.section.prose import assign_keys, bibliography
+from core.section.prose import exported
 
 _Found = tuple[ResearchJob, JobResult | None]
 _Listed = tuple[ListedPaper, Path | None]  # with the file beside the list
@@ -85,6 +85,13 @@ def library_command(operating: Operating) -> typer.Typer:
         """Remove a paper with its text, file and index."""
         run_command(lambda: _remove(operating, paper, _shelf(workspace, channel)))
 
+    _offer_care(app, operating)
+    return app
+
+
+def _offer_care(app: typer.Typer, operating: Operating) -> None:
+    """The commands that look after what is there."""
+
     @app.command()
     def reindex(
         paper: Annotated[str, typer.Argument(help="The paper's id; every paper without one.", metavar="ID")] = "",
@@ -102,7 +109,7 @@ def library_command(operating: Operating) -> typer.Typer:
         workspace: _Workspace = "local",
         channel: _Channel = "",
     ) -> None:
-        """Give the papers as BibTeX, with the keys that sections cite them by."""
+        """Give the papers as BibTeX, with the keys that sections cite them by; as RIS into a file named `….ris`."""
         run_command(lambda: _export(operating, _shelf(workspace, channel), file))
 
     @app.command()
@@ -110,7 +117,10 @@ def library_command(operating: Operating) -> typer.Typer:
         """Say which papers cannot be found or cited as they should be."""
         run_command(lambda: _validate(operating, _shelf(workspace, channel)))
 
-    return app
+    @app.command()
+    def separate(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "") -> None:
+        """Make a work of its own of a paper that was taken for a version of another."""
+        run_command(lambda: _separate(operating, paper, _shelf(workspace, channel)))
 
 
 def _shelf(workspace: str, channel: str) -> Scope:
@@ -165,7 +175,7 @@ def _is_file(path: Path) -> bool:
 
 def _is_in(folder: Path, file: Path) -> bool:
     """Not for a link that leads out of it: who packed the folder chose where to."""
-    return file.is_file() and file.resolve().is_relative_to(folder.resolve())
+    return _is_file(file) and file.resolve().is_relative_to(folder.resolve())
 
 
 def _in_list(path: Path) -> Iterator[_Thing]:
@@ -184,7 +194,8 @@ def _in_list(path: Path) -> Iterator[_Thing]:
         yield error
         return
     for listed in found:
-        yield listed, path.parent / listed.file if listed.file else None
+        file = path.parent / listed.file
+        yield listed, file if listed.file and _is_in(path.parent, file) else None
 
 
 async def _findings(operating: Operating, job_ids: list[str]) -> list[_Found]:
@@ -204,8 +215,7 @@ async def _add_one(desk: LibraryDesk, shelf: Scope, thing: _Thing | _Found) -> I
         return await desk.add_file(shelf, thing.name, _read(thing))
     first, second = thing
     if isinstance(first, ListedPaper):
-        beside = second if isinstance(second, Path) and _is_file(second) else None
-        return await desk.add_listed(shelf, first, _read(beside) if beside else b"")
+        return await desk.add_listed(shelf, first, _read(second) if isinstance(second, Path) else b"")
     return await desk.add_findings(shelf, first, second if isinstance(second, JobResult) else None)
 
 
@@ -229,7 +239,7 @@ def _write(path: Path, text: str) -> None:
 async def _export(operating: Operating, shelf: Scope, file: Path | None) -> Exit:
     async with operating.open_library() as desk:
         papers = await desk.library.papers(shelves_of(shelf))
-    text = bibliography(papers, assign_keys(papers))
+    text = exported(papers, "ris" if file and file.suffix.lower() == ".ris" else "bib")
     if file is None:
         sys.stdout.write(text)
     else:
@@ -300,6 +310,13 @@ async def _reindex(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
                 say(done.operator_message)
                 code = Exit.FAILED
     return code
+
+
+async def _separate(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
+    async with operating.open_library() as desk:
+        paper = await desk.separate(shelf, paper_id)
+    say(f"{paper.id}, {paper.title}, is a work of its own now")
+    return Exit.ANSWERED
 
 
 async def _validate(operating: Operating, shelf: Scope) -> Exit:

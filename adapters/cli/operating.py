@@ -7,13 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.evaluation.calibration import EvaluationStore
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
-from core.model.ports import AnswerCache, JobStore, ReuseStore
+from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, SourceStore
 from core.pipeline.checkup import Finding, FoundServer, Trials
+from core.pipeline.deps import Deps
 from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import PageLinks, Revocations
+from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
 from core.tenancy.usage import UsageLog
@@ -47,6 +50,9 @@ class Kept:
     links: Callable[[], PageLinks]
     revocations: Revocations
     usage: UsageLog
+    sources: SourceStore
+    receipts: Callable[[], Receipts]
+    evaluations: EvaluationStore
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,8 @@ class Operating:
     """`open_kept` opens the stores for one command, `open_library` the papers, `open_settings` what tenants have set;
     `open_chatting` all that a conversation with the library needs; `examine` looks at every part, `open_trials` at what
     the model endpoints can do, and `foresee` at what a start of this version would change. `setup` is for `gorkd init`.
+    `open_pages` reads pages as they are now, `open_laboratory` gives what a question needs, with settings changed and
+    records of its own.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
@@ -81,3 +89,5 @@ class Operating:
     open_trials: Callable[[], AbstractAsyncContextManager[Trials]]
     foresee: Callable[[], Awaitable[list[Finding]]]
     setup: Callable[[], Setup]
+    open_laboratory: Callable[[Mapping[str, str]], AbstractAsyncContextManager[Deps]]
+    open_pages: Callable[[], AbstractAsyncContextManager[PageFetcher]]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from enum import IntEnum
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -132,12 +132,8 @@ SHOWN_SOURCES = 3  # the latest ones; all stand under the answer
 SHOWN_LINES = 8  # of the answer as it grows, so that the block fits a small terminal
 
 
-class ProgressDisplay(Protocol):
-    def show(self, event: Event) -> None: ...
-
-
 @contextmanager
-def open_progress(stream: TextIO) -> Iterator[ProgressDisplay]:
+def open_progress(stream: TextIO) -> Iterator[PlainProgress | LiveProgress]:
     """Shows a job's events until the block is left; the terminal is then as clean as before."""
     console = Console(file=stream, highlight=False)
     if not console.is_terminal or console.is_dumb_terminal:

@@ -15,6 +15,7 @@ from rich.table import Table
 from adapters.cli.operating import Operating
 from adapters.cli.running import Exit, run_command
 from adapters.cli.settings import known_tenant
+from core.evaluation.calibration import LEVELS, Origin, calibration
 from core.presentation import wording
 from core.presentation.render import printable
 from core.tenancy.usage import MAX_DAYS, Period, Usage, UsageKey, cost_words, usage_csv
@@ -41,8 +42,13 @@ def stats_command(operating: Operating) -> Callable[..., None]:
             int, typer.Option("--days", metavar="N", min=1, max=MAX_DAYS, help="Today and the days before it.")
         ] = 30,
         by: Annotated[Grouping, typer.Option("--by", help="A row for each day, each tenant, or both.")] = "both",
+        shows_calibration: Annotated[
+            bool, typer.Option("--calibration", help="How often High, Medium and Low were right, of all that is kept.")
+        ] = False,
         as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for spreadsheets.")] = False,
     ) -> None:
+        if shows_calibration:
+            run_command(partial(run_calibration, operating, tenant=tenant.strip()))
         command = partial(run_stats, operating, tenant=tenant.strip(), days=days, by=by, as_csv=as_csv)
         run_command(command, as_json=False)
 
@@ -60,6 +66,22 @@ async def run_stats(operating: Operating, *, tenant: str, days: int, by: Groupin
         wide = Console(highlight=False)
         wide.width = max(wide.width, LEAST_WIDTH)
         print_stats(wide, period, entries)
+    return Exit.ANSWERED
+
+
+async def run_calibration(operating: Operating, *, tenant: str) -> Exit:
+    """Raises `StoreError` and `SetupError`."""
+    async with operating.open_kept() as kept:
+        judged = await kept.evaluations.judged(tenant)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    origins: tuple[Origin, ...] = ("votes", "evaluations")
+    for name in ("confidence", *origins):
+        table.add_column(name, no_wrap=True)
+    for level, *told in zip(LEVELS, *(calibration(judged, origin) for origin in origins), strict=True):
+        table.add_row(level.value, *(row.says for row in told))
+    wide = Console(highlight=False)
+    wide.width = max(wide.width, LEAST_WIDTH)
+    wide.print(table)
     return Exit.ANSWERED
 
 

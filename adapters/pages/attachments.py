@@ -15,9 +15,10 @@ MAX_NAME_CHARS = 120
 _BY_SUFFIX: dict[str, DocumentKind] = {
     ".pdf": "pdf", ".txt": "text", ".text": "text", ".md": "text", ".markdown": "text", ".rst": "text",
     ".csv": "text", ".log": "text", ".html": "html", ".htm": "html", ".xhtml": "html",
-    ".yaml": "text", ".yml": "text", ".json": "text",
+    ".yaml": "text", ".yml": "text", ".json": "text", ".bib": "text", ".bibtex": "text", ".ris": "text", ".tex": "text",
+    ".docx": "docx",
 }  # fmt: skip
-_READABLE = "PDF, text, Markdown, YAML, JSON and HTML"
+_READABLE = "PDF, Word (.docx), text, Markdown, BibTeX, RIS, YAML, JSON and HTML"
 
 
 class AttachedFiles:
@@ -45,8 +46,10 @@ class AttachedFiles:
 def _kind(name: str, label: str, content: bytes) -> tuple[DocumentKind, str]:
     """By the bytes and the label as for a page; by the file's ending where the label says nothing we know."""
     kind, charset = media_type(label)
-    found = document_kind(kind, content) or _BY_SUFFIX.get(PurePath(name).suffix.lower())
-    if found is None or (found == "pdf" and b"%PDF-" not in content[:1024]):
+    by_name = _BY_SUFFIX.get(PurePath(name).suffix.lower())
+    found = by_name if by_name == "docx" else document_kind(kind, content) or by_name
+    is_other = (found == "pdf" and b"%PDF-" not in content[:1024]) or (found == "docx" and content[:2] != b"PK")
+    if found is None or is_other:
         raise _unreadable(name, f"it is not one of the kinds I read ({_READABLE})")
     return found, charset
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from adapters.pages.body import decode_page
 from adapters.pages.extraction import Extraction, NoText, PageDocument
 from adapters.pages.html import extract_html
 from adapters.pages.pdf import extract_pdf
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element  # type: ignore[import-untyped]  # lxml has no types
 
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f"  # C0 and C1 but tab, line feed and form feed
@@ -30,7 +37,9 @@ _WARM_UP_PAGES = (
 def extract(document: PageDocument) -> Extraction:
     """The readable text, at most `max_chars` of it, without invisible characters. Raises `NoText`."""
     if document.kind == "pdf":
-        found = extract_pdf(document.body, max_chars=document.max_chars)
+        found = extract_pdf(document.body, max_chars=document.max_chars, ocr_s=document.ocr_s)
+    elif document.kind == "docx":
+        found = extract_docx(document.body)
     else:
         text = decode_page(document.body, document.charset)
         found = extract_html(text, document.url) if document.kind == "html" else _extract_text(text)
@@ -44,6 +53,8 @@ def extract(document: PageDocument) -> Extraction:
         author=" ".join(_CONTROLS.sub("", found.author).split())[:200] if found.author else None,
         published_on=found.published_on,
         labels=found.labels,
+        scans=found.scans,
+        ids=found.ids,
         gap=found.gap
         or (f"only the first {document.max_chars:,} characters were read" if len(whole) > document.max_chars else ""),
     )
@@ -69,3 +80,50 @@ def _tidy(text: str) -> str:
     text = _CONTROLS.sub("", _LINE_BREAKS.sub("\n", text))
     text = _MANY_BLANK_LINES.sub("\n\n", _BLANKS_AT_LINE_END.sub("", text))
     return text.strip(" \t\n")
+
+
+# A Word document: paragraphs parted by blank lines, headings marked, footnotes at the end
+
+
+MAX_PART_BYTES = 30_000_000  # of one part, unpacked; a book has two million
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_PARTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
+
+
+def extract_docx(body: bytes) -> Extraction:
+    """Raises `NoText` for what is no such document, or unpacks to more than anybody writes."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as packed:
+            parts = [_part(packed, name) for name in _PARTS if name in packed.namelist()]
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError) as exc:
+        raise NoText(f"a damaged Word document: {type(exc).__name__}") from exc
+    return Extraction("", "\n\n".join(paragraph for part in parts for paragraph in _paragraphs(part)))
+
+
+def _part(packed: zipfile.ZipFile, name: str) -> bytes:
+    with packed.open(name) as opened:
+        content = opened.read(MAX_PART_BYTES + 1)
+    if len(content) > MAX_PART_BYTES:
+        raise NoText(f"{name} unpacks to more than {MAX_PART_BYTES} bytes")
+    return content
+
+
+def _paragraphs(content: bytes) -> Iterator[str]:
+    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as exc:
+        raise NoText("a damaged Word document") from exc
+    for paragraph in root.iter(f"{_W}p"):
+        text = " ".join("".join(_pieces(paragraph)).split(" ")).strip()
+        style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+        is_heading = style is not None and (style.get(f"{_W}val") or "").lower().startswith(("heading", "title"))
+        if text:
+            yield f"# {text}" if is_heading else text
+
+
+def _pieces(paragraph: _Element) -> Iterator[str]:
+    for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br"):
+        yield node.text or "" if node.tag == f"{_W}t" else " "

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from core.model.errors import FetchError, PageTimeout
+from core.model.works import NO_IDS, WorkIds
 
-DocumentKind = Literal["html", "text", "pdf"]
+DocumentKind = Literal["html", "text", "pdf", "docx"]
 MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
 MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
 MAX_GAP_CHARS = 200
+MAX_ID_CHARS = 300  # of a DOI; most have thirty
 LENGTH = struct.Struct(">I")  # of what follows, in bytes, before every block that crosses
 LIMITS = struct.Struct(">QQ")  # of a parser: milliseconds a document may take, bytes of memory
 NO_TEXT_LAYER = "a PDF without a text layer"
+NO_OCR = "scanned pages and no OCR"
+INSTALL_OCR = "the operator can install tesseract-ocr, and it will be"
 EMPTY_PAGES = "a PDF of empty pages"
+_OCR_PLACES = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"  # parsers inherit no environment
 NO_PAGES = "a PDF none of whose pages can be read"
 
 
@@ -26,7 +32,7 @@ class PageDocument:
     """The bytes of a page as fetched. `charset` is the one declared in the HTTP header ("" if none).
 
     At most `max_chars` of its text are wanted; with a `page`, from 1, not its text but that page as a picture with
-    `quote` marked.
+    `quote` marked. For at most `ocr_s` its scanned pages are read by OCR.
     """
 
     url: str
@@ -36,6 +42,7 @@ class PageDocument:
     max_chars: int = MAX_TEXT_CHARS
     page: int = 0
     quote: str = ""
+    ocr_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,8 @@ class Extraction:
     """The readable part: paragraphs parted by blank lines, pages of a PDF by form feeds.
 
     `published_on` is an ISO date; `labels` are the numbers printed on a PDF's pages, "" where none is; `gap` says what
-    of the document is missing in `text`, "" for nothing.
+    of the document is missing in `text`, "" for nothing; `scans` of its pages are pictures that nobody has read; `ids`
+    are those of the work that the document says it is.
     """
 
     title: str
@@ -52,6 +60,8 @@ class Extraction:
     published_on: str | None = None
     labels: tuple[str, ...] = ()
     gap: str = ""
+    scans: int = 0
+    ids: WorkIds = NO_IDS
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -63,7 +73,7 @@ class Extraction:
         if not isinstance(title, str) or not isinstance(text, str):
             raise ValueError("an extraction without title or text")
         author, published_on = fields.get("author"), fields.get("published_on")
-        labels, gap = fields.get("labels"), fields.get("gap")
+        labels, gap, scans = fields.get("labels"), fields.get("gap"), fields.get("scans")
         return cls(
             title=title,
             text=text[:MAX_PAPER_CHARS],
@@ -71,7 +81,19 @@ class Extraction:
             published_on=published_on if isinstance(published_on, str) else None,
             labels=tuple(str(label) for label in labels) if isinstance(labels, list) else (),
             gap=gap[:MAX_GAP_CHARS] if isinstance(gap, str) else "",
+            scans=scans if isinstance(scans, int) else 0,
+            ids=_read_ids(fields.get("ids")),
         )
+
+
+def _read_ids(fields: object) -> WorkIds:
+    known = fields if isinstance(fields, dict) else {}
+    return WorkIds.of(**{kind: str(known.get(kind) or "")[:MAX_ID_CHARS] for kind in vars(NO_IDS)})
+
+
+def find_tesseract() -> str:
+    """The path of the OCR program, "" where it is not installed."""
+    return shutil.which("tesseract", path=_OCR_PLACES) or ""
 
 
 class NoText(Exception):
@@ -85,6 +107,7 @@ BROKE_READER = "the reader died of it"
 TOO_MUCH_MEMORY = "needs too much memory"
 _PLAIN = (
     (NO_TEXT_LAYER, "it is a scan: its pages are images without text"),
+    (NO_OCR, f"it is a scan, and no OCR is installed to read it; {INSTALL_OCR}"),
     (EMPTY_PAGES, "its pages are empty"),
     (NO_PAGES, "it is damaged: none of its pages can be opened"),
     ("assword", "it is protected by a password"),

@@ -169,6 +169,24 @@ class WebPages:
             raise PageStatus(url, _NOT_MODIFIED)
         return Downloaded(str(answer.url), answer.document.kind, answer.document.body)
 
+    async def fetch_raw(
+        self, url: str, *, known: Page | None = None, max_bytes: int, within_s: float
+    ) -> tuple[Page, bytes]:
+        """Whatever is behind `url`, a list or a feed, under the rules of a page: its address and validators, and its
+        bytes, which are none where its server says that it is the same as `known`. Raises `FetchError`.
+        """
+        try:
+            async with asyncio.timeout(within_s), self._places:
+                answer = await self._follow(check_url(url), known, max_bytes=max_bytes, is_raw=True)
+        except TimeoutError as exc:
+            raise PageTimeout(url, f"not downloaded within {within_s:g} s") from exc
+        if known is not None and answer.document is None:
+            return replace(known, read_at=self._clock()), b""
+        if answer.document is None:
+            raise PageStatus(url, _NOT_MODIFIED)
+        page = Page(str(answer.url), "", "", self._clock(), etag=answer.etag, last_modified=answer.last_modified)
+        return page, answer.document.body
+
     async def warm_up(self) -> None:
         """Start the parsing processes, so that the first page need not wait for them. Raises `SetupError`."""
         await asyncio.to_thread(RobotsRules.parse, "", "")  # imports what reads robots.txt
@@ -181,7 +199,9 @@ class WebPages:
             self._session = None
         await self._workers.aclose()
 
-    async def _follow(self, url: URL, known: Page | None, *, max_bytes: int | None = None) -> _Answer:
+    async def _follow(
+        self, url: URL, known: Page | None, *, max_bytes: int | None = None, is_raw: bool = False
+    ) -> _Answer:
         """The document at the end of the redirects, and where that is; none if it is still that of `known`."""
         start = url
         for _ in range(self._limits.max_redirects + 1):
@@ -192,7 +212,8 @@ class WebPages:
                 if conditions and response.status == _NOT_MODIFIED:
                     return _Answer(url, None)
                 if target is None:
-                    document = await self._download(response, url, max_bytes or self._limits.max_bytes)
+                    download = self._download_raw if is_raw else self._download
+                    document = await download(response, url, max_bytes or self._limits.max_bytes)
                     return _Answer(url, document, *(_validator(response, name) for name in ("ETag", "Last-Modified")))
             url = target
         raise FetchError(str(start), f"more than {self._limits.max_redirects} redirects")
@@ -236,6 +257,12 @@ class WebPages:
         if document is None:
             raise PageUnreadable(str(url), f"{kind or 'unlabelled'} data is not a readable kind of page")
         return PageDocument(str(url), document, charset, body)
+
+    async def _download_raw(self, response: aiohttp.ClientResponse, url: URL, max_bytes: int) -> PageDocument:
+        if not 200 <= response.status < 300:
+            raise PageStatus(str(url), response.status)
+        body = await read_body(response, str(url), max_bytes=max_bytes)
+        return PageDocument(str(url), "text", "", body)
 
     @asynccontextmanager
     async def _get(
@@ -335,6 +362,7 @@ def _page(url: str, extraction: Extraction, read_at: datetime) -> Page:
         read_at=read_at,
         author=extraction.author,
         published_at=published_at,
+        ids=extraction.ids,
     )
 
 

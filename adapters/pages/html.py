@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText
+from adapters.pages.extraction import MAX_ID_CHARS, MAX_TEXT_CHARS, Extraction, NoText
+from core.works.recognising import ids_in_tags
 
 if TYPE_CHECKING:
     from lxml.etree import _Element  # type: ignore[import-untyped] # lxml ships no types
@@ -40,9 +41,9 @@ def extract_html(html: str, url: str) -> Extraction:
         raise NoText("binary, not HTML")
     tree = _parse(html)
     drop_hidden(tree)
-    plain = _plain_text(tree)
+    plain, ids = _plain_text(tree), ids_in_tags(_tags(tree))
     if _is_monstrous(tree):
-        return Extraction(_title(tree), plain, published_on=_declared_date(tree))
+        return Extraction(_title(tree), plain, published_on=_declared_date(tree), ids=ids)
     found = trafilatura.bare_extraction(
         tree,
         url=url,
@@ -54,7 +55,7 @@ def extract_html(html: str, url: str) -> Extraction:
         date_extraction_params={"original_date": True, "extensive_search": False},
     )
     if not isinstance(found, trafilatura.settings.Document):
-        return Extraction(_title(tree), plain, published_on=_declared_date(tree))
+        return Extraction(_title(tree), plain, published_on=_declared_date(tree), ids=ids)
     text = _written(found.body) if found.body is not None else ""
     return Extraction(
         title=found.title or _title(tree),
@@ -62,6 +63,7 @@ def extract_html(html: str, url: str) -> Extraction:
         author=found.author,
         # What the page declares comes before what trafilatura may have found in the prose.
         published_on=_declared_date(tree) or found.date,
+        ids=ids,
     )
 
 
@@ -202,6 +204,15 @@ def _title(tree: HtmlElement) -> str:
             if title := _collapsed(str(element.text_content())):
                 return title
     return ""
+
+
+def _tags(tree: HtmlElement) -> dict[str, str]:
+    """What the page's `<meta>` tags say, by name in lower case; the first of a name."""
+    tags: dict[str, str] = {}
+    for meta in tree.iter("meta"):
+        name = (meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower()
+        tags.setdefault(name, (meta.get("content") or "")[:MAX_ID_CHARS])
+    return tags
 
 
 def _declared_date(tree: HtmlElement) -> str | None:

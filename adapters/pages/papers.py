@@ -12,16 +12,27 @@ from pathlib import PurePath
 from urllib.parse import urljoin, urlsplit
 
 from adapters.pages.body import document_kind
-from adapters.pages.extraction import MAX_PAPER_CHARS, DocumentKind, PageDocument, plain_reason
+from adapters.pages.extraction import (
+    INSTALL_OCR,
+    MAX_PAPER_CHARS,
+    NO_OCR,
+    NO_TEXT_LAYER,
+    DocumentKind,
+    Extraction,
+    PageDocument,
+    find_tesseract,
+    plain_reason,
+)
 from adapters.pages.fetch import Downloaded, WebPages
 from adapters.pages.workers import ExtractionWorkers
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
-from core.model.errors import FetchError
+from core.model.errors import FetchError, PageUnreadable
 from core.model.works import ARXIV_ID
 
 DOWNLOAD_S = 60.0
 LIMIT_S = 120.0  # 2,000 pages at 40 a second, on a machine under load
-PICTURE_S = 10.0  # of a page; a tenth of a second is usual
+OCR_S = 360.0  # of the ten minutes that a paper has (D2); some hundred scanned pages at three seconds
+PICTURE_S = 40.0  # of a page; a tenth of a second is usual
 KEPT_PICTURES = 32  # that are asked for again: an answer's page is looked at by several
 MAX_QUOTE_CHARS = 2_000
 MEMORY_BYTES = 2 * 1024 * 1024 * 1024
@@ -36,10 +47,12 @@ _MAX_HEAD_BYTES = 300_000  # where a page says what it is about
 
 
 class PaperFiles:
-    """A `PaperReader`. One a process; `aclose` it."""
+    """A `PaperReader`. One a process; `aclose` it. `find_ocr` gives the path of tesseract, "" where there is none."""
 
-    def __init__(self, *, workers: int = 2) -> None:
+    def __init__(self, *, workers: int = 2, find_ocr: Callable[[], str] = find_tesseract) -> None:
+        self._find_ocr = find_ocr
         self._workers = ExtractionWorkers(count=workers, limit_s=LIMIT_S, memory_bytes=MEMORY_BYTES)
+        self._ocr = ExtractionWorkers(count=1, limit_s=LIMIT_S + OCR_S, memory_bytes=MEMORY_BYTES)
 
     async def read(self, name: str, content: bytes) -> PaperText:
         kind = document_kind("", content) if content else None
@@ -51,13 +64,28 @@ class PaperFiles:
         if kind not in ("pdf", "text") or (kind == "pdf" and b"%PDF-" not in content[:1024]):
             raise _unreadable(name, "it is empty" if not content else "it is neither a PDF nor Markdown")
         try:
-            found = await self._workers.extract(PageDocument(f"paper:{name}", kind, "", content, MAX_PAPER_CHARS))
+            found = await self._extracted(PageDocument(f"paper:{name}", kind, "", content, MAX_PAPER_CHARS))
         except FetchError as exc:
             raise _unreadable(name, plain_reason(exc)) from exc
         return PaperText(found.title or PurePath(name).stem, found.text, found.labels, found.author or "", found.gap)
 
+    async def _extracted(self, document: PageDocument) -> Extraction:
+        """Once more with OCR where pages are scans: it takes seconds a page, and most papers have none."""
+        try:
+            found = await self._workers.extract(document)
+        except PageUnreadable as exc:
+            if NO_TEXT_LAYER not in str(exc):
+                raise
+            if not self._find_ocr():
+                raise PageUnreadable(document.url, NO_OCR) from exc
+            return await self._ocr.extract(replace(document, ocr_s=OCR_S))
+        if found.scans and self._find_ocr():
+            return await self._ocr.extract(replace(document, ocr_s=OCR_S))
+        return replace(found, gap=f"{found.gap} ({INSTALL_OCR})") if found.scans else found
+
     async def aclose(self) -> None:
         await self._workers.aclose()
+        await self._ocr.aclose()
 
 
 class PagePictures:

@@ -152,7 +152,7 @@ def _receive(parent: socket.socket) -> PageDocument | None:
     fields: dict[str, str] = json.loads(header)
     kind = cast(DocumentKind, fields["kind"])
     sizes = int(fields["max_chars"]), int(fields["page"])
-    return PageDocument(fields["url"], kind, fields["charset"], body, *sizes, fields["quote"])
+    return PageDocument(fields["url"], kind, fields["charset"], body, *sizes, fields["quote"], float(fields["ocr_s"]))
 
 
 def _block(parent: socket.socket) -> bytes | None:

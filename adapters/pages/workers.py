@@ -248,7 +248,7 @@ async def _until_ready(worker: _Worker, url: str) -> None:
 async def _ask(channel: socket.socket, document: PageDocument) -> bytes:
     fields = {
         "url": document.url, "kind": document.kind, "charset": document.charset, "max_chars": document.max_chars,
-        "page": document.page, "quote": document.quote,
+        "page": document.page, "quote": document.quote, "ocr_s": document.ocr_s,
     }  # fmt: skip
     header = json.dumps(fields).encode()
     message = LENGTH.pack(len(header)) + header + LENGTH.pack(len(document.body)) + document.body

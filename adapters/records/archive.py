@@ -34,7 +34,8 @@ _MAKE_NAMELESS = f"""
         cost_usd = kept.cost_usd + excluded.cost_usd
 """  # noqa: S608 -- our words
 _NAMELESS_CHANGES = f"UPDATE setting_changes SET who = '' WHERE who = :user AND {_WHERE_TENANT}"  # noqa: S608 -- our words
-_OWN = (("spending", "asker"), ("tool_traces", "user_id"), ("ratings", "asker"), ("open_messages", "asker"))
+_OWN = (("spending", "asker"), ("tool_traces", "user_id"), ("ratings", "asker"), ("open_messages", "asker"),
+        ("watches", "asker"))  # fmt: skip
 _TOMBSTONE = "INSERT INTO forgotten (job_id, at) VALUES (?, ?) ON CONFLICT (job_id) DO UPDATE SET at = excluded.at"
 _ENDED = "status IN (" + ", ".join(f"'{status.value}'" for status in sorted(TERMINAL_STATUSES)) + ")"
 _TABLES_WITH: dict[Dialect, str] = {  # our own tables with this column; jobs last, since others refer to it

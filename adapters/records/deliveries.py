@@ -1,6 +1,6 @@
 """Addresses of messages: those that wait for jobs and those that show them go with them, those without a job after
-a day, and those that show what was forgotten when they have been taken away. They may hold tokens, so they are kept
-as sealed text.
+a day, and those that show what was forgotten when they have been taken away; and watches, with where they tell.
+Addresses may hold tokens, so they are kept as sealed text.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import json
 import logging
 import secrets
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from adapters.records.sql import Tables, moment
+from adapters.records.sql import Row, Sql, Tables, moment
+from core.model.codec import decode, encode
 from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
 from core.model.errors import StoreError
 from core.model.job import ResearchJob, Scope
 from core.model.ports import Clock
+from core.watch.watch import Notice, Watch, WatchedPage, WatchNotFound, WatchTelling
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +73,13 @@ class SqlDeliveries:
         return _opened([(job_id, where, sealed, at) for job_id, where, sealed, at in rows], self._box)
 
     async def erase(self, job_id: str) -> None:
-        await self._tables.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+        """Where an answer stands whose sources are still watched is kept, for when it has to be corrected there."""
+
+        def erase(sql: Sql) -> None:
+            sql.execute(_KEEP_PLACE, (job_id,))
+            sql.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+
+        await self._tables.write(erase)
 
 
 class SqlOpenMessages:
@@ -111,6 +120,13 @@ class SqlShownMessages:
             if await self._tables.execute(_SHOW, row) == 0:
                 await self._condemn(address.platform, sealed, address.expires_at)
 
+    async def of(self, job_id: str) -> list[Address]:
+        query = "SELECT job_id, platform, sealed, expires_at FROM shown WHERE job_id = ? AND expires_at IS NULL"
+        rows = await self._tables.rows(query, (job_id,))
+        return [
+            address for _, address in _opened([(one, where, sealed, at) for one, where, sealed, at in rows], self._box)
+        ]
+
     async def job_at(self, address: Address) -> str:
         begins = _digest(address)
         rows = await self._tables.rows(_SHOWN_AT, (begins, f"{begins}g"))
@@ -132,6 +148,181 @@ class SqlShownMessages:
 
     async def _condemn(self, platform: str, sealed: str, expires_at: object) -> None:
         await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))
+
+
+_EXPECT = """
+    INSERT INTO standing_checks (job_id, tenant, visibility, due_at, watched_until)
+    SELECT id, tenant, visibility, ?, ? FROM jobs WHERE id = ?
+    ON CONFLICT (job_id) DO UPDATE SET due_at = excluded.due_at, watched_until = excluded.watched_until
+"""
+_DUE = "SELECT job_id, watched_until FROM standing_checks WHERE due_at <= ? ORDER BY due_at, job_id LIMIT ?"
+_CORRECTED = "UPDATE answer_places SET correction = ? WHERE job_id = ?"
+_PUT_BACK = """
+    INSERT INTO addresses (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
+    SELECT job_id, tenant, visibility, platform, sealed, ?, expires_at FROM answer_places
+    WHERE job_id = ? AND (expires_at IS NULL OR expires_at > ?)
+    ON CONFLICT (job_id) DO NOTHING
+"""
+_KEEP_PLACE = """
+    INSERT INTO answer_places (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
+    SELECT job_id, tenant, visibility, platform, sealed, put_at, expires_at FROM addresses
+    WHERE job_id = ? AND EXISTS (SELECT 1 FROM standing_checks WHERE standing_checks.job_id = addresses.job_id)
+    ON CONFLICT (job_id) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at
+"""
+
+
+class SqlStandingChecks:
+    """`StandingChecks`."""
+
+    def __init__(self, tables: Tables, *, clock: Clock) -> None:
+        self._tables = tables
+        self._clock = clock
+
+    async def expect(self, job: ResearchJob, due_at: datetime, until: datetime) -> None:
+        await self._tables.execute(_EXPECT, (due_at, until, job.id))
+
+    async def due(self, now: datetime, *, limit: int) -> list[tuple[str, datetime]]:
+        return [(job_id, moment(until)) for job_id, until in await self._tables.rows(_DUE, (now, limit))]
+
+    async def end(self, job_id: str) -> None:
+        def end(sql: Sql) -> None:
+            sql.execute("DELETE FROM standing_checks WHERE job_id = ?", (job_id,))
+            sql.execute("DELETE FROM answer_places WHERE job_id = ?", (job_id,))
+
+        await self._tables.write(end)
+
+    async def corrected(self, job_id: str, said: str) -> None:
+        now = self._clock()
+
+        def correct(sql: Sql) -> None:
+            sql.execute(_CORRECTED, (said, job_id))
+            sql.execute(_PUT_BACK, (now, job_id, now))
+
+        await self._tables.write(correct)
+
+    async def take_correction(self, job_id: str) -> str:
+        def take(sql: Sql) -> str:
+            rows = sql.rows("SELECT correction FROM answer_places WHERE job_id = ?", (job_id,))
+            sql.execute(_CORRECTED, ("", job_id))
+            return str(rows[0][0]) if rows else ""
+
+        return await self._tables.write(take)
+
+
+_ADD_WATCH = """
+    INSERT INTO watches
+        (id, tenant, visibility, asker, is_active, next_at, version, origin, told, watch, platform, sealed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_PUT_WATCH = """
+    UPDATE watches SET is_active = ?, next_at = ?, version = version + 1, told = ?, watch = ?
+    WHERE id = ? AND version = ?
+"""
+_OF_JOB = "SELECT watch, version FROM watches WHERE {} = ? ORDER BY next_at DESC LIMIT 1"
+_WATCHES_DUE = "SELECT watch, version FROM watches WHERE is_active = ? AND next_at <= ? ORDER BY next_at, id LIMIT ?"
+_ADD_PAGE = """
+    INSERT INTO watched_pages (watch_id, is_seen, number, tenant, visibility, page) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_ADD_NOTICE = """
+    INSERT INTO notices (watch_id, number, job_id, tenant, visibility, at, notice) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (watch_id, number) DO UPDATE SET
+        job_id = excluded.job_id, at = excluded.at, notice = excluded.notice
+"""
+
+
+class SqlWatches:
+    """`Watches`. A watch goes with the answer that it watches, and with the one that it told last."""
+
+    def __init__(self, tables: Tables, box: Sealer, *, clock: Clock) -> None:
+        self._tables = tables
+        self._box = box
+        self._clock = clock
+
+    async def add(self, watch: Watch, address: Address | None) -> None:
+        whose = (watch.scope.tenant, watch.scope.visibility, watch.asker)
+        where = (address.platform, _sealed(address, self._box)) if address else ("", "")
+        row = (watch.id, *whose, watch.is_active, watch.next_at, watch.version, watch.origin or None,
+               watch.told or None, encode(watch), *where)  # fmt: skip
+        await self._tables.execute(_ADD_WATCH, row)
+
+    async def get(self, watch_id: str) -> Watch:
+        rows = await self._tables.rows("SELECT watch, version FROM watches WHERE id = ?", (watch_id,))
+        if not rows:
+            raise WatchNotFound(watch_id)
+        return _watch(rows[0])
+
+    async def of(self, tenant: str, *, asker: str = "") -> list[Watch]:
+        query = "SELECT watch, version FROM watches WHERE is_active = ? AND tenant = ? AND (? = '' OR asker = ?)"
+        watches = [_watch(row) for row in await self._tables.rows(query, (True, tenant, asker, asker))]
+        return sorted(watches, key=lambda watch: (watch.created_at, watch.id))
+
+    async def of_job(self, job_id: str) -> Watch | None:
+        for column in ("told", "origin"):
+            if rows := await self._tables.rows(_OF_JOB.format(column), (job_id,)):
+                return _watch(rows[0])
+        notice = await self.notice(job_id)
+        try:
+            return await self.get(notice.watch_id) if notice else None
+        except WatchNotFound:
+            return None
+
+    async def due(self, now: datetime, *, limit: int) -> list[Watch]:
+        return [_watch(row) for row in await self._tables.rows(_WATCHES_DUE, (True, now, limit))]
+
+    async def put(
+        self,
+        watch: Watch,
+        *,
+        telling: WatchTelling | None = None,
+        pages: Sequence[WatchedPage] | None = None,
+        seen: Sequence[WatchedPage] | None = None,
+    ) -> bool:
+        whose = (watch.scope.tenant, watch.scope.visibility)
+
+        def put(sql: Sql) -> bool:
+            row = (watch.is_active, watch.next_at, watch.told or None, encode(watch), watch.id, watch.version)
+            if not sql.execute(_PUT_WATCH, row):
+                return False
+            for is_seen, some in ((False, pages), (True, seen)):
+                if some is not None:
+                    sql.execute("DELETE FROM watched_pages WHERE watch_id = ? AND is_seen = ?", (watch.id, is_seen))
+                    rows = [(watch.id, is_seen, place, *whose, encode(page)) for place, page in enumerate(some)]
+                    sql.execute_all(_ADD_PAGE, rows)
+            if telling is not None:
+                self._tell(sql, watch, telling)
+            return True
+
+        return await self._tables.write(put, key=watch.id)
+
+    async def pages(self, watch_id: str, *, seen: bool = False) -> list[WatchedPage]:
+        query = "SELECT page FROM watched_pages WHERE watch_id = ? AND is_seen = ? ORDER BY number"
+        return [decode(text, WatchedPage) for (text,) in await self._tables.rows(query, (watch_id, seen))]
+
+    async def notices(self, watch_id: str) -> list[Notice]:
+        query = "SELECT notice FROM notices WHERE watch_id = ? ORDER BY number"
+        return [decode(text, Notice) for (text,) in await self._tables.rows(query, (watch_id,))]
+
+    async def notice(self, job_id: str) -> Notice | None:
+        query = "SELECT notice FROM notices WHERE job_id = ? ORDER BY at DESC LIMIT 1"
+        rows = await self._tables.rows(query, (job_id,))
+        return decode(rows[0][0], Notice) if rows else None
+
+    def _tell(self, sql: Sql, watch: Watch, telling: WatchTelling) -> None:
+        """The job waits to be delivered to the watch's place, under a key of the run's own."""
+        if telling.notice is not None:
+            whose = (watch.scope.tenant, watch.scope.visibility)
+            row = (watch.id, telling.notice.number, telling.job_id, *whose, telling.notice.at, encode(telling.notice))
+            sql.execute(_ADD_NOTICE, row)
+        ((platform, sealed),) = sql.rows("SELECT platform, sealed FROM watches WHERE id = ?", (watch.id,))
+        if platform:
+            data = json.loads(self._box.open(sealed)) | {"key": f"watch:{watch.id}:{watch.run}"}
+            at = Address(platform, data)
+            sql.execute(_PUT, (platform, _sealed(at, self._box), self._clock(), None, telling.job_id))
+
+
+def _watch(row: Row) -> Watch:
+    text, version = row
+    return replace(decode(text, Watch), version=int(version))
 
 
 def _digest(address: Address) -> str:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from string import Template
 
-from adapters.records.sql import Dialect, Sql, Tables, digest, moment
-from core.model.answer import JobResult, Rating, SynthesisMetadata
+from adapters.records.sql import POSITION, Dialect, Sql, Tables, digest, moment
+from core.evaluation.calibration import Grade, JudgedAnswers, VotedCase
+from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
 from core.model.attachments import Attachment
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
@@ -51,6 +53,26 @@ _PUT_RATING = """
     INSERT INTO ratings (job_id, asker, tenant, visibility, at, rating) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (job_id, asker) DO UPDATE SET at = excluded.at, rating = excluded.rating
 """
+_PUT_CASE = """
+    INSERT INTO evaluation_cases (job_id, tenant, visibility, must, at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (job_id) DO UPDATE SET must = excluded.must, at = excluded.at
+"""
+_CASES = "SELECT job_id, must, at FROM evaluation_cases WHERE :tenant = '' OR tenant = :tenant ORDER BY at, job_id"
+_PUT_GRADE = """
+    INSERT INTO grades (key, level, is_right, at) VALUES (?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET level = excluded.level, is_right = excluded.is_right, at = excluded.at
+"""
+_GRADED = "SELECT level, SUM(is_right), COUNT(*) FROM grades GROUP BY level ORDER BY level"
+_VOTED = Template("""
+    WITH voted AS (
+        SELECT j.confidence AS level, COUNT(*) AS votes,
+            SUM(CASE WHEN $position(r.rating, '"is_good":true') > 0 THEN 1 ELSE 0 END) AS good
+        FROM ratings r JOIN jobs j ON j.id = r.job_id
+        WHERE j.confidence IS NOT NULL AND (:tenant = '' OR j.tenant = :tenant)
+        GROUP BY r.job_id, j.confidence)
+    SELECT level, SUM(CASE WHEN 2 * good > votes THEN 1 ELSE 0 END), COUNT(*) FROM voted
+    WHERE 2 * good <> votes GROUP BY level ORDER BY level
+""")
 
 
 def _upsert(*changing: str) -> str:
@@ -294,3 +316,39 @@ class SqlRatings(_OfJobs):
     async def of(self, job_id: str) -> list[Rating]:
         query = "SELECT rating FROM ratings WHERE job_id = ? ORDER BY at, asker"
         return [decode(text, Rating) for (text,) in await self._tables.rows(query, (job_id,))]
+
+
+class SqlEvaluations(_OfJobs):
+    """An `EvaluationStore`. An answer with as many good as bad votes counts for neither."""
+
+    async def put_case(self, job: ResearchJob, case: VotedCase) -> None:
+        def put(sql: Sql) -> None:
+            must_exist(sql, job.id)
+            sql.execute(_PUT_CASE, (job.id, job.scope.tenant, job.scope.visibility, case.must, case.at))
+
+        await self._tables.write(put, key=job.id)
+
+    async def drop_case(self, job_id: str) -> None:
+        await self._tables.execute("DELETE FROM evaluation_cases WHERE job_id = ?", (job_id,))
+
+    async def cases(self, tenant: str) -> list[VotedCase]:
+        rows = await self._tables.rows(_CASES, {"tenant": tenant})
+        return [VotedCase(job_id, must, moment(at)) for job_id, must, at in rows]
+
+    async def votes(self, job_id: str) -> tuple[int, int]:
+        votes = await SqlRatings(self._tables).of(job_id)
+        good = sum(vote.is_good for vote in votes)
+        return good, len(votes) - good
+
+    async def put_grades(self, grades: Sequence[Grade], at: datetime) -> None:
+        rows = [(one.key, one.level.value, int(one.is_right), at) for one in grades]
+        await self._tables.write(lambda sql: sql.execute_all(_PUT_GRADE, rows))
+
+    async def judged(self, tenant: str) -> list[JudgedAnswers]:
+        voted = _VOTED.substitute(position=POSITION[self._tables.dialect])
+        votes = await self._tables.rows(voted, {"tenant": tenant})
+        graded = [] if tenant else await self._tables.rows(_GRADED)
+        return [
+            *(JudgedAnswers(Confidence(level), "votes", int(right), int(of)) for level, right, of in votes),
+            *(JudgedAnswers(Confidence(level), "evaluations", int(right), int(of)) for level, right, of in graded),
+        ]

@@ -29,10 +29,11 @@ from adapters.records.search import (
     searched,
     words_of,
 )
-from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, Tables
+from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, Tables, digest
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
 from core.model.codec import decode, encode
+from core.model.errors import StoreError
 from core.model.job import Scope
 from core.model.ports import Vector
 from core.text.terms import bm25
@@ -42,6 +43,10 @@ _HERE = "(tenant, visibility, kind) = (?, ?, ?)"
 _CHUNKS = """
     SELECT c.number, c.chunk, c.vector, c.tenant, c.visibility, p.id, p.paper FROM paper_chunks c JOIN papers p
     ON (p.tenant, p.visibility, p.id) = (c.tenant, c.visibility, c.paper_id) WHERE c.number IN
+"""
+_KEEP_READING = """
+    INSERT INTO paper_readings (tenant, visibility, key, job_id, paper_id, text)
+    SELECT tenant, visibility, ?, id, ?, ? FROM jobs WHERE id = ? ON CONFLICT DO NOTHING
 """
 _TALK = "SELECT conversation FROM conversations WHERE (tenant, visibility, thread) = (?, ?, ?)"
 
@@ -74,6 +79,8 @@ class SqlLibrary:
         def remove(sql: Sql) -> int:
             if sql.dialect == "sqlite":
                 sql.execute("PRAGMA secure_delete = ON")
+            readings = (shelf.tenant, paper_id)  # of everybody who sees the shelf
+            sql.execute("DELETE FROM paper_readings WHERE (tenant, paper_id) = (?, ?)", readings)
             return sql.execute("DELETE FROM papers WHERE (tenant, visibility, id) = (?, ?, ?)", place)
 
         gone = await self._tables.write(remove)
@@ -135,6 +142,18 @@ class SqlLibrary:
             scored = _best(await asyncio.to_thread(_fitting, query, texts), limit)
         best = scored[0][1] if scored else 1.0
         return await self._results([(number, min(max(score / best, 0.0), 1.0)) for number, score in scored], shelves)
+
+    async def reading(self, scope: Scope, key: str) -> str | None:
+        query = "SELECT text FROM paper_readings WHERE (tenant, visibility, key) = (?, ?, ?)"
+        rows = await self._tables.rows(query, (scope.tenant, scope.visibility, digest(key)))
+        return bytes(rows[0][0]).decode() if rows else None
+
+    async def keep_reading(self, job_id: str, paper_id: str, key: str, text: str) -> None:
+        try:
+            values = (digest(key), paper_id, text.encode(), job_id)
+        except UnicodeEncodeError as exc:  # half a surrogate pair
+            raise StoreError(f"a value cannot be stored: {exc}") from exc
+        await self._tables.execute(_KEEP_READING, values)
 
     async def _first(self, column: str, shelves: Sequence[Scope], paper_id: str) -> object:
         """Of the first shelf on which the paper stands."""

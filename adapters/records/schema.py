@@ -340,6 +340,47 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
         ),
         "CREATE INDEX papers_by_work ON papers (tenant, visibility, work)",
     ),
+    (
+        # When the works behind an answer's sources are asked about again; where it stands then, and what is said there.
+        """CREATE TABLE standing_checks (
+            <only job>, <whose>, due_at <moment> NOT NULL, watched_until <moment> NOT NULL)<keyed>""",
+        "CREATE INDEX standing_checks_by_time ON standing_checks (due_at)",
+        """CREATE TABLE answer_places (
+            <only job>, <whose>, platform TEXT NOT NULL, sealed TEXT NOT NULL, put_at <moment> NOT NULL,
+            expires_at <moment>, correction TEXT NOT NULL DEFAULT '')""",
+    ),
+    (
+        # What a passage of a paper means for a query, for every job of the place; it goes with the job that paid.
+        """CREATE TABLE paper_readings (
+            <whose>, key <bytes> NOT NULL, <job>, paper_id TEXT NOT NULL, text <bytes> NOT NULL,
+            PRIMARY KEY (tenant, visibility, key))<keyed>""",
+        "CREATE INDEX paper_readings_by_job ON paper_readings (job_id)",
+    ),
+    (
+        # Questions that somebody made tests of, with what an answer must say; and which of them were answered rightly.
+        """CREATE TABLE evaluation_cases (
+            <only job>, <whose>, must TEXT NOT NULL, at <moment> NOT NULL)<keyed>""",
+        """CREATE TABLE grades (
+            key TEXT PRIMARY KEY, level TEXT NOT NULL, is_right <count> NOT NULL, at <moment> NOT NULL)<keyed>""",
+    ),
+    (
+        # Watches, with the jobs that they go with: the answer that is watched, and the one that was told last.
+        """CREATE TABLE watches (
+            id TEXT PRIMARY KEY, <whose>, asker TEXT NOT NULL, is_active <flag> NOT NULL, next_at <moment> NOT NULL,
+            version INTEGER NOT NULL, origin TEXT REFERENCES jobs (id) ON DELETE CASCADE,
+            told TEXT REFERENCES jobs (id) ON DELETE CASCADE, watch TEXT NOT NULL, platform TEXT NOT NULL,
+            sealed TEXT NOT NULL)<keyed>""",
+        "CREATE INDEX watches_due ON watches (is_active, next_at)",
+        "CREATE INDEX watches_by_origin ON watches (origin)",
+        "CREATE INDEX watches_by_told ON watches (told)",
+        """CREATE TABLE watched_pages (
+            watch_id TEXT NOT NULL REFERENCES watches (id) ON DELETE CASCADE, is_seen <flag> NOT NULL,
+            number INTEGER NOT NULL, <whose>, page TEXT NOT NULL, PRIMARY KEY (watch_id, is_seen, number))<keyed>""",
+        """CREATE TABLE notices (
+            watch_id TEXT NOT NULL REFERENCES watches (id) ON DELETE CASCADE, number INTEGER NOT NULL, <job>, <whose>,
+            at <moment> NOT NULL, notice TEXT NOT NULL, PRIMARY KEY (watch_id, number))<keyed>""",
+        "CREATE INDEX notices_by_job ON notices (job_id, at)",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 

@@ -7,10 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, cast
 
 from adapters.proxies import Proxies
-from adapters.search.service import Service, Surroundings, TimeLimits, rates_of, user_agent
+from adapters.search.registries import registry_services
+from adapters.search.service import (
+    Fetcher,
+    PlacesOf,
+    Service,
+    ServiceClient,
+    Surroundings,
+    TimeLimits,
+    no_places,
+    rates_of,
+    user_agent,
+)
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, SetupError
 from core.model.ports import SearchProvider, warm_up
@@ -25,6 +36,8 @@ PROVIDERS = (  # each is a module of this package; the order is that of the defa
     "wikipedia",
     "pubmed",
     "arxiv",
+    "europepmc",
+    "openalex",
     "files",
 )
 
@@ -39,23 +52,27 @@ class ProviderModule(Protocol):
         ...
 
 
-@runtime_checkable
-class Closable(Protocol):
-    async def aclose(self) -> None: ...
-
-
 def build_providers(
-    env: Mapping[str, str], *, data_dir: Path, default_files: Sequence[Path], search: SearchSettings
+    env: Mapping[str, str],
+    *,
+    data_dir: Path,
+    default_files: Sequence[Path],
+    search: SearchSettings,
+    pages: Fetcher | None = None,
+    corpora: PlacesOf = no_places,
 ) -> dict[str, SearchProvider]:
     """The providers that `GORKD_PROVIDERS` names, in its order; by default all that have what they need.
+
+    `pages` and `corpora` are for pages of the web among the files.
 
     Raises `SetupError` on an unknown name, and on a named provider that lacks its key or folder.
     """
     words = (word.strip().lower() for word in env.get("GORKD_PROVIDERS", "").split(","))
     named = list(dict.fromkeys(word for word in words if word))
     around = replace(
-        surroundings(env, search), data_dir=data_dir, default_files=tuple(default_files), is_named=bool(named)
-    )
+        surroundings(env, search), data_dir=data_dir, default_files=tuple(default_files), is_named=bool(named),
+        pages=pages, corpora=corpora,
+    )  # fmt: skip
     built: dict[str, SearchProvider] = {}
     for name in named or PROVIDERS:
         module = _module(name)
@@ -77,7 +94,8 @@ def surroundings(env: Mapping[str, str], search: SearchSettings) -> Surroundings
 
 def shared_rates(env: Mapping[str, str]) -> dict[str, CallRate]:
     """How often all processes together may ask each provider that has a limit. Raises `SetupError`."""
-    return rates_of((_module(name).SERVICE for name in PROVIDERS), env)
+    services = [*(_module(name).SERVICE for name in PROVIDERS), *registry_services()]
+    return rates_of(services, env)
 
 
 async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:
@@ -92,7 +110,7 @@ async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:
 async def close_providers(providers: Mapping[str, SearchProvider]) -> None:
     """Ends the connections that providers keep."""
     for provider in providers.values():
-        if isinstance(provider, Closable):
+        if isinstance(provider, ServiceClient):
             await provider.aclose()
 
 

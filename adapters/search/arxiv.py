@@ -20,6 +20,7 @@ from core.library.ingest import PaperRecord
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.works import WorkIds
 from core.pipeline.limits import CallRate
 
 SERVICE = Service(
@@ -140,4 +141,5 @@ def _hit(entry: Element) -> SearchHit | None:
         published_at=parse_time(text_of(entry.find(f"{ATOM}published"))),
         author=name_authors(record.authors),
         kind=SourceKind.PREPRINT,
+        ids=WorkIds.of(arxiv=record.id, doi=record.doi),
     )

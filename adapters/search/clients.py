@@ -13,7 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import aiohttp
 import stamina
@@ -22,7 +22,7 @@ from aiolimiter import AsyncLimiter
 from adapters.proxies import DaemonResolver
 from adapters.search.faults import broken, deadline, error_in_answer, garbled, status_error, too_late, unreachable
 from adapters.search.hits import tidy
-from adapters.search.service import Service, Surroundings, TimeLimits
+from adapters.search.service import Service, ServiceClient, Surroundings, TimeLimits
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from core.model.job import Scope
 from core.model.ports import ProviderStrength
@@ -42,12 +42,6 @@ CHUNK_BYTES = 64 * 1024
 LEFT_TO_THE_CLIENT = frozenset({400})  # the only status whose body tells the operator more than itself
 
 Vendor = TypeVar("Vendor")
-
-
-class ServiceClient(Protocol):
-    async def warm_up(self) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 class OnlineSearch(ABC):
@@ -97,12 +91,15 @@ class GetClient:
         self._session_loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(gate.at_once)
 
-    async def get(self, url: str, parameters: Mapping[str, str]) -> bytes:
-        """The body of a 200 answer. Raises `ProviderError`; the caller bounds the whole search."""
+    async def get(self, url: str, parameters: Mapping[str, str], *, none_at: int = 200) -> bytes:
+        """The body of a 200 answer; "" for one of the status `none_at`, which says that the service has none.
+
+        Raises `ProviderError`; the caller bounds the whole search.
+        """
         again = stamina.AsyncRetryingCaller(
             attempts=self._attempts, timeout=None, wait_initial=0.1, wait_max=0.5, wait_jitter=0.3
         )
-        return await again(self._is_hiccup, self._get_in_turn, url, parameters)
+        return await again(self._is_hiccup, self._get_in_turn, url, parameters, none_at)
 
     async def warm_up(self) -> None:
         """There is nothing to import."""
@@ -116,13 +113,15 @@ class GetClient:
         """A 5xx or a lost connection; not a server that could not be reached, which must cost no more time."""
         return isinstance(error, ProviderUnavailable) and not self._gate.is_closed
 
-    async def _get_in_turn(self, url: str, parameters: Mapping[str, str]) -> bytes:
+    async def _get_in_turn(self, url: str, parameters: Mapping[str, str], none_at: int) -> bytes:
         session = self._open_session()
         async with self._slots:
             await self._gate.turn()
-            return await self._get_once(session, url, parameters)
+            return await self._get_once(session, url, parameters, none_at)
 
-    async def _get_once(self, session: aiohttp.ClientSession, url: str, parameters: Mapping[str, str]) -> bytes:
+    async def _get_once(
+        self, session: aiohttp.ClientSession, url: str, parameters: Mapping[str, str], none_at: int
+    ) -> bytes:
         service, connect_s = self._service, await self._limits.to_connect_s()
         timeout = aiohttp.ClientTimeout(total=self._limits.search_s, connect=connect_s)
         try:
@@ -132,6 +131,8 @@ class GetClient:
                 url, params=parameters, allow_redirects=False, proxy=proxy, timeout=timeout
             ) as response:
                 self._gate.note_reached()
+                if response.status == none_at != 200:
+                    return b""
                 if response.status != 200:
                     retry_after = response.headers.get("Retry-After")
                     raise self._gate.note(status_error(service, response.status, retry_after=retry_after))

@@ -1,6 +1,7 @@
 """Local files by BM25: an index in SQLite's FTS5 that follows the files, one hit a file with its whole text.
 
-Only for the tenants it is told to serve, because an operator's files are nobody else's. The index holds nothing that
+Only for the tenants it is told to serve, because an operator's files are nobody else's; a workspace's own pages
+(adapters/search/corpus.py) are found by it alone. The index holds nothing that
 the files do not: when the database is damaged or of another layout it is thrown away and built anew.
 """
 
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +27,12 @@ from typing import TYPE_CHECKING
 import sqlite_utils
 from pydantic import BaseModel, Field
 
+from adapters.search.corpus import EVERYBODY, Corpus, read_file, read_listing
 from adapters.search.faults import deadline
 from adapters.search.hits import clean_line, clean_text, keywords
 from adapters.search.service import DEFAULT_LIMITS, Service, Surroundings, TimeLimits, read_settings
 from adapters.write_ahead import make_private
-from core.model.errors import ProviderUnavailable, SetupError
+from core.model.errors import FetchError, ProviderUnavailable, SetupError
 from core.model.job import LOCAL, Scope
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery, SourceKind
@@ -41,6 +44,8 @@ log = logging.getLogger(__name__)
 
 SERVICE = Service("files", "Local file search", url_variable="GORKD_FILES", needs="a folder in GORKD_FILES")
 INDEX_NAME = "files.db"
+CORPUS_NAME = "corpus"  # the folder of what was read of the web
+LISTS = frozenset({".txt", ".urls", ".xml", ".rss", ".atom"})  # which files may list addresses
 LAYOUT = 1  # `user_version` of the database; another one means: build anew
 INDEXING_S = 6.0  # of one question's time; a big folder is indexed over several questions
 REFRESH_S = 2.0  # between looks at the disk; the queries of one question share a look
@@ -56,31 +61,61 @@ _DAMAGE = frozenset(  # ERROR: a table is missing
 
 class FilesSettings(BaseModel):
     files: str = Field(default="", alias="GORKD_FILES")
+    every_min: int = Field(default=60, alias="GORKD_FILES_MINUTES", ge=1, le=10_080)  # at most a week
 
 
 def build(env: Mapping[str, str], around: Surroundings) -> FileSearch | None:
     """None when there is no folder to read. Named in `GORKD_PROVIDERS`, it serves every tenant. Raises `SetupError`."""
-    named = parse_paths(read_settings(FilesSettings, env).files)
+    own = read_settings(FilesSettings, env)
+    named, places = parse_paths(own.files), parse_places(own.files)
     missing = [str(path) for path in named if not path.exists()]
     if missing:
         raise SetupError(f"GORKD_FILES names {', '.join(missing)}, which does not exist")
-    roots = named or [path for path in around.default_files if path.exists()]
-    if not roots:
+    lists = [path for path in named if names_pages(path)]
+    roots = [path for path in named if path not in lists]
+    if not named and not places:
+        roots = [path for path in around.default_files if path.exists()]
+    if around.pages is None and not roots:
         return None
-    if next(list_files(roots), None) is None:
+    if roots and next(list_files(roots), None) is None:
         kinds = ", ".join(sorted(SUFFIXES))
         log.warning("local files: nothing to read in %s; these kinds are: %s", ", ".join(map(str, roots)), kinds)
+    corpus = None
+    if around.pages is not None:
+        corpus = Corpus(
+            around.data_dir / CORPUS_NAME, around.pages, [*places, *(path.resolve().as_uri() for path in lists)],
+            around.corpora, around.clock, timedelta(minutes=own.every_min),
+        )  # fmt: skip
     tenants = None if around.is_named else frozenset({LOCAL.tenant})
-    return FileSearch(roots, around.data_dir / INDEX_NAME, tenants=tenants, limits=around.limits)
+    return FileSearch(roots, around.data_dir / INDEX_NAME, tenants=tenants, limits=around.limits, corpus=corpus)
+
+
+_NAMED = re.compile(rf"(?P<url>https?://[^\s,]+)|(?P<path>(?:(?!https?://)[^,{os.pathsep}])+)")
 
 
 def parse_paths(text: str) -> list[Path]:
     """Paths parted by commas or the system's path separator; `~` is the home folder."""
-    return [Path(part.strip()).expanduser() for part in text.replace(os.pathsep, ",").split(",") if part.strip()]
+    paths = [(found["path"] or "").strip() for found in _NAMED.finditer(text)]
+    return [Path(path).expanduser() for path in paths if path]
+
+
+def parse_places(text: str) -> list[str]:
+    """Addresses of the web among the paths."""
+    return [found["url"] for found in _NAMED.finditer(text) if found["url"]]
+
+
+def names_pages(path: Path) -> bool:
+    """Whether a file lists addresses, or is a sitemap or a feed, and so is no text to be searched itself."""
+    if path.suffix.lower() not in LISTS or not path.is_file():
+        return False
+    try:
+        return read_listing(path.as_posix(), path.read_bytes()).kind != "page"
+    except (OSError, FetchError):
+        return False
 
 
 class FileSearch:
-    """`tenants` are the tenants that may ask; None means all."""
+    """`tenants` are the tenants that may ask for the files; None means all. A tenant's own corpus is its alone."""
 
     name = SERVICE.name
     strength: ProviderStrength = "files"
@@ -92,42 +127,54 @@ class FileSearch:
         *,
         tenants: frozenset[str] | None = frozenset({LOCAL.tenant}),
         limits: TimeLimits = DEFAULT_LIMITS,
+        corpus: Corpus | None = None,
     ) -> None:
-        self._index = FileIndex(roots, index_path)
+        self._roots = [root.resolve() for root in roots]
+        self._index = FileIndex([*roots, *([corpus.folder] if corpus else [])], index_path)
         self._tenants = tenants
         self._limits = limits
+        self._corpus = corpus
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         """Raises `ProviderUnavailable` when the index cannot be kept, `ProviderTimeout`."""
         words = keywords(query.text)
-        if limit < 1 or not words or query.filters.include_domains or not self._serves(scope):
+        within = self._seen_by(scope.tenant)
+        if limit < 1 or not words or query.filters.include_domains or not within:
             return []
         async with deadline(SERVICE, self._limits.search_s):
-            return await asyncio.to_thread(self._search, words, limit)
+            if self._corpus is not None:
+                self._corpus.start()
+                await self._corpus.ready(min(INDEXING_S, self._limits.search_s / 2))
+            return await asyncio.to_thread(self._search, words, limit, within)
 
     async def warm_up(self) -> None:
-        """Look at the folders, so that the first question need not."""
+        """Look at the folders, so that the first question need not, and begin to read what lies on the web."""
+        if self._corpus is not None:
+            self._corpus.start()
         await asyncio.to_thread(self._index.search, ["warm"], 1)
 
     async def aclose(self) -> None:
+        if self._corpus is not None:
+            await self._corpus.aclose()
         await asyncio.to_thread(self._index.close)
 
-    def _serves(self, scope: Scope) -> bool:
-        return self._tenants is None or scope.tenant in self._tenants
+    def _seen_by(self, tenant: str) -> list[Path]:
+        """The folders and files whose text `tenant` may see."""
+        is_served = self._tenants is None or tenant in self._tenants
+        if self._corpus is None:
+            return self._roots if is_served else []
+        shared = [*self._roots, *self._corpus.folders(EVERYBODY)] if is_served else []
+        return [*shared, *self._corpus.folders(tenant)]
 
-    def _search(self, words: Sequence[str], limit: int) -> list[SearchHit]:
-        return [
-            SearchHit(
-                provider=SERVICE.name,
-                url=file.path.as_uri(),
-                title=file.title,
-                text=file.text,
-                is_complete=True,
-                rank=rank,
-                kind=SourceKind.LOCAL,
-            )
-            for rank, file in enumerate(self._index.search(words, limit))
-        ]
+    def _search(self, words: Sequence[str], limit: int, within: Sequence[Path]) -> list[SearchHit]:
+        return [self._hit(file, rank) for rank, file in enumerate(self._index.search(words, limit, within=within))]
+
+    def _hit(self, file: FoundFile, rank: int) -> SearchHit:
+        if self._corpus is not None and self._corpus.folder in file.path.parents:
+            url, text = read_file(file.text)
+            return SearchHit(SERVICE.name, url, file.title, text, is_complete=True, rank=rank)
+        url, kind = file.path.as_uri(), SourceKind.LOCAL
+        return SearchHit(SERVICE.name, url, file.title, file.text, is_complete=True, rank=rank, kind=kind)
 
 
 @dataclass(frozen=True)
@@ -161,10 +208,13 @@ class FileIndex:
         self._database: sqlite_utils.Database | None = None
         self._turn = threading.RLock()  # closing a connection that another thread uses crashes the process
 
-    def search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
-        """The best `limit` files with any of `words`, best first. Raises `ProviderUnavailable`."""
+    def search(self, words: Sequence[str], limit: int, *, within: Sequence[Path] | None = None) -> list[FoundFile]:
+        """The best `limit` files with any of `words`, best first: `within` these alone of what lies below the roots.
+
+        Raises `ProviderUnavailable`.
+        """
         with self._turn:
-            return self._search_mending(words, limit)
+            return self._search_mending(words, limit, self._roots if within is None else within)
 
     def close(self) -> None:
         with self._turn:
@@ -172,9 +222,9 @@ class FileIndex:
             if database is not None:
                 database.close()
 
-    def _search_mending(self, words: Sequence[str], limit: int) -> list[FoundFile]:
+    def _search_mending(self, words: Sequence[str], limit: int, within: Sequence[Path]) -> list[FoundFile]:
         try:
-            return self._search(words, limit)
+            return self._search(words, limit, within)
         except sqlite3.DatabaseError as exc:
             self.close()
             if getattr(exc, "sqlite_errorcode", None) not in _DAMAGE:  # locked, full, read-only: a new file is no cure
@@ -182,16 +232,16 @@ class FileIndex:
             log.warning("index %s is damaged (%s); building it anew", self._path, exc)
         self._throw_away()
         try:
-            return self._search(words, limit)
+            return self._search(words, limit, within)
         except sqlite3.DatabaseError as exc:
             self.close()
             raise self._unusable(exc) from exc
 
-    def _search(self, words: Sequence[str], limit: int) -> list[FoundFile]:
+    def _search(self, words: Sequence[str], limit: int, within: Sequence[Path]) -> list[FoundFile]:
         database = self._open()
         if self._clock() >= self._refresh_at and self._refresh(database):
             self._refresh_at = self._clock() + self._refresh_s
-        paths = _rank_files(self._matches(database, words, limit * PASSAGES_PER_HIT))[:limit]
+        paths = _rank_files(_matches(database, words, within, limit * PASSAGES_PER_HIT))[:limit]
         return [file for path in paths for file in _load(database, path)]
 
     def _open(self) -> sqlite_utils.Database:
@@ -262,19 +312,6 @@ class FileIndex:
         """Other processes may keep other folders in the same index."""
         return any(root == Path(path) or root in Path(path).parents for root in self._roots)
 
-    def _matches(self, database: sqlite_utils.Database, words: Sequence[str], most: int) -> Iterator[tuple[str, float]]:
-        """(path, score > 0) of the best passages, best first. FTS5's bm25 is smaller when better."""
-        expression = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
-        within = " OR ".join("path = ? OR (path >= ? AND path < ?)" for _ in self._roots)
-        bounds = [text for root in self._roots for text in (str(root), f"{root}/", f"{root}0")]  # "0" follows "/"
-        rows = database.execute(
-            f"""select passages.path, -bm25(passages_fts, {TITLE_WEIGHT}, 1.0) as score
-            from passages_fts join passages on passages.id = passages_fts.rowid
-            where passages_fts match ? and ({within}) order by score desc limit ?""",  # noqa: S608  # only "?" vary
-            [expression, *bounds, most],
-        )
-        return ((str(path), float(score)) for path, score in rows)
-
 
 @contextmanager
 def _writing(database: sqlite_utils.Database) -> Iterator[None]:
@@ -303,6 +340,22 @@ def _lay_out(database: sqlite_utils.Database) -> None:
         passages.create_index(["path"])
         passages.enable_fts(["title", "text"], tokenize="porter unicode61", create_triggers=True)
         database.execute(f"pragma user_version = {LAYOUT}")
+
+
+def _matches(
+    database: sqlite_utils.Database, words: Sequence[str], roots: Sequence[Path], most: int
+) -> Iterator[tuple[str, float]]:
+    """(path, score > 0) of the best passages, best first. FTS5's bm25 is smaller when better."""
+    expression = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+    within = " OR ".join("path = ? OR (path >= ? AND path < ?)" for _ in roots)
+    bounds = [text for root in roots for text in (str(root), f"{root}/", f"{root}0")]  # "0" follows "/"
+    rows = database.execute(
+        f"""select passages.path, -bm25(passages_fts, {TITLE_WEIGHT}, 1.0) as score
+        from passages_fts join passages on passages.id = passages_fts.rowid
+        where passages_fts match ? and ({within}) order by score desc limit ?""",  # noqa: S608  # only "?" vary
+        [expression, *bounds, most],
+    )
+    return ((str(path), float(score)) for path, score in rows)
 
 
 def _layout_of(database: sqlite_utils.Database) -> int:

@@ -19,6 +19,7 @@ from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, r
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.works import WorkIds
 from core.pipeline.limits import CallRate
 
 SERVICE = Service(
@@ -130,8 +131,15 @@ def _read_record(record: Element) -> tuple[str, SearchHit | None]:
         author=_author(article),
         kind=SourceKind.PREPRINT if "Preprint" in kinds else SourceKind.PEER_REVIEWED,
         is_guideline=bool(kinds & GUIDELINES),
+        ids=_ids(record, pmid),
     )
     return pmid, hit
+
+
+def _ids(record: Element, pmid: str) -> WorkIds:
+    """Its other ids stand behind the citation."""
+    known = {one.get("IdType", ""): text_of(one) for one in record.iterfind("PubmedData/ArticleIdList/ArticleId")}
+    return WorkIds.of(pmid=pmid, doi=known.get("doi", ""), pmcid=known.get("pmc", ""))
 
 
 def _abstract(article: Element) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Protocol, TypeVar, runtime_checkable
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
@@ -22,6 +22,7 @@ from adapters.proxies import DIRECT, Proxies
 from core.model.config import SearchSettings
 from core.model.errors import SetupError
 from core.model.ports import Clock
+from core.model.source import Page
 from core.pipeline.limits import CallRate
 
 MARGIN = 0.9  # of a time limit, so that our own error arrives before the caller gives up
@@ -29,6 +30,15 @@ TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, an
 RATES = "GORKD_SEARCH_RATES"
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+@runtime_checkable
+class ServiceClient(Protocol):
+    """What keeps connections open: a provider, or what it calls its service through."""
+
+    async def warm_up(self) -> None: ...
+
+    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -119,12 +129,31 @@ class TimeLimits:
 DEFAULT_LIMITS = TimeLimits()
 
 
+class Fetcher(Protocol):
+    """The guarded fetcher, for pages and for whatever lists them. Both raise `FetchError`."""
+
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page: ...
+
+    async def fetch_raw(
+        self, url: str, *, known: Page | None = None, max_bytes: int, within_s: float
+    ) -> tuple[Page, bytes]: ...
+
+
+# By tenant, the addresses of its own pages.
+PlacesOf = Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
+
+
+async def no_places() -> Mapping[str, Sequence[str]]:
+    return {}
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What a provider is built from besides its own settings.
 
     `default_files` are the folders that local search reads when `GORKD_FILES` is not set; `is_named` says that the
     operator listed the provider in `GORKD_PROVIDERS`; `rates` are by a service's name; `agent` names the program.
+    `pages` reads the pages of corpora, of which `corpora` says whose they are; None reads none.
     """
 
     data_dir: Path = Path()
@@ -135,6 +164,8 @@ class Surroundings:
     rates: Mapping[str, CallRate] = field(default_factory=dict)
     agent: str = "gorkd"
     clock: Clock = lambda: datetime.now(UTC)
+    pages: Fetcher | None = None
+    corpora: PlacesOf = no_places
 
     def rate_at(self, service: Service, url: str) -> CallRate | None:
         """What one process keeps to by itself: None at a mirror."""

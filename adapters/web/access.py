@@ -180,7 +180,7 @@ def _parts(address: str) -> SplitResult:
 # Addresses of a job's pages here; the signature of a private link goes along with each
 
 
-RENEWAL, RETRY = "/refresh", "/retry"  # how the addresses end that research a question anew
+RENEWAL, RETRY, FOLLOW_UP = "/refresh", "/retry", "/follow-up"  # how the addresses end where research begins
 _FEW_WORDS = 5  # on each end of a long quote: enough to be found, few enough to survive a changed comma
 _LONG_WORDS = 12
 
@@ -218,6 +218,15 @@ class JobLinks:
         return self._at("", heard=kind)
 
     @property
+    def watch(self) -> str:
+        """Where watching it is begun; `stop` ends it."""
+        return self._at("/watch")
+
+    @property
+    def stop_watching(self) -> str:
+        return self._at("/watch/stop")
+
+    @property
     def refresh(self) -> str:
         return self._at(RENEWAL)
 
@@ -226,12 +235,24 @@ class JobLinks:
         return self._at(RETRY)
 
     @property
+    def follow_up(self) -> str:
+        return self._at(FOLLOW_UP)
+
+    @property
     def stream(self) -> str:
         return f"/v1{self._at('/stream')}"
 
     def export(self, form: str) -> str:
         """`form` is one of the kinds of exports.py."""
         return self._at(f"/answer.{form}")
+
+    @property
+    def receipt(self) -> str:
+        return self._at("/receipt.zip")
+
+    @property
+    def test(self) -> str:
+        return self._at("/test")
 
     def source(self, number: int, passage_id: str = "", *, start: int | None = None) -> str:
         """The text of a source, at one of its passages, or from a character on."""

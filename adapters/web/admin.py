@@ -14,11 +14,15 @@ import aiohttp_jinja2
 from aiohttp import web
 from markupsafe import Markup, escape
 
-from adapters.web.access import LINKS, may_look_after
+from adapters.web.access import LINKS, JobLinks, is_own_origin, may_look_after, readable_job
+from adapters.web.faults import Forbidden
+from core.evaluation.calibration import CalibrationRow, EvaluationStore, Origin, VotedCase, calibration
+from core.model.job import ResearchJob
 from core.presentation import wording
+from core.presentation.render import one_line
 from core.tenancy.usage import Period, Usage, UsageKey, UsageLog, cost_words, days_of, usage_csv
 
-# Small bar charts as SVG, drawn without a script. Colours are classes of the style sheet; words stand beside them
+# Small charts as SVG, drawn without a script. Colours are classes of the style sheet; words stand beside them
 
 
 WIDTH, HEIGHT = 600, 120  # of the drawing, which the page scales
@@ -64,7 +68,33 @@ def draw_bars(bars: Sequence[Sequence[float]], parts: Sequence[ChartPart], *, su
     )
 
 
+def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
+    """A line a level: the interval from 0 to 1 as a bar, the share as a mark in it; empty where too few were judged."""
+    drawn = []
+    for place, row in enumerate(rows):
+        top = place * ROW_HEIGHT
+        drawn.append(f'<line class="rule" x1="0" y1="{top + 20}" x2="{WIDTH}" y2="{top + 20}"/>')
+        drawn.append(f'<text x="0" y="{top + 12}">{row.level.value}</text>')
+        if row.share is None or row.low is None or row.high is None:
+            continue
+        left, right, mark = (WIDTH * value for value in (row.low, row.high, row.share))
+        colour = f'class="bar-{row.level.value}"'
+        drawn.append(
+            f'<rect {colour} x="{left:.1f}" y="{top + 11}" width="{right - left:.1f}" height="18" opacity=".45"/>'
+        )
+        drawn.append(f'<rect {colour} x="{mark - 2:.1f}" y="{top + 5}" width="4" height="30"/>')
+    words = "; ".join(f"{row.level.value}: {row.says}" for row in rows)
+    return Markup(  # noqa: S704 -- numbers and our own words
+        f'<svg class="intervals" role="img" aria-label="{escape(words)}" '
+        f'viewBox="0 0 {WIDTH} {ROW_HEIGHT * len(rows)}">'
+        f"{''.join(drawn)}</svg>"
+    )
+
+
+ROW_HEIGHT = 40  # of a level in the drawing of intervals
 USAGE: web.AppKey[UsageLog] = web.AppKey("usage")
+EVALUATIONS: web.AppKey[EvaluationStore] = web.AppKey("evaluations")
+MAX_MUST_CHARS = 600  # of what a good answer must say, as of a claim for the judge
 PERIODS = (7, 30, 90, 365)  # days
 USUAL_DAYS = 30
 
@@ -86,8 +116,11 @@ class Wish:
         return f"{path}?{urlencode({name: value for name, value in named.items() if value})}"
 
 
-def add_routes(app: web.Application, usage: UsageLog) -> None:
+def add_routes(app: web.Application, usage: UsageLog, evaluations: EvaluationStore | None = None) -> None:
     app[USAGE] = usage
+    if evaluations is not None:
+        app[EVALUATIONS] = evaluations
+        app.router.add_post("/jobs/{job_id}/test", post_test)
     app.router.add_get("/admin", get_admin)
     app.router.add_get("/admin.csv", get_csv)
 
@@ -105,6 +138,7 @@ async def get_admin(request: web.Request) -> web.Response:
         "tenants": whole,
         "days": [day for day in reversed(days) if day.questions],
         "charts": _charts(days) if by_day else [],
+        "calibrations": await _calibrations(request, wish),
         "first": wording.day(period.begins_at),
         "last": wording.day(datetime.combine(period.last, period.begins_at.timetz())),
         "duration": wording.duration,
@@ -113,6 +147,66 @@ async def get_admin(request: web.Request) -> web.Response:
     page = aiohttp_jinja2.render_template("admin.html", request, context)
     page.headers["Cache-Control"] = "no-store"
     return page
+
+
+@dataclass(frozen=True)
+class Calibration:
+    title: str
+    rows: Sequence[CalibrationRow]
+    svg: Markup
+
+
+async def _calibrations(request: web.Request, wish: Wish) -> list[Calibration]:
+    """What votes told, and evaluations where all workspaces are looked at; nothing where nothing was judged."""
+    if EVALUATIONS not in request.app:
+        return []
+    judged = await request.app[EVALUATIONS].judged(wish.tenant)
+    origins: dict[Origin, str] = {"votes": "Told by votes", "evaluations": "Told by evaluations"}
+    found = []
+    for origin, title in origins.items():
+        rows = calibration(judged, origin)
+        if any(row.judged for row in rows):
+            found.append(Calibration(title, rows, draw_intervals(rows)))
+    return found
+
+
+async def post_test(request: web.Request) -> web.Response:
+    """Make the question a test, or one no more, then back to its page; for who looks after the job's workspace."""
+    job = await readable_job(request)
+    if not (is_own_origin(request) and await _looks_after(request, job)):
+        raise Forbidden
+    form, evaluations = await request.post(), request.app[EVALUATIONS]
+    if form.get("drop"):
+        await evaluations.drop_case(job.id)
+    else:
+        must = one_line(str(form.get("must", "")))[:MAX_MUST_CHARS]
+        await evaluations.put_case(job, VotedCase(job.id, must, request.app[LINKS].clock()))
+    raise web.HTTPSeeOther(JobLinks(job.id, request.query.get("sig", "")).page)
+
+
+async def _looks_after(request: web.Request, job: ResearchJob) -> bool:
+    """Whether tests may be made of this job: by who may ask on this server, or with the token of its workspace."""
+    own = await may_look_after(request) if EVALUATIONS in request.app else None
+    return own is not None and own in ("", job.scope.tenant)
+
+
+async def voted_view(request: web.Request, job: ResearchJob) -> VotedView | None:
+    """None for who may make no test of it, and where nobody found the answer bad."""
+    if not await _looks_after(request, job):
+        return None
+    evaluations = request.app[EVALUATIONS]
+    good, bad = await evaluations.votes(job.id)
+    made = next((case for case in await evaluations.cases(job.scope.tenant) if case.job_id == job.id), None)
+    return VotedView(good, bad, made) if bad or made else None
+
+
+@dataclass(frozen=True)
+class VotedView:
+    """`made` is the test that somebody made of the question, None for none."""
+
+    good: int
+    bad: int
+    made: VotedCase | None
 
 
 async def get_csv(request: web.Request) -> web.Response:

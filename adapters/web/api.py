@@ -8,7 +8,7 @@ import hmac
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import cache
@@ -21,7 +21,16 @@ from aiohttp import web
 from aiohttp_sse import EventSourceResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adapters.web.access import LINKS, RESEARCHER, RETRY, REVOCATIONS, asked_once, readable_job, require_asker
+from adapters.web.access import (
+    FOLLOW_UP,
+    LINKS,
+    RESEARCHER,
+    RETRY,
+    REVOCATIONS,
+    asked_once,
+    readable_job,
+    require_asker,
+)
 from adapters.web.faults import Forbidden, KeyReused
 from adapters.web.limits import stream_slot
 from core.model.attachments import MAX_ATTACHMENTS
@@ -31,7 +40,10 @@ from core.model.job import LOCAL, TERMINAL_STATUSES, Depth, JobStatus, ResearchJ
 from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.mode import DEPTH, ROUNDS, TOP_K
-from core.presentation.render import job_json, sources_json
+from core.pipeline.conversation import following
+from core.presentation.render import iso_utc, job_json, sources_json
+from core.watch import words
+from core.watch.watch import Notice, Watch, WatchNotFound
 
 
 class AttachedText(BaseModel):
@@ -81,6 +93,15 @@ class SaidInBody(BaseModel):
     text: str = Field(default="", max_length=MAX_STEERING_CHARS)
 
 
+class WatchBody(BaseModel):
+    """The body of `PUT /v1/jobs/{job_id}/watch`; `every` is as `gorkd watch add --every` takes it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    every: str = Field(default="day", max_length=100)
+    zone: str = Field(default="UTC", max_length=64)
+
+
 Body = TypeVar("Body", bound=BaseModel)
 _IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
@@ -91,20 +112,32 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get("/v1/jobs/{job_id}/sources", get_sources)
     app.router.add_post("/v1/jobs/{job_id}/steering", post_steering)
     app.router.add_post(f"/v1/jobs/{{job_id}}{RETRY}", post_retry)
+    app.router.add_post(f"/v1/jobs/{{job_id}}{FOLLOW_UP}", post_research)
     app.router.add_delete("/v1/jobs/{job_id}/links", delete_links)
+    app.router.add_put("/v1/jobs/{job_id}/watch", put_watch)
+    app.router.add_get("/v1/jobs/{job_id}/watch", get_watch)
+    app.router.add_delete("/v1/jobs/{job_id}/watch", delete_watch)
 
 
 async def post_research(request: web.Request) -> web.Response:
-    """202 with where to look: the job, and its stream; signed for a private question and for one with files."""
+    """202 with where to look: the job, and its stream; signed for a private question and for one with files.
+
+    With a job in the path the question follows that one, in its conversation.
+    """
     asker = await require_asker(request)
+    before = await readable_job(request) if "job_id" in request.match_info else None
     question, researcher = await _body(request, QuestionBody), request.app[RESEARCHER]
     own = _own_scope(request, asker)
     scope, other = (own, LOCAL) if question.private or question.attachments else (LOCAL, own)
-    key, digest = _idempotency_key(request, asker), hashlib.sha256(question.model_dump_json().encode()).hexdigest()
+    said = question.model_dump_json() + (before.id if before else "")
+    key, digest = _idempotency_key(request, asker), hashlib.sha256(said.encode()).hexdigest()
+    asked = question.to_request(scope)
+    if before:
+        asked = following(before, asked)
     if key:
-        key = await _unused_or_ours(request, key, digest, scope, other)
+        key = await _unused_or_ours(request, key, digest, asked.scope, other)
     files = [await researcher.read_attachment(file.name, "", file.text.encode()) for file in question.attachments]
-    asked = replace(question.to_request(scope), digest=digest if key else "")
+    asked = replace(asked, digest=digest if key else "")
     job = await researcher.submit(asked, dedupe_key=key, attachments=files)
     if key:
         _refuse_reuse(job, digest)  # two that came at the same moment
@@ -170,6 +203,66 @@ async def delete_links(request: web.Request) -> web.Response:
     job = await readable_job(request)
     await request.app[REVOCATIONS].revoke(job, request.app[LINKS].clock())
     return web.Response(status=204, headers={"Cache-Control": "no-store"})
+
+
+async def put_watch(request: web.Request) -> web.Response:
+    """Watch the job's answer, or at another time than before. What is told is read with `GET`."""
+    asker, body = await require_asker(request), await _body(request, WatchBody)
+    job = await watchable_job(request)
+    rhythm = words.read_rhythm(body.every)
+    if rhythm is None:
+        raise InvalidQuery("every: day, week, hours, 12 hours, Monday 9:00.", rule="request")
+    desk = request.app[RESEARCHER].watching
+    rhythm = words.in_zone(rhythm, body.zone)
+    watch = await desk.watch(job.id, job.request.asker or asker, scope=job.scope, rhythm=rhythm)
+    return _json(watch_json(watch, await desk.timeline(watch)))
+
+
+async def get_watch(request: web.Request) -> web.Response:
+    job, desk = await readable_job(request), request.app[RESEARCHER].watching
+    watch = await desk.of_job(job)
+    if watch is None:
+        raise WatchNotFound(job.id)
+    return _json(watch_json(watch, await desk.timeline(watch)))
+
+
+async def delete_watch(request: web.Request) -> web.Response:
+    await require_asker(request)
+    job, desk = await watchable_job(request), request.app[RESEARCHER].watching
+    watch = await desk.of_job(job)
+    if watch is None:
+        raise WatchNotFound(job.id)
+    await desk.stop(watch)
+    return web.Response(status=204, headers={"Cache-Control": "no-store"})
+
+
+async def watchable_job(request: web.Request) -> ResearchJob:
+    """Raises `Forbidden` for a job of a chat: its people watch it there."""
+    job = await readable_job(request)
+    if job.scope.tenant != LOCAL.tenant:
+        raise Forbidden
+    return job
+
+
+def watch_json(watch: Watch, notices: Sequence[Notice]) -> dict[str, Json]:
+    told: list[Json] = [
+        {
+            "at": iso_utc(notice.at),
+            "job_id": notice.job_id,
+            "tone": notice.tone,
+            "changes": [
+                {"kind": change.kind, "before": change.before, "now": change.now, "before_quote": change.before_quote,
+                 "before_url": change.before_url, "now_quote": change.now_quote, "now_url": change.now_url}
+                for change in notice.changes
+            ],
+        }
+        for notice in notices
+    ]  # fmt: skip
+    return {
+        "id": watch.id, "kind": watch.kind, "subject": watch.subject, "rhythm": words.rhythm_words(watch.rhythm),
+        "is_active": watch.is_active, "next_at": iso_utc(watch.next_at), "ends_at": iso_utc(watch.ends_at),
+        "runs": watch.run, "told": told,
+    }  # fmt: skip
 
 
 async def _body(request: web.Request, model: type[Body]) -> Body:

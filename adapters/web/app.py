@@ -33,7 +33,7 @@ from adapters.web.limits import (
     tell_allowance,
 )
 from adapters.web.monitor import Ready, add_health_routes
-from adapters.web.pages import add_export_routes, add_paper_routes
+from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from core.library.pages import PaperViews
@@ -42,8 +42,10 @@ from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
 
 if TYPE_CHECKING:
+    from core.evaluation.calibration import EvaluationStore
     from core.pipeline.researcher import Researcher
     from core.pipeline.tracing import TraceLog
+    from core.receipts.container import Receipts
     from core.tenancy.usage import UsageLog
 
 
@@ -76,11 +78,14 @@ def build_web(
     previews: Mapping[str, preview.Preview] | None = None,
     library: PaperViews | None = None,
     usage: UsageLog | None = None,
+    receipts: Receipts | None = None,
+    evaluations: EvaluationStore | None = None,
 ) -> web.Application:
     """`metrics_render` gives the metrics in Prometheus' text format; without `traces` there is nothing to look up.
 
     `previews` draw an answer as chats show it, by platform; without any there is no such page. `library` shows the
-    papers that answers cite, `usage` is what /admin shows.
+    papers that answers cite, `usage` and `evaluations` are what /admin shows,
+    `receipts` gives receipts of answers.
     """
     app = web.Application(
         client_max_size=MAX_GUEST_BYTES,
@@ -103,9 +108,11 @@ def build_web(
     add_health_routes(app, ready)
     _add_common_routes(app)
     if usage is not None:
-        admin.add_routes(app, usage)
+        admin.add_routes(app, usage, evaluations)
     if library is not None:
         add_paper_routes(app, library)
+    if receipts is not None:
+        add_receipt_routes(app, receipts)
     if previews:
         preview.add_routes(app, previews)
     return app

@@ -5,6 +5,7 @@ Everything works without a script; the scripts in `static/` make it live.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +16,19 @@ from typing import TYPE_CHECKING, get_args
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.access import LINKS, RESEARCHER, RETRY, JobLinks, asked_once, may_ask, readable_job, require_asker
-from adapters.web.api import retried
+from adapters.web.access import (
+    FOLLOW_UP,
+    LINKS,
+    RESEARCHER,
+    RETRY,
+    JobLinks,
+    asked_once,
+    may_ask,
+    readable_job,
+    require_asker,
+)
+from adapters.web.admin import MAX_MUST_CHARS, voted_view
+from adapters.web.api import retried, watchable_job
 from adapters.web.faults import Forbidden
 from adapters.web.source_view import figure_of, passages_of, reading_view
 from adapters.web.view import JobView, code_view, job_view
@@ -33,6 +45,7 @@ from core.model.source import Source
 from core.model.steering import Steering, SteeringKind, read_steering
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
+from core.pipeline.conversation import following
 from core.pipeline.snapshot import Snapshot
 from core.pipeline.tracing import (
     Exchange,
@@ -50,9 +63,12 @@ from core.presentation.card import said_so_far, stage_states
 from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import cut, job_json, marks_legend, one_line, printable
+from core.watch import words as watch_words
+from core.watch.words import told_change
 
 if TYPE_CHECKING:
     from core.pipeline.tracing import TraceLog
+    from core.receipts.container import Receipts
 
 
 TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
@@ -81,7 +97,10 @@ def add_routes(app: web.Application) -> None:
     app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
     app.router.add_post("/jobs/{job_id}/steering", post_steering)
     app.router.add_post("/jobs/{job_id}/refresh", post_refresh)
+    app.router.add_post(f"/jobs/{{job_id}}{FOLLOW_UP}", post_follow_up)
     app.router.add_post(f"/jobs/{{job_id}}{RETRY}", post_retry)
+    app.router.add_post("/jobs/{job_id}/watch", post_watch)
+    app.router.add_post("/jobs/{job_id}/watch/stop", post_stop_watching)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
     app.router.add_get("/jobs/{job_id}/code/{number}", get_code)
@@ -124,6 +143,7 @@ async def get_job(request: web.Request) -> web.Response:
         "words": wording,
         "may_ask": await may_ask(request),
         "key": secrets.token_urlsafe(12),
+        "voted": None,
     }
     if view.is_running:
         page = _page("running.html", request, context | await _running(request, job))
@@ -131,12 +151,15 @@ async def get_job(request: web.Request) -> web.Response:
         changes = None
         if view.card.renewing:
             changes = await researcher.changes(job.id, scope=job.scope)
-        page = _page(
-            "job.html",
-            request,
-            context | _finished(request, view, exports_of(job, result, sources)) | {"changes": changes},
-        )
-    if context["may_ask"]:
+        watch = await researcher.watching.of_job(job)
+        told = [(notice, [told_change(one) for one in notice.changes])
+                for notice in (await researcher.watching.timeline(watch) if watch else [])]  # fmt: skip
+        context |= {"watch": watch, "told": told, "watching": watch_words}
+        context |= _finished(request, view, exports_of(job, result, sources))
+        context |= {"changes": changes, "conversation": await _conversation(request, job)}
+        context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
+        page = _page("job.html", request, context)
+    if context["may_ask"] or context["voted"]:
         page.headers["Referrer-Policy"] = FORM_REFERRER
     return page
 
@@ -168,6 +191,37 @@ async def post_refresh(request: web.Request) -> web.Response:
         raise Forbidden
     renewed = await request.app[RESEARCHER].refresh(job.id, job.request.asker, scope=job.scope)
     raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
+
+
+async def post_watch(request: web.Request) -> web.Response:
+    """Watch the answer daily, then back to its page."""
+    asker = await require_asker(request)
+    job = await watchable_job(request)
+    rhythm = watch_words.RHYTHMS["week" if (await request.post()).get("every") == "week" else "day"]
+    await request.app[RESEARCHER].watching.watch(job.id, job.request.asker or asker, scope=job.scope, rhythm=rhythm)
+    raise web.HTTPSeeOther(_links(request, job).page)
+
+
+async def post_stop_watching(request: web.Request) -> web.Response:
+    await require_asker(request)
+    job, desk = await watchable_job(request), request.app[RESEARCHER].watching
+    if watch := await desk.of_job(job):
+        await desk.stop(watch)
+    raise web.HTTPSeeOther(_links(request, job).page)
+
+
+async def post_follow_up(request: web.Request) -> web.Response:
+    """Ask what follows an answer, in its conversation, then to the new job's page."""
+    asker = await require_asker(request)
+    job, form = await readable_job(request), await request.post()
+    asked = following(job, ResearchRequest(str(form.get("query", ""))))
+    key = str(form.get("key", ""))[:_MAX_KEY_CHARS]
+    try:
+        dedupe_key = asked_once(request, asker, "form", key, encode(asked)) if key else ""
+        followed = await request.app[RESEARCHER].submit(asked, dedupe_key=dedupe_key)
+    except InvalidQuery as error:
+        return await _ask_page(request, asked, refusal=error.user_message)
+    raise web.HTTPSeeOther(request.app[LINKS].signed(followed, f"/jobs/{followed.id}"))
 
 
 async def post_retry(request: web.Request) -> web.Response:
@@ -243,12 +297,20 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
 def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]) -> dict[str, object]:
     verdicts = {citation.verdict for citation in view.card.answer.citations} if view.card.answer else set()
     return {
+        "has_receipts": RECEIPTS in request.app,
         "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
         "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
         "shown_removed": SHOWN_REMOVED,
         "marks": list(marks_legend(verdicts).items()),
     }
+
+
+async def _conversation(request: web.Request, job: ResearchJob) -> list[tuple[str, str]]:
+    """The other questions of its conversation, each with its address; the job's own without one."""
+    links = request.app[LINKS]
+    asked = await request.app[RESEARCHER].conversation(job)
+    return [(one.query, "" if one.id == job.id else links.signed(one, f"/jobs/{one.id}")) for one in asked]
 
 
 def _links(request: web.Request, job: ResearchJob) -> JobLinks:
@@ -468,7 +530,7 @@ EXPORTS: Mapping[str, Export] = {
     ),
 }
 
-OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX"}  # that only some answers have
+OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX", "csv": "CSV"}  # that only some answers have
 
 
 def exports_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Export]:
@@ -501,3 +563,35 @@ async def get_export(request: web.Request) -> web.Response:
     return web.Response(
         body=text.encode("utf-8", "replace"), content_type=export.media_type, charset="utf-8", headers=headers
     )
+
+
+# Receipts for download, and the keys with which they are signed, where anybody looks for them
+
+
+RECEIPTS: web.AppKey[Receipts] = web.AppKey("receipts")
+_GATE: web.AppKey[asyncio.Semaphore] = web.AppKey("receipts at once")
+AT_ONCE = 2  # each asks the rules anew, which takes a second of a processor for a long answer
+KEY_PATH = "/.well-known/gorkd-key"  # RFC 8615
+
+
+def add_receipt_routes(app: web.Application, receipts: Receipts) -> None:
+    app[RECEIPTS] = receipts
+    app[_GATE] = asyncio.Semaphore(AT_ONCE)
+    app.router.add_get("/jobs/{job_id}/receipt.zip", get_receipt)
+    app.router.add_get(KEY_PATH, get_key)
+
+
+async def get_receipt(request: web.Request) -> web.Response:
+    """404 too for a job without an answer."""
+    job = await readable_job(request)
+    async with request.app[_GATE]:
+        content = await request.app[RECEIPTS].give(job.id)
+    name = f'attachment; filename="{job.id}.receipt.zip"'
+    headers = {"Content-Disposition": name, "Cache-Control": "no-store"}
+    return web.Response(body=content, content_type="application/zip", headers=headers)
+
+
+async def get_key(request: web.Request) -> web.Response:
+    """The public keys, one a line; anybody may read them, from any site."""
+    headers = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return web.Response(text=request.app[RECEIPTS].published, content_type="text/plain", headers=headers)

@@ -60,6 +60,7 @@ class CitedPassage:
     end: int | None
     page: int | None
     reasons: tuple[str, ...] = ()
+    section: str = ""
 
     @property
     def mark(self) -> str:
@@ -186,8 +187,11 @@ def passages_of(source: Source, answer: ResearchAnswer | None) -> list[CitedPass
         evidence = [entry for entry in claim.evidence if entry.source_id == source.id] if claim else []
         reasons = tuple(reason for entry in evidence for reason in entry.reasons)
         place = (citation.start, citation.end, citation.page)
+        section = source.section_at(citation.start) if citation.start is not None else ""
         claim_id = claim.id if claim else f"citation-{number}"
-        passages.append(CitedPassage(claim_id, citation.claim, citation.quote or "", citation.verdict, *place, reasons))
+        passages.append(
+            CitedPassage(claim_id, citation.claim, citation.quote or "", citation.verdict, *place, reasons, section)
+        )
     for number, conflict in enumerate(answer.conflicts):
         for side, position in enumerate(conflict.positions):
             start = source.content.find(position.quote) if position.quote else -1
@@ -213,6 +217,7 @@ def remarks_on(source: Source) -> list[str]:
     remarks.append(f"published {wording.day(metadata.published_at)}" if metadata.published_at else "")
     remarks += [f"read {wording.day(source.read_at)}", f"found in {place_name(metadata.provider)}"]
     remarks.append(f"only an extract: {source.extract_of_page}" if source.extract_of_page else "")
+    remarks += wording.about_work(source)
     remarks.append(wording.INSTRUCTS if source.instructs else "")
     return [remark for remark in remarks if remark]
 

@@ -18,7 +18,7 @@ from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.model.errors import places_of
-from core.model.events import Json
+from core.model.events import Json, rows
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
 from core.model.source import Source
 from core.modes import MODES, needs_files
@@ -26,6 +26,7 @@ from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
+from core.references.showing import reference_rows
 from core.text.markers import Grammar
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
@@ -101,6 +102,7 @@ class JobView:
     is_private: bool
     can_be_retried: bool
     can_be_asked_again: bool
+    can_be_followed: bool
     notices: tuple[str, ...]
     costs: tuple[tuple[str, str], ...]
     preview: tuple[str, str]
@@ -110,6 +112,7 @@ class JobView:
     cited: tuple[SourceView, ...]
     uncited: tuple[SourceView, ...]
     evidence: tuple[EvidenceSearch, ...]
+    references: tuple[ReferenceRow, ...]
 
 
 def job_view(
@@ -133,6 +136,7 @@ def job_view(
         # Asked from here it would belong to this machine, not to a workspace, and have no files.
         can_be_retried=job.scope.tenant == LOCAL.tenant and job.status in (JobStatus.FAILED, JobStatus.CANCELLED),
         can_be_asked_again=job.scope == LOCAL and not needs_files(job.request.modes),
+        can_be_followed=job.scope.tenant == LOCAL.tenant and card.answer is not None,
         # What must be known to read the answer right: which question it answers, and when it was given.
         notices=tuple(one_line(line) for name in ("understood", "earlier") if (line := card.part(name).line)),
         costs=_costs(job, result, sources),
@@ -143,6 +147,7 @@ def job_view(
         cited=tuple(views[source.id] for source in card.cited),
         uncited=tuple(views[source.id] for source in card.uncited),
         evidence=evidence_searches(result),
+        references=tuple(map(_reference, reference_rows(result))),
     )
 
 
@@ -413,6 +418,31 @@ class EvidenceSearch:
     query: str
     is_custom: bool
     rows: tuple[EvidenceRow, ...]
+
+
+@dataclass(frozen=True)
+class ReferenceRow:
+    """A reference of a list that was checked. `links` are words and the addresses behind them."""
+
+    number: str
+    name: str
+    sign: str
+    said: str
+    links: tuple[tuple[str, str], ...]
+    uses: tuple[str, ...]
+
+
+def _reference(row: Mapping[str, Json]) -> ReferenceRow:
+    named = (("record", "url"), ("notice", "notice_url"), ("free to read", "open_copy"))
+    links = [(words, _text(row, name)) for words, name in named]
+    return ReferenceRow(
+        number=_text(row, "number"),
+        name=cut(_text(row, "reference"), QUERY_ROOM),
+        sign=_text(row, "sign"),
+        said=_text(row, "said"),
+        links=tuple((words, url) for words, url in links if url.startswith(("https://", "http://"))),
+        uses=tuple(f"{_text(use, 'verdict')}: {_text(use, 'sentence')}" for use in rows(row.get("cited_for"))),
+    )
 
 
 def evidence_searches(result: JobResult | None) -> tuple[EvidenceSearch, ...]:

@@ -46,7 +46,19 @@ _OPERATORS = frozenset({"AND", "OR", "NOT"})
 _NEAR = regex.compile(r"(?:ti|title|tiab|title/abstract|ad|affiliation):~\d{1,3}")
 MAX_PER_KIND = 2
 _SCHEMA: Mapping[str, Json] = strict({"pubmed": strings(MAX_PER_KIND), "web": strings(MAX_PER_KIND)})
-PUBMED = "pubmed"
+PUBMED, EUROPEPMC, OPENALEX = "pubmed", "europepmc", "openalex"
+PAPERS = (PUBMED, EUROPEPMC, OPENALEX)  # catalogues that each round asks beside the web
+_YEARS = regex.compile(r'"?(\d{4})(?:/\d\d)*:(\d{4})(?:/\d\d)*"?')
+_EUROPEPMC = {  # a term with a field of PubMed's; the years of a publication stand between
+    **dict.fromkeys(("ti", "title"), 'TITLE:"{}"'),
+    **dict.fromkeys(("tiab", "title/abstract", "tw", "text word"), '(TITLE:"{0}" OR ABSTRACT:"{0}")'),
+    **dict.fromkeys(("au", "author", "1au", "lastau"), 'AUTH:"{}"'),
+    **dict.fromkeys(("pt", "publication type"), 'PUB_TYPE:"{}"'),
+    **dict.fromkeys(("dp", "pdat", "publication date", "date - publication"), "PUB_YEAR:{}"),
+    **dict.fromkeys(("ta", "journal"), 'JOURNAL:"{}"'),
+    **dict.fromkeys(("uid", "pmid"), "EXT_ID:{}"),
+}
+FULL_TEXT_S = 8.0  # for the full texts of a round's papers, all at once
 MIN_RELEVANCE = 0.03  # 0…1; far below a quick answer's, since a round's queries speak of several things
 MAX_DOCUMENTS = 1000  # more than a job ever finds
 
@@ -80,6 +92,35 @@ def checked_pubmed_query(query: str) -> str:
     """The query itself when PubMed understands it, its plain words when not; "" when nothing is left."""
     query = " ".join(query.split())
     return query if not check_pubmed_query(query) else plain_words(query)
+
+
+def europepmc_query(query: str) -> str:
+    """A PubMed query in the syntax of Europe PMC (europepmc.org/searchsyntax): terms keep their fields and groups.
+
+    What it has no field for is looked for anywhere; one that is not whole is sent as plain words.
+    """
+    if check_pubmed_query(query):
+        return plain_words(query)
+    written: list[str] = []
+    run: list[str] = []  # words before a field are its phrase: `heart failure[mh]`
+    for token in [*_TOKEN.findall(query), ""]:
+        if token.startswith("["):
+            written.append(_fielded(run, token.strip("[]").strip().lower()))
+            run = []
+        elif token and _kind(token) == "term":
+            run.append(token)
+        else:
+            written += [_fielded([term], "") for term in run] + [token]
+            run = []
+    return " ".join(filter(None, written))
+
+
+def _fielded(terms: Sequence[str], field: str) -> str:
+    """A term of one field in the syntax of Europe PMC."""
+    text = " ".join(terms)
+    years = _YEARS.fullmatch(text)
+    plain = " ".join(regex.sub(r"[^\w\s.'/-]", " ", text.replace('"', "")).split())
+    return _EUROPEPMC.get(field, '"{}"').format(f"[{years[1]} TO {years[2]}]" if years else plain)
 
 
 def _kind(token: str) -> str:
@@ -161,6 +202,7 @@ async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, 
             plan,
             within_s=within_s,
             on_source=work.progress.source,
+            full_text_s=min(FULL_TEXT_S, within_s / 2),
         )
     except SearchFailed as exc:
         if not known:
@@ -217,8 +259,10 @@ def fresh(found: Sequence[Source], known: Sequence[Source], *, most: int, per_ow
 
 
 def web_providers(work: Work) -> tuple[str, ...]:
-    """All but PubMed; web searches alone where there is one, since the others answer a question's words poorly."""
-    strengths = {name: strength for name, strength in awake(work.deps).items() if name != PUBMED}
+    """All but the catalogues of papers; web searches alone where there is one, since the others answer a question's
+    words poorly.
+    """
+    strengths = {name: strength for name, strength in awake(work.deps).items() if name not in PAPERS}
     web = [name for name, strength in strengths.items() if strength in ("factual", "conceptual", "files")]
     has_web = any(strengths[name] != "files" for name in web)
     return tuple(web if has_web else strengths)
@@ -228,17 +272,25 @@ def _plan(work: Work, queries: RoundQueries, known: Sequence[Source]) -> SearchP
     settings = work.deps.settings
     web = web_providers(work)
     filters = SearchFilters(language=foreign(work.job.intent))
-    pubmed = [SearchQuery(text, only=(PUBMED,), is_verbatim=True) for text in queries.pubmed]
+    papers = tuple(name for name in PAPERS if name in work.deps.providers and name not in web)
     wanted = [
-        *(pubmed if PUBMED in work.deps.providers else []),
+        *(_of_papers(name, text) for name in papers for text in (queries.web if name == OPENALEX else queries.pubmed)),
         *(SearchQuery(text, filters, only=web) for text in queries.web),
     ]
     return SearchPlan(
-        queries=tuple(query for query in wanted if query.only),
-        providers=(*web, *((PUBMED,) if PUBMED in work.deps.providers else ())),
+        queries=tuple(query for query in wanted if query.only and query.text),
+        providers=(*web, *papers),
         max_sources=settings.deep.sources_per_round + len(known),  # known ones are found again and left out
         timeout_s=settings.search.provider_timeout_s,
     )
+
+
+def _of_papers(provider: str, query: str) -> SearchQuery:
+    """For a catalogue of papers in its own syntax: a PubMed query; plain words for OpenAlex, which has all fields."""
+    if provider == OPENALEX:
+        return SearchQuery(query, only=(OPENALEX,))
+    text = query if provider == PUBMED else europepmc_query(query)
+    return SearchQuery(text, only=(provider,), is_verbatim=True)
 
 
 def _focused(work: Work, state: DeepState, queries: RoundQueries) -> Gathering:

@@ -22,6 +22,7 @@ from rapidfuzz import fuzz
 
 from core.model.errors import SetupError
 from core.model.source import Source, SourceKind
+from core.model.works import fullest
 
 # By judgement; only the order is argued for. Law-makers and the makers of a thing say what holds of it,
 # standards bodies define, peers have checked; a preprint has named authors but no check yet; reference works
@@ -194,7 +195,9 @@ def quality_of(source: Source) -> Quality:
 
 
 def is_retracted(source: Source) -> bool:
-    """Whether its title, or the notice at the top of its text, says that it was retracted or withdrawn."""
+    """Whether a registry, its title, or the notice at the top of its text says that it was retracted or withdrawn."""
+    if fullest(source.metadata.notices, "retraction"):
+        return True
     title = _RETRACTED_TITLE.match(source.title)
     return bool(title or _RETRACTED_TEXT.search(source.content[:_NOTICE_CHARS]))
 

@@ -30,6 +30,7 @@ from core.model.answer import Claim, Confidence, ConfidencePart, Conflict, Evide
 from core.model.errors import place_name, places_of
 from core.model.job import QuestionType
 from core.model.source import Source, SourceCollection, SourceKind
+from core.model.works import Notice, NoticeKind, fullest
 from core.presentation.render import cut, one_line
 from core.presentation.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
 
@@ -330,6 +331,7 @@ STALE_DAYS = {  # age of the newest source that is worth saying, by kind of ques
     QuestionType.COMPARISON: 365,
     QuestionType.EXPLANATION: 3 * 365,  # how things work changes slowly
 }
+_LATER: tuple[NoticeKind, NoticeKind] = ("concern", "correction")
 _ONE_KIND = {
     SourceKind.FORUM: "All sources are forums or blogs, where anyone can write.",
     SourceKind.PREPRINT: "All sources are preprints, which no peer has reviewed.",
@@ -356,16 +358,25 @@ def find_limitations(
         *_checking(claims, is_checked=is_checked),
         *([f"The research ended early: {stopped_because.strip().rstrip('.')}."] if stopped_because else []),
         *found.search_metadata.notes,
-        *(_retractions(used) if claims else _in_vain(found)),
+        *standing_limitations(found.sources, claims),
+        *([] if claims else _in_vain(found)),
         *_disagreements(conflicts, found.sources),
+        *_by_ocr(found.sources, claims),
         *(_breadth(used) if claims else ()),
         *(_age(used, question_type, now) if claims else ()),
         *_failures(found),
+        *(_abstracts(used) if claims else ()),
         *([f"{counted(late, 'page')} did not answer in time."] if late else []),
         *((*_extracts(used), *_kinds(used)) if claims else ()),
         *_left_out(found),
     ]
     return tuple(dict.fromkeys(sentences))[:MAX_LIMITATIONS]
+
+
+def standing_limitations(sources: Sequence[Source], claims: Sequence[Claim]) -> tuple[str, ...]:
+    """Of what was read the retracted ones; of what is cited what was said of it since."""
+    sound = [source for source in _used(sources, claims) if not is_retracted(source)] if claims else []
+    return (*_retractions(sources), *_notices(sound))
 
 
 def short_conflicts(answer: ResearchAnswer) -> str:
@@ -393,10 +404,37 @@ def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
         yield f"{partial} of {counted(len(claims), 'sentence')} {verb} supported only in part."
 
 
-def _retractions(used: Sequence[Source]) -> Iterator[str]:
-    for source in used:
-        if is_retracted(source):
+def _retractions(sources: Sequence[Source]) -> Iterator[str]:
+    """Of whatever was read: it supports nothing, so nothing cites it."""
+    for source in sources:
+        notice = fullest(source.metadata.notices, "retraction")
+        if notice is not None:
+            yield f"Source {source.number} was retracted{_when_and_where(notice)}: {_short(source.title)}."
+        elif is_retracted(source):
             yield f"Source {source.number} says that it was retracted or withdrawn: {_short(source.title)}."
+
+
+def _notices(used: Sequence[Source]) -> Iterator[str]:
+    """Of works that stand: what their journals have said of them since."""
+    for source in used:
+        concern, correction = (fullest(source.metadata.notices, kind) for kind in _LATER)
+        if concern is not None:
+            yield f"Source {source.number} has an expression of concern{_when_and_where(concern)}."
+        elif correction is not None:
+            yield f"Source {source.number} was corrected{_when_and_where(correction)}."
+
+
+def _when_and_where(notice: Notice) -> str:
+    when = f" on {notice.date}" if notice.date.count("-") == 2 else f" in {notice.date}" if notice.date else ""
+    where = notice.url or (f"says {notice.said_by}" if notice.said_by else "")
+    return f"{when} ({where})" if where else when
+
+
+def _by_ocr(sources: Sequence[Source], claims: Sequence[Claim]) -> Iterator[str]:
+    known = {source.id: source for source in sources}
+    cited = [evidence for claim in claims for evidence in claim.evidence if evidence.source_id in known]
+    for source_id in dict.fromkeys(one.source_id for one in cited if known[one.source_id].is_by_ocr(one.start)):
+        yield f"Cited pages of {_short(known[source_id].title)} were read by OCR: letters and numbers may be wrong."
 
 
 def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:
@@ -478,6 +516,18 @@ def _left_out(found: SourceCollection) -> Iterator[str]:
     few, found_pages = len(search.left_out), search.pages_read + search.pages_failed
     share = f"{few} of {counted(max(found_pages, few), 'page')} {'was' if few == 1 else 'were'} left out"
     yield f"{share}, for sharing next to no word with the question: {listed}."
+
+
+def _abstracts(used: Sequence[Source]) -> Iterator[str]:
+    """What nobody could read whole without paying."""
+    closed = [source.number for source in used if "paywall" in source.metadata.version]
+    if closed:
+        which = ", ".join(map(str, closed))
+        plural = len(closed) > 1
+        yield (
+            f"{'Sources' if plural else 'Source'} {which} {'were' if plural else 'was'} read by abstract alone; "
+            f"the full {'texts are' if plural else 'text is'} behind a paywall."
+        )
 
 
 def _extracts(used: Sequence[Source]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from functools import cached_property
 import regex
 from rapidfuzz import fuzz
 
+from core.evidence.authority import is_retracted
 from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
 from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, AskedPair, Judgement, Pair, Ruling
@@ -43,8 +44,10 @@ from core.text.terms import terms
 from core.text.urls import canonical_url
 
 VERBATIM = "verbatim"
+BY_OCR = "its page was read by OCR, and letters may be wrong"
 NOT_CONFIRMED = "not confirmed"
 NOT_READ = "no such source was read"
+RETRACTED = "its source was retracted"
 NO_PASSAGE = "no passage of the sources that were read bears on it"
 ORDER = "an order taken from a page"
 MAX_OTHERS = {
@@ -89,10 +92,12 @@ class Grounder:
             for source in sources
         ]
         self._sources = {source.id: source for source in trusted}
-        self._whole = {source.id: EvidenceIndex(source) for source in trusted}
+        self._retracted = {source.id for source in trusted if is_retracted(source)}
+        sound = [source for source in trusted if source.id not in self._retracted]  # the others support nothing
+        self._whole = {source.id: EvidenceIndex(source) for source in sound}
         self._read = self._whole
         if passages is not None:
-            self._read = {one.id: EvidenceIndex(_only(one, passages.get(one.id, ()))) for one in trusted}
+            self._read = {one.id: EvidenceIndex(_only(one, passages.get(one.id, ()))) for one in sound}
         self._passages = passages or {}
         self._numbers = {canonical_url(source.url): source.number for source in sources}
         self._orders = [source.content[slice(*span)] for source in sources for span in source.instructs]
@@ -102,6 +107,7 @@ class Grounder:
         """Take in the sources of another one, with what it has indexed."""
         self._sources.update(more._sources)
         self._whole |= more._whole
+        self._retracted |= more._retracted
         self._read |= more._read  # the same where all was read
         self._passages = {**self._passages, **more._passages}
         self._numbers.update(more._numbers)
@@ -114,7 +120,7 @@ class Grounder:
         if judged.claim is None:
             return replace(judged, asked=())
         known = {entry.source_id for entry in judged.claim.evidence}
-        words = without_addresses(_bare(judged.claim.text, judged.before))
+        words = as_checked(judged.claim.text, judged.before)
         late = [source_id for source_id in source_ids if source_id in self._read and source_id not in known]
         return replace(judged, asked=tuple(self._others(words, judged, late, most=most)))
 
@@ -145,7 +151,7 @@ class Grounder:
         claim = Claim(draft.id, without_bullet(words), Verdict.UNCHECKED)
         if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
-        said = without_addresses(_bare(claim.text, draft.before))
+        said = as_checked(claim.text, draft.before)
         return self._proposed(replace(draft, claim=claim), said, marker_numbers(text))
 
     def conclude(self, judged: Judged, judgements: Sequence[Judgement | None]) -> Judged:
@@ -188,7 +194,7 @@ class Grounder:
         """A sentence whose check broke: shown with its citations to sources that were read, as not confirmed."""
         text = without_foreign_links(text, self._numbers).strip()
         words = strip_markers(text, Grammar.NUMBER).strip()
-        cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._sources]
+        cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._whole]
         claim = Claim(f"{section}-{place}", without_bullet(words), Verdict.UNCHECKED)
         judged = Judged(claim.id, section, text, gap, claim, None)
         return self._settled(judged, [Evidence(source_id, "", 0, 0) for source_id in cited], [], [NO_PASSAGE])
@@ -251,6 +257,8 @@ class Grounder:
 
     def _examine(self, words: str, source_id: str, judged: Judged) -> tuple[Evidence, AskedPair | None]:
         """What the rules say of one cited source, and what is asked of the judge where they do not settle it."""
+        if source_id in self._retracted:
+            return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(RETRACTED,)), None
         if source_id not in self._read or not self._sources[source_id].content.strip():
             return Evidence(source_id, "", 0, 0, Verdict.UNSUPPORTED, reasons=(NOT_READ,)), None
         before, span = judged.before, self._stands_in(words, source_id, judged)
@@ -265,7 +273,8 @@ class Grounder:
         if against:
             return replace(found[0], verdict=Verdict.UNSUPPORTED, reasons=against), None
         doubts = tuple(veto.reason for veto in vetoes)
-        entry = replace(found[0], reasons=doubts)
+        is_by_ocr = self._sources[source_id].is_by_ocr(found[0].start)
+        entry = replace(found[0], reasons=(*doubts, BY_OCR) if is_by_ocr else doubts)
         return entry, AskedPair(self._pair(words, found, before, doubts), (entry,))
 
     def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[AskedPair]:
@@ -312,12 +321,17 @@ class Grounder:
         return found
 
     def _stands_in(self, words: str, source_id: str, judged: Judged) -> tuple[int, int] | None:
-        """Where a sentence stands in a source word for word, or a row below the heads that it has here."""
+        """Where a sentence stands in a source word for word, or a row below the heads that it has here.
+
+        None on a page that was read by OCR: the letters may be wrong in both, so that takes the judge (D18).
+        """
         content = self._sources[source_id].content
         span = find_verbatim(words, content, before=judged.before)
         if span is None and judged.is_row and judged.claim and judged.before.lstrip().startswith("|"):
             span = find_row(judged.before, judged.claim.text, content)
-        return span if span and not self._is_masked(source_id, span) else None
+        if span is None or self._is_masked(source_id, span) or self._sources[source_id].is_by_ocr(span[0]):
+            return None
+        return span
 
     def _nearest(self, words: str, source_id: str) -> list[Evidence]:
         found = self._read[source_id].nearest(words, count=PASSAGES)
@@ -482,7 +496,8 @@ def _ruled(asked: AskedPair, judgement: Judgement | None) -> Evidence:
     if judgement.ruling is Ruling.SUPPORTED:
         if asked.pair.doubts:
             return replace(entry, verdict=Verdict.PARTIAL, reasons=asked.pair.doubts)
-        return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it",))
+        read = (BY_OCR,) if BY_OCR in entry.reasons else ()
+        return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it", *read))
     if judgement.ruling is Ruling.PARTIAL:
         return replace(entry, verdict=Verdict.PARTIAL, reasons=(judgement.reason or "a model found a part of it",))
     words = "a model read otherwise" if judgement.ruling is Ruling.CONTRADICTED else "a model did not confirm it"
@@ -508,6 +523,11 @@ def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
 def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:
     cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=tuple(dict.fromkeys(reasons)))
     return replace(judged, claim=cut, shown=None, asked=())
+
+
+def as_checked(claim: str, before: str) -> str:
+    """The words of a claim that are looked for in a source, and that a judge is asked about."""
+    return without_addresses(_bare(claim, before))
 
 
 def _bare(claim: str, before: str) -> str:

@@ -21,6 +21,7 @@ from core.evidence.answering import (
     states_aim,
     unanswered_by_rules,
 )
+from core.evidence.authority import is_retracted
 from core.evidence.structure import asks_how_to, find_steps, head_of_row
 from core.model.source import Source
 from core.text.language import detect_language
@@ -123,6 +124,7 @@ class _Found:
 
 def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     """The sentences that answer: a summary from the best passage, then what else fits. Empty when nothing does."""
+    sources = [source for source in sources if not is_retracted(source)]  # it supports nothing
     language = _language_of(question, sources)
     name = defined_name(question)
     if name and not any(letter.isalnum() for letter in name):

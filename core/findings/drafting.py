@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from string import Template
 
+from core.evidence.authority import is_retracted
 from core.findings.opening import addresses_in, read_output
 from core.findings.report import SECTIONS, split_sections
-from core.findings.results import Draft, Drafts, ResearchMode, Telling
+from core.findings.results import Drafts, ModeDraft, ResearchMode, Telling
 from core.llm.ask_model import Heard, complete, retry_once
 from core.llm.memo import remembered
 from core.llm.prices import estimate_tokens
@@ -79,6 +80,7 @@ def sources_request(
     addresses = "\n".join(f"Source {source.number}: {fenced(source.url)}" for source in sources)
     frame = estimate_tokens(_system(job, mode, deps, BY_SOURCES)) + estimate_tokens(asked(job) + addresses)
     budget = deps.settings.findings.max_prompt_tokens - frame - 60 * len(sources)  # tokens of a block's own tags
+    sources = [source for source in sources if not is_retracted(source)]
     passages = select_passages(sources, job.query, max_tokens=max(budget, 500), count_tokens=passage_tokens)
     user = f"{format_sources(sources, passages)}\n\nAddresses of the sources:\n{addresses}\n\n{asked(job)}"
     return _request(job, mode, deps, searching=BY_SOURCES, user=user, timeout_s=timeout_s)
@@ -150,11 +152,11 @@ def missing_in(first: SearchedText, mode: ResearchMode, top_k: int) -> list[str]
     return [*missing[: MAX_MISSING - 1], standing]
 
 
-def after_rounds(mode: ResearchMode, first: SearchedText, second: SearchedText) -> Draft:
+def after_rounds(mode: ResearchMode, first: SearchedText, second: SearchedText) -> ModeDraft:
     """The second text, unless the first holds more; what was found and paid for in both."""
     text = second.text if _holds(second.text, mode) >= _holds(first.text, mode) else first.text
     pages = {page.url: page for page in (*second.pages, *first.pages)}
-    return Draft(
+    return ModeDraft(
         mode,
         text,
         tuple(pages.values()),
@@ -183,7 +185,7 @@ async def draft_all(work: Work, model: ChatModel, modes: Sequence[ResearchMode],
         if isinstance(outcome, ModelError):
             work.deps.count_error("synthesize", outcome)
             errors.append(outcome)
-            drafts.append(Draft(mode, failure=outcome.user_message))
+            drafts.append(ModeDraft(mode, failure=outcome.user_message))
         elif isinstance(outcome, BaseException):
             raise outcome
         else:
@@ -193,7 +195,7 @@ async def draft_all(work: Work, model: ChatModel, modes: Sequence[ResearchMode],
     return Drafts(tuple(drafts), searching.metadata, searching.considered)
 
 
-async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: OwnSearch, telling: Telling) -> Draft:
+async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: OwnSearch, telling: Telling) -> ModeDraft:
     how = "searching"
     if work.deps.web_model is not None:
         await telling.doing(mode, "searching the web", JobStatus.SEARCHING)
@@ -209,7 +211,7 @@ async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: Ow
     sources = await searching.sources()
     await telling.doing(mode, f"writing from {counted(len(sources), 'source')}", JobStatus.SYNTHESIZING)
     if not sources:
-        return Draft(mode)
+        return ModeDraft(mode)
     left_s = _left_s(work)
     request = sources_request(work.job, mode, sources, work.deps, timeout_s=left_s)
     written = await _arranged(work, model, await _write(mode, model, request, left_s=left_s))
@@ -217,7 +219,7 @@ async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: Ow
     return written
 
 
-async def _arranged(work: Work, model: ChatModel, draft: Draft) -> Draft:
+async def _arranged(work: Work, model: ChatModel, draft: ModeDraft) -> ModeDraft:
     """A report in which no two of S004's sections are found, asked for once more under their headings.
 
     The first text stays where the second lacks an address of it, holds no more sections, or does not come.
@@ -248,9 +250,9 @@ def _left_s(work: Work) -> float:
 
 async def _deepened(
     work: Work, model: WebSearchModel, mode: ResearchMode, first: SearchedText, telling: Telling
-) -> Draft:
+) -> ModeDraft:
     """At depth `deep` after one more round, as our own search has; it costs nothing of the first when it fails."""
-    alone = Draft(mode, first.text, first.pages, first.queries, (first.usage,), by_web_search=True)
+    alone = ModeDraft(mode, first.text, first.pages, first.queries, (first.usage,), by_web_search=True)
     if work.job.request.depth != "deep":
         return alone
     if _left_s(work) < LEAST_ROUND_S:
@@ -277,7 +279,7 @@ async def _search_and_write(work: Work, model: WebSearchModel, mode: ResearchMod
     )
 
 
-async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, left_s: float) -> Draft:
+async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, left_s: float) -> ModeDraft:
     """The text with its usage; of an answer that breaks off twice, what had come. Raises `ModelError` for nothing."""
     heard = Heard()
     spent: list[ModelUsage] = []
@@ -300,7 +302,7 @@ async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, 
         log.warning("going on with a broken-off answer", extra={"error": str(exc)})
         notes = (BROKE_OFF,)
     notes = (*notes, *heard.notes, *([CUT_OFF] if heard.is_cut and not notes else []))
-    return Draft(mode, heard.text, usage=tuple(spent), notes=notes)
+    return ModeDraft(mode, heard.text, usage=tuple(spent), notes=notes)
 
 
 class OwnSearch:

@@ -164,7 +164,7 @@ def _pairs(value: Json) -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Draft:
+class ModeDraft:
     """What the model wrote for one mode. `pages` are what its own search gave; `failure` says why there is no text."""
 
     mode: ResearchMode
@@ -181,7 +181,7 @@ class Draft:
 class Drafts:
     """All drafts in the order asked for, and what our own search did; its sources are in the source store."""
 
-    drafts: tuple[Draft, ...]
+    drafts: tuple[ModeDraft, ...]
     metadata: SearchMetadata = field(default_factory=SearchMetadata)
     considered: int = 0
 

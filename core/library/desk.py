@@ -16,6 +16,7 @@ from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import ResearchJob, Scope
 from core.model.works import ARXIV_ID
+from core.presentation.render import one_line
 
 INGESTION_S = 600.0  # a paper (D2)
 
@@ -120,6 +121,13 @@ class LibraryDesk:
         name = f"{paper.id.replace('/', '_')}{'.pdf' if file else '.md'}"
         return (await self._within(self.ingestion.add(shelf, name, file or text, again=paper))).paper
 
+    async def separate(self, shelf: Scope, paper_id: str) -> Paper:
+        """Make a work of its own of a paper that was taken for a version. Raises `NoSuchPaper`, `InvalidQuery`."""
+        paper = await self.find([shelf], paper_id)
+        if len(await self.library.versions([shelf], [paper.id])) == 1:
+            raise InvalidQuery(f"{paper.id} is a version of no other paper here.", rule="work")
+        return await self.ingestion.update(shelf, replace(paper, work=_alone(paper)), before=paper)
+
     async def rebuild(self, shelf: Scope) -> AsyncIterator[Paper | GorkdError]:
         """Reindex every paper, each as it is done; one that fails is told and left as it was."""
         for paper in await self.library.papers([shelf]):
@@ -132,8 +140,10 @@ class LibraryDesk:
         """Papers that cannot be found or cited as they should be, once the vectors were made that some lacked."""
         await self.ingestion.mend(shelf)
         findings: list[ShelfFinding] = []
-        for paper in await self.library.papers([shelf]):
-            findings += [ShelfFinding(paper, fault) for fault in await self._faults(shelf, paper)]
+        papers = await self.library.papers([shelf])
+        for paper in papers:
+            faults = [*await self._faults(shelf, paper), *_merged_wrongly(paper, papers)]
+            findings += [ShelfFinding(paper, fault) for fault in faults]
         return findings
 
     async def _faults(self, shelf: Scope, paper: Paper) -> list[str]:
@@ -165,6 +175,24 @@ class LibraryDesk:
             raise GorkdError(
                 "ingestion took too long", user_message="Reading this paper took longer than ten minutes; try again."
             ) from exc
+
+
+def _merged_wrongly(paper: Paper, papers: Sequence[Paper]) -> list[str]:
+    """Where it stands in a work with older papers of which none is it by today's rules: a DOI was read wrongly, say."""
+    alone = replace(paper, work="").as_work
+    others = [one for one in papers if one.work_key == paper.work_key and one.id != paper.id]
+    older = [one for one in others if (one.added_at, one.id) < (paper.added_at, paper.id)]
+    if not older or any(alone.is_same(replace(one, work="").as_work) for one in others):
+        return []
+    return [
+        f"it stands as a version of {older[0].id}, {one_line(older[0].title)}, which looks like another paper; "
+        f"if it is one, say separate-paper {paper.id}"
+    ]
+
+
+def _alone(paper: Paper) -> str:
+    """The name of a work that no other paper's id gives."""
+    return f"{paper.id}#alone"
 
 
 def _completed(found: PaperRecord, listed: PaperRecord) -> PaperRecord:

@@ -269,6 +269,8 @@ class WatchedLibrary:
         self.versions = library.versions
         self.text = library.text
         self.file = library.file
+        self.reading = library.reading
+        self.keep_reading = library.keep_reading
 
     async def nearest(
         self, shelves: Sequence[Scope], index: Index, vector: Vector, *, limit: int, papers: Sequence[str] | None = None

@@ -24,6 +24,7 @@ from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.events import Json
 from core.model.job import Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
+from core.model.source import READ_BY_OCR
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, is_template_doi, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
@@ -41,16 +42,21 @@ _SIGNS = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for pattern in (
         rf"(?:^|[.;|]\s*)(?:first )?publi(?:shed|cation){_DATE}",
-        rf"(?:©|\(c\)|\bcopyright\b(?:\s*©)?)[\s:,]*{_YEAR}",
+        rf"(?:©|\(c\)|\bcopyright\b(?:\s*©)?)[\s:,]*(?:the authors?(?:\(s\))?[\s.,]*)?{_YEAR}",
         rf"\bvol(?:ume|\.)\s*\d+[\s,:;|()a-z.\d–-]{{0,40}}?\b{_YEAR}",
+        rf"(?<=[a-z\d] )\({_YEAR}\)\s*\d+(?::|\s*\(|[-–]\d)",
+        rf"\breference format\b[^\f]{{0,400}}?\.\s{_YEAR}\.\s",
+        rf"\bno\.\s*\d+,?\s+(?:{_MONTH}\s+)?{_YEAR}",
         rf"(?:^|[.;|]\s*)accepted(?: for publication)?{_DATE}",
         rf"(?:^|[.;|]\s*)received{_DATE}",
-        rf"^{_BESIDE}(?:{_DAY}\s+)?{_MONTH}\s+(?:{_DAY},?\s+)?{_YEAR}{_BESIDE}$",
+        rf"^{_BESIDE}(?:dated?:\s*)?(?:{_DAY}\s+)?{_MONTH}\s+(?:{_DAY},?\s+)?{_YEAR}{_BESIDE}$",
     )
 )  # the surest first
 ARXIV_BEGAN = 91  # 1991; ids hold two digits of the year
 _OWN_DOI = re.compile(
-    r"(?:\bdoi\b[\s:.]*|doi\.org/)(?:https?://(?:dx\.)?doi\.org/)?(10\.\d{4,9}/[^\s\"<>\]]+)", re.IGNORECASE
+    r"(?:\b(?:doi|digital object identifier)\b[\s:.]*|doi\.org/)(?:https?://(?:dx\.)?doi\.org/)?"
+    r"(10\.\d{4,9}/[^\s\"<>\]]+)",
+    re.IGNORECASE,
 )
 _REFERENCES = re.compile(
     r"^#+ *(?:\d+\.? *)?(?:references|bibliography|literature cited)\b", re.IGNORECASE | re.MULTILINE
@@ -385,9 +391,10 @@ def _described(read: PaperText, name: str, record: PaperRecord, same: Paper | No
 
 
 def _id_in(name: str) -> str:
-    """The id that a file is named after, "" if none."""
+    """The id that a file is named after, "" if none; of an old one with its archive, which a file names by a sign."""
     stem = PurePath(name).stem
-    return stem if ARXIV_ID.fullmatch(stem) else ""
+    old = re.sub(r"^([a-z-]+(?:\.[A-Z]{2})?)[_:]", r"\1/", stem)
+    return stem if ARXIV_ID.fullmatch(stem) else old if is_of_arxiv(old) else ""
 
 
 def _stamped_id(text: str) -> str:
@@ -409,6 +416,7 @@ def _doi_of(text: str) -> str:
 
 def _abstract(text: str) -> str:
     """The section of that name, else how the paper begins, to a sentence's end."""
+    text = text.replace(READ_BY_OCR, "")
     found = [chunk.text for chunk in chunk_text(text) if chunk.section is SectionType.ABSTRACT]
     beginning = " ".join((found[0] if found else re.sub(r"^#.*$", "", text, flags=re.MULTILINE)).split())
     cut = beginning[:_FALLBACK_SUMMARY_CHARS]

@@ -193,6 +193,14 @@ class Library(Protocol):
         """By BM25, best first; only in `papers` where they are given."""
         ...
 
+    async def reading(self, scope: Scope, key: str) -> str | None:
+        """What a job of exactly this place has made of a passage; None where none has."""
+        ...
+
+    async def keep_reading(self, job_id: str, paper_id: str, key: str, text: str) -> None:
+        """For the jobs of the job's place; gone with that job or the paper. Raises `StoreError`."""
+        ...
+
 
 def shelves_of(scope: Scope) -> tuple[Scope, ...]:
     """Where somebody in this scope may look: the shelf of their own place, then the workspace's."""

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from core.library.ingest import PaperRecord, PaperUnreadable
 from core.model.events import Json
@@ -45,7 +45,9 @@ _LETTER = re.compile(r"\\(ss|ae|AE|oe|OE|aa|AA|[oOlLij])(?![A-Za-z])\s*(?:\{\})?
 
 @dataclass(frozen=True)
 class ListedPaper:
-    """`reference` is an arXiv id, a DOI or an address; `file` the path of a file beside the list; "" for none."""
+    """`reference` is an arXiv id, a DOI or an address; `file` the path of a file beside the list or in a folder there;
+    "" for none, and for any other place: who wrote the list may not choose what is read.
+    """
 
     record: PaperRecord
     reference: str = ""
@@ -55,6 +57,16 @@ class ListedPaper:
     def name(self) -> str:
         """What people know it by."""
         return self.record.title or self.reference or PurePath(self.file).name
+
+
+@dataclass(frozen=True)
+class BibtexEntry:
+    """`fields` by name in lower case, as they are written; `text` is the whole entry."""
+
+    kind: str
+    key: str
+    fields: Mapping[str, str]
+    text: str
 
 
 def is_reading_list(name: str, content: bytes) -> bool:
@@ -100,6 +112,12 @@ def _of_lines(text: str) -> Iterator[ListedPaper]:
 
 
 def _of_bibtex(text: str) -> Iterator[ListedPaper]:
+    for entry in bibtex_entries(text):
+        yield _listed(entry.fields, bibtex=entry.text)
+
+
+def bibtex_entries(text: str) -> Iterator[BibtexEntry]:
+    """Those of works, in their order, also of a file that is broken here and there."""
     at = last = 0
     while start := _ENTRY.search(text, at):
         at = start.end()
@@ -109,7 +127,7 @@ def _of_bibtex(text: str) -> Iterator[ListedPaper]:
             following = _NEXT.search(text, at)
             last = following.start() if following else len(text)
         at, fields = _fields(text, at, last)
-        yield _listed(fields, bibtex=text[start.start() : at])
+        yield BibtexEntry(start[1].lower(), start[2], fields, text[start.start() : at])
 
 
 def _fields(text: str, at: int, last: int) -> tuple[int, dict[str, str]]:
@@ -166,18 +184,24 @@ def _listed(fields: Mapping[str, str], *, bibtex: str) -> ListedPaper:
     eprint = plain(fields.get("eprint", ""))
     url = plain(fields.get("url", ""))
     arxiv = eprint if ARXIV_ID.fullmatch(eprint) else _arxiv_in(url)
-    names = tuple(plain(name) for name in re.split(r"\s+and\s+", fields.get("author", "")) if name.strip())
+    names = bibtex_names(fields.get("author", ""))
     date = plain(fields.get("date", "")) or "-".join(filter(None, (plain(fields.get("year", "")), _month(fields))))
     record = PaperRecord(
         title=plain(fields.get("title", "")),
-        authors=tuple(name for name in names if name != "others"),
+        authors=names,
         published=_date(date),
         doi=_doi(plain(fields.get("doi", ""))),
         url=url,
         abstract=plain(fields.get("abstract", "")),
         bibtex=bibtex,
     )
-    return ListedPaper(record, arxiv or record.doi or url, _attached(fields.get("file", "")))
+    return ListedPaper(record, arxiv or record.doi or url, _below(_attached(fields.get("file", ""))))
+
+
+def bibtex_names(text: str) -> tuple[str, ...]:
+    """The names in a field of authors, without `and others`."""
+    names = (plain(name) for name in re.split(r"\s+and\s+", text) if name.strip())
+    return tuple(name for name in names if name != "others")
 
 
 def _month(fields: Mapping[str, str]) -> str:
@@ -196,17 +220,29 @@ def _attached(file: str) -> str:
     return ""
 
 
+def _below(file: str) -> str:
+    """The path where it leads to the list's own folder or one in it, else ""."""
+    path = PurePosixPath(file.removeprefix("file:").replace("\\", "/"))
+    is_elsewhere = path.is_absolute() or PureWindowsPath(file).drive or file.startswith("~") or ".." in path.parts
+    return "" if is_elsewhere else str(path) if path.name else ""
+
+
 def _of_ris(text: str) -> Iterator[ListedPaper]:
+    return map(_of_tags, ris_entries(text))
+
+
+def ris_entries(text: str) -> Iterator[dict[str, list[str]]]:
+    """The values of each tag, by entry."""
     fields: dict[str, list[str]] = {}
     for line in text.splitlines():
         found = _RIS.match(line.rstrip())
         if found and found[1] == "ER":
-            yield _of_tags(fields)
+            yield fields
             fields = {}
         elif found and found[2].strip():
             fields.setdefault(found[1], []).append(found[2].strip())
     if fields.keys() - {"TY"}:
-        yield _of_tags(fields)
+        yield fields
 
 
 def _of_tags(fields: Mapping[str, list[str]]) -> ListedPaper:
@@ -222,7 +258,7 @@ def _of_tags(fields: Mapping[str, list[str]]) -> ListedPaper:
         abstract=first("AB", "N2"),
     )
     files = [file for file in fields.get("L1", ()) if file.lower().endswith(".pdf")]
-    return ListedPaper(record, _arxiv_in(record.url) or record.doi or record.url, files[0] if files else "")
+    return ListedPaper(record, _arxiv_in(record.url) or record.doi or record.url, _below(files[0]) if files else "")
 
 
 def _of_csl(text: str) -> Iterator[ListedPaper]:

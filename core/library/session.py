@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -13,11 +14,13 @@ from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested, PaperUnreadable
 from core.library.pages import PaperViews
 from core.library.paper import Paper, shelves_of
+from core.library.reading_list import SUFFIXES, ListedPaper, is_reading_list, read_list
 from core.library.states import Conversation, Conversations, State
 from core.library.talk import Reply, Researched, Talk, Tell
 from core.library.words import (
     ALSO_OF_ANSWERS,
     MAX_ADDED,
+    MAX_LISTED,
     Added,
     Addition,
     Incoming,
@@ -34,7 +37,7 @@ from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Clock
 from core.model.source import Source
 from core.presentation.render import one_line
-from core.presentation.wording import failure_sentence
+from core.presentation.wording import counted, failure_sentence
 from core.settings.desk import SettingsDesk
 from core.tenancy.admission import check_channel
 
@@ -203,20 +206,51 @@ class LibraryTalks:
         if not files and not addition.references:
             return SaidToLibrary(Reply(wording.ADD_WHAT))
         added = Added()
-        for file in files[:MAX_ADDED]:
-            await tell(wording.READING.format(name=one_line(file.name)))
-            await added.take(self._add_incoming(speaker.scope, file))
+        await self._add_files(speaker.scope, list(files[:MAX_ADDED]), added, tell)
         for reference in addition.references:
             await tell(wording.FETCHING.format(name=reference))
             await added.take(self.desk.add_reference(speaker.scope, reference))
         ids = tuple(dict.fromkeys(paper.id for paper in added.papers))
         return SaidToLibrary(Reply(added.sentence), after=await self._begun(speaker, added.papers), added=ids)
 
+    async def _add_files(self, shelf: Scope, files: list[Incoming], added: Added, tell: Tell) -> None:
+        """Reading lists first, since they say what the files beside them are, and those are theirs."""
+        beside = {PurePath(file.name).name: file for file in files}
+        for file in [file for file in files if PurePath(file.name).suffix.lower() in {*SUFFIXES, ".txt"}]:
+            await tell(wording.READING.format(name=one_line(file.name)))
+            del beside[PurePath(file.name).name]
+            await self._add_list(shelf, file, beside, added, tell)
+        for file in beside.values():
+            await tell(wording.READING.format(name=one_line(file.name)))
+            await added.take(self._add_incoming(shelf, file))
+
+    async def _add_list(
+        self, shelf: Scope, file: Incoming, beside: dict[str, Incoming], added: Added, tell: Tell
+    ) -> None:
+        """Each paper of a list, or the file itself where it is none."""
+        try:
+            content = await _content(file)
+            listed = read_list(file.name, content) if is_reading_list(file.name, content) else None
+        except PaperUnreadable as error:
+            added.refuse(error)
+            return
+        if listed is None:
+            await added.take(self.desk.add_file(shelf, one_line(file.name), content))
+            return
+        done = added.new + added.failed
+        for at, paper in enumerate(listed):
+            if added.new + added.failed - done >= MAX_LISTED:
+                added.lines.append(wording.LEFT_OVER.format(papers=counted(len(listed) - at, "paper")))
+                return
+            await tell(wording.STEP.format(number=at + 1, count=len(listed), said=one_line(paper.name)))
+            found = beside.pop(PurePath(paper.file).name, None) if paper.file else None
+            await added.take(self._add_listed(shelf, paper, found))
+
+    async def _add_listed(self, shelf: Scope, paper: ListedPaper, file: Incoming | None) -> Ingested:
+        return await self.desk.add_listed(shelf, paper, await _content(file) if file else b"")
+
     async def _add_incoming(self, shelf: Scope, file: Incoming) -> Ingested:
-        if file.size > MAX_PAPER_BYTES:
-            words = wording.TOO_LARGE.format(name=one_line(file.name), megabytes=MAX_PAPER_BYTES // 1_000_000)
-            raise PaperUnreadable(f"{file.size} bytes", user_message=words)
-        return await self.desk.add_file(shelf, one_line(file.name), await file.load())
+        return await self.desk.add_file(shelf, one_line(file.name), await _content(file))
 
     async def _begun(self, speaker: Speaker, papers: Sequence[Paper]) -> Conversation:
         """The conversation as it goes on; one that did not begins with the papers that were added."""
@@ -239,20 +273,15 @@ class LibraryTalks:
 
         Raises `StoreError`.
         """
-        job = await self._job(speaker)
+        job = await self.researched(speaker)
         if job is None or speaker.address is None:
             return False
         await self._researcher.attach(job.id, speaker.address)
         return True
 
-    async def researched(self, speaker: Speaker) -> str:
-        """The id of the job that runs for what was said; "" for none. Raises `StoreError`."""
-        job = await self._job(speaker)
-        return job.id if job else ""
-
     async def delivered(self, speaker: Speaker, shown: Sequence[Address] = ()) -> None:
         """The reply has arrived and stands at `shown`; nobody need say the same again. Raises `StoreError`."""
-        job = await self._job(speaker)
+        job = await self.researched(speaker)
         if job is not None:
             await self._researcher.delivered(job.id, shown)
 
@@ -278,7 +307,7 @@ class LibraryTalks:
             tenant = speaker.scope.tenant
             check_channel((await self._rules.show(tenant)).settings, tenant, speaker.channel)
 
-    async def _job(self, speaker: Speaker) -> ResearchJob | None:
+    async def researched(self, speaker: Speaker) -> ResearchJob | None:
         return await self._researcher.asked(speaker.dedupe_key, scope=speaker.scope) if speaker.key else None
 
     def _turn(self, speaker: Speaker) -> asyncio.Lock:
@@ -339,6 +368,14 @@ class LibraryTalks:
             return ""
         ids = {source.id for source in sources if source.content_hash == paper.content_hash}
         return _cited(result, ids, page)
+
+
+async def _content(file: Incoming) -> bytes:
+    """Raises `PaperUnreadable` for what is too large, and as `Incoming.load`."""
+    if file.size > MAX_PAPER_BYTES:
+        words = wording.TOO_LARGE.format(name=one_line(file.name), megabytes=MAX_PAPER_BYTES // 1_000_000)
+        raise PaperUnreadable(f"{file.size} bytes", user_message=words)
+    return await file.load()
 
 
 def _cited(result: JobResult | None, source_ids: set[str], page: int | None) -> str:

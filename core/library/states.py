@@ -70,10 +70,12 @@ COMMANDS: dict[str, CommandRule] = {
         "<text>", "add notes to the paper that is shown", states=frozenset({State.SUMMARIZED}), changes_store=True
     ),
     "save": CommandRule("", "save the results as Markdown", states=_RESULTS),
+    "export": CommandRule("[bib|ris]", "hand over the papers as a reading list", needs_argument=False),
     "reindex-paper": CommandRule("<id>", "read a paper anew", changes_store=True),
     "summarize-all": CommandRule("", "summarise every paper that has no summary", changes_store=True),
     "rebuild-index": CommandRule("", "read every paper anew", changes_store=True),
     "remove-paper": CommandRule("<id>", "remove a paper", changes_store=True),
+    "separate-paper": CommandRule("<id>", "make a work of its own of what stands as a version", changes_store=True),
     "validate-store": CommandRule("", "check that every paper can be found and cited"),
     "help": CommandRule("", "show what can be said now"),
     "status": CommandRule("", "show where this conversation stands"),

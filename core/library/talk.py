@@ -33,6 +33,7 @@ from core.model.job import Scope
 from core.model.ports import Clock
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
+from core.section.prose import exported
 from core.text.markers import Grammar, PageRef
 
 MAX_FOUND = 10
@@ -122,8 +123,10 @@ class Talk:
         run: dict[str, Step] = {
             "find": self._find, "sem-search": self._sem_search, "research": self._research, "list": self._list,
             "summarize": self._summarize, "summary": self._summary, "open": self._open, "improve": self._improve,
-            "notes": self._notes, "save": self._save, "reindex-paper": self._reindex, "rebuild-index": self._rebuild,
+            "notes": self._notes, "save": self._save, "export": self._export,
+            "reindex-paper": self._reindex, "rebuild-index": self._rebuild,
             "summarize-all": self._summarize_all, "remove-paper": self._remove, "validate-store": self._validate,
+            "separate-paper": self._separate,
         }  # fmt: skip
         if command.name in run:
             return await run[command.name](conversation, command)
@@ -244,6 +247,20 @@ class Talk:
     async def _save(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
         name = f"{slug(conversation.original_query)}_{self.clock():%Y-%m-%d_%H-%M-%S}.md"
         return conversation, Reply(wording.SAVING, file=(name, f"{conversation.savable.rstrip()}\n"))
+
+    async def _export(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        papers, form = await self._papers(), command.argument.casefold() or "bib"
+        if not papers:
+            return conversation, Reply(wording.EMPTY_LIBRARY)
+        if form not in ("bib", "ris"):
+            raise InvalidQuery("Say which: `export bib` or `export ris`.", rule="form")
+        said = wording.EXPORTING.format(papers=counted(len(papers), "paper"))
+        return conversation, Reply(said, file=(f"papers.{form}", exported(papers, form)))
+
+    async def _separate(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
+        shelf, paper = await self.desk.place(self.shelves, command.argument)
+        await self.desk.separate(shelf, paper.id)
+        return conversation, Reply(f"{paper.id}, {paper.title}, is a work of its own now.")
 
     async def _reindex(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         shelf, paper = await self.desk.place(self.shelves, command.argument)

@@ -30,6 +30,9 @@ OFFER_SUMMARY = "{id} has no summary yet. Shall I write one? Say `yes` or `no`."
 NO_SUMMARY = "{id} has no summary yet; an admin can write one with `summarize {id}`."
 SAVING = "💾 Saving research results..."
 SAVED = "✅ Research results saved to: {place}"
+LIST_SAVED = "✅ Reading list saved to: {place}"
+EXPORTING = "📚 Exporting {papers} …"
+LEFT_OVER = "{papers} of the list are still to come; send it once more to go on."
 RESTARTED = "I was restarted before this was done; please say it again: {said}"
 RESTARTED_ALONE = "I was restarted before this was done; please say it again."
 SAY_AGAIN = "I am being restarted; please say that again in a moment."
@@ -37,7 +40,10 @@ REWRITING_NEEDS_MODEL = needs_model("Rewriting")
 REMOVED_MEANWHILE = "{id} was removed meanwhile; it was left so."
 ADMINS_ONLY = "Only admins may change the library."
 EMPTY_LIBRARY = "The library holds no papers yet: drop a PDF with “add to library”, or name an arXiv id or a DOI."
-ADD_WHAT = "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address, and say “add to library”."
+ADD_WHAT = (
+    "Attach a PDF, a Markdown file or a reading list (BibTeX, RIS), or name an arXiv id, a DOI or an address, "
+    "and say “add to library”."
+)
 READING = "📄 Reading {name} …"
 STEP = "   [{number}/{count}] {said}"
 CHECKING = "🔎 Looking over {papers} …"
@@ -49,6 +55,11 @@ THERE_ALREADY = "{id}, {title}, is in the library already."
 TOO_LARGE = "{name} is larger than {megabytes} MB; please send a smaller file."
 IMPROVED = "improved here, and kept when the paper is read anew"
 MOVED_ON = "The conversation has moved on since; this button is about what was shown then. Please ask again."
+
+
+def saved(place: str) -> str:
+    """Where what was handed over lies."""
+    return (SAVED if place.endswith(".md") else LIST_SAVED).format(place=place)
 
 
 def not_whole(gap: str) -> str:

@@ -19,6 +19,8 @@ from core.presentation.render import one_line
 from core.presentation.wording import counted
 
 MAX_ADDED = 10  # papers a message; what Discord and Slack attach at most to one
+MAX_LISTED = 50  # papers of a reading list that are new, a message; each is fetched, read and summarised
+MAX_TOLD = 20  # lines of what became of them
 YES = frozenset({"yes", "y", "ok", "please", "ja"})
 NO = frozenset({"no", "n", "nein", "not now"})
 ALSO_OF_ANSWERS = frozenset({"improve", "help", "history"})  # words under every answer (core/pipeline/conversation.py)
@@ -171,8 +173,7 @@ class Added:
         except StoreError:
             raise
         except GorkdError as error:
-            self.failed += 1
-            self.lines.append(error.user_message)
+            self.refuse(error)
             return
         words = wording.ADDED if done.is_new else wording.THERE_ALREADY
         pages = f" ({counted(done.paper.pages, 'page')})" if done.paper.pages else ""
@@ -181,13 +182,18 @@ class Added:
         line = words.format(id=done.paper.id, title=one_line(done.paper.title), pages=pages)
         self.lines.append(" ".join((line, *done.remarks)))
 
+    def refuse(self, error: GorkdError) -> None:
+        self.failed += 1
+        self.lines.append(error.user_message)
+
     @property
     def sentence(self) -> str:
-        """What was done; a line each below it where there were several."""
+        """What was done; a line each below it where there were several, of very many the last."""
         if len(self.lines) == 1:
             return self.lines[0]
         known = len(self.papers) - self.new
         parts = [f"{counted(self.new, 'paper')} added"]
         parts += [f"{known} there already"] if known else []
         parts += [f"{self.failed} not readable"] if self.failed else []
-        return "\n".join([f"{', '.join(parts)}.", "", *(f"- {line}" for line in self.lines)])
+        more = [f"- … and {len(self.lines) - MAX_TOLD} before these"] if len(self.lines) > MAX_TOLD else []
+        return "\n".join([f"{', '.join(parts)}.", "", *more, *(f"- {line}" for line in self.lines[-MAX_TOLD:])])

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from core.llm.prices import estimate_usage
 from core.model.answer import ModelUsage
-from core.model.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelTimeout, ModelUnavailable
+from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, ModelUnavailable
 from core.model.events import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
 from core.text.growing_json import read_object
@@ -187,5 +187,5 @@ async def retry_once(
 def _wait_before_retry_s(exc: GorkdError, delay_s: float) -> float:
     if isinstance(exc, ModelGarbled):
         return 0.0  # it answered: there is nothing to wait for
-    asked_s = exc.retry_after_s if isinstance(exc, ModelRateLimited | ModelUnavailable) else None
+    asked_s = exc.retry_after_s if isinstance(exc, ModelUnavailable) else None
     return delay_s if asked_s is None else max(asked_s, delay_s)

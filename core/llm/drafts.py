@@ -43,6 +43,7 @@ class DraftAnswer:
     detail: str
     citations: tuple[DraftCitation, ...] = ()
     is_complete: bool = True
+    follow_ups: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -56,6 +57,7 @@ class AnswerStream:
         self.heard = Heard()
         self._json = PartialJson()
         self._shown: dict[Section, SectionUpdate] = {}
+        self.is_asking_on = False  # all that makes the answer has been written
 
     def feed(self, delta: ChatDelta) -> list[SectionUpdate]:
         """The sections that changed, with all of their text so far."""
@@ -64,6 +66,7 @@ class AnswerStream:
             return []
         fields = _answer_fields(self._json.value)
         last = next(reversed(fields), None)
+        self.is_asking_on = last == "follow_ups"
         updates = [
             SectionUpdate(section, _text_of(fields[section]), is_final=section != last)
             for section in SECTIONS
@@ -85,6 +88,7 @@ class AnswerStream:
             detail=_text_of(fields.get("detail")),
             citations=_citations_of(fields.get("citations")),
             is_complete=is_complete,
+            follow_ups=_questions_of(fields.get("follow_ups")),
         )
 
 
@@ -98,7 +102,7 @@ def _answer_fields(value: dict[str, Json]) -> dict[str, Json]:
     return {**value, "summary": value[texts[0]]} if texts else value
 
 
-_FIELDS = (*SECTIONS, "citations")
+_FIELDS = (*SECTIONS, "citations", "follow_ups")
 _OTHER_NAMES = ("answer", "response", "text", "content")  # of a lone text, as small models call it
 
 
@@ -120,6 +124,10 @@ def _citations_of(value: Json) -> tuple[DraftCitation, ...]:
         for entry in entries
         if isinstance(entry, dict)
     )
+
+
+def _questions_of(value: Json) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
 def read_answer(text: str) -> DraftAnswer:

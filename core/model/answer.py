@@ -151,6 +151,7 @@ class ResearchAnswer:
     `confidence_sum` is how the level was computed, line by line; empty where nothing was.
     `notice` is a line that must be shown with the answer, e.g. that it is quoted and no model
     wrote it; "" when there is none. `stopped_because` says why the job ended early, else "".
+    `follow_ups` are the writer's own questions to ask next, past core/presentation/follow_ups.py.
     """
 
     summary: str
@@ -165,6 +166,7 @@ class ResearchAnswer:
     removed: tuple[RemovedSentence, ...] = ()
     notice: str = ""
     stopped_because: str = ""
+    follow_ups: tuple[str, ...] = ()
     metadata: SynthesisMetadata = SynthesisMetadata()
 
 

@@ -61,6 +61,10 @@ class ShownMessages(Protocol):
         """Keep them as long as the job; what is shown of a job that is gone is to be taken away at once."""
         ...
 
+    async def of(self, job_id: str) -> list[Address]:
+        """Where the job is shown."""
+        ...
+
     async def job_at(self, address: Address) -> str:
         """The id of a job that a message shows, by the address that was put; "" for none."""
         ...

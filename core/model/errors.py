@@ -25,7 +25,7 @@
     ├── ModelError              the language or embedding model
     │   ├── ModelTimeout        retryable
     │   ├── ModelUnavailable    retryable: connection refused, 5xx
-    │   ├── ModelRateLimited    retryable, after `retry_after_s`
+    │   │   └── ModelRateLimited retryable, after `retry_after_s`
     │   ├── ModelRejected       key, model name or request refused
     │   │   └── PromptTooLong   it does not fit into the model's window
     │   ├── ToolsUnsupported    the model takes no tools: ask for structured output instead
@@ -173,7 +173,8 @@ class SearchFailed(GorkdError):
 
 
 _PLACES = {
-    "arxiv": "arXiv", "pubmed": "PubMed", "wikipedia": "Wikipedia", "files": "the local files",
+    "arxiv": "arXiv", "pubmed": "PubMed", "europepmc": "Europe PMC", "openalex": "OpenAlex", "crossref": "Crossref",
+    "unpaywall": "Unpaywall", "wikipedia": "Wikipedia", "files": "the local files",
     "tavily": "the web", "exa": "the web", "searxng": "the web",
 }  # fmt: skip
 
@@ -267,20 +268,8 @@ class ModelUnavailable(ModelError):
         self.retry_after_s = retry_after_s
 
 
-class ModelRateLimited(ModelError):
-    retryable = True
+class ModelRateLimited(ModelUnavailable):
     told = "The language model is asked too much just now; please try again in a minute."
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_after_s: float | None = None,
-        user_message: str | None = None,
-        operator_message: str | None = None,
-    ) -> None:
-        super().__init__(message, user_message=user_message, operator_message=operator_message)
-        self.retry_after_s = retry_after_s
 
 
 class ModelRejected(ModelError):

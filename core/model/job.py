@@ -111,7 +111,8 @@ class ResearchRequest:
     `channel` is the platform's id of where it was asked, of a thread its
     parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted; `digest` is
     of the request that brought it, where that may come again (Idempotency-Key). `heard_before` is the time up to which
-    the conversation counts, None when all that was said before the question does.
+    the conversation counts, None when all that was said before the question does. `watch` is the watch that it is a
+    run of.
     """
 
     query: str
@@ -135,6 +136,7 @@ class ResearchRequest:
     policy: SourcePolicy = EVERYTHING
     digest: str = ""
     heard_before: datetime | None = None
+    watch: str = ""
 
     @property
     def stands_alone(self) -> bool:

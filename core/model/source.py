@@ -11,10 +11,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from core.model.works import NO_IDS, Notice, WorkIds
 from core.text.injection import mask
+from core.text.sections import section_at
 
 Recency = Literal["day", "week", "month", "year", "any"]
 ContentType = Literal["news", "academic", "general"]
+READ_BY_OCR = "*Read by OCR.*"  # begins the text of a page that was a picture (adapters/pages/pdf)
 
 
 class SourceKind(StrEnum):
@@ -85,13 +88,17 @@ class SearchHit:
     kind: SourceKind | None = None
     found_at: datetime | None = None
     is_guideline: bool = False
+    ids: WorkIds = NO_IDS
+    cited_by: int | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)
 class Page:
     """A page as read. `url` is the address after redirects; `text` is the readable part.
 
-    `etag` and `last_modified` are what its server knows this version by, "" where it does not say.
+    `etag` and `last_modified` are what its server knows this version by, "" where it does not say. `ids` are those of
+    the published work that the page says it is.
     """
 
     url: str
@@ -102,13 +109,15 @@ class Page:
     published_at: datetime | None = None
     etag: str = ""
     last_modified: str = ""
+    ids: WorkIds = NO_IDS
 
 
 @dataclass(frozen=True)
 class SourceMetadata:
     """`domain` is the host without `www.` ("" for local files); `word_count` counts `text`.
 
-    `work` names the work of which the source is a version, "" where nobody knows.
+    `work` names the work of which the source is a version, "" where nobody knows; `ids`, `cited_by` and `notices` are
+    what is known of that. `version` says in a few words what of it was read, "" where that goes without saying.
     """
 
     domain: str
@@ -119,6 +128,10 @@ class SourceMetadata:
     author: str | None = None
     is_guideline: bool = False
     work: str = ""
+    ids: WorkIds = NO_IDS
+    cited_by: int | None = None
+    notices: tuple[Notice, ...] = ()
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,6 +176,15 @@ class Source:
         Form feeds part the pages of a document that has any (adapters/pages, adapters/search).
         """
         return self.content.count("\f", 0, offset) + 1 if "\f" in self.content else None
+
+    def section_at(self, offset: int) -> str:
+        """The section of a paper's full text in which the character at `offset` stands; "" in any other text."""
+        return section_at(self.content, offset) if self.metadata.version.startswith("full text") else ""
+
+    def is_by_ocr(self, offset: int) -> bool:
+        """Whether the page on which the character at `offset` stands was read off a picture: letters may be wrong."""
+        start = self.content.rfind("\f", 0, offset) + 1
+        return self.content.startswith(READ_BY_OCR, start)
 
     @property
     def number(self) -> int:

@@ -1,6 +1,7 @@
 """A published work: what a preprint, its revisions and its journal article have in common, whoever found them.
 
 Two records are one work when they share an id, or a long title and an author; versions of one work are one voice.
+A `WorkRecord` is what registries say of one: who wrote it, where it is free to read, and whether it still stands.
 """
 
 from __future__ import annotations
@@ -8,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 # arXiv's ids: new ones since 2007-04 (a month is 01 to 12), old ones with their archive.
 ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
-_OLD_ID = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?/\d{2}(?:0[1-9]|1[0-2])\d{3}(?:v\d+)?")
+_OLD_ID = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?/(?:9[1-9]|0[0-7])(?:0[1-9]|1[0-2])\d{3}(?:v\d+)?")  # until 2007-03
 _NEW_ID = re.compile(r"(\d{2}(?:0[1-9]|1[0-2]))\.(\d{4,5})(?:v\d+)?")
 _BEGAN = {4: ("0704", "1412"), 5: ("1501", "9912")}  # year and month of ids of so many digits (info.arxiv.org)
 _VERSION = re.compile(r"v(\d+)$")
+ARXIV_DOI = "10.48550/arxiv."  # info.arxiv.org/help/doi.html
+_NAMED_BY = ("doi", "arxiv", "pmid", "pmcid", "openalex")
 _WORD = re.compile(r"[^\W_]+")
 _MIN_TITLE_WORDS = 4  # shorter titles are given twice by chance
 _MAX_YEARS = 3  # between a preprint and its journal version
@@ -28,19 +32,35 @@ _MIN_SHARED_WORDS = 1 / 3  # of the shorter title's: with fewer in common, two c
 
 @dataclass(frozen=True)
 class WorkIds:
-    """`arxiv` is without its version, `doi` in lower case; "" where there is none."""
+    """`arxiv` is without its version, `doi` in lower case, `pmcid` begins with PMC; "" where there is none."""
 
     arxiv: str = ""
     doi: str = ""
     pmid: str = ""
     pmcid: str = ""
+    openalex: str = ""
 
     @classmethod
-    def of(cls, *, arxiv: str = "", doi: str = "", pmid: str = "", pmcid: str = "") -> WorkIds:
-        """Written alike; what is no arXiv id counts for none."""
-        arxiv = without_version(arxiv) if ARXIV_ID.fullmatch(arxiv) else ""
+    def of(cls, *, arxiv: str = "", doi: str = "", pmid: str = "", pmcid: str = "", openalex: str = "") -> WorkIds:
+        """Written alike; what is no arXiv id counts for none. arXiv's own DOI gives the arXiv id."""
         doi = "" if is_template_doi(doi) else doi.strip().casefold()
-        return cls(arxiv, doi, pmid.strip(), pmcid.strip().upper())
+        arxiv = arxiv or doi.removeprefix(ARXIV_DOI)
+        arxiv = without_version(arxiv) if ARXIV_ID.fullmatch(arxiv) else ""
+        pmcid = f"PMC{pmcid.strip().upper().removeprefix('PMC')}" if pmcid.strip() else ""
+        return cls(arxiv, doi, pmid.strip(), pmcid, openalex.strip().upper())
+
+    @property
+    def is_none(self) -> bool:
+        return not any(vars(self).values())
+
+    @property
+    def name(self) -> str:
+        """One of them to call the work by, such as `doi:10.1000/x`; "" without any."""
+        return next((f"{kind}:{getattr(self, kind)}" for kind in _NAMED_BY if getattr(self, kind)), "")
+
+    def joined(self, other: WorkIds) -> WorkIds:
+        """With the ids of `other` where there is none here."""
+        return WorkIds(**{kind: value or getattr(other, kind) for kind, value in vars(self).items()})
 
     def shares_one_with(self, other: WorkIds) -> bool:
         return any(value and value == getattr(other, name) for name, value in vars(self).items())
@@ -48,6 +68,9 @@ class WorkIds:
     def differs_in_kind(self, other: WorkIds) -> bool:
         """Whether both have an id of one kind, and another one."""
         return any(value and getattr(other, name) not in ("", value) for name, value in vars(self).items())
+
+
+NO_IDS = WorkIds()
 
 
 @dataclass(frozen=True)
@@ -80,6 +103,129 @@ class PublishedWork:
         if self.year and other.year and abs(int(self.year) - int(other.year)) > _MAX_YEARS:
             return False
         return bool(_names(self.authors) & _names(other.authors))
+
+
+NoticeKind = Literal["retraction", "concern", "correction"]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What was published about a work after it. `date` is ISO 8601 as far as it is known (`2010`, `2010-02-06`).
+
+    `url` is the notice's own address; "" where nobody says, as is `reason`. `said_by` is the registry.
+    """
+
+    kind: NoticeKind
+    url: str = ""
+    date: str = ""
+    reason: str = ""
+    said_by: str = ""
+
+
+CopyVersion = Literal["published", "accepted", "submitted", ""]
+
+
+@dataclass(frozen=True)
+class OpenCopy:
+    """Where a work is free to read. `version` is which one lies there, "" where nobody says."""
+
+    url: str
+    version: CopyVersion = ""
+    is_pdf: bool = False
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class WorkRecord:
+    """What registries say of a work. `year` is "" or four digits; `kind` is Crossref's word (`journal-article`).
+
+    `versions` are ids of its other versions, a preprint's or the journal's. `is_open` says that it is free to read
+    somewhere, None that nobody knows. `said_by` are the registries that know it, best first; `years` are all that any
+    of them names, online and in print.
+    """
+
+    ids: WorkIds
+    title: str
+    authors: tuple[str, ...] = ()
+    year: str = ""
+    venue: str = ""
+    kind: str = ""
+    abstract: str = ""
+    versions: tuple[WorkIds, ...] = ()
+    copies: tuple[OpenCopy, ...] = ()
+    is_open: bool | None = None
+    notices: tuple[Notice, ...] = ()
+    cited_by: int | None = None
+    said_by: tuple[str, ...] = ()
+    years: tuple[str, ...] = ()
+
+    @property
+    def retraction(self) -> Notice | None:
+        """The fullest notice of its retraction; None for a work that stands."""
+        return fullest(self.notices, "retraction")
+
+    @property
+    def is_retracted(self) -> bool:
+        return self.retraction is not None
+
+    @property
+    def concerns(self) -> tuple[Notice, ...]:
+        return tuple(notice for notice in self.notices if notice.kind == "concern")
+
+    @property
+    def corrections(self) -> tuple[Notice, ...]:
+        return tuple(notice for notice in self.notices if notice.kind == "correction")
+
+    @property
+    def all_ids(self) -> tuple[WorkIds, ...]:
+        return (self.ids, *self.versions)
+
+    @property
+    def as_work(self) -> PublishedWork:
+        return PublishedWork(self.ids, self.title, self.authors, self.year)
+
+
+def fullest(notices: Iterable[Notice], kind: NoticeKind) -> Notice | None:
+    """Of several that say the same the one that says most: an address before a date before a reason."""
+    of_kind = [notice for notice in notices if notice.kind == kind]
+    return max(of_kind, key=lambda one: (bool(one.url), bool(one.date), bool(one.reason)), default=None)
+
+
+def join_records(records: Iterable[WorkRecord]) -> WorkRecord:
+    """Several records of one work as one: of each part what the first says that says anything, all notices and copies.
+
+    At least one; the first is the most trusted.
+    """
+    first, *others = records
+    for other in others:
+        known = {(notice.kind, notice.url or notice.date) for notice in first.notices}
+        ids = {one.name for one in (first.ids, *first.versions)}
+        first = WorkRecord(
+            ids=first.ids.joined(other.ids),
+            title=first.title or other.title,
+            authors=first.authors or other.authors,
+            year=first.year or other.year,
+            venue=first.venue or other.venue,
+            kind=first.kind or other.kind,
+            abstract=first.abstract or other.abstract,
+            versions=(*first.versions, *(one for one in other.versions if one.name not in ids)),
+            copies=tuple(dict.fromkeys((*first.copies, *other.copies))),
+            is_open=_either(first.is_open, other.is_open),
+            notices=(*first.notices, *(one for one in other.notices if (one.kind, one.url or one.date) not in known)),
+            cited_by=_most(first.cited_by, other.cited_by),
+            said_by=tuple(dict.fromkeys((*first.said_by, *other.said_by))),
+            years=tuple(dict.fromkeys(filter(None, (*first.years, first.year, *other.years, other.year)))),
+        )
+    return first
+
+
+def _either(one: bool | None, other: bool | None) -> bool | None:
+    return other if one is None else one if other is None else one or other
+
+
+def _most(one: int | None, other: int | None) -> int | None:
+    known = [count for count in (one, other) if count is not None]
+    return max(known, default=None)
 
 
 def is_of_arxiv(paper_id: str) -> bool:

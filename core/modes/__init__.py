@@ -10,7 +10,7 @@ import regex
 from core.model.answer import AnswerFile, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import JobStatus, ResearchJob
-from core.modes import check, deep, library, quick, section
+from core.modes import check, deep, library, quick, references, section
 from core.modes.findings import FREEFORM, IDEA, IMPLEMENTATION
 from core.modes.mode import Mode, Option
 from core.modes.several import together
@@ -19,7 +19,7 @@ _ALL = (quick.MODE, deep.MODE, library.MODE, section.MODE, IDEA, IMPLEMENTATION,
 MODES: dict[str, Mode] = {mode.name: mode for mode in _ALL}
 
 # Not to be chosen: each is what a button or a command of its own does.
-_ACTIONS: dict[str, Mode] = {check.MODE.name: check.MODE}
+_ACTIONS: dict[str, Mode] = {module.MODE.name: module.MODE for module in (check, references)}
 DEFAULT_MODE = quick.MODE.name
 _FOUND_TOGETHER = (IDEA.name, IMPLEMENTATION.name, FREEFORM.name)
 _RETIRED = {"both": "freeform"}
@@ -80,7 +80,7 @@ def can_be_steered(modes: Sequence[str]) -> bool:
 
 def needs_files(modes: Sequence[str]) -> bool:
     """Whether a job of these modes is asked for with files, so that the question alone does not ask for it again."""
-    return any(MODES[name].needs_files for name in modes if name in MODES)
+    return any({**MODES, **_ACTIONS}[name].needs_files for name in modes if name in {**MODES, **_ACTIONS})
 
 
 def check_modes(names: Sequence[str]) -> None:
@@ -88,7 +88,7 @@ def check_modes(names: Sequence[str]) -> None:
     for name in names or ("",):
         find_mode(name)
     if len(set(names)) > 1 and any(name in _ACTIONS for name in names):
-        raise InvalidQuery("A message is checked by itself; please name no other mode.", rule="modes-together")
+        raise InvalidQuery("A check is made by itself; please name no other mode.", rule="modes-together")
 
 
 def files_of(job: ResearchJob, result: JobResult | None) -> tuple[AnswerFile, ...]:

@@ -321,6 +321,7 @@ def _merged_answer(answers: Sequence[tuple[MergedPart, ResearchAnswer]], failure
         limitations=(*failures, *_limitations(answers)),
         conflicts=tuple(dict.fromkeys(conflict for _, answer in answers for conflict in answer.conflicts)),
         removed=tuple(removed for _, answer in answers for removed in answer.removed),
+        follow_ups=next((answer.follow_ups for _, answer in answers if answer.follow_ups), ()),
         notice=next((answer.notice for _, answer in answers if answer.notice), ""),
         stopped_because=next((answer.stopped_because for _, answer in answers if answer.stopped_because), ""),
         metadata=SynthesisMetadata(

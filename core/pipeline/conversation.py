@@ -6,15 +6,15 @@ Pure, but for reading the last turns from the job store. A conversation is valid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Literal
 
 import regex
 
 from core.evidence.citations import strip_markers
-from core.model.errors import StoreError
-from core.model.job import ResearchJob
+from core.model.errors import InvalidQuery, JobNotFound, StoreError
+from core.model.job import ResearchJob, ResearchRequest, Scope
 from core.model.ports import JobStore
 from core.pipeline.deps import Deps
 from core.presentation.render import cut, one_line
@@ -23,15 +23,19 @@ from core.text.language import language_of
 from core.text.leaning import first_pointer, is_clause, leaning, without_opening
 from core.text.markers import Grammar
 from core.text.terms import STOPWORDS, terms
+from core.watch.words import read_wish
 
+_AFTER = "local:after:"  # and a job's id
 LAPSE = timedelta(minutes=30)  # of silence, after which direct messages are about something else
 MAX_TURNS = 5  # questions and answers of a thread that a follow-up may refer to
+MAX_SHOWN = 20  # questions of a conversation that a page lists
 MAX_ANSWER_CHARS = 600  # of each earlier answer; what a follow-up refers to stands in its first sentences
 
 _REPLACED = frozenset("it they them he she him her its their his this that these those".split())
 
 ReplyKind = Literal[
-    "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy"
+    "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy",
+    "watch", "references",
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey)\s*,?\s+)?"
@@ -50,6 +54,13 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     ("history", r"(?:my\s+)?history"),
     ("help", r"help"),
     ("improve", r"improve(?:\s+(?:this|it|that|the\s+answer))?"),
+    (
+        "references",
+        r"(?:check|verify|validate|review)\s+(?:all\s+)?(?:of\s+)?(?:the|my|our|these|this|its|their)?\s*"
+        r"(?:references|refs|reference\s+list|bibliography|citations)"
+        r"(?:\s+(?:in|of|from)\s+(?:the|this|that|my|our|attached)?\s*(?:attached\s+)?"
+        r"(?:file|list|paper|document|pdf|manuscript|thesis|text|attachment))?",
+    ),
 )
 _LED: tuple[tuple[ReplyKind, str], ...] = (
     (
@@ -93,30 +104,32 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ReadReply:
     """What somebody wrote under an answer. `rest` is the question, or what `improve` and `deeper` are to mind."""
 
     kind: ReplyKind
     rest: str = ""
 
 
-def read_reply(text: str) -> Reply:
+def read_reply(text: str) -> ReadReply:
     """Whether a reply is one of our words or a question. Words alone, or `improve` and `deeper` with what follows.
 
     A sentence that ends in a question mark is a question, whatever word it begins with.
     """
     said = " ".join(text.split())
     if _is_courtesy(said):
-        return Reply("courtesy")
+        return ReadReply("courtesy")
+    if read_wish(said):
+        return ReadReply("watch", said)
     for kind, whole in _REPLIES:
         if whole.fullmatch(said):
-            return Reply(kind)
+            return ReadReply(kind)
     if not said.endswith("?"):
         for kind, lead in _LEADS:
             found = lead.match(said)
             if found and said[found.end() :].strip():
-                return Reply(kind, said[found.end() :].strip())
-    return Reply("question", text.strip())
+                return ReadReply(kind, said[found.end() :].strip())
+    return ReadReply("question", text.strip())
 
 
 def _is_courtesy(said: str) -> bool:
@@ -151,9 +164,35 @@ async def read_turns(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:
         return ()
 
 
+def following(job: ResearchJob, request: ResearchRequest) -> ResearchRequest:
+    """The request as one that follows the job, in its conversation and scope: "and in winter?" is understood then.
+
+    Whoever calls has made sure that the asker may read the job. Raises `JobNotFound` for a job of another tenant, and
+    `InvalidQuery` for a private question after one that is not: their conversation is open to whoever may read one.
+    """
+    if job.scope.tenant != request.scope.tenant:
+        raise JobNotFound(job.id)
+    if request.is_private and not job.request.is_private:
+        raise InvalidQuery(
+            "What follows an open question is open too: ask it by itself to keep it private.", rule="private"
+        )
+    thread = job.request.thread or f"{_AFTER}{job.id}"
+    return replace(request, scope=job.scope, thread=thread, is_private=job.request.is_private)
+
+
+async def conversation_of(job: ResearchJob, jobs: JobStore, *, now: datetime) -> list[ResearchJob]:
+    """The questions of a conversation that began with `following`, oldest first; [] for any other job."""
+    thread = job.request.thread or f"{_AFTER}{job.id}"
+    if not thread.startswith(_AFTER):
+        return []
+    after = await jobs.in_thread(job.scope, thread, before=now, limit=MAX_SHOWN, is_any=True)
+    return [*await _first_of(thread, job.scope, jobs), *reversed(after)] if after else []
+
+
 async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
     moment = job.request.heard_before or job.created_at
     earlier = await jobs.in_thread(job.scope, job.request.thread, before=moment, limit=MAX_TURNS)
+    earlier += await _first_of(job.request.thread, job.scope, jobs)
     turns: list[Turn] = []  # newest first
     is_new_topic = False  # whether the turn read last began one
     for past in earlier[:MAX_TURNS]:
@@ -170,6 +209,17 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
         moment = past.created_at
         is_new_topic = _is_direct(job) and leaning(past.query) == "alone"
     return tuple(reversed(turns))
+
+
+async def _first_of(thread: str, scope: Scope, jobs: JobStore) -> list[ResearchJob]:
+    """What a conversation began with that only its follow-ups name; [] for other threads, or where it was forgotten."""
+    if not thread.startswith(_AFTER):
+        return []
+    try:
+        first = await jobs.get(thread.removeprefix(_AFTER))
+    except JobNotFound:
+        return []
+    return [first] if first.scope == scope else []
 
 
 def _is_direct(job: ResearchJob) -> bool:

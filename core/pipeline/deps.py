@@ -39,6 +39,9 @@ from core.model.steering import SteeringStore
 from core.pipeline.limits import Setbacks, SingleFlight, TwoAtOnce
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy
+from core.watch.watch import Watches
+from core.works.registry import Works
+from core.works.standing import StandingChecks
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +59,9 @@ class Deps:
 
     `setbacks` are what providers failed at of late, by any job of this process, `two_at_once` is what was measured of
     the model at its start.
+
+    `works` knows published works, `standing` which answers are to be looked at again for them; None where no registry
+    is asked.
 
     `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/tenancy/admission.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).
@@ -76,6 +82,7 @@ class Deps:
     library: Library
     attachment_reader: AttachmentReader
     ratings: Ratings
+    watches: Watches
     flights: SingleFlight
     reuse: ReuseStore
     recorder: Recorder
@@ -88,6 +95,8 @@ class Deps:
     embedder: EmbeddingModel | None = None
     web_model: WebSearchModel | None = None
     check_model: ChatModel | None = None
+    works: Works | None = None
+    standing: StandingChecks | None = None
     setbacks: Setbacks = field(default_factory=Setbacks)
     two_at_once: TwoAtOnce = field(default_factory=TwoAtOnce)
 

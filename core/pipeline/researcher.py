@@ -21,13 +21,15 @@ from core.model.source import Source
 from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
 from core.modes import MODES, can_be_steered
 from core.modes.mode import Mode
-from core.pipeline.changes import AnswerChanges, compare_answers
+from core.pipeline.conversation import conversation_of
 from core.pipeline.deps import Deps
 from core.pipeline.submission import Admit, Submission
 from core.pipeline.trace import ToolTrace, trace_id_of
 from core.presentation.render import job_json, one_line
 from core.presentation.wording import IMPROVE_IT
 from core.tenancy.forgetting import Forgotten, Whose
+from core.watch.comparison import AnswerChanges, compare_answers
+from core.watch.desk import WatchDesk
 
 MAX_FEEDBACK_CHARS = 1000  # of what is to be better
 MAX_LATELY = 50  # of a scope's newest jobs, looked through for one that still runs, or renews an answer
@@ -45,6 +47,7 @@ class Researcher:
         *,
         admit: Admit | None = None,
         erase: Callable[[Whose], Awaitable[Forgotten]] | None = None,
+        watching: WatchDesk | None = None,
     ) -> None:
         """`admit` gives a request its tenant's policy, or raises a `GorkdError` where it may not be researched now.
 
@@ -54,6 +57,7 @@ class Researcher:
         self._queue = queue
         self._submission = Submission(deps, queue, admit)
         self._erase = erase
+        self.watching = watching or WatchDesk(deps)
 
     def can_research(self, mode: Mode) -> bool:
         """Whether what the mode cannot do without is configured."""
@@ -74,6 +78,14 @@ class Researcher:
         `StoreError`, and what refuses admission.
         """
         return await self._submission.submit(request, dedupe_key=dedupe_key, attachments=attachments, address=address)
+
+    async def conversation(self, job: ResearchJob) -> list[ResearchJob]:
+        """The questions that a job follows or that followed it, with itself, oldest first; [] where it stands alone."""
+        return await conversation_of(job, self._deps.jobs, now=self._deps.clock())
+
+    async def submit_run(self, request: ResearchRequest, dedupe_key: str) -> ResearchJob:
+        """A run of a watch: as `submit`, which the same key makes once."""
+        return await self.submit(request, dedupe_key=dedupe_key)
 
     async def retry(
         self, job_id: str, asker: str, *, scope: Scope, dedupe_key: str = "", address: Address | None = None
@@ -200,6 +212,10 @@ class Researcher:
         """The answer has arrived and stands at `shown`; the address that waited for it is erased."""
         await self.note_shown(job_id, shown)
         await self._deps.deliveries.erase(job_id)
+
+    async def take_correction(self, job_id: str) -> str:
+        """What is to be said, once, below an answer that was corrected since; "" for nothing."""
+        return await self._deps.standing.take_correction(job_id) if self._deps.standing else ""
 
     async def note_shown(self, job_id: str, shown: Sequence[Address]) -> None:
         """Messages that show something of the job go with it when it is forgotten. Raises `StoreError`."""

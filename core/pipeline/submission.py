@@ -17,9 +17,10 @@ from core.model.errors import InvalidQuery, QueueFull, StaleAttempt, StoreError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, ResearchJob, ResearchRequest
 from core.model.ports import JobQueue
 from core.modes import check_modes
+from core.pipeline.conversation import read_reply
 from core.pipeline.deps import Deps
 from core.presentation.progress import Progress
-from core.presentation.wording import CHECK_QUESTION
+from core.presentation.wording import CHECK_QUESTION, NO_LIST
 from core.section.sections import read_section_request
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
@@ -121,6 +122,10 @@ def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -
         raise InvalidQuery(f"Please attach at most {MAX_ATTACHMENTS} files to one question.", rule="attachments")
     check_modes(request.modes)
     names = tuple(attachment.name for attachment in attachments)
+    if attachments and request.modes == ResearchRequest.modes and read_reply(request.query).kind == "references":
+        request = replace(request, modes=("references",))
+    if "references" in request.modes and not attachments:
+        raise InvalidQuery(NO_LIST, rule="references")
     request = read_section_request(request, attachments)
     if "check" in request.modes or request.quoted:
         return replace(

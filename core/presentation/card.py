@@ -7,12 +7,11 @@ a document print it. Values alone: nothing is escaped, marked up or cut here, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.deep.viewing import ChecklistCard as ResearchPlanCard
 from core.deep.viewing import covered_items
-from core.evidence.citations import MARKS
 from core.evidence.confidence import short_conflicts
 from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_view
@@ -24,6 +23,7 @@ from core.presentation import wording
 from core.presentation.checks import CheckedClaim, read_checks
 from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
 from core.presentation.wording import refusal_in
+from core.watch.desk import UNWATCHED
 
 Outcome = Literal["answered", "insufficient", "ended"]
 ICONS: Mapping[Outcome, str] = {"answered": "📊", "insufficient": "🔎", "ended": "⚠️"}
@@ -31,7 +31,6 @@ STAGES = (JobStatus.PLANNING, JobStatus.SEARCHING, JobStatus.FETCHING, JobStatus
 TITLE_CHARS = 40  # of a report's section where it is only named
 SHOWN_PLACES = 3  # of the sources of a running job, the latest
 MOST_LISTED, LEAST_LISTED = 6, 3  # sources below an answer (D26)
-_WEAKNESS = ["", "✓", "↪", "◐", "✗"]
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,7 @@ class FoundEntry:
 class AnswerCard:
     """How a job ended. `parts` are in their order; `label` of the part `earlier` wants who asked first behind it.
 
-    `found` stands in place of the answer's text where there is any; `cited_marks` are the verdict of each source that
-    the answer cites, by its id: those of the sentences shown count first, and of them the weakest.
+    `found` stands in place of the answer's text where there is any.
     """
 
     outcome: Outcome
@@ -102,7 +100,6 @@ class AnswerCard:
     cited: tuple[Source, ...] = ()
     uncited: tuple[Source, ...] = ()
     limitations: tuple[str, ...] = ()
-    cited_marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def heading(self) -> str:
@@ -179,7 +176,7 @@ def answer_card(
         parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached, explains=explains),
         sources=tuple(sources),
         footer=wording.footer(result, len(sources)),
-        buttons=(view, *show, *share, again, CardButton("improve")),
+        buttons=(view, *show, *share, again, CardButton("improve"), *_watching(job, answer)),
         renewing=_renewing(job, result),
         votes=(CardButton("good"), CardButton("bad")),
         offers=(CardButton("start_deep", is_primary=True), CardButton("not_now")) if offers_deep else (),
@@ -190,7 +187,6 @@ def answer_card(
         cited=tuple(source for source in sources if is_used(source, answer)),
         uncited=tuple(source for source in sources if not is_used(source, answer)),
         limitations=wording.limitations_beside(answer),
-        cited_marks=_cited_marks(answer),
     )
 
 
@@ -283,7 +279,7 @@ def _parts(
         CardPart("notice", answer.notice),
         CardPart("marks", wording.MARKS_EXPLAINED if explains and answer.citations else ""),
         CardPart("confidence", wording.confidence_headline(answer), wording.CONFIDENCE),
-        CardPart("reasons", "" if is_insufficient else wording.deciding_reason(answer, "")),
+        CardPart("reasons", _deciding_reason(answer)),
         CardPart("plan", "\n".join(item.text for item in items), wording.CHECKLIST),
         CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", wording.CONFLICTS),
         CardPart("limitations", limitations, wording.LIMITATIONS),
@@ -295,6 +291,13 @@ def _parts(
     return tuple(part for part in parts if part.text)
 
 
+def _deciding_reason(answer: ResearchAnswer) -> str:
+    """With what the sources disagree on, unless the reason says already who says what."""
+    reason = wording.deciding_reason(answer, "")
+    is_told = not answer.conflicts or MARKER.search(reason)
+    return reason if is_told else wording.deciding_reason(answer, short_conflicts(answer))
+
+
 def _renewing(job: ResearchJob, result: JobResult) -> tuple[CardButton, ...]:
     """Below an answer that was given before, or that renews one (D12)."""
     changed = CardButton("what_changed")
@@ -303,14 +306,12 @@ def _renewing(job: ResearchJob, result: JobResult) -> tuple[CardButton, ...]:
     return (changed,) if job.request.refreshes else ()
 
 
-def _cited_marks(answer: ResearchAnswer) -> dict[str, str]:
-    marks: dict[str, str] = {}
-    shown = [claim for claim in answer.claims if claim.id.startswith("summary-")]
-    of_summary = [(entry.source_id, entry.verdict) for claim in shown for entry in claim.evidence]
-    of_detail = [(citation.source_id, citation.verdict) for citation in answer.citations]
-    for source_id, verdict in [*of_summary, *(one for one in of_detail if one[0] not in dict(of_summary))]:
-        marks[source_id] = max(marks.get(source_id, ""), MARKS[verdict], key=_WEAKNESS.index)
-    return marks
+def _watching(job: ResearchJob, answer: ResearchAnswer) -> tuple[CardButton, ...]:
+    """What rests on pages can be watched; of a run it can be ended."""
+    if job.request.watch:
+        return (CardButton("stop_watching"),)
+    is_watchable = bool(answer.citations) and not job.request.quoted and not UNWATCHED & set(job.request.modes)
+    return (CardButton("watch"),) if is_watchable else ()
 
 
 def _found(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Source]) -> tuple[FoundEntry, ...]:

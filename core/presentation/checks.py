@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,6 +31,12 @@ class CheckedClaim:
     claim: str
     supporting: tuple[Evidence, ...] = ()
     contradicting: tuple[Evidence, ...] = ()
+
+    def without(self, gone: Collection[str]) -> CheckedClaim:
+        """With no evidence of these sources, by their ids."""
+        supporting = tuple(entry for entry in self.supporting if entry.source_id not in gone)
+        contradicting = tuple(entry for entry in self.contradicting if entry.source_id not in gone)
+        return CheckedClaim(self.claim, supporting, contradicting)
 
     @property
     def stand(self) -> Stand:

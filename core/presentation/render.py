@@ -17,6 +17,7 @@ from core.model.answer import Citation, Claim, Conflict, JobResult, ResearchAnsw
 from core.model.events import Json
 from core.model.job import ResearchJob
 from core.model.source import Source
+from core.model.works import Notice
 from core.presentation import wording
 
 PREVIEW_CHARS = 500  # of a source's text (G-01)
@@ -211,8 +212,14 @@ def _source_json(source: Source, answer: ResearchAnswer | None) -> dict[str, Jso
         "used": is_used(source, answer),
         "read_at": iso_utc(source.read_at),
         "extract_of_page": source.extract_of_page,
+        "version": source.metadata.version,
+        "notices": [_notice_json(notice) for notice in source.metadata.notices],
         "tried_to_instruct": bool(source.instructs),
     }
+
+
+def _notice_json(notice: Notice) -> Json:
+    return {"kind": notice.kind, "url": notice.url, "date": notice.date, "said_by": notice.said_by}
 
 
 def _metadata_json(job: ResearchJob, result: JobResult) -> dict[str, Json]:

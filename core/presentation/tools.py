@@ -6,14 +6,16 @@ Each tool is an async generator that yields `ToolProgress` and, last, one `ToolR
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from core.deep.output import TOOL_NAME
+from core.deep.output import TOOL_NAME, source_json
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.events import Event, Json
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.source import Source
+from core.pipeline.conversation import following
 from core.pipeline.researcher import Researcher
 from core.pipeline.trace import trace_id_of
 from core.presentation import wording
@@ -75,8 +77,9 @@ def execute_deep_research(params: Mapping[str, Json], researcher: Researcher, sc
 
 def execute_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
-    request = ResearchRequest(_text(params, "question"), scope=scope, context=_text(params, "context"))
-    return _run(request, researcher, _quick_result)
+    query = _text(params, "query") or _text(params, "question")  # what it was called before
+    request = ResearchRequest(query, scope=scope, context=_text(params, "context"))
+    return _run(request, researcher, _quick_result, after=_text(params, "follow"))
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,15 @@ class _Ended:
     job: ResearchJob
     shown: Mapping[str, Json]
     text: str
+    sources: Sequence[Source]
 
 
-async def _run(request: ResearchRequest, researcher: Researcher, conclude: Callable[[_Ended], ToolResult]) -> ToolSteps:
-    """A job from its submission to its end; who stops listening cancels it."""
+async def _run(
+    request: ResearchRequest, researcher: Researcher, conclude: Callable[[_Ended], ToolResult], *, after: str = ""
+) -> ToolSteps:
+    """A job from its submission to its end; who stops listening cancels it. `after` is the job that it follows."""
+    if after:
+        request = following(await researcher.job(after), request)
     job = await researcher.submit(request)
     has_ended = False
     try:
@@ -100,7 +108,7 @@ async def _run(request: ResearchRequest, researcher: Researcher, conclude: Calla
         has_ended = True
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
         text = answer_markdown(job, result, sources) if result else wording.failure_sentence(job)
-        yield conclude(_Ended(job, job_json(job, result, sources), text))
+        yield conclude(_Ended(job, job_json(job, result, sources), text, sources))
     finally:
         if not has_ended:
             with suppress(GorkdError):
@@ -126,7 +134,7 @@ def _deep_result(ended: _Ended) -> ToolResult:
     failed: dict[str, Json] = {
         "trace_id": trace_id_of(ended.job.id),
         "answer": "",
-        "sources": [],
+        "sources": [source_json(source, ()) for source in ended.sources],  # what was found is not lost
         "checklist_coverage": {"satisfied": [], "gaps": []},
         "iterations_used": 0,
         "status": "error",
@@ -226,10 +234,11 @@ research where the answer is not sure; ask the user before starting it.""",
     input_schema={
         "type": "object",
         "properties": {
-            "question": {"type": "string", "description": "The question, fewer than 2000 characters"},
+            "query": {"type": "string", "description": "The question, fewer than 2000 characters"},
             "context": {"type": "string", "description": "What the answer should take into account"},
+            "follow": {"type": "string", "description": "The job_id of the answer that this question follows"},
         },
-        "required": ["question"],
+        "required": ["query"],
     },
     output_schema={
         "type": "object",

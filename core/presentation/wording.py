@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.model.errors import places_of
-from core.model.job import JobStatus, QuestionType, ResearchJob, Tenant
+from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
-from core.pipeline.changes import AnswerChanges
+from core.model.works import fullest
+from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
 NAMED_CHARS = 150  # of an earlier question where it is named
@@ -44,11 +45,18 @@ RESEARCH_THIS = "Research This"
 IMPROVE = "Improve"
 GOOD, BAD = "👍", "👎"
 EXPORT = "Export"
+RECEIPT = "Receipt"
+BAD_ANSWER = "Somebody found this answer bad"
+TEST_MEANS = "A test asks the question again from these sources whenever gorkd eval --from-votes runs."
+GOOD_ANSWER_SAYS = "A good answer says (a sentence, which a model judges; it may be left out)"
+MAKE_A_TEST = "Make this a test"
+IS_A_TEST = "This question is a test."
+TEST_NO_MORE = "A test no more"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
 START = "Start"
 NOT_NOW = "Not now"
 SEND = "Send"
-ADD_ITEM = "Add Item"
+ADD_ITEM = "Add Item"  # these two are said by adapters/web/templates/running.html
 DROP_ITEM = "Drop Item"
 GO_DEEPER = "Go Deeper"
 ANSWER_NOW = "Answer Now"
@@ -63,6 +71,8 @@ NO_MODEL = "Needs a language model; none is set up here."
 CHECK_QUESTION = "Is what this message says true?"
 
 RESEARCH_IT = "Research it"
+RESEARCH = "Research"  # a form's title and its button
+EXTRAS = "Options"
 QUESTION_CHANGED = "You changed your question. Research it?"
 
 REFRESH = "Refresh"
@@ -86,6 +96,14 @@ BUTTONS = {
     "go_deeper": GO_DEEPER,
     "answer_now": ANSWER_NOW,
     "changed": RESEARCH_IT,
+    "watch": "Watch",
+    "watch_hours": "Every 6 hours",
+    "watch_day": "Every day",
+    "watch_week": "Every week",
+    "stop_watching": "Stop watching",
+    "keep_watching": "Watch on",
+    "not_worth_telling": "Not worth telling",
+    "show_answer": "New answer",
 }
 
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
@@ -124,6 +142,7 @@ ASK_WHAT = "Ask me a question and I will answer it with sources."
 ON_IT = "On it …"
 NO_HISTORY = "You have not asked anything yet."
 FORGOTTEN_THREAD = "Forgotten"  # was named after the question
+NO_LIST = "Please attach the list whose references I am to check: BibTeX, RIS, Markdown, PDF or Word."
 NOTHING_HERE = "There is no answer here yet; ask me a question first."
 CANCELLING = "Cancelling; what was found is kept."
 FORGOTTEN = "Forgotten: the question, its answer and its sources."
@@ -166,24 +185,25 @@ CONFIDENCE_WORDS = {
     Confidence.INSUFFICIENT: "Insufficient",
 }
 
+
+def about_work(source: Source) -> list[str]:
+    """What of a paper was read, and what was published about it since, in a few words each."""
+    read = [f"read as {source.metadata.version}"] if source.metadata.version else []
+    kinds = {"retraction": "retracted", "concern": "expression of concern", "correction": "corrected"}
+    told = [
+        " ".join(filter(None, (kinds[notice.kind], notice.date, notice.url)))
+        for notice in source.metadata.notices
+        if notice.url or notice == fullest(source.metadata.notices, notice.kind)
+    ]
+    return [*read, *dict.fromkeys(told)]
+
+
 MARK_MEANINGS = {
     Verdict.SUPPORTED: "supported",
     Verdict.PARTIAL: "in part",
     Verdict.MOVED: "moved to the source that says it",
     Verdict.UNCHECKED: "not confirmed",
     Verdict.UNSUPPORTED: "not in this source",
-}
-
-
-FOLLOW_UP_CHARS = 75  # of a Slack button; a longer question is no button
-WHY_DISAGREE = "Why do the sources disagree on {subject}?"
-WHAT_IS_UNKNOWN = "What is still unknown about this?"
-FOLLOW_UPS: Mapping[QuestionType | None, str] = {
-    QuestionType.FACTUAL: "How is this known?",
-    QuestionType.COMPARISON: "Which of them suits whom?",
-    QuestionType.EXPLANATION: "Can you explain it more simply?",
-    QuestionType.CURRENT_EVENT: "What happened before that?",
-    None: "What speaks against this?",
 }
 
 
@@ -356,20 +376,6 @@ def work_done(result: JobResult, read: int) -> str:
     return said[:1].upper() + said[1:] if result.queries or read else ""
 
 
-def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
-    """What may be asked next, two or three questions for a button each; none where the answer is none, or not English.
-
-    The sources' disagreement first, then what the kind of question leaves open, then what any answer does.
-    """
-    answer = result.answer
-    if answer is None or answer.confidence is Confidence.INSUFFICIENT or job.intent.language not in ("", "en"):
-        return ()
-    subjects = [" ".join(conflict.subject.split()) for conflict in answer.conflicts]
-    asked = [WHY_DISAGREE.format(subject=subject) for subject in subjects[:1] if subject]
-    asked += [FOLLOW_UPS[kind] for kind in (result.question_type, None) if kind in FOLLOW_UPS]
-    return tuple(one for one in dict.fromkeys((*asked, WHAT_IS_UNKNOWN)) if len(one) <= FOLLOW_UP_CHARS)[:3]
-
-
 def failure_sentence(job: ResearchJob) -> str:
     """Why there is no answer, for the person who asked."""
     if job.status is JobStatus.CANCELLED:
@@ -438,6 +444,8 @@ def changes_lines(changes: AnswerChanges) -> list[str]:
         *(f"Before: {pair.before} Now: {pair.now}" for pair in changes.contradicted),
         *(f"New: {text}" for text in changes.added),
         *(f"No longer said: {text}" for text in changes.dropped),
+        *(f"Newly disputed: {pair.before} Against: {pair.now}" for pair in changes.conflicts),
+        *([f"Confidence: {changes.confidence.before}, now {changes.confidence.now}"] if changes.confidence else []),
     ]
 
 

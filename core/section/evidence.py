@@ -1,7 +1,7 @@
 """`search_evidence`: cosine over every chunk, a summary in the query's light, a score, and the best of them (S001).
 
 Summaries and scores are made for several candidates a call and several calls at a time. What a chunk means for a
-query is kept with the job, so that no chunk is summarised twice for one query.
+query is kept for its place, so that no chunk is summarised twice for one query; what was asked in private with the job.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from core.model.codec import decode, encode
 from core.model.config import SectionSettings
 from core.model.errors import ModelError, ModelGarbled, ModelTimeout, StoreError
 from core.model.events import Json, rows
+from core.model.job import ResearchJob
 from core.model.ports import ChatModel, ChatRequest, Vector
 from core.pipeline.deps import Deps
 from core.prompts import load_prompt
 from core.section.usage import Phase, PhaseUsage
+from core.stages.cache import is_hidden
 from core.stages.prompting import fenced
 from core.text.growing_json import whole_number
 from core.text.injection import masked
@@ -37,7 +39,7 @@ _BEGINNING_CHARS = 250
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PaperEvidence:
     """A chunk with what it means for the query that found it (S001-20).
 
     `vector_score` is the cosine, −1…1, or BM25's rank, 0…1, where there is no embedder; `llm_score` is 0…1.
@@ -53,7 +55,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class KeptEvidence:
-    """`Evidence` as a step keeps it: the chunk without its paper's data and its embedding."""
+    """`PaperEvidence` as a step keeps it: the chunk without its paper's data and its embedding."""
 
     paper_id: str
     chunk: StoredChunk
@@ -64,7 +66,7 @@ class KeptEvidence:
     source_query: str
 
     @classmethod
-    def of(cls, found: Evidence) -> KeptEvidence:
+    def of(cls, found: PaperEvidence) -> KeptEvidence:
         scores = (found.vector_score, found.llm_score, found.combined_score)
         return cls(found.chunk.paper.id, StoredChunk.of(found.chunk), found.summary, *scores, found.source_query)
 
@@ -90,7 +92,7 @@ class Searched:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ScoredSummary:
     """`score` is 0…1."""
 
     summary: str
@@ -101,7 +103,7 @@ class Judgement:
 class _Search:
     """What the parts of one search share."""
 
-    job_id: str
+    job: ResearchJob
     query: str
     deps: Deps
     model: ChatModel
@@ -112,13 +114,14 @@ class _Search:
         return self.deps.settings.section
 
     def key(self, chunk: PaperChunk) -> str:
-        """The same for one query, however it is spaced, and one text."""
-        text = "\x1f".join((" ".join(self.query.casefold().split()), chunk.chunk_id, chunk.chunk_text))
+        """The same for one query, however it is spaced, one text and one model."""
+        query = " ".join(self.query.casefold().split())
+        text = "\x1f".join((self.model.name, query, chunk.chunk_id, chunk.chunk_text))
         return f"evidence:{sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
 async def search_evidence(
-    job_id: str,
+    job: ResearchJob,
     query: str,
     shelves: Shelves,
     deps: Deps,
@@ -136,7 +139,7 @@ async def search_evidence(
     settings = deps.settings.section
     vector = await _vector(query, shelves, deps)
     candidates = await _candidates(query, vector, shelves, settings.top_k_initial, known)
-    search = _Search(job_id, query, deps, model, asyncio.Semaphore(settings.concurrent_calls))
+    search = _Search(job, query, deps, model, asyncio.Semaphore(settings.concurrent_calls))
     kept = {entry.chunk.chunk_id: await _kept(search, entry.chunk) for entry in candidates}
     judged = {chunk_id: judgement for chunk_id, judgement in kept.items() if judgement is not None}
     missing = [entry.chunk for entry in candidates if entry.chunk.chunk_id not in judged]
@@ -153,7 +156,7 @@ async def search_evidence(
     return Searched(query, is_custom, kept_best, len(candidates), len(candidates) - len(found), usage, by_words)
 
 
-def select_final(found: Sequence[Evidence], settings: SectionSettings) -> list[Evidence]:
+def select_final(found: Sequence[PaperEvidence], settings: SectionSettings) -> list[PaperEvidence]:
     """By combined score, the first `min_final`, and up to `top_k_final` as long as they are good (S001-19)."""
     ranked = sorted(found, key=lambda entry: -entry.combined_score)[: settings.top_k_final]
     return [
@@ -187,10 +190,12 @@ async def _candidates(
     return [entry for entry in found if entry.chunk.chunk_id not in known][:top_k]
 
 
-async def _kept(search: _Search, chunk: PaperChunk) -> Judgement | None:
+async def _kept(search: _Search, chunk: PaperChunk) -> ScoredSummary | None:
     try:
-        text = await search.deps.memo.get(search.job_id, search.key(chunk))
-        return decode(text, Judgement) if text is not None else None
+        deps, key = search.deps, search.key(chunk)
+        is_shared = not is_hidden(search.job)
+        text = await (deps.library.reading(search.job.scope, key) if is_shared else deps.memo.get(search.job.id, key))
+        return decode(text, ScoredSummary) if text is not None else None
     except StoreError as exc:
         search.deps.count_error("evidence", exc)
         return None
@@ -198,12 +203,12 @@ async def _kept(search: _Search, chunk: PaperChunk) -> Judgement | None:
 
 async def _judge(
     search: _Search, chunks: Sequence[PaperChunk], within_s: float
-) -> tuple[dict[str, Judgement], tuple[PhaseUsage, ...]]:
+) -> tuple[dict[str, ScoredSummary], tuple[PhaseUsage, ...]]:
     """By chunk id, all batches at once; a batch that fails costs its own chunks, all of them the search."""
     size = search.settings.chunks_per_call
     batches = [chunks[at : at + size] for at in range(0, len(chunks), size)]
     outcomes = await _ended(within_s, [_judge_batch(search, batch) for batch in batches])
-    judged: dict[str, Judgement] = {}
+    judged: dict[str, ScoredSummary] = {}
     usage: list[PhaseUsage] = []
     failures: list[ModelError] = []
     for outcome in outcomes:
@@ -237,7 +242,9 @@ async def _ended(within_s: float, calls: Sequence[Coroutine[object, object, T]])
     return [too_late if task in late else outcome for task, outcome in zip(tasks, outcomes, strict=True)]
 
 
-async def _judge_batch(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[dict[str, Judgement], list[PhaseUsage]]:
+async def _judge_batch(
+    search: _Search, chunks: Sequence[PaperChunk]
+) -> tuple[dict[str, ScoredSummary], list[PhaseUsage]]:
     """Where nothing readable is said, a passage's beginning stands for its summary, and its score is neutral."""
     summaries, summarised = await _ask(search, Phase.SUMMARIES, partial(_summary_request, search, chunks))
     named = {chunk.chunk_id: _text(summaries.get(number)) for number, chunk in enumerate(chunks, start=1)}
@@ -245,12 +252,12 @@ async def _judge_batch(search: _Search, chunks: Sequence[PaperChunk]) -> tuple[d
         (chunk, text) for chunk in chunks if (text := named[chunk.chunk_id] or ("" if summaries else _beginning(chunk)))
     ]
     scores, scored = await _ask(search, Phase.SCORES, partial(_score_request, search, told)) if told else ({}, ())
-    judged: dict[str, Judgement] = {}
+    judged: dict[str, ScoredSummary] = {}
     for number, (chunk, summary) in enumerate(told, start=1):
         score = _score(scores.get(number)) if scores else NEUTRAL_SCORE
         if score is None:
             continue
-        judged[chunk.chunk_id] = Judgement(summary, score)
+        judged[chunk.chunk_id] = ScoredSummary(summary, score)
         if summaries and scores:
             await _keep(search, chunk, judged[chunk.chunk_id])
     usage = [PhaseUsage(Phase.SUMMARIES, spent) for spent in summarised]
@@ -262,9 +269,13 @@ def _beginning(chunk: PaperChunk) -> str:
     return text[: text.find(". ", _BEGINNING_CHARS) + 1] or text[: 2 * _BEGINNING_CHARS]
 
 
-async def _keep(search: _Search, chunk: PaperChunk, judgement: Judgement) -> None:
+async def _keep(search: _Search, chunk: PaperChunk, judgement: ScoredSummary) -> None:
     try:
-        await search.deps.memo.put(search.job_id, search.key(chunk), encode(judgement))
+        deps, key = search.deps, search.key(chunk)
+        if is_hidden(search.job):
+            await deps.memo.put(search.job.id, key, encode(judgement))
+        else:
+            await deps.library.keep_reading(search.job.id, chunk.paper.id, key, encode(judgement))
     except StoreError as exc:
         search.deps.count_error("evidence", exc)
 
@@ -345,9 +356,9 @@ def _score(value: Json) -> float | None:
     return min(max(float(value), 0.0), 1.0)
 
 
-def _evidence(found: SearchResult, judged: Judgement, query: str) -> Evidence:
+def _evidence(found: SearchResult, judged: ScoredSummary, query: str) -> PaperEvidence:
     combined = VECTOR_WEIGHT * found.score + LLM_WEIGHT * judged.score
-    return Evidence(found.chunk, judged.summary, found.score, judged.score, combined, query)
+    return PaperEvidence(found.chunk, judged.summary, found.score, judged.score, combined, query)
 
 
 VECTOR_WEIGHT, LLM_WEIGHT = 0.4, 0.6  # S001-19

@@ -95,7 +95,7 @@ class EvidenceGathering:
         with self.work.deps.stage("evidence"):
             try:
                 return await search_evidence(
-                    self.work.job.id,
+                    self.work.job,
                     query,
                     self.shelves,
                     self.work.deps,

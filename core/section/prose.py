@@ -18,7 +18,7 @@ from core.library.funnel import TELLING
 from core.library.paper import Paper
 from core.model.answer import Section as Part
 from core.model.source import Source
-from core.presentation.bibliography import CitedWork, Name, bibtex, key_of, names_in
+from core.presentation.bibliography import CitedWork, Name, bibtex, key_of, names_in, ris
 from core.presentation.render import cut, one_line
 from core.text.language import rarity
 from core.text.markers import Grammar, KeyRef
@@ -172,6 +172,14 @@ def own_key(paper: Paper) -> str:
 def bibliography(papers: Sequence[Paper], keys: Mapping[str, str]) -> str:
     """A `.bib` of these papers, in the order of their keys."""
     return "\n".join(_entry(paper, keys[paper.id]) for paper in sorted(papers, key=lambda paper: keys[paper.id]))
+
+
+def exported(papers: Sequence[Paper], form: str) -> str:
+    """A reading list: `bib` with the keys that sections cite by, or `ris`."""
+    keys = assign_keys(papers)
+    if form == "bib":
+        return bibliography(papers, keys)
+    return ris([work_of_paper(paper) for paper in sorted(papers, key=lambda paper: keys[paper.id])])
 
 
 def author_years(papers: Sequence[Paper], keys: Mapping[str, str]) -> dict[str, str]:

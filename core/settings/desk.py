@@ -102,6 +102,12 @@ class SettingsDesk:
         return await self._store.changes(tenant, limit=limit)
 
 
+async def corpora_of(store: SettingsStore) -> dict[str, tuple[str, ...]]:
+    """By tenant, whoever has one, the addresses of its own pages. Raises `StoreError`."""
+    kept = {tenant: (await store.get(tenant)).settings.corpus for tenant in await store.tenants()}
+    return {tenant: corpus for tenant, corpus in kept.items() if corpus}
+
+
 def _changes(before: TenantSettings, after: TenantSettings, who: str, at: datetime) -> tuple[SettingChange, ...]:
     texts = ((key, write_setting(key, before), write_setting(key, after)) for key in FIELDS)
     return tuple(SettingChange(key, old, new, who, at) for key, old, new in texts if old != new)

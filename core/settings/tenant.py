@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import regex
 
@@ -20,12 +21,23 @@ Visibility = Literal["workspace", "channel", "private"]
 Threading = Literal["auto", "always", "never"]
 
 
+# PubMed, Europe PMC, and the sites of those who give guidelines; a web search is asked for these sites alone.
+MEDICINE = (
+    "medicine: pubmed europepmc tavily exa searxng web_search nih.gov europepmc.org doi.org who.int nice.org.uk "
+    "sign.ac.uk cdc.gov fda.gov ema.europa.eu ecdc.europa.eu cochranelibrary.com uspreventiveservicestaskforce.org"
+)
+EVERYWHERE = "everywhere"  # in place of a channel: all that have no lens of their own
+
+
 @dataclass(frozen=True)
 class TenantSettings:
     """An empty tuple or None is no restriction of the tenant's own; what the operator has set always holds.
 
     `channels` are platform ids; `…_per_min` questions a minute; `monthly_usd` dollars a calendar month (UTC);
-    `retention_days` says after how many days questions, answers and conversations are removed.
+    `retention_days` says after how many days questions, answers and conversations are removed. `lenses` are named
+    policies as `name: word word`, `channel_lenses` which of them holds where, as `channel: name`; `corpus` are
+    addresses of pages, sitemaps and feeds that are searched here alone; `timezone` is the IANA name of the one that
+    schedules are in.
     """
 
     channels: tuple[str, ...] = ()
@@ -39,10 +51,23 @@ class TenantSettings:
     primary_only: bool = False
     allow_domains: tuple[str, ...] = ()
     block_domains: tuple[str, ...] = ()
+    lenses: tuple[str, ...] = (MEDICINE,)
+    channel_lenses: tuple[str, ...] = ()
+    corpus: tuple[str, ...] = ()
+    timezone: str = "UTC"
+    watches_per_person: int | None = None
+    watches_per_workspace: int | None = None
 
     @property
     def policy(self) -> SourcePolicy:
         return SourcePolicy(self.providers, self.allow_domains, self.block_domains, self.primary_only)
+
+    def policy_in(self, channel: str) -> SourcePolicy:
+        """The policy as the lens of `channel` sees it; "" is no channel, where the one for everywhere holds."""
+        chosen = dict(line.split(": ") for line in self.channel_lenses)
+        lenses = dict(line.split(": ") for line in self.lenses)
+        words = lenses.get(chosen.get(channel) or chosen.get(EVERYWHERE, ""))
+        return self.policy if words is None else self.policy.through(_lens(words.split()))
 
     def answers_in(self, channel: str) -> bool:
         """`channel` is "" in direct messages and outside of chat, where it always answers."""
@@ -61,6 +86,8 @@ class Ceilings:
     workspace_per_min: int | None = None
     monthly_usd: float | None = None
     retention_days: int | None = None
+    watches_per_person: int | None = None
+    watches_per_workspace: int | None = None
     is_priced: bool = True
 
 
@@ -95,6 +122,15 @@ class SourcePolicy:
         host = ascii_host(domain_of(url))
         return not host or (not _is_below(host, self.block) and (not self.allow or _is_below(host, self.allow)))
 
+    def through(self, lens: SourcePolicy) -> SourcePolicy:
+        """What a lens names takes the place of what is named here; what is excluded here stays excluded."""
+        return SourcePolicy(
+            lens.providers or self.providers,
+            lens.allow or self.allow,
+            tuple(dict.fromkeys((*self.block, *lens.block))),
+            self.primary_only or lens.primary_only,
+        )
+
     def narrow(self, filters: SearchFilters) -> SearchFilters:
         """For a search engine that can be told which sites count: it finds more of them."""
         return replace(
@@ -120,17 +156,24 @@ def _is_below(host: str, domains: Iterable[str]) -> bool:
 # The table of settings: what each is called, how it is written as text, and what may not be set
 
 
-Group = Literal["answers", "limits", "sources"]
+Group = Literal["answers", "limits", "sources", "lenses"]
 Value = str | int | float | bool | tuple[str, ...] | None
 
 MAX_LISTED = 50  # entries of one list: what a form shows and a person still overlooks
 MAX_CHARS = 2500  # of one list: a text input of Slack's holds 3,000
 MAX_PER_MIN = 10_000
 MAX_DAYS = 36_500
+MAX_WATCHES = 100_000
 MAX_USD = 1_000_000
 _CHANNEL = regex.compile(r"[CG][A-Z0-9]{5,24}|[0-9]{15,25}")  # Slack's and Discord's ids
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN = regex.compile(rf"(?:{_LABEL}\.)+{_LABEL}|edu|gov|mil|int")  # the suffixes that only institutions register
+_PROVIDER = regex.compile(r"[a-z][a-z_]{1,29}")
+_KEYED = regex.compile(r"(?<![^\s,;])([^\s,;:]+):(?!//)")  # `medicine:` before the words of that lens
+_LENS_NAME = regex.compile(r"\p{L}[\p{L}\p{N}_-]{0,29}")
+_PRIMARY = "primary"
+MAX_PLACES = 20  # sitemaps, feeds and pages of one workspace, each with up to 2,000 pages
+MAX_ADDRESS = 500  # characters
 _SCHEME = regex.compile(r"^(?:[a-z]+://)?(?:\*\.)?(?:www\.)?", regex.IGNORECASE)
 _BETWEEN = regex.compile(r"[\s,;]+")
 
@@ -149,7 +192,9 @@ class SettingsRefused(GorkdError):
 
 @dataclass(frozen=True)
 class Field:
-    """`unset` is the word for no restriction; `choices` are words with what each means, where there are only these."""
+    """`unset` is the word for no restriction; `choices` are words with what each means, where there are only these;
+    `example` is what may stand in a list.
+    """
 
     key: str
     group: Group
@@ -158,6 +203,7 @@ class Field:
     read: Callable[[str], Value]
     unset: str = ""
     choices: tuple[tuple[str, str], ...] = ()
+    example: str = "example.com"
 
 
 def write_setting(key: str, settings: TenantSettings) -> str:
@@ -213,7 +259,10 @@ def read_settings(given: Mapping[str, str], settings: TenantSettings) -> TenantS
 def refusals(settings: TenantSettings, ceilings: Ceilings) -> dict[str, str]:
     """What goes beyond what the operator allows, a sentence by key."""
     found: dict[str, str] = {}
-    for key in ("user_per_min", "workspace_per_min", "monthly_usd", "retention_days"):
+    for key in (
+        "user_per_min", "workspace_per_min", "monthly_usd", "retention_days", "watches_per_person",
+        "watches_per_workspace",
+    ):  # fmt: skip
         wanted, most = getattr(settings, key), getattr(ceilings, key)
         if wanted is not None and most is not None and wanted > most:
             found[key] = f"At most {most:g} here; whoever runs gorkd can allow more."
@@ -221,11 +270,29 @@ def refusals(settings: TenantSettings, ceilings: Ceilings) -> dict[str, str]:
     if unknown:
         offered = f"choose from {', '.join(ceilings.providers)}" if ceilings.providers else "none is configured"
         found["providers"] = f"{', '.join(unknown)} is not a provider here; {offered}."
+    found |= _lens_refusals(settings, ceilings)
     both = [domain for domain in settings.allow_domains if domain in settings.block_domains]
     if both:
         found["block_domains"] = f"{', '.join(both)} cannot be both allowed and blocked; please take it out of one."
     if settings.monthly_usd is not None and not ceilings.is_priced:
         found["monthly_usd"] = "What the model costs is not known here; whoever runs gorkd can set GORKD_PRICES."
+    return found
+
+
+def _lens_refusals(settings: TenantSettings, ceilings: Ceilings) -> dict[str, str]:
+    found: dict[str, str] = {}
+    names = [line.partition(": ")[0] for line in settings.lenses]
+    usual = _lens(MEDICINE.split()[1:]).providers  # some of them are not configured everywhere
+    asked = [name for line in settings.lenses for name in _lens(line.split()[1:]).providers]
+    unknown = [name for name in asked if name not in (*ceilings.providers, *usual)]
+    if unknown:
+        found["lenses"] = f"{', '.join(unknown)} is neither a provider here nor a site."
+    missing = [name for line in settings.channel_lenses if (name := line.partition(": ")[2]) not in names]
+    if missing:
+        offered = f"there are {', '.join(names)}" if names else "there is none"
+        found["channel_lenses"] = f"{', '.join(missing)} is no lens; {offered}."
+    if settings.corpus and "files" not in ceilings.providers:
+        found["corpus"] = "Own pages need the provider files, which whoever runs gorkd has not turned on."
     return found
 
 
@@ -256,6 +323,68 @@ def _domains(text: str) -> tuple[str, ...]:
     return _listed(text, domain)
 
 
+def _keyed(text: str) -> list[tuple[str, list[str]]]:
+    """Each word before a colon with the words behind it."""
+    found: list[tuple[str, list[str]]] = []
+    for part in filter(None, _BETWEEN.split(_KEYED.sub(r"\1: ", text))):
+        if part.endswith(":"):
+            found.append((part[:-1], []))
+        elif found:
+            found[-1][1].append(part)
+        else:
+            raise ValueError(f"{part[:80]} stands alone; write a name, a colon, and what belongs to it.")
+    if len(found) > MAX_LISTED or len(text) > MAX_CHARS:
+        raise ValueError(f"That is too much; at most {MAX_LISTED} are possible.")
+    return found
+
+
+def _lenses(text: str) -> tuple[str, ...]:
+    lenses: dict[str, str] = {}
+    for name, words in _keyed(text):
+        if not _LENS_NAME.fullmatch(name) or name.casefold() in lenses or not words:
+            raise ValueError(
+                f"{name[:80]} cannot be a lens; write a name of its own, a colon, and providers and sites."
+            )
+        lenses[name.casefold()] = f"{name.casefold()}: {' '.join(dict.fromkeys(map(_lens_word, words)))}"
+    return tuple(lenses.values())
+
+
+def _lens_word(word: str) -> str:
+    word = word.casefold()
+    if word.startswith("-"):
+        return f"-{_domains(word[1:])[0]}"
+    is_name = _PROVIDER.fullmatch(word) and not _DOMAIN.fullmatch(word)
+    return word if is_name else _domains(word)[0]
+
+
+def _lens(words: Sequence[str]) -> SourcePolicy:
+    """Providers by their names, sites by their domains, `-` before a site that never counts, and `primary`."""
+    sites = [word for word in words if _DOMAIN.fullmatch(word)]
+    blocked = [word[1:] for word in words if word.startswith("-")]
+    named = [word for word in words if word not in sites and not word.startswith("-") and word != _PRIMARY]
+    return SourcePolicy(tuple(named), tuple(sites), tuple(blocked), primary_only=_PRIMARY in words)
+
+
+def _channel_lenses(text: str) -> tuple[str, ...]:
+    chosen: dict[str, str] = {}
+    for where, words in _keyed(text):
+        if len(words) != 1:
+            raise ValueError(f"{where[:80]} needs one lens; write for example C0123456789: medicine.")
+        is_channel = where.casefold() != EVERYWHERE
+        chosen[_channels(where)[0] if is_channel else EVERYWHERE] = words[0].casefold()
+    return tuple(f"{where}: {name}" for where, name in chosen.items())
+
+
+def _addresses(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(part.rstrip(",;") for part in text.split()))
+    for address in found:
+        if not regex.fullmatch(r"https?://[^\s@/]+(?:/\S*)?", address) or len(address) > MAX_ADDRESS:
+            raise ValueError(f"{address[:80]} is no address; it looks like https://example.com/sitemap.xml.")
+    if len(found) > MAX_PLACES:
+        raise ValueError(f"That is too much; at most {MAX_PLACES} are possible.")
+    return found
+
+
 def _providers(text: str) -> tuple[str, ...]:
     return _listed(text, str.casefold)
 
@@ -274,6 +403,13 @@ def _dollars(text: str) -> float:
     if not regex.fullmatch(r"[0-9]{1,7}(?:\.[0-9]{1,2})?", bare) or not 0 < float(bare) <= MAX_USD:
         raise ValueError("Please give an amount in dollars, such as 25 or 12.50, or leave it empty.")
     return float(bare)
+
+
+def _timezone(text: str) -> str:
+    try:
+        return ZoneInfo(text or "UTC").key
+    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+        raise ValueError(f"{text[:80]} is not a time zone; it looks like Europe/Berlin.") from exc
 
 
 def _one_of(words: Sequence[str]) -> Callable[[str], str]:
@@ -321,6 +457,11 @@ _ALL = (
         _whole(MAX_DAYS), unset="until forgotten",
     ),
     Field(
+        "timezone", "answers", "Time zone",
+        "Of schedules such as every Monday at 9:00.",
+        _timezone, unset="UTC",
+    ),
+    Field(
         "user_per_min", "limits", "Questions a minute, each person",
         "Empty is as whoever runs gorkd has set it.",
         _whole(MAX_PER_MIN), unset="as usual",
@@ -336,6 +477,16 @@ _ALL = (
         _dollars, unset="no limit",
     ),
     Field(
+        "watches_per_person", "limits", "Watches, each person",
+        "How many questions and pages one person may watch. Empty is as whoever runs gorkd has set it.",
+        _whole(MAX_WATCHES), unset="as usual",
+    ),
+    Field(
+        "watches_per_workspace", "limits", "Watches, all together",
+        "Empty is as whoever runs gorkd has set it.",
+        _whole(MAX_WATCHES), unset="as usual",
+    ),
+    Field(
         "providers", "sources", "Search providers",
         "Where I may search. None chosen means all of them.",
         _providers, unset="all",
@@ -349,12 +500,27 @@ _ALL = (
     Field(
         "allow_domains", "sources", "Only these sites",
         "One domain a line; what lies below it counts too. Empty allows every site.",
-        _domains, unset="every site",
+        _domains, unset="every site", example="who.int\nnature.com",
     ),
     Field(
         "block_domains", "sources", "Never these sites",
         "One domain a line; what lies below it counts too.",
         _domains, unset="no site",
+    ),
+    Field(
+        "lenses", "lenses", "Lenses",
+        "One a line: a name, a colon, providers and sites; - before a site excludes it, primary is a word too.",
+        _lenses, example="law: eur-lex.europa.eu gov.uk -example.com",
+    ),
+    Field(
+        "channel_lenses", "lenses", "Lenses by channel",
+        "One a line: a channel's id, a colon and a lens; everywhere: for all other channels.",
+        _channel_lenses, unset="none", example="C0123456789: medicine",
+    ),
+    Field(
+        "corpus", "lenses", "Own pages",
+        "Searched here alone. One address a line: a page, a sitemap, a feed, or a list of addresses.",
+        _addresses, unset="none", example="https://example.com/sitemap.xml",
     ),
 )  # fmt: skip
 FIELDS: Mapping[str, Field] = {field.key: field for field in _ALL}
@@ -362,4 +528,5 @@ GROUPS: Mapping[Group, str] = {
     "answers": "Where and how I answer",
     "limits": "Limits and budget",
     "sources": "Sources",
+    "lenses": "Lenses and own pages",
 }

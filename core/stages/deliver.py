@@ -5,20 +5,39 @@ A store that fails is logged and the answer still goes out (S003-18).
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from core.evidence.authority import is_retracted
 from core.model.answer import JobResult
-from core.model.errors import GorkdError, StaleAttempt, StoreError
+from core.model.errors import GorkdError, JobNotFound, StaleAttempt, StoreError
 from core.model.job import JobError, JobStatus, ResearchJob
 from core.model.ports import Measurement
 from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.pipeline.trace import ToolTraces, trace_id_of
+from core.presentation.checks import checks_json, read_checks
 from core.presentation.progress import Progress
-from core.presentation.render import job_json
+from core.presentation.render import is_used, job_json
 from core.stages.cache import keep_result
+from core.works.standing import (
+    AGAIN_AFTER,
+    AT_DELIVERY_S,
+    BEHIND_S,
+    SOON,
+    WATCHED_FOR,
+    StandingChecks,
+    newly_retracted,
+    stand,
+    told_of,
+    withdraw,
+)
+
+LOOK_EVERY_S = 5.0  # for answers whose registries were late; those of months before come by as they are due
+CHECKED_AT_ONCE = 20
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +45,10 @@ log = logging.getLogger(__name__)
 async def deliver_result(job: ResearchJob, deps: Deps, result: JobResult, *, started: float) -> None:
     """End a job with its answer. `started` is `perf_counter` at its beginning."""
     with deps.stage("deliver"):
+        result, is_known = await _stood(job, deps, result)
         result = replace(result, duration_s=perf_counter() - started)
         job = replace(job, status=JobStatus.COMPLETED, completed_at=deps.clock())
+        await _watch(job, deps, is_known=is_known)
         sources = await _finish(job, deps, result)
         if not job.request.is_fresh:
             deps.recorder.record(Measurement("cache_lookup", 1 if result.cached_at else 0))
@@ -35,6 +56,100 @@ async def deliver_result(job: ResearchJob, deps: Deps, result: JobResult, *, sta
             await keep_result(job, deps, result, sources)
         except GorkdError as exc:
             deps.count_error("cache", exc)
+
+
+async def correct_result(job_id: str, deps: Deps) -> bool:
+    """Ask once more whether the works behind an answer stand, and correct it where they do not.
+
+    Whether every registry has answered. Whoever shows the answer is told, and nobody is given it again. Raises
+    `StoreError`, `JobNotFound`.
+    """
+    job, result = await deps.jobs.get(job_id), await deps.jobs.result(job_id)
+    before = await deps.sources.sources(job_id)
+    stood = await stand(before, deps.works, within_s=BEHIND_S)
+    gone = newly_retracted(before, stood.sources)
+    if result is None or result.answer is None or stood.sources == tuple(before):
+        return stood.is_whole
+    cited = [source for source in gone if is_used(source, result.answer)]
+    result = _revised(job, result, stood.sources, deps)
+    await deps.sources.put(job, stood.sources)
+    await deps.jobs.finish(job, result)
+    if cited:
+        await deps.cache.drop([job_id])
+        if deps.standing is not None:
+            await deps.standing.corrected(job_id, told_of(cited))
+        log.info("an answer was corrected", extra={"job": job_id, "retracted": len(cited)})
+    return stood.is_whole
+
+
+async def keep_standing(deps: Deps, checks: StandingChecks) -> None:
+    """Ask again about the works behind answers when they are due, until cancelled."""
+    while True:
+        try:
+            if not await recheck_due(deps, checks):
+                await asyncio.sleep(LOOK_EVERY_S)
+        except StoreError as exc:
+            deps.count_error("standing", exc)
+            await asyncio.sleep(LOOK_EVERY_S)
+
+
+async def recheck_due(deps: Deps, checks: StandingChecks) -> int:
+    """Look again at what is due, some at a time; how many there were. Raises `StoreError`."""
+    due = await checks.due(deps.clock(), limit=CHECKED_AT_ONCE)
+    for job_id, until in due:
+        try:
+            is_whole = await correct_result(job_id, deps)
+            job, now = await deps.jobs.get(job_id), deps.clock()
+        except JobNotFound:
+            continue
+        again_at = now + (AGAIN_AFTER if is_whole else SOON)
+        if again_at < until:
+            await checks.expect(job, again_at, until)
+        else:
+            await checks.end(job_id)
+    return len(due)
+
+
+async def _stood(job: ResearchJob, deps: Deps, result: JobResult) -> tuple[JobResult, bool]:
+    """The result with what registries say in time, and whether all of them have said it."""
+    if result.answer is None:
+        return result, True
+    before = await _sources(job, deps)
+    stood = await stand(before, deps.works, within_s=AT_DELIVERY_S)
+    if stood.sources == tuple(before):  # what pages say of themselves is known already
+        is_cited = any(is_retracted(source) and is_used(source, result.answer) for source in before)
+        return (_revised(job, result, before, deps) if is_cited else result), stood.is_whole
+    try:
+        await deps.sources.put(job, stood.sources)
+    except StaleAttempt:
+        raise
+    except StoreError as exc:
+        deps.count_error("deliver", exc)
+        return result, False
+    return _revised(job, result, stood.sources, deps), stood.is_whole
+
+
+def _revised(job: ResearchJob, result: JobResult, sources: Sequence[Source], deps: Deps) -> JobResult:
+    if result.answer is None:
+        return result
+    kind = result.question_type or job.intent.question_type
+    asked = result.understood or job.query
+    answer = withdraw(result.answer, sources, question=asked, question_type=kind, now=deps.clock())
+    gone = {source.id for source in sources if is_retracted(source)}
+    checks = [check.without(gone) for check in read_checks(result)]
+    return replace(result, answer=answer, details={**result.details, **(checks_json(checks) if checks else {})})
+
+
+async def _watch(job: ResearchJob, deps: Deps, *, is_known: bool) -> None:
+    """Its works are asked about again tomorrow, or at once where a registry was late."""
+    sources = await _sources(job, deps) if deps.standing else []
+    if deps.standing is None or all(source.metadata.ids.is_none for source in sources):
+        return
+    now = deps.clock()
+    try:
+        await deps.standing.expect(job, now + AGAIN_AFTER if is_known else now, now + WATCHED_FOR)
+    except StoreError as exc:
+        deps.count_error("deliver", exc)
 
 
 async def deliver_failure(

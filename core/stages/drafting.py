@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from asyncio import FIRST_COMPLETED, FIRST_EXCEPTION
+from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
+from typing import TypeVar
 
 from core.evidence.conflicts import read_statements
 from core.evidence.grounding import Grounder
@@ -33,6 +34,7 @@ from core.stages.search import CHOICE, EarlyChoice, early_sources
 from core.stages.writing import Tries, Writing
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 UNCHECKED_NOTICE = "citations unchecked"
 OUT_OF_TIME = "time limit reached"
@@ -173,7 +175,7 @@ def begin_summary(
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldSummary:
     """What the summary said when the detail was begun; kept, so that whoever goes on asks for the same."""
 
     summary: str
@@ -237,7 +239,7 @@ class _Detail:
     ends_at: float
     tries: Tries | None = None
     has_failed: bool = False
-    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    _tasks: list[asyncio.Task[object]] = field(default_factory=list)
 
     @property
     def usage(self) -> tuple[ModelUsage, ...]:
@@ -255,22 +257,39 @@ class _Detail:
             looking = self._start(writing.look_again([source.id for source in self.late]))
         while not (writing.judged or begun.task.done()):  # a try that failed at once has said nothing yet
             writing.summary_begun.clear()
-            await asyncio.wait([begun.task, self._start(_until(writing.summary_begun))], return_when=FIRST_COMPLETED)
+            await asyncio.wait([begun.task, self._start(writing.summary_begun.wait())], return_when=FIRST_COMPLETED)
         if writing.judged:
-            told = await remembered(self.deps.memo, self.job.id, self._told_key(), Told, self._tell)
+            told = await remembered(self.deps.memo, self.job.id, self._told_key(), ToldSummary, self._tell)
             shape = partial(as_detail, told=told.summary)
             self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)
             detail = self._start(retry_once(self.tries, remaining_s=self._left_s))
-            await asyncio.wait([begun.task, detail], return_when=FIRST_EXCEPTION)
-            await begun.task
+            await self._until_both(detail)
             try:
                 await detail
             except ModelError:
                 self.has_failed = True
                 writing.judging.hurry()
-        await begun.task
+        if not begun.task.cancelled():
+            await begun.task
         if self.late and writing.judged:
             await looking
+
+    async def _until_both(self, detail: asyncio.Task[None]) -> None:
+        """Raises the `ModelError` of the summary. Where the detail is there first, nobody waits for the questions that
+        the summary's call ends with.
+        """
+        summary = self.begun.task
+        await asyncio.wait([summary, detail], return_when=FIRST_COMPLETED)
+        if summary.done():
+            await summary
+            await asyncio.wait([detail])
+            return
+        await asyncio.wait([summary, self._start(self.begun.writing.asks_on.wait())], return_when=FIRST_COMPLETED)
+        if not summary.done():
+            summary.cancel()
+            await asyncio.wait([summary])
+        else:
+            await summary
 
     async def aclose(self) -> None:
         for task in self._tasks:
@@ -282,20 +301,16 @@ class _Detail:
         request = self.begun.script.request(0.0)
         return f"{TOLD}:{sha256(f'{request.system}{request.user}'.encode()).hexdigest()}"
 
-    async def _tell(self) -> Told:
-        return Told(self.begun.writing.summary_so_far)
+    async def _tell(self) -> ToldSummary:
+        return ToldSummary(self.begun.writing.summary_so_far)
 
     def _left_s(self) -> float:
         return self.ends_at - asyncio.get_running_loop().time()
 
-    def _start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    def _start(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._tasks.append(task)
         return task
-
-
-async def _until(event: asyncio.Event) -> None:
-    await event.wait()
 
 
 # Begun before the plan is made

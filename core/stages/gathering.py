@@ -25,11 +25,14 @@ from core.model.errors import FetchError, ProviderTimeout, SiteExcluded, StoreEr
 from core.model.job import ResearchJob
 from core.model.ports import Measurement
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
+from core.model.works import NO_IDS
 from core.pipeline.deps import Deps
 from core.pipeline.freshness import is_of_the_day
 from core.text.injection import instructions_in
 from core.text.passages import passage_terms
 from core.text.urls import canonical_url, domain_of
+from core.works.fulltext import ABSTRACT
+from core.works.recognising import ids_in_url
 
 T = TypeVar("T")
 
@@ -220,10 +223,20 @@ def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract:
             published_at=hit.published_at,
             author=hit.author,
             is_guideline=hit.is_guideline,
+            ids=ids_in_url(hit.url).joined(hit.ids) if domain else NO_IDS,
+            cited_by=hit.cited_by,
+            notices=hit.notices,
+            version=ABSTRACT if hit.is_complete and is_catalogue(gathering, hit.provider) else "",
         ),
         extract_of_page=why_extract,
         instructs=tuple(instructions_in(text)),
     )
+
+
+def is_catalogue(gathering: Gathering, provider: str) -> bool:
+    """Whether a provider gives the abstracts of papers."""
+    known = gathering.deps.providers.get(provider)
+    return known is not None and known.strength == "scholarly"
 
 
 def renumbered(sources: Sequence[Source]) -> list[Source]:

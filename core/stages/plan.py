@@ -112,7 +112,9 @@ async def plan_research(
             _read_plan(answer, by_rules, told, job if turns else None),
             same_as=_read_same_as(answer.get("same_as"), earlier),
         )
-        providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent)}
+        is_academic = any(query.filters.content_type == "academic" for query in refined.search.queries)
+        of_papers = [name for name, one in awake(deps).items() if one == "scholarly" and is_academic]
+        providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent), *of_papers}
     except ModelError as exc:
         deps.count_error("plan", exc)
         return by_rules

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
+from core.evidence.authority import is_retracted
 from core.evidence.grounding import Grounder
 from core.llm.prices import estimate_tokens
 from core.model.events import Json
@@ -22,7 +23,7 @@ from core.text.passages import Passage, select_passages
 ANSWER_SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["summary", "detail", "citations"],
+    "required": ["summary", "detail", "citations", "follow_ups"],
     "properties": {
         "summary": {"type": "string"},
         "detail": {"type": "string"},
@@ -39,6 +40,12 @@ ANSWER_SCHEMA: Mapping[str, Json] = {
                     "quote": {"type": "string"},
                 },
             },
+        },
+        "follow_ups": {  # last, so that nothing waits for it
+            "type": "array",
+            "description": "questions to ask next; empty unless they are asked for",
+            "maxItems": 3,
+            "items": {"type": "string"},
         },
     },
 }
@@ -100,6 +107,7 @@ def choose_passages(
 
     By default that is what a prompt may have.
     """
+    sources = [source for source in sources if not is_retracted(source)]  # it supports nothing
     most = max_tokens or deps.settings.synthesis.max_prompt_tokens
     frame = estimate_tokens(_system(job, deps)) + estimate_tokens(asked(job)) + _SAFETY_TOKENS
     budget = most - frame - sum(map(_opening_tokens, sources))

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from math import exp
+from math import exp, log10
 
 import regex
 
-from core.evidence.authority import authority, registrable_domain
+from core.evidence.authority import authority, is_retracted, registrable_domain
 from core.model.job import QueryIntent, QuestionType
 from core.model.source import Source, SourceScores
 from core.text.language import detect_language, rarity
@@ -35,6 +35,8 @@ _AGE_SCALE_DAYS = {
     QuestionType.COMPARISON: 2 * 365.0,
     QuestionType.EXPLANATION: 10 * 365.0,
 }
+CITED_WEIGHT = 0.1  # 0…1 of authority: much cited beside little cited of one kind; never a preprint beside a review
+MANY_A_YEAR = 100  # citations; more say no more
 _UNDATED = 0.4  # no date: neither fresh nor old
 _GOOD_WORDS = 150  # a text of this many words can carry an explanation; below it, quality falls
 _PROSE_CHARS = 60  # a line below is a heading, a menu or a cell
@@ -114,15 +116,19 @@ def _score(
 ) -> SourceScores:
     source = candidate.source
     relevance = _relevance(candidate, coverage, similarity)
-    trust = authority(source.metadata.kind)
+    trust = min(1.0, authority(source.metadata.kind) + CITED_WEIGHT * _cited(source, now))
     recency = _recency(source.metadata.published_at, intent, now)
     quality = _quality(source)
     weights = _WEIGHTS[intent.question_type]
     total = (
-        weights["relevance"] * relevance
-        + weights["authority"] * trust
-        + weights["recency"] * recency
-        + weights["quality"] * quality
+        0.0
+        if is_retracted(source)
+        else (
+            weights["relevance"] * relevance
+            + weights["authority"] * trust
+            + weights["recency"] * recency
+            + weights["quality"] * quality
+        )
     )
     return SourceScores(relevance, trust, recency, quality, total)
 
@@ -133,6 +139,16 @@ def _relevance(candidate: Candidate, coverage: float, similarity: float | None) 
     vote = min(1.0, 0.5 + 0.25 * (candidate.mentions - 1))
     meaning = coverage if similarity is None else 0.5 * coverage + 0.5 * max(0.0, min(1.0, similarity))
     return 0.75 * meaning + 0.15 * own_order + 0.1 * vote if meaning > 0 else 0.0
+
+
+def _cited(source: Source, now: datetime) -> float:
+    """How often a work is cited for its age, 0…1; 0 where nobody knows."""
+    published, cited_by = source.metadata.published_at, source.metadata.cited_by
+    if not cited_by or published is None:
+        return 0.0
+    published = published if published.tzinfo else published.replace(tzinfo=UTC)
+    years = max(1.0, (now - published).days / 365)
+    return min(1.0, log10(1 + cited_by / years) / log10(1 + MANY_A_YEAR))
 
 
 def _recency(published_at: datetime | None, intent: QueryIntent, now: datetime) -> float:

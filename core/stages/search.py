@@ -35,6 +35,8 @@ from core.stages.plan import stand_ins
 from core.stages.ranking import Candidate, coverage_of, rank_sources
 from core.text.language import detect_language
 from core.text.urls import canonical_url
+from core.works.fulltext import with_full_texts
+from core.works.standing import AT_SEARCH_S, stand
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +57,7 @@ async def collect_sources(
     earlier: Sequence[Source] = (),
     notes: Sequence[str] = (),
     begun: Callable[[], Awaitable[Sequence[Source]]] | None = None,
+    full_text_s: float = 0.0,
 ) -> SourceCollection:
     """Search, fetch, rank, within `within_s` seconds. Raises `SearchFailed` when every provider failed.
 
@@ -65,19 +68,12 @@ async def collect_sources(
     A collection without sources is an answer: nothing relevant was found. `on_fetching` hears how
     many results there are before pages are read, `on_source` each source as soon as it is read.
     Where no provider could be reached, all are asked once more after a moment, since most outages are as short.
+    Papers are read whole where their text is free and `full_text_s` may be spent on it, else by their abstracts.
     What is not there in time is left out: a late provider is a failed one, a late page its extract. Once most is there
     the rest is late soon; it joins the next round of the same `gathering`.
     """
     ends_at = asyncio.get_running_loop().time() + within_s
-    searching = _Searching(gathering, plan)
-    await searching.run(within_s)
-    again_after_s = gathering.deps.settings.search.again_after_s
-    if searching.is_outage() and ends_at - asyncio.get_running_loop().time() > 2 * again_after_s:
-        await asyncio.sleep(again_after_s)
-        gathering.forget_failed_searches()
-        searching = _Searching(gathering, plan)
-        await searching.run(ends_at - asyncio.get_running_loop().time())
-    hits, failures, used = searching.outcome()
+    hits, failures, used = (await _searched(gathering, plan, within_s)).outcome()
     hits = [*hits, *gathering.joined()]
     if not used and not given and not earlier:
         raise SearchFailed(failures)
@@ -90,6 +86,7 @@ async def collect_sources(
     relevant = await asyncio.to_thread(_relevant, gathering, plan, candidates)
     first = [*given, *(await begun() if begun else ())]
     kept = await _best(gathering, plan, relevant, first, earlier, unranked=len(given))
+    kept = await _with_works(gathering, kept, full_text_s)
     metadata = SearchMetadata(
         queries_executed=tuple(dict.fromkeys(query.text for query in plan.queries)),
         providers_used=used,
@@ -103,6 +100,27 @@ async def collect_sources(
         left_out=tuple(_place(entry.source) for entry in candidates if entry not in relevant),
     )
     return SourceCollection(tuple(renumbered(kept)), metadata, considered=len(documents) + len(given))
+
+
+async def _searched(gathering: Gathering, plan: SearchPlan, within_s: float) -> _Searching:
+    """All is asked, and once more after a moment where no provider could be reached."""
+    ends_at = asyncio.get_running_loop().time() + within_s
+    searching = _Searching(gathering, plan)
+    await searching.run(within_s)
+    again_after_s = gathering.deps.settings.search.again_after_s
+    if searching.is_outage() and ends_at - asyncio.get_running_loop().time() > 2 * again_after_s:
+        await asyncio.sleep(again_after_s)
+        gathering.forget_failed_searches()
+        searching = _Searching(gathering, plan)
+        await searching.run(ends_at - asyncio.get_running_loop().time())
+    return searching
+
+
+async def _with_works(gathering: Gathering, kept: Sequence[Source], full_text_s: float) -> list[Source]:
+    """The sources with what is known of the works behind them, and with their full texts where there is time."""
+    works = gathering.deps.works
+    whole = await with_full_texts(kept, works, gathering.page, within_s=full_text_s)
+    return list((await stand(renumbered(whole), works, within_s=AT_SEARCH_S)).sources)
 
 
 class _Searching:
@@ -221,16 +239,32 @@ class _Document:
 
 
 def _merge(hits: Sequence[SearchHit]) -> list[_Document]:
-    """One entry a page (S003-10), in the order of their best rank."""
+    """One entry a page (S003-10), and one a work of which several catalogues give the abstract, by their best rank."""
     documents: dict[str, _Document] = {}
+    works: dict[str, str] = {}
     for hit in hits:
-        key = canonical_url(hit.url)
+        names = [f"{kind}:{value}" for kind, value in vars(hit.ids).items() if value] if hit.is_complete else []
+        key = next((works[name] for name in names if name in works), canonical_url(hit.url))
+        works.update(dict.fromkeys(names, key))
         known = documents.setdefault(key, _Document(hit, hit.rank, set()))
         known.mentions.add(hit.provider)
         known.best_rank = min(known.best_rank, hit.rank)
-        if (hit.is_complete, len(hit.text)) > (known.hit.is_complete, len(known.hit.text)):
+        is_elsewhere = canonical_url(known.hit.url) != canonical_url(hit.url)  # the same abstract in another catalogue
+        if not is_elsewhere and (hit.is_complete, len(hit.text)) > (known.hit.is_complete, len(known.hit.text)):
             known.hit = hit
+        if names:
+            known.hit = _knowing_more(known.hit, hit)
     return sorted(documents.values(), key=lambda document: (document.best_rank, -len(document.mentions)))
+
+
+def _knowing_more(hit: SearchHit, other: SearchHit) -> SearchHit:
+    """`hit` with what another catalogue knows of the same work."""
+    return replace(
+        hit,
+        ids=hit.ids.joined(other.ids),
+        cited_by=other.cited_by if hit.cited_by is None else hit.cited_by,
+        notices=tuple(dict.fromkeys((*hit.notices, *other.notices))),
+    )
 
 
 async def _read_all(
@@ -247,14 +281,16 @@ async def _read_all(
     others = Stragglers(len(wanted), ends_at=ends_at, grace_s=settings.straggler_s)
     late: list[str] = []
 
-    async def read(document: _Document) -> Candidate | None:
+    async def read(place: int, document: _Document) -> Candidate | None:
         source = await _source_of(gathering, document.hit, others, late)
         if source is None:
             return None
+        if gathering.deps.works is not None and place < plan.max_sources:
+            gathering.deps.works.begin(source.metadata.ids)
         await on_source(source)
         return Candidate(source, document.best_rank, len(document.mentions))
 
-    outcomes = await asyncio.gather(*(read(document) for document in wanted))
+    outcomes = await asyncio.gather(*(read(place, document) for place, document in enumerate(wanted)))
     candidates = [outcome for outcome in outcomes if outcome]
     unread = len(outcomes) - len(candidates) + sum(bool(candidate.source.extract_of_page) for candidate in candidates)
     return candidates, unread, len(late)
@@ -285,6 +321,7 @@ async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, l
         author=page.author or hit.author,
         published_at=page.published_at or hit.published_at,
         found_at=page.read_at,
+        ids=page.ids.joined(hit.ids),
     )
     return await asyncio.to_thread(make_source, gathering, merged, page.text)
 

@@ -15,7 +15,7 @@ from core.evidence.answering import unanswered_by_rules
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import find_limitations, score_confidence
 from core.evidence.conflicts import Contradiction, find_conflicts
-from core.evidence.grounding import VERBATIM
+from core.evidence.grounding import BY_OCR, VERBATIM
 from core.evidence.quoting import Quotation, QuotedAnswer, cited, quote_answer
 from core.evidence.structure import Grounded, Judged, assemble
 from core.llm.ask_model import retry_once
@@ -33,6 +33,7 @@ from core.model.errors import ModelError, ModelGarbled, ModelTimeout
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
+from core.presentation.follow_ups import worth_asking
 from core.presentation.progress import Progress
 from core.presentation.wording import refusal_in
 from core.stages.drafting import (
@@ -149,21 +150,23 @@ async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
-    """A sentence of a source as a claim of the answer: supported, since it is the passage."""
+    """A sentence of a source as a claim of the answer: supported, since it is the passage, but for one read by OCR."""
     source = next(source for source in sources if source.id == quotation.source_id)
     quote = source.content[quotation.start : quotation.end]
+    is_by_ocr = source.is_by_ocr(quotation.start)
+    verdict, reasons = (Verdict.UNCHECKED, (BY_OCR,)) if is_by_ocr else (Verdict.SUPPORTED, (VERBATIM,))
     evidence = Evidence(
         quotation.source_id,
         quote,
         quotation.start,
         quotation.end,
-        Verdict.SUPPORTED,
+        verdict,
         page=source.page_at(quotation.start),
-        reasons=(VERBATIM,),
+        reasons=reasons,
     )
     is_summary = section == "summary"
     words = strip_markers(quotation.text, Grammar.NUMBER)  # the page's own footnotes would read as our citations
-    claim = Claim(f"{section}-{place}", words, Verdict.SUPPORTED, (evidence,))
+    claim = Claim(f"{section}-{place}", words, verdict, (evidence,), reasons if is_by_ocr else ())
     shown = cited(words, quotation.source_id.removeprefix("src_"))
     return Judged(
         id=claim.id,
@@ -280,6 +283,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         conflicts=conflicts,
         removed=(*draft.removed, *grounded.removed),
         notice=draft.shown_notice,
+        follow_ups=worth_asking(_asked_on(draft), job.query, job.intent.language),
         stopped_because=draft.stopped_because,
     )
 
@@ -293,6 +297,10 @@ def _grounded(draft: Draft) -> Grounded:
     if draft.writing is None:
         return grounded
     return draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
+
+
+def _asked_on(draft: Draft) -> Sequence[str]:
+    return draft.writing.given_follow_ups if draft.writing else ()
 
 
 def _contradictions(draft: Draft) -> list[Contradiction]:

@@ -93,6 +93,7 @@ class Writing:
     prose: DraftAnswer | None = None
     written: dict[Section | None, WrittenPart] = field(default_factory=dict)
     summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # its first sentence is complete, or it ended
+    asks_on: asyncio.Event = field(default_factory=asyncio.Event)  # its call has come to what nobody waits for
     _summary_written: asyncio.Event = field(default_factory=asyncio.Event)
     _is_alone: bool = True  # one call writes both sections
     _reached: dict[Section, _Reached] = field(default_factory=dict)
@@ -116,6 +117,8 @@ class Writing:
                         await self._take(update.section, update.text, is_final=update.is_final)
                     elif part == "detail" and update.is_final:
                         self._correct(update.text)
+                if part == "summary" and stream.is_asking_on:
+                    self.asks_on.set()
         finally:
             draft, heard = stream.finish(), stream.heard
             self.written[part] = WrittenPart(draft, heard.cost(request), heard.is_cut, heard.notes, is_done)
@@ -231,6 +234,7 @@ class Writing:
                 await self._start_over(section)
         if part != "detail":
             self._summary_written.clear()
+            self.asks_on.clear()
 
     @property
     def summary_so_far(self) -> str:
@@ -245,6 +249,10 @@ class Writing:
     @property
     def notes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(note for one in self.written.values() for note in one.notes))
+
+    @property
+    def given_follow_ups(self) -> Sequence[str]:
+        return self.draft.follow_ups if self.draft else ()
 
     @property
     def given_citations(self) -> Sequence[Citation]:
@@ -469,7 +477,7 @@ def _joined(known: DraftAnswer | None, draft: DraftAnswer, part: Section | None)
         return draft
     is_complete = known.is_complete and draft.is_complete
     if part == "summary":
-        return replace(known, summary=draft.summary, citations=draft.citations, is_complete=is_complete)
+        return replace(draft, detail=known.detail, is_complete=is_complete)
     return replace(known, detail=draft.detail, is_complete=is_complete)
 
 
@@ -506,10 +514,10 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
         if kin is not None and (is_lead(kin.text) or kin.is_row):
             return kin.text.strip()
     claims = [entry.claim for entry in own if entry.claim is not None]
-    return _said_before(claims) if gap.count("\n") < 2 else ""
+    return said_before(claims) if gap.count("\n") < 2 else ""
 
 
-def _said_before(claims: Sequence[Claim]) -> str:
+def said_before(claims: Sequence[Claim]) -> str:
     """The last sentence, behind the one that names whom it speaks of where it leans itself."""
     said: list[str] = []
     for claim in reversed(claims[-MAX_BACK:]):
@@ -540,7 +548,7 @@ def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) 
     own = [entry for entry in earlier if entry.section == judged.section]
     shown = [entry.claim for entry in own if entry.claim and entry.shown is not None]
     if shown:
-        return grounder.propose_again(judged, before=_said_before(shown))
+        return grounder.propose_again(judged, before=said_before(shown))
     claim = judged.claim
     cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,)) if claim else None
     return replace(judged, claim=cut, shown=None, asked=())

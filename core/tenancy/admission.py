@@ -21,7 +21,7 @@ from core.presentation import wording
 from core.settings.desk import SettingsStore
 from core.settings.tenant import DEFAULTS, TenantSettings
 
-OF_OWN_PAPERS = frozenset({"library", "section"})  # modes that search nothing but papers
+OF_OWN_PAPERS = frozenset({"library", "section", "references"})  # modes that ask no search provider
 
 
 class NotAnsweredHere(GorkdError):
@@ -52,18 +52,19 @@ class Admission:
     clock: Clock
 
     async def admit(self, request: ResearchRequest) -> ResearchRequest:
-        """The request with its tenant's policy. Raises `NotAnsweredHere`, `NoProviderAllowed`, `BudgetSpent`,
+        """The request with its channel's policy. Raises `NotAnsweredHere`, `NoProviderAllowed`, `BudgetSpent`,
         `QuotaExceeded`, `StoreError`.
         """
         tenant = request.scope.tenant
         own = (await self.settings.get(tenant)).settings
         check_channel(own, tenant, request.channel)
+        policy = own.policy_in(request.channel)
         searches = not OF_OWN_PAPERS.issuperset(request.modes)
-        if searches and self.providers and not any(map(own.policy.permits_provider, self.providers)):
+        if searches and self.providers and not any(map(policy.permits_provider, self.providers)):
             raise NoProviderAllowed(f"{tenant} allows no provider", user_message=wording.no_provider_allowed(tenant))
         await check_budget(request, self.budget, self.spending, now=self.clock(), own_usd=own.monthly_usd)
         await check_quota(request, self.quotas, self.limits, own)
-        return replace(request, policy=own.policy)
+        return replace(request, policy=policy)
 
     async def check_budget(self, request: ResearchRequest) -> None:
         """For a job that wants to go on. Raises `BudgetSpent`, `StoreError`."""

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from tests.bench.acks import measure_acks
 from tests.bench.cache import measure_cache
@@ -18,6 +19,7 @@ from tests.bench.questions import measure_questions
 from tests.bench.section import measure_section
 from tests.bench.serving import measure_serving
 from tests.bench.web_start import measure_web_start
+from tests.figures import run_parts
 
 PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "questions": measure_questions,
@@ -33,17 +35,11 @@ PARTS: Mapping[str, Callable[[Conditions], str]] = {
 }
 
 
-def main(names: Sequence[str], conditions: Conditions) -> int:
-    """Exit code 2 for a name that is no part; figures over their goal are marked and no failure."""
-    unknown = [name for name in names if name not in PARTS]
-    if unknown:
-        print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
-        return 2
+def main(arguments: Sequence[str], conditions: Conditions) -> int:
+    """As `run_parts`."""
     load = os.getloadavg()[0]
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors, load before the run {load:.1f}\n")
-    for name in names or list(PARTS):
-        print(PARTS[name](conditions), flush=True)
-    return 0
+    return run_parts(arguments, {name: partial(measure, conditions) for name, measure in PARTS.items()}, name="bench")
 
 
 if __name__ == "__main__":

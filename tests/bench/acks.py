@@ -23,8 +23,8 @@ from tests.adapters.durable.outside import PAGES
 from tests.adapters.durable.processes import Process
 from tests.bench.conditions import Conditions
 from tests.bench.questions import percentile
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.usage import cpu_s
+from tests.figures import Goal, Row, format_table
 from tests.loopback.discord_data import Interaction, user
 from tests.loopback.discord_house import LAUNCHER
 from tests.loopback.discord_world import TOKEN as DISCORD_TOKEN

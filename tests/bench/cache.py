@@ -19,8 +19,8 @@ from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest
 from core.model.ports import Vector
 from core.stages.intake import parse_intent
 from tests.bench.conditions import Conditions
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.timing import times_ms
+from tests.figures import Goal, Row, format_table
 
 DIMENSIONS = (384, 1536)  # a small local model, and the usual hosted one
 QUESTION = "What are the long-term side effects of metformin in adults with type 2 diabetes?"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.bench.conditions import Conditions
 from tests.bench.model_script import DEEP_ROUNDS
 from tests.bench.questions import failures_of, open_asker, open_outside
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.waiting import read_journal
+from tests.figures import Goal, Row, format_table
 
 _PURPOSES = ("refined_question", "queries", "facts", "coverage", "answer", "verdicts")
 

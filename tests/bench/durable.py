@@ -18,8 +18,8 @@ from core.model.job import ResearchRequest, Scope
 from tests.adapters.durable.outside import PAGES, QUESTION
 from tests.adapters.durable.processes import Process, front
 from tests.bench.conditions import Conditions
-from tests.bench.table import Row, format_table
 from tests.bench.usage import cpu_s
+from tests.figures import Row, format_table
 from tests.loopback.world import World
 from tests.servers import find_postgres, running_postgres, running_redis
 

@@ -8,7 +8,7 @@ from tests.bench.asker import Asked
 from tests.bench.conditions import Conditions
 from tests.bench.outside import ROBOTS
 from tests.bench.questions import Asker, Outside, failures_of, open_asker, open_outside
-from tests.bench.table import Goal, Row, format_table
+from tests.figures import Goal, Row, format_table
 
 
 def measure_limits(conditions: Conditions) -> str:

@@ -14,8 +14,8 @@ from tests.bench.conditions import Conditions, Pace
 from tests.bench.model_script import ModelCall
 from tests.bench.outside import Environment, Journal, Opening
 from tests.bench.peers import Peer, started
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.waiting import CHECKS, Waited, read_journal
+from tests.figures import Goal, Row, format_table
 
 OUTSIDE, ASKER = "tests.bench.outside", "tests.bench.asker"
 _COLUMNS = ("first, warmed up", "first, cold", "second")

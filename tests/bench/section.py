@@ -19,9 +19,9 @@ from core.model.attachments import Attachment
 from core.model.ports import ChatDelta, ChatModel, ChatRequest
 from core.pipeline.runner import DirectSteps, run_job
 from tests.bench.conditions import Conditions, Pace
-from tests.bench.table import Goal, Row, format_table
 from tests.core.section.samples import BRIEF, Hashing, shelve
 from tests.fakes import make_deps, make_job
+from tests.figures import Goal, Row, format_table
 from tests.loopback.openai_responders import tokenise
 from tests.records import memory_library
 

@@ -30,9 +30,9 @@ from core.presentation.render import job_json
 from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import parse_events
 from tests.bench.conditions import Conditions
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.usage import cpu_s
 from tests.fakes import make_job, make_source
+from tests.figures import Goal, Row, format_table
 from tests.golden import samples
 
 PROCESSORS = 2

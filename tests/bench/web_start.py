@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from tests.bench.conditions import Conditions
-from tests.bench.table import Goal, Row, format_table
 from tests.bench.usage import cpu_s, rss_mib
+from tests.figures import Goal, Row, format_table
 
 _ENDS_WITHIN_S = 10.0
 

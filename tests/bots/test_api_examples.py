@@ -51,12 +51,27 @@ async def test_the_examples_do_what_the_page_says(served: Process, tmp_path: Pat
 
     assert shell.returncode == 0, out.decode()[-800:] + err.decode()
     said = [part.strip() for part in out.decode().split(MARK)][1:]
-    asked, twice, retried, stream, rest, job, sources, entries, private, revoked, from_afar, limits, ready, missing = [
-        text for text in said if text
-    ]
+    (
+        asked,
+        twice,
+        retried,
+        followed,
+        stream,
+        rest,
+        job,
+        sources,
+        entries,
+        private,
+        revoked,
+        from_afar,
+        limits,
+        ready,
+        missing,
+    ) = [text for text in said if text]
     assert len(set(re.findall(r"job_[0-9a-f]{32}", twice))) == 1
     assert twice.count('"job_id"') == 2
     assert "job_id" in retried or "INVALID_QUERY" in retried
+    assert json.loads(followed)["status"] == "pending"
     assert ready.count('"status"') == 2
     assert json.loads(asked)["status"] == "pending"
     assert stream.count("event: complete") == rest.count("event: complete") == private.count("event: complete") == 1

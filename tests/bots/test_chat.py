@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from adapters.records.library import SqlLibrary
+from adapters.records.sqlite import Database
 from tests.bots.test_ask import unreachable
 from tests.commands import gorkd
+from tests.core.library.examples import example_papers
+from tests.core.library.samples import shelve
 from tests.pdfs import make_pdf
 from tests.shared_data import ROOT
 
@@ -89,6 +93,36 @@ async def test_nothing_is_found_off_the_topic(data: Path) -> None:
     assert ended.out.count(told) == 2
     assert "Taken as a question" in ended.out
     assert "1 2401.00001v1 - " in ended.out
+
+
+async def test_the_examples_of_a_larger_library(tmp_path: Path) -> None:
+    """S000's first, second and fourth example in the default install: what rewriting needs is said, nothing is lost."""
+    database = await Database.open(tmp_path)
+    for paper, text in example_papers().items():
+        await shelve(SqlLibrary(database, tmp_path), paper, text=text)
+    await database.aclose()
+    lines = [
+        "research what is prompt engineering", "research how do transformers work",
+        "improve add more details about the mathematical foundations", "save",
+        "research attention mechanisms in neural networks", "summary 1", "open 2",
+    ]  # fmt: skip
+
+    ended = await gorkd("chat", env=alone(tmp_path), lines="\n".join([*lines, ""]))
+
+    out = ended.out
+    assert (ended.code, ended.err) == (0, "")
+    assert out.count("─ 📝 Research Results ─") == out.count("💡 Next steps:") == 3
+    papers = re.findall(r"^   Found (\d+) relevant papers$", out, re.MULTILINE)
+    chunks = re.findall(r"^   Retrieved (\d+) content chunks$", out, re.MULTILINE)
+    assert len(papers) == len(chunks) == 3
+    assert all(5 <= int(count) <= 8 for count in papers)
+    assert all(10 <= int(count) <= 15 for count in chunks)
+    assert "Rewriting needs a language model" in " ".join(out.split())
+    assert re.search(r"✅ Research results saved to: \S+/results/how-do-transformers-work_[\d_-]+\.md", out)
+    assert "─ 📝 Response ─" in out
+    assert re.search(r"• Paper id: \d{4}\.\d{4,5}v\d", out)
+    assert "Paper Content: " in out
+    assert "PDF Location: " in out
 
 
 async def test_one_question_names_papers_and_pages(data: Path) -> None:

@@ -167,4 +167,3 @@ def test_examples_in_the_documentation_run(module) -> None:
 def test_the_package_is_typed() -> None:
     """Type checkers of other programs read it (PEP 561)."""
     assert (Path(gorkd.__file__).parent / "py.typed").is_file()
-    assert set(gorkd.__all__) == set(research.__all__)

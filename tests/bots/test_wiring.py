@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from bots.config import read_settings
-from bots.wiring import open_house
+from bots.wiring import observed, open_house
+from core.llm.ask_model import complete
+from core.model.ports import ChatRequest, job_id_var
+from tests.fakes import FakeModel, MemoryTraceLog, make_deps
 
 
 async def test_warming_up_reaches_the_search_providers(tmp_path: Path) -> None:
@@ -40,3 +44,16 @@ async def test_journal_that_fails_tells_the_log_nothing_of_what_it_was_to_hold(t
 
     assert "nowhere" in str(failed.value)
     assert "Kim" not in str(failed.value)
+
+
+async def test_the_calls_of_a_check_model_are_traced() -> None:
+    """A receipt names who judged, and what it cost is booked."""
+    log, checker = MemoryTraceLog(), FakeModel({}, name="minicheck")
+    asked = ChatRequest("check", "", "Document: It is.\nClaim: It is.", "verdicts", {}, 10, 5.0)
+    job_id_var.set("job_1")
+
+    async with observed(replace(make_deps(), check_model=checker), log, secrets=()) as deps:
+        assert deps.check_model is not None
+        await complete(deps.check_model, asked)
+
+    assert [(entry.name, entry.detail) for entry in log.kept["job_1"]] == [("check", "minicheck")]

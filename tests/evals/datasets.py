@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from core.model.source import Source, SourceMetadata
-from tests.shared_data import SHARED
+from tests.shared_data import SHARED, DataAbsent
 
 WICE = "attribution/wice_oracle_chunks_dev.jsonl"
 BEGIN = "attribution/begin_dev.tsv"
@@ -22,10 +22,6 @@ PUBMEDQA = "pubmedqa/questions.json"
 PAGES = "pages"
 PAPERS = "papers"
 READ_AT = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class DataAbsent(Exception):
-    """`str` is the path that is missing."""
 
 
 @dataclass(frozen=True)

@@ -235,6 +235,9 @@ class ScriptedResearcher:
     async def tool_trace(self, job_id: str) -> None:
         return None
 
+    async def conversation(self, job: ResearchJob) -> list[ResearchJob]:
+        return []
+
     async def changes(self, job_id: str, *, scope: Scope) -> None:
         return None
 

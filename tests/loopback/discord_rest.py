@@ -65,6 +65,7 @@ class Rest:
             ("original.get", "GET", original, self._get_original),
             ("original.edit", "PATCH", original, self._edit_original),
             ("original.delete", "DELETE", original, self._delete_original),
+            ("original.source", "PATCH", original.replace("@original", "{message_id}"), self._edit_source),
             ("followup", "POST", "/webhooks/{webhook_id}/{webhook_token}", self._follow_up),
             ("dm", "POST", "/users/@me/channels", self._open_dm),
             ("message.create", "POST", "/channels/{channel_id}/messages", self._create),
@@ -259,6 +260,15 @@ class Rest:
         interaction, message = self._original(request)
         self._judge("original.edit", message_problems(body))
         self._change(message, self._allowed(interaction, body))
+        return _json(message.to_json())
+
+    async def _edit_source(self, request: web.Request, body: Any) -> web.Response:
+        """The message whose button was pressed, also when the press is answered in another."""
+        message = self._by_token(request).message
+        if message is None or message.id != request.match_info["message_id"] or message.is_deleted:
+            raise Refused(404, 10008, "Unknown Message")
+        self._judge("original.edit", message_problems(body))
+        self._change(message, body)
         return _json(message.to_json())
 
     async def _delete_original(self, request: web.Request, body: Any) -> web.Response:

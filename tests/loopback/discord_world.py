@@ -55,6 +55,7 @@ class DiscordWorld:
     interactions: dict[str, Interaction] = field(default_factory=dict)
     channels: dict[str, Channel] = field(default_factory=dict)
     faults: dict[str, Fault] = field(default_factory=dict)
+    chosen: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
     reactions: list[tuple[str, str]] = field(default_factory=list)
@@ -122,9 +123,16 @@ class DiscordWorld:
         return self._begin(2, asked, person, channel)
 
     def press(self, message: Message, label: str, *, person: dict[str, Any] = data.ASKER) -> Interaction:
-        """Somebody presses a button, or chooses in a menu; an ephemeral message is pressed by whom it was shown to."""
+        """Somebody presses a button, or chooses in a menu; an ephemeral message is pressed by whom it was shown to.
+
+        What was chosen stays chosen, and a client sends no choice twice, until the message is drawn anew.
+        """
         assert label in message.buttons, message.text
         item = message.buttons[label]
+        if "value" in item:
+            chosen = (item["value"], len(message.versions))
+            assert self.chosen.get((message.id, person["id"])) != chosen, f"{label} is chosen already"
+            self.chosen[message.id, person["id"]] = chosen
         asked = {"custom_id": item["custom_id"], "component_type": 2, "id": 1}
         if "value" in item:
             asked |= {"component_type": 3, "values": [item["value"]]}

@@ -18,7 +18,7 @@ from aiohttp.test_utils import TestServer
 from aiohttp.typedefs import Handler, Middleware
 from multidict import CIMultiDictProxy
 
-from tests.loopback import arxiv, exa, pubmed, searxng, tavily, wikipedia
+from tests.loopback import arxiv, exa, pubmed, registries, searxng, tavily, wikipedia
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault, act_out
 
@@ -31,8 +31,25 @@ ROUTES: dict[str, Callable[[Sequence[Document]], Iterable[web.RouteDef]]] = {
     "wikipedia": wikipedia.routes,
     "pubmed": pubmed.routes,
     "arxiv": arxiv.routes,
+    "europepmc": registries.europepmc_routes,
+    "openalex": registries.openalex_routes,
+    "crossref": registries.crossref_routes,
+    "unpaywall": registries.unpaywall_routes,
 }
-PATHS = {"wikipedia": "/w/api.php", "pubmed": "/entrez/eutils", "arxiv": "/api/query"}
+PATHS = {
+    "wikipedia": "/w/api.php",
+    "pubmed": "/entrez/eutils",
+    "arxiv": "/api/query",
+    "europepmc": "/europepmc/webservices/rest",
+    "crossref": "/v1",
+    "unpaywall": "/v2",
+}
+KEYS = {
+    "tavily": ("TAVILY_API_KEY", tavily.KEY),
+    "exa": ("EXA_API_KEY", exa.KEY),
+    "openalex": ("OPENALEX_API_KEY", registries.OPENALEX_KEY),
+    "unpaywall": ("GORKD_CONTACT_EMAIL", registries.CONTACT),
+}
 
 
 @dataclass(frozen=True)
@@ -89,8 +106,7 @@ class SearchWorld:
     def env(self, *services: str) -> dict[str, str]:
         """Settings that point the named services (default all) at this world."""
         env = {f"{service.upper()}_BASE_URL": self.base_url(service) for service in services or ROUTES}
-        keys = {"tavily": ("TAVILY_API_KEY", TAVILY_KEY), "exa": ("EXA_API_KEY", EXA_KEY)}
-        env.update(keys[service] for service in services or ROUTES if service in keys)
+        env.update(KEYS[service] for service in services or ROUTES if service in KEYS)
         return env
 
     def asked_of(self, service: str) -> list[Asked]:

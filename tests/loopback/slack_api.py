@@ -245,7 +245,11 @@ class Api:
             said = Ephemeral(
                 channel, given["user"], given.get("text", ""), given.get("blocks") or [], given.get("thread_ts", "")
             )
-            self.state.ephemerals.append(said)
+            # In a thread without a reply nobody sees it (docs.slack.dev, chat.postEphemeral).
+            is_root = (channel, said.thread_ts) in self.state.messages
+            replies = [one for one in self.state.messages.values() if one.thread_ts == said.thread_ts]
+            if replies or not is_root:
+                self.state.ephemerals.append(said)
             return {"message_ts": self.state.new_ts()}
         if method == "chat.postMessage":
             thread = given.get("thread_ts", "")

@@ -63,6 +63,7 @@ class World:
             **self.search.env(*names),
             "GORKD_DATA": str(data),
             "GORKD_FETCH_ALLOW": "127.0.0.0/8",
+            "GORKD_REGISTRIES": "none",
             "GORKD_PROVIDERS": ",".join([*names, *(["files"] if files else [])]),
         }
         if files:

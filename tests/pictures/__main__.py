@@ -9,7 +9,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
@@ -22,14 +22,16 @@ from playwright.async_api import Browser, Page, async_playwright
 from adapters.pages.papers import PagePictures, PaperFiles
 from bots.processes import chat_previews
 from bots.wiring import utc_now
+from core.evaluation.page import page_of
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.pages import PaperViews
 from core.model.job import LOCAL, ResearchJob, ResearchRequest
 from core.tenancy.usage import Usage
+from core.watch.watch import Change, Notice, Rhythm, WatchTelling
 from tests.adapters.web.site import Site, open_site
 from tests.fakes import KeptUsage
 from tests.pictures import story
-from tests.records import memory_library
+from tests.records import MemoryTables, memory_library
 from tests.shared_data import ROOT
 
 Scheme = Literal["light", "dark"]
@@ -180,6 +182,38 @@ async def draw_admin(studio: Studio) -> None:
         await studio.keep(page, "admin", height=900)
 
 
+async def draw_watch(studio: Studio) -> None:
+    """What was told of a watched answer, below it."""
+    site, job = studio.site, await studio.site.ask(story.QUESTION)
+    watch = await site.researcher.watching.watch(job.id, "", scope=LOCAL, rhythm=Rhythm(24))
+    url = "https://city.example/roofs"
+    changed = Change("value", story.COOLER, story.SALES, before_url=url, now_quote=story.SALES, now_url=url)
+    gone = Change("gone", story.PUMPS, before_quote=story.PUMPS, before_url="https://schools.example/pilot")
+    for days, change in ((40, changed), (12, gone)):
+        at = utc_now() - timedelta(days=days)
+        notice = Notice(watch.id, 90 - days, job.id, "changed", at, watch.subject, (change,))
+        watch = replace(watch, run=90 - days)
+        await site.deps.watches.put(watch, telling=WatchTelling(job.id, notice))
+        watch = await site.deps.watches.get(watch.id)
+    async with studio.sheet() as page:
+        await page.goto(site.page(job))
+        await studio.keep(page, "watch", selector="#watch")
+
+
+async def draw_evaluation(studio: Studio) -> None:
+    """Two models asked the same, as `gorkd eval --compare` writes it."""
+    runs = [await story.evaluated(name) for name in ("careful", "hasty")]
+    async with studio.sheet(width=1000) as page:
+        await page.set_content(page_of(*runs))
+        await studio.keep(page, "evaluation", height=820)
+
+
+async def draw_calibration(studio: Studio) -> None:
+    async with studio.sheet(width=1000) as page:
+        await page.goto(f"{studio.site.address}/admin")
+        await studio.keep(page, "calibration", selector="#calibration + figure")
+
+
 DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
     "answer": draw_answer,
     "chats": draw_chats,
@@ -187,6 +221,9 @@ DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
     "library": draw_library,
     "findings": draw_findings,
     "admin": draw_admin,
+    "watch": draw_watch,
+    "evaluation": draw_evaluation,
+    "calibration": draw_calibration,
 }
 
 
@@ -201,7 +238,14 @@ async def main(names: Sequence[str]) -> None:
         views = PaperViews(library, painter)
         usage = KeptUsage(_usage())
         site = await stack.enter_async_context(
-            open_site(story.Author(), story.Shelf(), papers=views, usage=usage, previews=chat_previews)
+            open_site(
+                story.Author(),
+                story.Shelf(),
+                papers=views,
+                usage=usage,
+                previews=chat_previews,
+                evaluations=story.Voted(MemoryTables()),
+            )
         )
         for name in names or DRAWN:
             await DRAWN[name](Studio(browser, site))

@@ -8,14 +8,21 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from adapters.records.jobs import SqlEvaluations
+from core.evaluation.calibration import JudgedAnswers
+from core.evaluation.cases import read_cases
+from core.evaluation.report import Run
+from core.evaluation.running import asking, run_cases
+from core.model.answer import Confidence
 from core.model.errors import ModelUnavailable
 from core.model.job import Scope
 from core.model.ports import ChatDelta, ChatRequest
 from core.model.source import SearchHit, SearchQuery, SourceKind
 from tests.adapters.web.site import Library, Writer
+from tests.core.evaluation import worlds
 from tests.fakes import FakeModel, by_words, hit
 from tests.loopback.deep_responders import block
 from tests.loopback.openai_responders import sources_in
@@ -321,3 +328,26 @@ two days. {GRASS} Bare soil of the same depth cooled the rooms by a third of wha
 stores rain, or a little watering at night are ways to it; which of them is worth its cost depends on the summer.</p>
 <p>Our houses were badly insulated, as most houses of their age are. In better ones there is less left to gain, and we
 would not plant a roof for the sake of the rooms alone.</p></section></body></html>"""
+
+
+class Voted(SqlEvaluations):
+    """A year of votes and a file of questions."""
+
+    async def judged(self, tenant: str) -> list[JudgedAnswers]:
+        told = {Confidence.HIGH: (141, 148), Confidence.MEDIUM: (96, 121), Confidence.LOW: (21, 44)}
+        return [JudgedAnswers(level, "votes", *counts) for level, counts in told.items()]
+
+
+async def evaluated(name: str) -> Run:
+    """Two lighthouses asked of a careful model and of one that leaves the height out."""
+    says = (
+        worlds.SENTENCES if name == "careful" else {worlds.EDDYSTONE: (worlds.BUILT,), worlds.FASTNET: (worlds.ROCK,)}
+    )
+    file = f"- {{id: eddystone, ask: '{worlds.EDDYSTONE}', contains: [49, 1882]}}\n"
+    cases = read_cases(f"{file}- {{id: fastnet, ask: '{worlds.FASTNET}', contains: 54}}")
+    outcomes = await run_cases(
+        cases, asking(lambda case: worlds.deps(worlds.model(name, says=says))), judge=None, at_once=1
+    )
+    took = 4.1 if name == "careful" else 1.9
+    shown = tuple(replace(one, seconds=took, cost_usd=took / 1000) for one in outcomes)
+    return Run("Lighthouses", "2026-11-22T10:00:00Z", {"GORKD_MODEL": name}, shown)

@@ -180,7 +180,7 @@ def _component(field: Field, settings: TenantSettings, ceilings: Ceilings) -> di
     return discord.ui.TextInput(
         custom_id=field.key,
         style=discord.TextStyle.paragraph if is_list else discord.TextStyle.short,
-        placeholder=unset_words(field, ceilings),
+        placeholder=unset_words(field, ceilings) or field.example,
         default=written or None,
         max_length=TEXT_ROOM if is_list else 20,
         required=False,

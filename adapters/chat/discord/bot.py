@@ -26,12 +26,14 @@ from adapters.chat.discord.administering import (
     settings_of,
     submit_settings,
 )
-from adapters.chat.discord.buttons import press_button, submit_form
+from adapters.chat.discord.buttons import choose, press_button, submit_form, watch_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
 from adapters.chat.discord.library import library_command, press_library
 from adapters.chat.discord.messages import (
+    HISTORY_LENGTH,
     conversation_of,
+    elsewhere,
     forget_messages,
     hear,
     hear_edited,
@@ -51,13 +53,16 @@ from adapters.chat.discord.payload import (
 )
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
+from adapters.chat.watching import obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.errors import GorkdError, SetupError
-from core.model.job import Depth, ResearchRequest
+from core.model.job import Depth, JobStatus, ResearchRequest
 from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.section.sections import CHOICES, NO_BRIEF, words_for
+from core.watch.words import HELP as WATCH_HELP
+from core.watch.words import command_wish
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
 LOGIN_S = 60.0  # discord.py itself waits for ever
@@ -186,6 +191,9 @@ class ResearchBot(ResearchClient):
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
         await press_button(self, interaction, press, job_id)
 
+    async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None:
+        await choose(self, interaction, press, job_id)
+
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
         await press_library(self, interaction, button)
 
@@ -197,7 +205,9 @@ class ResearchBot(ResearchClient):
 
     async def _reopen(self, address: Address) -> DiscordReply | None:
         try:
-            return self.reply(MessageAddress.of(address))
+            at = MessageAddress.of(address).lasting
+            is_below = bool(at.key and at.message_id and not at.question_id)  # what is shown, by its own address
+            return self.reply(replace(at, question_id=at.message_id, message_id=0) if is_below else at)
         except TypeError:
             _log.warning("address of another version")
             return None
@@ -290,7 +300,7 @@ _SECTIONS = [app_commands.Choice(name=title[:CHOICE_LENGTH], value=name) for nam
 
 
 def add_commands(bot: ResearchClient) -> None:
-    makers = (_research, _research_this, _section, _help, _history, library_command, settings_command)
+    makers = (_research, _research_this, _section, _help, _history, _watch, library_command, settings_command)
     for make in makers:
         bot.tree.add_command(make(bot))
 
@@ -412,6 +422,28 @@ def _history(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
         await bot.whisper(interaction, partial(history_message, bot, place_of_interaction(interaction)))
 
     return research_history
+
+
+def _watch(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="research-watch", description=word("commands.watch"))
+    @_installs
+    @_contexts
+    @app_commands.describe(what=word("commands.watch_what"))
+    async def research_watch(interaction: Asked, what: app_commands.Range[str, 0, 1000] = "") -> None:
+        async def make() -> DiscordMessage:
+            wish = command_wish(what)
+            if wish is None:
+                return bot.voice.notice(WATCH_HELP)
+            place = await bot.placed(place_of_interaction(interaction))
+            asked = await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH)
+            job = next((one for one in asked if place.shows(one) and one.status is JobStatus.COMPLETED), None)
+            here = await watch_place(interaction, place, job.scope if job and wish.kind == "watch" else place.scope)
+            said = await said_or_why(obey_wish(wish, job, bot.researcher, here, partial(elsewhere, bot, place)))
+            return bot.voice.watching(said)
+
+        await bot.whisper(interaction, make)
+
+    return research_watch
 
 
 async def ask_here(

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
+import aiohttp
 import discord
 
-from adapters.chat.desk import Renew, Say, ShowSources, Steer, obey, renew, sources_of
+from adapters.chat.desk import PressWatch, Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
-from adapters.chat.discord.delivery import acknowledge, open_form
+from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.render import sources_text
-from adapters.chat.discord.translate import Asked, place_of_interaction, question_of
+from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
 from adapters.chat.reply import AddressDead
+from adapters.chat.watching import WatchPlace, obey_press, said_or_why
 from core.model.delivery import Address
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
-from core.model.job import ResearchJob
+from core.model.job import ResearchJob, Scope
 from core.presentation import wording
 
 _NAMED_AS = {Press.SHARE_HERE: "share"}  # the same rights
@@ -54,6 +58,28 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: Press, jo
         await _note_shared(bot, job_id, shown)
 
 
+async def choose(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
+    """From a menu: a client goes on showing what was chosen, and sends it no second time before the menu is redrawn."""
+    message, pressing = interaction.message, press_button(bot, interaction, press, job_id)
+    if message is None:
+        await pressing
+    elif may_post(interaction) and not message.flags.ephemeral:
+        await asyncio.gather(pressing, _redraw(message.edit, message))
+    else:  # by the interaction's token, which is good once it is acknowledged
+        await pressing
+        await _redraw(partial(interaction.followup.edit_message, message.id), message)
+
+
+async def _redraw(edit: Callable[..., Awaitable[object]], message: discord.Message) -> None:
+    """Without it a choice works once in a row, which is worth no error."""
+    view = discord.ui.View.from_message(message, timeout=None)
+    view.stop()  # else discord.py keeps it for ever; the presses come as any other message's
+    try:
+        await edit(view=view)
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as exc:
+        _log.info("menu not redrawn", extra={"reason": str(exc)})
+
+
 async def _note_shared(bot: ResearchClient, job_id: str, shown: Sequence[Address]) -> None:
     """The copy goes with the answer."""
     try:
@@ -83,9 +109,7 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job
 async def _again(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
     async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
         deed = cast("Renew", pressed(press.value, job, asker))
-        # One retry, one renewal a day and one deep research an answer, however many press.
-        own = {"retry": "", "refresh": "", "start_deep": f"deep:{job.id}"}
-        return await renew(deed, bot.researcher, asker, key=own.get(deed.how, key), address=address)
+        return await renew(deed, bot.researcher, asker, key=deed.key(key), address=address)
 
     await _new_answer(bot, interaction, job_id, submit, in_place=press is Press.RETRY)
 
@@ -170,6 +194,12 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
             return bot.voice.refusal(sentence)
         case ShowSources():
             return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job.id)))
+        case PressWatch("show_answer"):
+            result, sources = await bot.researcher.result(job.id), await bot.researcher.sources(job.id)
+            return replace(bot.voice.outcome(job, result, sources, may_offer=False), details=())
+        case PressWatch(button):
+            here = await watch_place(interaction, place_of_interaction(interaction), job.scope)
+            return bot.voice.watching(await said_or_why(obey_press(button, job, bot.researcher, here)))
         case Steer() as deed:
             return bot.voice.notice(await obey(deed, bot.researcher, str(interaction.user.id)))
         case _:
@@ -187,6 +217,17 @@ async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job:
         return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
     return bot.voice.notice(wording.THANKS)
+
+
+async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> WatchPlace:
+    """Where a watch tells: below the message that was pressed, in its thread, or to the asker alone."""
+    channel, above = interaction.channel_id or 0, interaction.message.id if interaction.message else 0
+    if scope.is_one_persons and not place.is_direct:
+        channel, above = (await interaction.user.create_dm()).id, 0
+    if interaction.message and interaction.message.flags.ephemeral:
+        above = 0
+    spot = MessageAddress(channel, interaction.user.id, question_id=above, can_post=True)
+    return WatchPlace(str(interaction.user.id), scope, spot.to_address(), place.public_id, f"discord:{channel}")
 
 
 async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> DiscordMessage:

@@ -18,13 +18,13 @@ from typing import Any, cast
 import aiohttp
 import discord
 
+from adapters.chat.discord.markup import prose
 from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.translate import Asked
 from adapters.chat.reply import AddressDead, FilesRefused
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
-from core.model.job import ResearchJob
 from core.presentation import wording
 
 PLATFORM = "discord"
@@ -38,6 +38,7 @@ TOO_LARGE, ENTITY_TOO_LARGE = 413, 40005  # as an HTTP status, and as Discord's 
 MAX_FILES_BYTES = 10_000_000  # of one message; what a server without boosts takes is 10 MiB
 NO_HISTORY = 160002  # who may not read a channel's history may not reply there, only write
 
+MAX_SAID = 1800  # characters beside a mention; Discord takes 2,000
 ALREADY_ACKED = 40060  # an earlier try took effect, although its reply was lost
 TOO_LATE = 10062
 STANDS = "acknowledged"
@@ -51,7 +52,8 @@ class MessageAddress:
     """Where a message is, or is to be. Ids are 0 and texts "" where there is none; times are POSIX seconds.
 
     `token` is of the interaction whose response it is. `question_id` is the message it answers. `can_post` says
-    that the bot may write to the channel and everybody there may read the answer.
+    that the bot may write to the channel and everybody there may read the answer. `key` names what is posted there
+    when that is no answer to the question.
     """
 
     channel_id: int
@@ -63,6 +65,7 @@ class MessageAddress:
     can_post: bool = False
     can_embed: bool = True
     can_reply: bool = True
+    key: str = ""
 
     @property
     def has_token(self) -> bool:
@@ -72,6 +75,12 @@ class MessageAddress:
     def must_move(self) -> bool:
         """Whether the token is too near its end to rely on."""
         return time.time() >= self.token_until - TOKEN_LIFE_S * (1 - SWITCH_SHARE)
+
+    @property
+    def lasting(self) -> MessageAddress:
+        """The same message without its token, once that is of no use and the bot may change it all the same."""
+        is_loose = self.must_move and self.can_post and self.message_id
+        return replace(self, token="", token_until=0.0) if is_loose else self
 
     def to_address(self) -> Address:
         is_bound = bool(self.token) and not self.can_post
@@ -140,7 +149,9 @@ class DiscordReply:
         elif self.spot.message_id:
             await self._try(self._edit_message, payload)
         else:
-            await self._post(payload, nonce=f"q{self.spot.question_id}")
+            await self._post(
+                payload, nonce=nonce_of("w", self.spot.key) if self.spot.key else f"q{self.spot.question_id}"
+            )
         self.has_shown = True
         await self._end(payload)
 
@@ -157,12 +168,13 @@ class DiscordReply:
             await self._say_last(old, self.voice.moved())
         await self._end(payload)
 
-    async def ping(self, job: ResearchJob, /) -> None:
-        mention = f"<@{self.spot.asker_id}> {wording.READY}"
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
+        mention = f"<@{self.spot.asker_id}> {prose(said, MAX_SAID) or wording.READY}"
         allowed = discord.AllowedMentions(everyone=False, roles=False, users=[discord.Object(self.spot.asker_id)])
         if self.spot.can_post:
             reference = self._reference(self.spot.message_id)
-            await self._channel().send(mention, allowed_mentions=allowed, nonce=nonce_of("p", job.id), **reference)
+            nonce = nonce_of("c" if said else "p", key)
+            await self._channel().send(mention, allowed_mentions=allowed, nonce=nonce, **reference)
         elif self.spot.has_token:
             await self._webhook(self.spot).send(mention, allowed_mentions=allowed, ephemeral=True)
 

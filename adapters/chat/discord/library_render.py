@@ -20,9 +20,9 @@ from adapters.chat.discord.payload import (
 )
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
 from adapters.chat.fitting import last_lines
+from adapters.chat.library import ALONE, library_steps
 from core.library import wording
 from core.library.session import SaidToLibrary, Speaker
-from core.library.states import COMMANDS, Conversation, State
 from core.model.job import Scope
 from core.presentation import wording as common
 from core.presentation.page_links import PageLinks, PaperPlace
@@ -37,8 +37,6 @@ ASKED_ROOM = 200
 PAPER_BUTTONS = 10  # two rows; the others are named by number
 PICTURE = "page.png"
 PARAGRAPH = "\n\n"
-_ALONE = frozenset({"Help", "Status", ""})  # replies about the conversation: nothing goes on from them
-_OF_NUMBER = {State.SELECT_NEW: "summarize", State.SELECT_VIEW: "summary"}  # what a number's button does; else open
 
 
 @dataclass(frozen=True)
@@ -74,30 +72,25 @@ class DiscordLibraryVoice:
         return DiscordMessage(discord.Embed(description=said, colour=COLOUR_FAILED), said)
 
     def _rows(self, speaker: Speaker, said: SaidToLibrary) -> tuple[Row, ...]:
-        """Only under what one goes on from: not under help, a refusal or a file."""
-        now, reply = said.after, said.reply
-        if reply.file is not None:
-            return ()
-        if now.offered:
-            return (
-                (LibraryButton("yes", word("library.yes"), style="primary"), LibraryButton("no", word("library.no"))),
-            )
-        if reply.page is not None:
-            return _kept([_paging(said), [*self._pdf(speaker.scope, said), *_working_on(now)]])
-        if said.added:
-            return _kept([_numbered(now, said.added)[:5]])
-        if reply.title in _ALONE:
-            return ()
-        shown = [LibraryButton(f"open {now.selected_paper}", word("library.open"))] if now.selected_paper else []
-        papers = [] if shown else _numbered(now)
-        return _kept([papers[:5], papers[5:], [*shown, *_working_on(now), *self._page(said)]])
+        """The papers, then what belongs to one and to what is shown; a single thing to open stands with these."""
+        steps = [
+            LibraryButton(step.says, step.label, step.about, style="primary" if step.says == "yes" else "secondary")
+            for step in library_steps(said, most_papers=PAPER_BUTTONS)
+        ]
+        is_alone = said.reply.title in ALONE and said.reply.page is None and not said.added
+        if said.after.offered or said.reply.file is not None or is_alone:
+            return _kept([steps])
+        papers, doing = [step for step in steps if not step.tag], [step for step in steps if step.tag]
+        if said.after.selected_paper and said.reply.page is None and not said.added:
+            papers, doing = [], steps
+        return _kept([papers[:5], papers[5:], [*self._pdf(speaker.scope, said), *doing, *self._page(said)]])
 
     def _pdf(self, scope: Scope, said: SaidToLibrary) -> list[LinkButton]:
         if said.reply.page is None:
             return []
         paper, page = said.reply.page
         url = self.links.paper(PaperPlace(scope, paper.id), page=page or 1)
-        return [LinkButton(word("library.pdf"), url)] if paper.pages and is_linkable(url) else []
+        return [LinkButton("PDF", url)] if paper.pages and is_linkable(url) else []
 
     def _page(self, said: SaidToLibrary) -> list[LinkButton]:
         """Where the whole answer is with its sources."""
@@ -108,7 +101,7 @@ class DiscordLibraryVoice:
 def _text(said: SaidToLibrary) -> str:
     """The reply; above a picture the sentence that it marks, in place of how the page begins."""
     if said.reply.file:
-        return f"{said.reply.text}\n{wording.SAVED.format(place=said.reply.file[0])}"
+        return f"{said.reply.text}\n{wording.saved(said.reply.file[0])}"
     if said.picture and said.quote:
         return f"{said.reply.text.partition(PARAGRAPH)[0]}\n\n“{said.quote}”"
     return said.reply.text
@@ -125,40 +118,6 @@ def _files(said: SaidToLibrary) -> tuple[DiscordUpload, ...]:
         name, content = said.reply.file
         files.append(DiscordUpload(name, content.encode()))
     return tuple(files)
-
-
-def _numbered(now: Conversation, added: Sequence[str] = ()) -> list[LibraryButton]:
-    """A button a paper of the list, by its number; under papers that were added, what they are about."""
-    ids = added or now.last_query_set
-    verb = "summary" if added else _OF_NUMBER.get(now.state, "open")
-    labels = {"open": word("library.open"), "summary": word("library.summary"), "summarize": word("library.summarize")}
-    if len(added) == 1:
-        return [LibraryButton(f"{verb} {added[0]}", labels[verb])]
-    return [
-        LibraryButton(f"{verb} {paper_id}", f"{labels[verb]} {at}")
-        for at, paper_id in enumerate(ids[:PAPER_BUTTONS], 1)
-    ]
-
-
-def _paging(said: SaidToLibrary) -> list[LibraryButton]:
-    """To the page before and the page after."""
-    if said.reply.page is None:
-        return []
-    paper, page = said.reply.page[0], said.reply.page[1] or 1
-    around = [(page - 1, "◀ {}"), (page + 1, "{} ▶")]
-    return [
-        LibraryButton(f"open {paper.id} page {at}", label.format(word("library.page", page=at)))
-        for at, label in around
-        if 1 <= at <= paper.pages
-    ]
-
-
-def _working_on(now: Conversation) -> list[LibraryButton]:
-    """What can be done to what is shown, tied to it."""
-    made = [LibraryButton("improve", common.IMPROVE, now.tag)] if now.works_on in COMMANDS["improve"].states else []
-    if now.works_on in COMMANDS["save"].states:
-        made.append(LibraryButton("save", word("library.save"), now.tag))
-    return made
 
 
 def _kept(rows: Iterable[Sequence[LibraryButton | LinkButton]]) -> tuple[Row, ...]:

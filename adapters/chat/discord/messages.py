@@ -25,6 +25,7 @@ from adapters.chat.desk import (
     ShowSources,
     Steer,
     Utterance,
+    Watching,
     changed_key,
     hear_edit,
     obey,
@@ -39,7 +40,8 @@ from adapters.chat.discord.library import TalkTurn, hear_library, library_key
 from adapters.chat.discord.markup import is_linkable, plain, within
 from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
 from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text
-from adapters.chat.discord.translate import DiscordPlace, place_of_message, question_of
+from adapters.chat.discord.translate import DiscordPlace, is_open, place_of_message, question_of
+from adapters.chat.watching import WatchPlace, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
@@ -95,11 +97,7 @@ async def forget_messages(bot: ResearchClient, event: Deleted, message_ids: Sequ
 
 async def _forget_message(bot: ResearchClient, message_id: int, scopes: Sequence[Scope]) -> None:
     try:
-        for scope in scopes:
-            for key in (f"discord:{message_id}", library_key(message_id)):
-                if await bot.researcher.forget_asked(key, scope=scope):
-                    _log.info("forgotten with its message")
-                    bot.taking_away.hurry()
+        await bot.taking_away.take_back((f"discord:{message_id}", library_key(message_id)), scopes)
         reply = bot.replies.pop(message_id, None)
         if reply is not None:
             await reply.remove()
@@ -212,6 +210,12 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
             said = bot.voice.notice(help_text())
         case ShowSources(job):
             said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
+        case Watching(wish, job):
+            at = replace(spot, token="", token_until=0.0)
+            here = WatchPlace(asker, place.scope, at.to_address(), place.public_id, f"discord:{place.channel_id}")
+            said = bot.voice.watching(
+                await said_or_why(obey_wish(wish, job, researcher, here, partial(elsewhere, bot, place)))
+            )
         case Forget() | Steer() | Cancel():
             said = bot.voice.notice(await obey(deed, researcher, asker, bot.taking_away))
         case _:
@@ -220,6 +224,16 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
     await shown.edit(said)
     if isinstance(deed, ShowSources):
         await researcher.note_shown(deed.job.id, shown.shown)
+
+
+async def elsewhere(bot: ResearchClient, place: DiscordPlace, channel: str) -> WatchPlace | None:
+    """Another channel of the server that everybody may read: what is asked there is nobody's secret."""
+    found = bot.get_channel(int(channel)) if channel.isdecimal() else None
+    if not isinstance(found, discord.TextChannel) or found.guild.id != place.guild_id or not is_open(found):
+        return None
+    there = await bot.placed(DiscordPlace(place.user_id, found.id, place.guild_id, is_open=True))
+    at = MessageAddress(found.id, place.user_id, can_post=True)
+    return WatchPlace(str(place.user_id), there.scope, at.to_address(), there.public_id, f"discord:{found.id}")
 
 
 async def _known(bot: ResearchClient, job_id: str) -> ResearchJob | None:

@@ -38,6 +38,14 @@ class Press(StrEnum):
     GO_DEEPER = "go_deeper"
     ANSWER_NOW = "answer_now"
     QUESTION_CHANGED = "changed"
+    WATCH = "watch"
+    WATCH_HOURS = "watch_hours"
+    WATCH_DAY = "watch_day"
+    WATCH_WEEK = "watch_week"
+    STOP_WATCHING = "stop_watching"
+    KEEP_WATCHING = "keep_watching"
+    NOT_WORTH = "not_worth_telling"
+    NEW_ANSWER = "show_answer"
     GOOD = "good"
     BAD = "bad"
 
@@ -158,6 +166,8 @@ class Pressable(Protocol):
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None: ...
 
+    async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None: ...
+
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None: ...
 
     async def settings_pressed(self, interaction: Asked, group: str) -> None: ...
@@ -197,7 +207,7 @@ class MenuItem(discord.ui.DynamicItem[discord.ui.Select[Any]], template=_MENU):
 
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
         chosen = cast("dict[str, Any]", interaction.data)["values"][0]
-        await cast(Pressable, interaction.client).pressed(interaction, Press(chosen), self.menu.job_id)
+        await cast(Pressable, interaction.client).chosen(interaction, Press(chosen), self.menu.job_id)
 
 
 class LibraryItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_LIBRARY):

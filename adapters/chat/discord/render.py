@@ -30,11 +30,11 @@ from adapters.chat.discord.markup import (
 )
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
 from adapters.chat.fitting import fit, units
+from adapters.chat.watching import WatchSaid
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
-from core.pipeline.changes import AnswerChanges
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import (
@@ -51,6 +51,10 @@ from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.wording import counted
 from core.text.sentences import split_sentences
+from core.text.urls import domain_of
+from core.watch.comparison import AnswerChanges
+from core.watch.watch import Notice
+from core.watch.words import heading, notice_buttons, sentence, told_change
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
 CONTENT_LIMIT = 2000
@@ -161,6 +165,28 @@ class DiscordVoice:
         link = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         return replace(message, rows=((*link, *([show] if sources else [])),), details=())
 
+    def told(self, job: ResearchJob, notice: Notice) -> DiscordMessage:
+        """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
+        lines = [f"_{plain(said, LINE_ROOM)}_"] if (said := sentence(notice)) else []
+        for change in map(told_change, notice.changes):
+            lines += [f"**{label}**: {plain(text, QUESTION_ROOM)}" for label, text in change.lines]
+            for quote, url in change.quotes:
+                place = f" – [{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
+                lines.append(f"> {plain(quote, QUESTION_ROOM)}{place}")
+            lines.append("")
+        embed = discord.Embed(
+            title=fit(f"🔔 {one_line(heading(notice))}", 256), colour=COLOUR_RUNNING
+        )  # Discord: titles have 256
+        view = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
+        buttons = _row(job, [CardButton(name) for name in notice_buttons(notice)])
+        message = _message(embed, within(lines, RUNNING_LIMIT).strip(), "", ((*view, *buttons),))
+        return replace(message, job_id=job.id)
+
+    def watching(self, said: WatchSaid) -> DiscordMessage:
+        """What is said of a wish to watch, with its buttons."""
+        shown = self.notice(within([plain(line, QUESTION_ROOM) for line in said.lines], RUNNING_LIMIT))
+        return replace(shown, rows=(_row(said.job, said.buttons),)) if said.job and said.buttons else shown
+
     def refusal(self, sentence: str) -> DiscordMessage:
         said = plain(sentence, 1000) or wording.SOMETHING_BROKE
         return DiscordMessage(discord.Embed(description=said, colour=COLOUR_FAILED), said)
@@ -263,11 +289,8 @@ class _Answer:
         """With the reason that decided, where it is not as sure as it may be."""
         notice = plain(self.card.part("notice").text, LINE_ROOM)
         line = f"**{wording.CONFIDENCE}**: {self.card.part('confidence').text}"
-        if self.card.answer and self.card.level in (Confidence.MEDIUM, Confidence.LOW):
-            reason = wording.deciding_reason(self.card.answer, "")
-            if not MARKER.search(reason):  # else it says already who says what
-                reason = wording.deciding_reason(self.card.answer, self.card.part("conflicts").text)
-            line += f" · {self._short(reason, PART_ROOM)}" if reason else ""
+        reason = self.card.part("reasons").text if self.card.level in (Confidence.MEDIUM, Confidence.LOW) else ""
+        line += f" · {self._short(reason, PART_ROOM)}" if reason else ""
         return (f"*{notice}*\n" if notice else "") + line
 
     def _below(self, said: str) -> dict[str, str]:

@@ -213,8 +213,7 @@ def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Bloc
         return _providers(value, ceilings.providers)
     if isinstance(TenantSettings.__dataclass_fields__[field.key].default, tuple):
         written: Block = {"initial_value": "\n".join(value)} if value else {}
-        hint = "who.int\nnature.com" if field.key == "allow_domains" else "example.com"
-        return {**text_input(INPUT_LIMIT, hint), **written}
+        return {**text_input(INPUT_LIMIT, field.example), **written}
     return _number(field, value, ceilings)
 
 
@@ -288,7 +287,7 @@ TYPED = Typed(
     ask="/research",
     menu="More message shortcuts",
     reply="write in the thread of an answer",
-    options='in the question, as in `mode:deep top_k:8 context:"for a child"`',
+    options="in the form of `/research` alone, or in the question as in `mode:deep top_k:8`",
     history="/research history",
     settings="/research settings",
 )

@@ -132,6 +132,11 @@ def option(text: str, value: str, url: str = "") -> Block:
     return {**made, "url": url} if url else made
 
 
+def tick(text: str, value: str, description: str) -> Block:
+    """Of a group of checkboxes, of which a form takes ten."""
+    return {"text": label(text, LABEL_LIMIT), "value": value, "description": label(description, LABEL_LIMIT)}
+
+
 def is_linkable(url: str) -> bool:
     return url.startswith(("https://", "http://")) and len(url) <= URL_LIMIT
 
@@ -297,7 +302,8 @@ def read_plan(snapshot: Snapshot, elapsed_s: float, rows: Sequence[Block]) -> Pl
     """None while an earlier answer is shown that may have to be taken back (D12)."""
     if snapshot.earlier:
         return None
-    title = f"{plain(snapshot.message, TITLE_ROOM) or '…'} · {wording.duration(elapsed_s)}"
+    message = regex.sub(r"\A[^\w\"“]+", "", snapshot.message)  # a plan has signs of its own
+    title = f"{plain(message, TITLE_ROOM) or '…'} · {wording.duration(elapsed_s)}"
     listed = [*_stage_tasks(snapshot), *_part_tasks(snapshot)]
     if snapshot.card:
         listed += _item_tasks(snapshot.card)

@@ -34,7 +34,7 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import EditPace
 from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, Home, home_entries
-from adapters.chat.slack.buttons import FEEDBACK, SHARING, Buttons
+from adapters.chat.slack.buttons import ASK_FORM, FEEDBACK, SHARING, AskForm, Buttons
 from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
     API_TIMEOUT_S,
@@ -248,11 +248,18 @@ def _add_events(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None
 
 
 def _add_commands(app: AsyncApp, desk: Desk) -> None:
+    form = AskForm(desk)
+
     @app.command("/research")
     async def commanded(ack: Ack, command: Body) -> None:
         told = await desk.commanded(command)
         await (ack(text=told.text, blocks=as_json(told)) if told else ack())
         await desk.configured(command)
+        await form.commanded(command)
+
+    @app.view(ASK_FORM)
+    async def asked(ack: Ack, body: Body) -> None:
+        await ack(**await form.submitted(body))
 
     sections = Sections(desk)
 

@@ -6,13 +6,26 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import Deed, Renew, Say, ShowSources, Steer, changed_key, obey, press, renew, sources_of
-from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input
+from adapters.chat.desk import (
+    Deed,
+    PressWatch,
+    Renew,
+    Say,
+    ShowSources,
+    Steer,
+    changed_key,
+    obey,
+    press,
+    renew,
+    sources_of,
+)
+from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.desk import Desk, key_of
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
@@ -26,13 +39,18 @@ from adapters.chat.slack.render import (
     VIEW,
     all_sources_message,
     changes_message,
+    watch_message,
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.threads import thread_in
+from adapters.chat.slack.threads import thread_in, watch_place
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
+from adapters.chat.watching import obey_press, said_or_why
 from core.model.answer import MAX_REASON_CHARS
+from core.model.config import MAX_QUERY_CHARS
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import ResearchJob, ResearchRequest
+from core.modes import MODES
+from core.modes.mode import CONTEXT, FRESH, MODE, PRIVATE
 from core.presentation import wording
 
 _log = logging.getLogger(__name__)
@@ -180,6 +198,14 @@ class Buttons:
                 await self._show(click, all_sources_message(*await sources_of(self.desk.researcher, job.id)))
             case Renew():
                 await self._renew(deed, click)
+            case PressWatch("show_answer", job):
+                result, sources = await self.desk.researcher.result(job.id), await self.desk.researcher.sources(job.id)
+                await self._show(click, self.desk.voice.outcome(job, result, sources))
+            case PressWatch(name, job):
+                place = await self.desk.threads.place(click.workspace, click.channel, click.user)
+                where = watch_place(place, job.scope, thread_ts=click.thread_ts, conversation=job.request.thread)
+                said = await said_or_why(obey_press(name, job, self.desk.researcher, where))
+                await self._show(click, watch_message(said))
             case Say() | Steer():
                 await self._whisper(click, await obey(deed, self.desk.researcher, click.user))
 
@@ -297,3 +323,64 @@ def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:
     values = (view.get("state") or {}).get("values") or {}
     said = ((values.get(SAID) or {}).get(SAID) or {}).get("value")
     return str(view.get("private_metadata") or ""), str(said or "")
+
+
+# `/research` alone: a form in which several modes can be ticked, read as what could have been typed
+
+
+ASK_FORM, QUESTION, EXTRAS = "ask", "question", "extras"
+_EXTRAS = (PRIVATE, FRESH)
+
+
+@dataclass(frozen=True)
+class AskForm:
+    desk: Desk
+
+    async def commanded(self, command: Payload) -> None:
+        """Once it is acknowledged, while its trigger lives."""
+        names = ("team_id", "channel_id", "user_id", "response_url")
+        asked = {name: str(command.get(name) or "") for name in names}
+        if str(command.get("text") or "").strip():
+            return
+        workspace = await self.desk.workspaces.find(asked["team_id"])
+        if not await open_view(workspace, str(command["trigger_id"]), ask_modal(json.dumps(asked))):
+            at = SlackAddress(workspace.team_id, asked["user_id"], "", response_url=asked["response_url"])
+            await SlackReply(workspace, at).respond(sentence_message(wording.ASK_WHAT))
+
+    async def submitted(self, body: Payload) -> dict[str, Any]:
+        """Returns when the question is stored; what the acknowledgement carries: what is wrong with it, if anything."""
+        view = body.get("view") or {}
+        asked = json.loads(str(view.get("private_metadata") or "{}"))
+        told = await self.desk.commanded({**asked, "text": typed_in(view), "trigger_id": str(view.get("id") or "")})
+        if told == sentence_message(wording.ON_IT):
+            return {}
+        return {"response_action": "errors", "errors": {QUESTION: told.text if told else wording.ASK_WHAT}}
+
+
+def ask_modal(asked: str) -> Block:
+    """`asked` comes back with what is submitted."""
+    modes = [tick(mode.title, name, mode.description) for name, mode in MODES.items() if not mode.needs_files]
+    extras = [tick(option.title, option.name, option.description) for option in _EXTRAS]
+    blocks = [
+        entry(QUESTION, wording.QUESTION, text_input(MAX_QUERY_CHARS, wording.ASK_WHAT)),
+        entry(
+            MODE.name, MODE.title, {"type": "checkboxes", "options": [*modes]}, is_optional=True, hint=MODE.description
+        ),
+        entry(CONTEXT.name, CONTEXT.title, text_input(MAX_REASON_CHARS, CONTEXT.description), is_optional=True),
+        entry(EXTRAS, wording.EXTRAS, {"type": "checkboxes", "options": [*extras]}, is_optional=True),
+    ]
+    return modal(ASK_FORM, wording.RESEARCH, blocks, submit=wording.RESEARCH, metadata=asked)
+
+
+def typed_in(view: Mapping[str, Any]) -> str:
+    """What a submitted form asks, as one would type it; its options stand last, where they count."""
+    values = (view.get("state") or {}).get("values") or {}
+    given = {name: (values.get(name) or {}).get(name) or {} for name in (QUESTION, MODE.name, CONTEXT.name, EXTRAS)}
+    modes, extras = (
+        [str(one["value"]) for one in given[name].get("selected_options") or ()] for name in (MODE.name, EXTRAS)
+    )
+    context = re.sub(r'["“”]', "'", str(given[CONTEXT.name].get("value") or "")).strip()
+    options = [*(f"{MODE.name}:{mode}" for mode in modes), *(f"{extra}:yes" for extra in extras)]
+    options += [f'{CONTEXT.name}:"{context}"'] if context else []
+    question = str(given[QUESTION].get("value") or "").strip()
+    return " ".join([question, *options]) if question else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -30,6 +29,7 @@ from adapters.chat.desk import (
     ShowSources,
     Steer,
     Utterance,
+    Watching,
     changed_key,
     hear,
     hear_edit,
@@ -46,9 +46,9 @@ from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
-from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message
+from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message, watch_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.threads import Threads, named
+from adapters.chat.slack.threads import Threads, named, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
 from adapters.chat.taking_away import TakingAway
 from core.model.attachments import Attachment
@@ -63,12 +63,10 @@ from core.section.sections import CHOICES, check_request, words_for
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
 
-
 HISTORY_LENGTH = 10
 OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
 
-_log = logging.getLogger(__name__)
 Submit = Callable[[], Awaitable[ResearchJob]]
 
 
@@ -113,12 +111,12 @@ class Desk:
             await self.inbox.take(Letter("message", workspace.team_id, said.user_id, name, body))
 
     async def commanded(self, command: Payload) -> SlackMessage | None:
-        """`/research …`; gives what the asker alone is told at once, None where `configured` has it."""
+        """`/research …`; gives what the asker alone is told at once, None where a form opens instead."""
         team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
         text = str(command.get("text") or "").strip()
-        if not text or text.lower() == "help":
-            return help_message() if text else sentence_message(wording.ASK_WHAT)
-        if _settings_word(text) is not None:
+        if text.lower() == "help":
+            return help_message()
+        if not text or _settings_word(text) is not None or watch_wish(text):
             return None
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         place = SlackPlace(team, channel, user)
@@ -134,13 +132,18 @@ class Desk:
         return sentence_message(wording.ON_IT)
 
     async def configured(self, command: Payload) -> None:
-        """`/research settings`, once it is acknowledged: the form, or the sentence that says why not."""
-        word = _settings_word(str(command.get("text") or "").strip())
-        if word is None:
+        """`/research settings` or `watch`, once it is acknowledged: the form, or the sentence that says why not."""
+        text = str(command.get("text") or "").strip()
+        word, wish = _settings_word(text), watch_wish(text)
+        if word is None and wish is None:
             return
         workspace = await self.workspaces.find(str(command.get("team_id") or ""))
         user, url = str(command["user_id"]), str(command.get("response_url") or "")
-        told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word)
+        if wish:
+            said = await self.threads.watch_commanded(workspace, str(command["channel_id"]), user, wish)
+            told: SlackMessage | None = watch_message(said)
+        else:
+            told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word or "")
         if told is not None:
             await SlackReply(workspace, SlackAddress(workspace.team_id, user, "", response_url=url)).respond(told)
 
@@ -179,7 +182,7 @@ class Desk:
             said, offer = found
             place = await self.threads.place(workspace, said.channel_id, said.user_id)
             at = self._address(place, f"offer:{changed_key(offer.job, offer.question)}", said.thread_ts or said.ts)
-            await self._tell(changed_message(offer), place, SlackReply(workspace, at))
+            await self._tell(changed_message(offer), said, place, SlackReply(workspace, at))
 
     async def _offered(self, workspace: Workspace, edited: Payload) -> tuple[SlackSaid, Offer] | None:
         """Of a message that asked something, whoever could see the answer then, and says something else now."""
@@ -245,6 +248,7 @@ class Desk:
     async def reopen(self, address: Address) -> SlackReply | None:
         """The message behind an address that an earlier process has kept; None where the app has been removed."""
         at = SlackAddress.read(address.data)
+        at = at if at.user or not at.key else replace(at, thread_ts=at.ts, ts="")  # below what is shown
         try:
             return SlackReply(await self.workspaces.find(at.team), at, is_doubtful=True)
         except NotInstalled:
@@ -335,9 +339,9 @@ class Desk:
             elif isinstance(deed, Steer) and await react(workspace.client, said.channel_id, said.ts, deed.sign):
                 await obey(deed, self.researcher, place.user_id)
             else:
-                await self._do(deed, place, reply)
+                await self._do(deed, said, place, reply)
         except GorkdError as error:
-            await self._tell(self.voice.refusal(error.user_message), place, reply)
+            await self._tell(self.voice.refusal(error.user_message), said, place, reply)
 
     async def _ask(self, workspace: Workspace, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         try:
@@ -376,19 +380,24 @@ class Desk:
 
         await self.begin(submit, reply, request.scope)
 
-    async def _do(self, deed: Deed, place: SlackPlace, reply: SlackReply) -> None:
+    async def _do(self, deed: Deed, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         """Whatever was said but a question. Raises `GorkdError`."""
         match deed:
             case Show(what):
-                await self._tell(await self._history(place) if what == "history" else help_message(), place, reply)
+                shown = await self._history(place) if what == "history" else help_message()
+                await self._tell(shown, said, place, reply)
             case Renew(job):
                 submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
                 await self.begin(submit, reply, job.scope)
             case ShowSources(job):
                 await self._post_sources(job, reply)
+            case Watching(wish, job):
+                workspace = await self.workspaces.find(place.team_id)
+                watched = await self.threads.watched(workspace, place, wish, job, reply.at)
+                await self._tell(watch_message(watched), said, place, reply)
             case Say() | Forget() | Steer() | Cancel():
-                said = await obey(deed, self.researcher, place.user_id, self.taking_away)
-                await self._tell(self.voice.refusal(said), place, reply)
+                told = await obey(deed, self.researcher, place.user_id, self.taking_away)
+                await self._tell(self.voice.refusal(told), said, place, reply)
 
     async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
         shown = all_sources_message(*await sources_of(self.researcher, job.id))
@@ -398,9 +407,9 @@ class Desk:
         )
         await self.researcher.note_shown(job.id, [shown_at(at.team, at.channel, ts)])
 
-    async def _tell(self, message: SlackMessage, place: SlackPlace, reply: SlackReply) -> None:
-        """To the asker alone where Slack lets us, else where it was said."""
-        spot = ThreadAddress(place.channel_id, reply.at.thread_ts)
+    async def _tell(self, message: SlackMessage, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
+        """To the asker alone where Slack lets us, where it was said: a thread without a reply shows it to nobody."""
+        spot = ThreadAddress(place.channel_id, said.thread_ts if said.is_reply else "")
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
             await reply.edit(message)
 
@@ -414,10 +423,8 @@ class Desk:
         user = str((event.get("previous_message") or {}).get("user") or "")
         await self.inbox.drop(workspace.team_id, f"{channel}:{ts}")
         said = f"{workspace.team_id}:{channel}:{ts}"
-        for scope in translate.scopes_of(workspace.team_id, channel, user):
-            for asked in (f"{translate.PLATFORM}:{said}", f"library:{said}"):
-                if await self.researcher.forget_asked(asked, scope=scope):
-                    self.taking_away.hurry()
+        scopes = translate.scopes_of(workspace.team_id, channel, user)
+        await self.taking_away.take_back((f"{translate.PLATFORM}:{said}", f"library:{said}"), scopes)
 
     def _address(
         self, place: SlackPlace, key: str, thread_ts: str = "", conversation: str = "", *, response_url: str = ""
@@ -559,10 +566,8 @@ def _asked_in(view: Mapping[str, Any]) -> _Asked:
 def section_modal(asked: str, chosen: str = "") -> Block:
     """`asked` comes back with what is submitted; `chosen` is the section that stands there first."""
     options: list[Block] = [{"text": label(title, 75), "value": name} for name, title in CHOICES.items()]
-    which: Block = {"type": "static_select", "options": [*options]}
-    initial = next((option for option in options if option["value"] == chosen), None)
-    if initial is not None:
-        which["initial_option"] = initial
+    first = [option for option in options if option["value"] == chosen]
+    which: Block = {"type": "static_select", "options": [*options], **({"initial_option": first[0]} if first else {})}
     blocks = [
         entry(WHICH, "Section", which),
         _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),

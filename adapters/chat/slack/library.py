@@ -47,7 +47,7 @@ from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
 from core.library.session import SaidToLibrary, Speaker
 from core.library.states import COMMANDS, read_command
-from core.library.wording import NEXT_STEPS, PANEL_TITLE, SAVED
+from core.library.wording import NEXT_STEPS, PANEL_TITLE, saved
 from core.library.words import NO, YES, Addition, Incoming, Words, read_addition
 from core.model.errors import GorkdError
 from core.presentation import wording
@@ -417,7 +417,7 @@ class SlackLibraryVoice:
             blocks.append(_question_line(said.after.history[-1]))
         text = cut(reply.text, BESIDE_PICTURE) if said.picture else reply.text
         if reply.file is not None:
-            text = f"{text}\n{SAVED.format(place=reply.file[0])}"
+            text = f"{text}\n{saved(reply.file[0])}"
         blocks += [section(piece) for piece in mrkdwn_pieces(text)]
         if reply.title == PANEL_TITLE:
             blocks.append(context("\n".join(plain(line, ASKED_ROOM) for line in NEXT_STEPS)))

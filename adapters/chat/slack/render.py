@@ -43,18 +43,23 @@ from adapters.chat.slack.blocks import (
     table,
     thumbs,
 )
+from adapters.chat.watching import WatchSaid
 from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
 from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
-from core.pipeline.changes import AnswerChanges
 from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_card, first_quotes, progress_card
 from core.presentation.checks import CheckedClaim, Stand
+from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
-from core.presentation.render import MARKER, is_used, marked_section, one_line, printable
+from core.presentation.render import is_used, marked_section, one_line, printable
 from core.text.sentences import split_sentences
+from core.text.urls import domain_of
+from core.watch.comparison import AnswerChanges
+from core.watch.watch import Notice
+from core.watch.words import heading, notice_buttons, plain_lines, sentence, told_change
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
 QUESTION_ROOM = 500
@@ -83,7 +88,8 @@ ICONS = {
 # What only Slack's own code must tell from the others; every button's name stands in core/presentation/wording.py.
 SHOW_SOURCES, SHARE, CANCEL, START_DEEP, IMPROVE = "show_sources", "share", "cancel", "start_deep", "improve"
 CHANGED, RATE, VIEW, MORE, FOLLOW_UP = "what_changed", "rate", "view_full_analysis", "more", "follow_up"
-IN_THE_MENU = ("ask_again", IMPROVE, SHARE, CHANGED, VIEW)
+SHOWN_BLOCKS = 45  # of what is told of a watch; Slack takes 50
+IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, VIEW)
 
 _TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
 _CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
@@ -141,12 +147,15 @@ class SlackVoice:
             if card.part(name).text
         ]
         blocks += [*actions(_row(job, card)), thumbs(RATE, job.id)]
-        asked = wording.follow_ups(job, result) if may_offer else ()
+        asked = follow_ups(job, result) if may_offer else ()
         blocks += actions([button(f"{FOLLOW_UP}_{at}", text, f"{text}:{job.id}") for at, text in enumerate(asked, 1)])
         blocks.append(context("\n".join(filter(None, [_labelled(card, "limitations"), plain(card.footer, LINE_ROOM)]))))
         spoken = _untagged(card.part("answer").text).replace("**", "")
         whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
+
+    def told(self, job: ResearchJob, notice: Notice) -> SlackMessage:
+        return told_message(job, notice, self.links.link(job))
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or wording.SOMETHING_BROKE
@@ -192,10 +201,7 @@ class _Said:
     def confidence(self) -> str:
         """`*Confidence*: Low: Sources disagree on …`: how sure, and the reason that decided, on one line."""
         headline = self.card.part("confidence").text
-        why = wording.deciding_reason(self.answer, "")
-        if not MARKER.search(why):  # else it says already who says what
-            why = wording.deciding_reason(self.answer, self.card.part("conflicts").text)
-        why = plain(why, 3 * LINE_ROOM)
+        why = plain(self.card.part("reasons").text, 3 * LINE_ROOM)
         level = headline.partition(" (")[0] if why else headline
         sides = {
             position.source_id: f"conflict-{place}-{side}"
@@ -273,6 +279,32 @@ def changes_message(changes: AnswerChanges | None) -> SlackMessage:
     return message(wording.WHAT_CHANGED, [section(f"*{wording.WHAT_CHANGED}*"), *(section(line) for line in lines)])
 
 
+def told_message(job: ResearchJob, notice: Notice, page_url: str) -> SlackMessage:
+    """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
+    blocks = [header(f"🔔 {heading(notice)}")]
+    if said := sentence(notice):
+        blocks.append(section(plain(said, SECTION_LIMIT)))
+    for change in map(told_change, notice.changes):
+        lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
+        blocks.append(section("\n".join(lines) or "…"))
+        quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" for quote, url in change.quotes]
+        blocks += [context(quote) for quote in quotes]
+    buttons = [button(name, wording.BUTTONS[name], job.id) for name in notice_buttons(notice)]
+    link = link_button(VIEW, wording.BUTTONS[VIEW], page_url) if is_linkable(page_url) else []
+    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *actions([*link, *buttons])])
+
+
+def watch_message(said: WatchSaid) -> SlackMessage:
+    """What is said of a wish to watch, with its buttons."""
+    job_id = said.job.id if said.job else ""
+    row = actions([button(one.name, one.label, job_id) for one in said.buttons]) if said.buttons else []
+    return message(said.text, [section(plain(said.text, SECTION_LIMIT)), *row])
+
+
+def _address(url: str) -> str:
+    return f"<{escaped(url)}|{_label(domain_of(url))}>" if is_linkable(url) else plain(url, LINE_ROOM)
+
+
 def changed_message(offer: Offer) -> SlackMessage:
     """The button carries the question: what was edited cannot be looked up in time."""
     ask = button("changed", wording.RESEARCH_IT, f"{offer.question}:{offer.job.id}", style="primary")
@@ -280,9 +312,9 @@ def changed_message(offer: Offer) -> SlackMessage:
     return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
 
-def ready_message(asker: str) -> SlackMessage:
+def ready_message(asker: str, told: str = "") -> SlackMessage:
     """Calls the asker: an edit of the answer's own message notifies nobody."""
-    said = f"<@{asker}> {wording.READY}"
+    said = f"<@{asker}> {escaped(told) or wording.READY}"
     return SlackMessage(said, (section(said),))
 
 

@@ -32,7 +32,6 @@ from adapters.chat.slack.translate import PLATFORM
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.model.events import Json
-from core.model.job import ResearchJob
 
 if TYPE_CHECKING:
     from adapters.chat.slack.poster import ThreadAddress
@@ -193,9 +192,9 @@ class SlackReply:
         if old.streamed:
             await remove(self._client, old.channel, old.ts)
 
-    async def ping(self, job: ResearchJob, /) -> None:
-        if job.request.asker:
-            await self._post_in_thread(ready_message(job.request.asker), "ready")
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
+        part: Part = "corrected" if said else "ready"
+        await self._post_in_thread(ready_message(asker, said), part)
 
     async def _streamed(self, plan: Plan) -> bool:
         """Whether `plan` is shown in a stream; a message that was posted, or may have been, becomes none."""

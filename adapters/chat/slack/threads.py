@@ -12,15 +12,19 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
 from adapters.chat.slack.reply import SlackAddress, shown_at
 from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_open_channel, scopes_of
-from core.model.job import ResearchJob
+from adapters.chat.watching import WatchPlace, WatchSaid, obey_wish, said_or_why
+from core.model.delivery import Address
+from core.model.job import ResearchJob, Scope
 from core.settings.desk import SettingsDesk
+from core.watch.words import WatchWish, command_wish, read_wish
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -74,6 +78,30 @@ class Threads:
         if said.parent_id not in ("", workspace.bot_user_id) or await self.last(workspace, said, name):
             return name
         return await self._looked_up(workspace, said) or name
+
+    async def watch_commanded(self, workspace: Workspace, channel: str, user: str, wish: WatchWish) -> WatchSaid:
+        """By a command, which hangs on no answer: one's last is meant."""
+        place = await self.place(workspace, channel, user)
+        asked = await self._researcher.history(user, tenant=place.tenant, limit=1)
+        return await self.watched(workspace, place, wish, asked[0] if asked else None)
+
+    async def watched(
+        self, workspace: Workspace, place: SlackPlace, wish: WatchWish, job: ResearchJob | None,
+        at: SlackAddress | None = None,
+    ) -> WatchSaid:  # fmt: skip
+        """`job` is the answer that the wish was said under, `at` where an answer to it would stand."""
+        scope = job.scope if job and wish.kind == "watch" else place.scope
+        thread_ts, conversation = (at.thread_ts, at.conversation) if at else ("", named(place.channel_id, "watch"))
+        here = watch_place(place, scope, thread_ts=thread_ts, conversation=conversation)
+        return await said_or_why(
+            obey_wish(wish, job, self._researcher, here, partial(self._elsewhere, workspace, place))
+        )
+
+    async def _elsewhere(self, workspace: Workspace, place: SlackPlace, channel: str) -> WatchPlace | None:
+        """Another channel that everybody may read: what is asked there is nobody's secret."""
+        there = await self.place(workspace, channel, place.user_id)
+        is_known = channel == place.channel_id or not there.scope.visibility.startswith("channel:")
+        return watch_place(there, there.scope, conversation=named(channel, "watch")) if is_known else None
 
     async def recorded(self, workspace: Workspace, said: SlackSaid) -> str:
         """The conversation of the message of ours that a thread hangs on; "" where our records know of none.
@@ -169,3 +197,17 @@ class Admins:
         is_admin = is_own and (described.get("is_admin") is True or described.get("is_owner") is True)
         self._known.put(workspace.team_id, user, value=is_admin)
         return is_admin
+
+
+def watch_place(place: SlackPlace, scope: Scope, *, thread_ts: str = "", conversation: str = "") -> WatchPlace:
+    """Where a watch tells: in a thread, in the channel, or in the direct messages of who alone may see it."""
+    is_aside = scope.is_one_persons and not place.is_direct
+    channel, thread_ts = ("", "") if is_aside else (place.channel_id, thread_ts)
+    at = SlackAddress(place.team_id, place.user_id, "", channel, thread_ts, conversation=conversation)
+    return WatchPlace(place.user_id, scope, Address(PLATFORM, dict(asdict(at))), place.public_id, conversation)
+
+
+def watch_wish(text: str) -> WatchWish | None:
+    """Of `watch …` behind a command, and of what names a time to ask at; None of all else, which is a question."""
+    word, _, rest = text.partition(" ")
+    return (command_wish(rest) or WatchWish("list")) if word.lower() == "watch" else read_wish(text)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import time
 from collections.abc import Sequence, Sized
-from contextlib import closing
+from contextlib import closing, suppress
 
 from adapters.pages.extraction import EMPTY_PAGES, MAX_TEXT_CHARS, NO_PAGES, NO_TEXT_LAYER, Extraction, NoText
 from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, ReadPage, read_page
 from adapters.pages.pdf.markdown import lay_out, to_markdown
+from adapters.pages.pdf.ocr import ocr_page
+from core.model.source import READ_BY_OCR
+from core.works.recognising import ids_in_text
 
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 MAX_PAGES = 2_000
@@ -23,8 +28,11 @@ _NO_TITLE = re.compile(
 NAMED_PAGES = 5  # of those that were cut, in what people read
 
 
-def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
-    """The text layer as Markdown, pages parted by form feeds; behind a single one stands one too. Raises `NoText`."""
+def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS, ocr_s: float = 0.0) -> Extraction:
+    """The text layer as Markdown, pages parted by form feeds; behind a single one stands one too. Raises `NoText`.
+
+    For at most `ocr_s` scans among the pages are read by OCR, and begin with `READ_BY_OCR`.
+    """
     import pypdfium2
 
     try:
@@ -35,20 +43,25 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS) -> Extraction:
         of_file = len(document)
         own_labels = [document.get_page_label(number) for number in range(min(of_file, MAX_PAGES))]
         metadata = document.get_metadata_dict(skip_empty=True)
-        pages = _read_pages(document, max_chars)
+        pages = _read_scans(document, _read_pages(document, max_chars), ocr_s)
         if not any(page.lines for page in pages):
             raise NoText(_why_silent(document, pages))
     paper = to_markdown(lay_out(pages))
-    whole = PAGE_BREAK.join(page.replace(PAGE_BREAK, "") for page in paper.pages)
+    first_line = _first_line("\n".join(paper.pages))
+    whole = PAGE_BREAK.join(
+        _marked(text.replace(PAGE_BREAK, ""), page) for text, page in zip(paper.pages, pages, strict=True)
+    )
     text = whole[:max_chars].rstrip()
     kept = len(pages) if len(whole) <= max_chars else text.count(PAGE_BREAK) + 1
     if PAGE_BREAK not in text:
         text += PAGE_BREAK  # else a document of one page with text would seem to have none
     labels = tuple(printed or own for printed, own in zip(paper.labels[:kept], own_labels, strict=False))
-    title = _told_title(metadata.get("Title", ""), text) or paper.title or _first_line(text)
+    title = _told_title(metadata.get("Title", ""), text) or paper.title or first_line
     gap = _gap(pages[:kept], of_file, is_last_cut=len(whole) > max_chars)
     # The creation date is not used: it is when the file was made, often years after publication.
-    return Extraction(title, text, metadata.get("Author") or None, labels=labels, gap=gap)
+    scans = sum(page.is_scan and not page.by_ocr for page in pages[:kept])
+    authors, ids = _told_authors(metadata.get("Author", ""), paper.authors, text), ids_in_text(text)
+    return Extraction(title, text, authors or None, labels=labels, gap=gap, scans=scans, ids=ids)
 
 
 def _read_pages(document: Sized, max_chars: int) -> list[ReadPage]:
@@ -63,6 +76,21 @@ def _read_pages(document: Sized, max_chars: int) -> list[ReadPage]:
     return pages
 
 
+def _read_scans(document: object, pages: Sequence[ReadPage], ocr_s: float) -> list[ReadPage]:
+    """With what OCR finds on scans, one after the other, as long as there is time."""
+    until = time.monotonic() + ocr_s
+    read = list(pages)
+    for number, page in enumerate(pages):
+        if page.is_scan and time.monotonic() < until:
+            with suppress(OSError, ValueError, subprocess.SubprocessError):  # told as not read
+                read[number] = ocr_page(document, number, page, until=until)
+    return read
+
+
+def _marked(text: str, page: ReadPage) -> str:
+    return f"{READ_BY_OCR}\n\n{text}" if page.by_ocr and text else text
+
+
 def _gap(pages: Sequence[ReadPage], of_file: int, *, is_last_cut: bool) -> str:
     """What of the file was not read; "" for nothing."""
     cut = [str(number) for number, page in enumerate(pages, start=1) if page.is_cut]
@@ -71,6 +99,14 @@ def _gap(pages: Sequence[ReadPage], of_file: int, *, is_last_cut: bool) -> str:
         named = f"page {cut[0]}" if len(cut) == 1 else f"each of the pages {', '.join(cut[:NAMED_PAGES])}"
         named += ", …" if len(cut) > NAMED_PAGES else ""
         missing.append(f"only the first {MAX_CHARS_A_PAGE:,} characters of {named} were read")
+    scans = [str(number) for number, page in enumerate(pages, start=1) if page.is_scan and not page.by_ocr]
+    if scans:
+        named = f"{', '.join(scans[:NAMED_PAGES])}{', …' if len(scans) > NAMED_PAGES else ''}"
+        missing.append(
+            f"page {named} is a scan and was not read"
+            if len(scans) == 1
+            else f"pages {named} are scans and were not read"
+        )
     if is_last_cut and not missing:
         missing.append("its last page was not read to the end")
     return "; ".join(missing)
@@ -108,6 +144,14 @@ def _told_title(said: str, text: str) -> str:
     begins = text[:_TITLE_WITHIN_CHARS].casefold()
     seen = sum(word in begins for word in words)
     return title if words and seen >= len(words) / 2 else ""
+
+
+def _told_authors(said: str, seen: Sequence[str], text: str) -> str:
+    """The file's own, where its first page names one of them and no more: programs put there whose computer it was."""
+    words = re.findall(r"[^\W\d_]{3,}", said.casefold())
+    begins = text[:_TITLE_WITHIN_CHARS].casefold()
+    is_told = any(word in begins for word in words) and len(re.split(r"[,;]| and ", said)) >= len(seen)
+    return said if is_told or (said and not seen) else "; ".join(seen)
 
 
 def _first_line(text: str) -> str:

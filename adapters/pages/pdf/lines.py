@@ -10,6 +10,10 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage
 
 GUTTER_EM = 1.5  # of the type size; word spaces stay below one, also where a line is stretched
 CELL_GAP_EM = 0.8  # narrower gaps part words, also where a line is stretched; LaTeX parts columns by 1.2
@@ -17,6 +21,9 @@ _MONO = re.compile(r"courier|mono|typewriter|consol|cmtt|menlo|inconsolata|code"
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.IGNORECASE)
 _RAISED = 0.25  # of the type size above the line; superscripts are raised by a third
 MAX_CHARS_A_PAGE = 60_000  # a dense page of a paper has 8,000
+_NOTES = frozenset("abcdefgh")
+SCAN_SHARE = 0.5  # of a page's area; scanners fill it, cut margins leave less
+MAX_STAMP_CHARS = 200  # a library's stamp or address on a scan that has no text of its own
 _FONT_NAME_BYTES = 128
 
 
@@ -52,13 +59,16 @@ class Line:
 class ReadPage:
     """The lines in the file's own order; `width` and `height` in points, 0 of a broken page.
 
-    `is_cut` where the page holds more than what is read of one.
+    `is_cut` where the page holds more than what is read of one; `is_scan` where it is a picture without text, and
+    `by_ocr` where a program has read that.
     """
 
     lines: tuple[Line, ...] = ()
     width: float = 0.0
     height: float = 0.0
     is_cut: bool = False
+    is_scan: bool = False
+    by_ocr: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,22 @@ def read_page(document: object, number: int) -> ReadPage:
     with closing(document[number]) as page, closing(page.get_textpage()) as text_page:  # type: ignore[index]
         width, height = page.get_size()
         lines = tuple(line for run in _runs(text_page) for line in _split_at_gutters(text_page, run))
-        return ReadPage(lines, width, height, pdfium.FPDFText_CountChars(text_page) > MAX_CHARS_A_PAGE)
+        is_scan = sum(len(line.text) for line in lines) <= MAX_STAMP_CHARS and is_picture(page, width * height)
+        is_cut = pdfium.FPDFText_CountChars(text_page) > MAX_CHARS_A_PAGE
+        return ReadPage(lines, width, height, is_cut, is_scan)
+
+
+def is_picture(page: PdfPage, area: float) -> bool:
+    """Whether pictures cover most of the page."""
+    import pypdfium2.raw as pdfium
+
+    covered = 0.0
+    sides = [ctypes.c_float() for _ in range(4)]
+    for drawn in page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,)):
+        if pdfium.FPDFPageObj_GetBounds(drawn, *sides):
+            left, bottom, right, top = (side.value for side in sides)
+            covered += (right - left) * (top - bottom)
+    return covered >= SCAN_SHARE * area > 0
 
 
 def _runs(text_page: object) -> Iterator[list[_Char]]:
@@ -158,11 +183,13 @@ def _cells(chars: list[_Char], size: float) -> list[Cell]:
 
 
 def _with_raised(chars: list[_Char], above: float) -> str:
-    """The text; raised digits, of a note or a power, do not run into the word or the number before them."""
+    """The text; raised digits, of a note or a power, do not run into the word or the number before them, nor does a
+    raised letter, of an affiliation.
+    """
     pieces: list[str] = []
     last: _Char | None = None
     for char in chars:
-        is_raised = char.text.isdecimal() and char.bottom > above
+        is_raised = (char.text.isdecimal() or char.text in _NOTES) and char.bottom > above
         if is_raised and last is not None and last.bottom <= above and last.text.isalnum():
             pieces.append("^" if last.text.isdecimal() else " ")
         pieces.append(char.text)

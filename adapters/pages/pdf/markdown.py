@@ -8,8 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
+from adapters.pages.pdf.authors import authors_under
 from adapters.pages.pdf.lines import Cell, Line, ReadPage
 
 LARGER = 1.08  # times the body's type; what is larger and short is a heading
@@ -36,11 +37,14 @@ _ENDS_SENTENCE = re.compile(r"[.!?:;]['\"”’)\]]*$")
 
 @dataclass(frozen=True)
 class PaperMarkdown:
-    """`pages` are Markdown, one a page; `labels` the numbers printed on them, "" where none is."""
+    """`pages` are Markdown, one a page; `labels` the numbers printed on them, "" where none is; `authors` those named
+    under the title.
+    """
 
     title: str
     pages: tuple[str, ...]
     labels: tuple[str, ...]
+    authors: tuple[str, ...] = ()
 
 
 def to_markdown(pages: Sequence[PageLines]) -> PaperMarkdown:
@@ -57,7 +61,10 @@ def to_markdown(pages: Sequence[PageLines]) -> PaperMarkdown:
             blocks = [f"# {_joined([line.text for line in title], words)}", *_authors_plain(blocks)]
         texts.append("\n\n".join(blocks))
     return PaperMarkdown(
-        _joined([line.text for line in title], words), tuple(texts), tuple(page.label for page in pages)
+        _joined([line.text for line in title], words),
+        tuple(texts),
+        tuple(page.label for page in pages),
+        tuple(authors_under(title, pages[first].lines)) if title else (),
     )
 
 
@@ -83,7 +90,7 @@ def _title_lines(lines: Sequence[Line], body: float) -> list[Line]:
     top = list(lines[: max(len(lines) // 2, _MAX_TITLE_LINES)])
     largest = max((line.size for line in top), default=0.0)
     if largest < body * 1.2:
-        return []
+        return _bold_title(top)
     start = next(at for at, line in enumerate(top) if line.size == largest)
     title: list[Line] = []
     for line in top[start : start + _MAX_TITLE_LINES]:
@@ -91,6 +98,13 @@ def _title_lines(lines: Sequence[Line], body: float) -> list[Line]:
             break
         title.append(line)
     return title
+
+
+def _bold_title(top: Sequence[Line]) -> list[Line]:
+    """Where the type of a title is no larger than the text: the bold lines that the page begins with."""
+    title = list(takewhile(lambda line: line.is_bold and line.size == top[0].size, top))[:_MAX_TITLE_LINES]
+    is_title = title and len(title) < len(top) and len(title[0].text.split()) > 1
+    return title if is_title and not _SECTION.fullmatch(title[0].text) else []
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import io
+import subprocess
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adapters.pages.extraction import NoText
-from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE
+from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, is_picture
+from adapters.pages.pdf.ocr import ocr_words
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -21,6 +23,7 @@ MAX_SIDE_PX = 2_200  # of odd formats: a poster, a strip
 MAX_PNG_BYTES = 6_000_000  # chats take 8 MB and more
 MIN_FOUND = 80.0  # rapidfuzz, 0…100: a quote whose formulas or hyphens read otherwise; another sentence stays below 60
 MIN_RUN = 3  # letters in a row; fewer agree by chance at a window's ends
+OCR_S = 30.0  # of a scan whose marked words are looked for; three seconds are usual
 _MARK = (255, 224, 102)
 
 
@@ -59,17 +62,20 @@ def _paint(document: object, number: int, quote: str) -> bytes:
         scale = min(WIDTH_PX / max(width, 1.0), MAX_SIDE_PX / max(width, height, 1.0))
         drawn = page.render(scale=scale, may_draw_forms=False).to_pil().convert("RGB")
         with closing(page.get_textpage()) as text_page:
-            lines = _joined(_boxes_of(text_page, quote)) if quote.strip() else []
+            letters = list(_letters(text_page)) if quote.strip() else []
+        boxes = [_on_picture(page, drawn.size, box) for box in _joined(_boxes_of(letters, quote))]
+        if quote.strip() and not boxes and is_picture(page, width * height):
+            scanned = _joined(_boxes_of(_scanned(document, number), quote))
+            boxes = [_scaled(box, scale, height) for box in scanned]
         marked = Image.new("RGB", drawn.size, "white")
         brush = ImageDraw.Draw(marked)
-        for box in lines:
-            brush.rectangle(_on_picture(page, drawn.size, box), fill=_MARK)
+        for place in boxes:
+            brush.rectangle(place, fill=_MARK)
     return _png(ImageChops.multiply(drawn, marked))  # like a marker pen: what is black stays black
 
 
-def _boxes_of(text_page: object, quote: str) -> list[_Box]:
+def _boxes_of(letters: Sequence[tuple[str, _Box]], quote: str) -> list[_Box]:
     """The boxes of the quote's characters, in its order."""
-    letters = list(_letters(text_page))
     text = "".join(letter for letter, _ in letters)
     wanted = "".join(_plain(quote))
     start = text.find(wanted)
@@ -106,6 +112,17 @@ def _letters(text_page: object) -> Iterator[tuple[str, _Box]]:
             yield letter, _Box(left, bottom, right, top)
 
 
+def _scanned(document: object, number: int) -> list[tuple[str, _Box]]:
+    """Letters that OCR reads on a scan, each with its word's box; none where it cannot."""
+    try:
+        words = ocr_words(document, number, within_s=OCR_S)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return []
+    return [
+        (letter, _Box(word.left, word.bottom, word.right, word.top)) for word in words for letter in _plain(word.text)
+    ]
+
+
 def _plain(text: str) -> Iterator[str]:
     """What both the text as read and the page agree on: no markup, no spaces, no hyphens."""
     for char in unicodedata.normalize("NFKC", text).casefold():
@@ -139,6 +156,17 @@ def _on_picture(page: object, size: tuple[int, int], box: _Box) -> tuple[int, in
         corners.append((across.value, down.value))
     (left, top), (right, bottom) = corners
     return min(left, right), min(top, bottom), max(left, right), max(top, bottom)
+
+
+def _scaled(box: _Box, scale: float, height: float) -> tuple[int, int, int, int]:
+    """Pixels of a place on the page as it is looked at."""
+    left, right = (box.left - 1) * scale, (box.right + 1) * scale
+    return (
+        round(left),
+        round((height - box.top - 1.5) * scale),
+        round(right),
+        round((height - box.bottom + 1.5) * scale),
+    )
 
 
 def _png(picture: Image.Image) -> bytes:

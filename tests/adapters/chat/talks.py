@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -218,8 +218,13 @@ class InSlack:
 class InQuay:
     """The third platform: an example of our own (tests/examples/quay)."""
 
-    def __init__(self, quay: Quay, world: World, responders: Any) -> None:
-        self.quay, self.world, self._responders = quay, world, responders
+    process: Process
+
+    def __init__(self, quay: Quay, world: World, responders: Any, env: Mapping[str, str]) -> None:
+        self.quay, self.world, self._responders, self._env = quay, world, responders, env
+
+    async def start(self) -> None:
+        self.process = await Process.start("", self._env, module="tests.examples.quay")
 
     async def asks(self, where: Where) -> Talk:
         asker, other = self.quay.person("ada"), self.quay.person("ben")
@@ -280,12 +285,13 @@ async def in_quay(data: Path, responders: Any, **changes: str) -> AsyncIterator[
             "GORKD_PUBLIC_URL": "https://gorkd.test",
             **changes,
         }
-        process = await Process.start("", env, module="tests.examples.quay")
+        platform = InQuay(quay, world, responders, env)
+        await platform.start()
         try:
-            yield InQuay(quay, world, responders)
+            yield platform
             assert quay.problems == []
         finally:
-            await process.killed()
+            await platform.process.killed()
 
 
 def question() -> str:

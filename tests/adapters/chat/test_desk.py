@@ -200,3 +200,14 @@ def test_an_edited_question_is_offered_where_it_says_something_else() -> None:
 async def _submitted(researcher: Researcher, thread: str, asker: str) -> ResearchJob:
     request = replace(make_job(f"What causes the tides of {thread} for {asker}?", asker=asker).request, thread=thread)
     return await researcher.submit(request)
+
+
+@pytest.mark.parametrize(
+    "words", ["check the references", "Please verify my bibliography!", "check references in this paper"]
+)
+def test_references_are_checked_of_a_file(words: str) -> None:
+    """Under an answer or not; without a file it is said what to attach."""
+    for job in (None, asked_by_ada(JobStatus.COMPLETED)):
+        assert hear(Utterance(words, ADA, has_files=True), job, None) == Ask()
+        assert hear(Utterance(words, ADA), job, None) == Say(wording.NO_LIST)
+    assert hear(Utterance("Which references should I check?", ADA), None, None) == Ask()

@@ -16,8 +16,9 @@ from adapters.queue import InProcessQueue
 from adapters.records.deliveries import SqlOpenMessages
 from adapters.records.library import SqlConversations
 from core.library.desk import LibraryDesk
-from core.library.ingest import MAX_PAPER_BYTES, Ingestion
+from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, Ingestion
 from core.library.pages import PaperViews
+from core.library.reading_list import read_list
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker
 from core.library.states import State
 from core.library.words import Addition, Incoming, Words
@@ -187,6 +188,20 @@ async def test_an_answer_that_a_bot_did_not_live_to_give_is_given_by_the_next(ho
     assert await house.researcher.undelivered("discord") == []
 
 
+@pytest.mark.parametrize(("seconds", "pings"), [(29, 0), (31, 1)], ids=["short", "long"])
+async def test_who_waited_over_half_a_minute_for_the_library_is_called(house: House, seconds: int, pings: int) -> None:
+    """As for any answer: an edit notifies nobody."""
+    house.go.set()
+    began = now()
+    clock = iter([began, began + timedelta(seconds=seconds)])
+    live = LiveTalks(house.talks, PlainLibrary(), platform="discord", pace=PACE, now=lambda: next(clock))
+    reply = BoardReply(house.board)
+
+    await live.say(ADMIN, QUERY, reply)
+
+    assert reply.pings == pings
+
+
 @pytest.mark.parametrize(
     ("addition", "typed"),
     [(Addition(), "add to library"), (Addition(("2401.00001",)), "add 2401.00001")],
@@ -252,7 +267,7 @@ async def test_a_failing_platform_costs_no_last_word(house: House) -> None:
         ([file("empty.pdf", b" ")], (), "empty.pdf cannot be read: it is empty."),
         ([], ("2409.00001",), "2409.00001 cannot be read: arXiv does not know it."),
         ([Incoming("big.pdf", MAX_PAPER_BYTES + 1, file("", b"").load)], (), "big.pdf is larger than 100 MB"),
-        ([], (), "Attach a PDF or a Markdown file, or name an arXiv id, a DOI or an address"),
+        ([], (), "Attach a PDF, a Markdown file or a reading list (BibTeX, RIS), or name an arXiv id"),
         (
             [file("a.pdf", b"%PDF-1.7\nAbstract. A."), file("empty.pdf", b" ")],
             ("2401.00009v1",),
@@ -267,6 +282,67 @@ async def test_papers_are_added_with_one_clear_sentence(
     await house.live().add(ADMIN, Addition(references), files, BoardReply(house.board))
 
     assert f"outcome: {said}" in house.board.last_words()[0]
+
+
+LIST = b"""@misc{moon, title = {The moon over Brest}, author = {Roux, Anne}, doi = {10.1000/moon},
+  file = {files/1/m.pdf}}
+@misc{tides, title = {Tides}, eprint = {2401.00009v1}}
+@misc{lost, title = {A book without an address}}
+"""
+
+
+async def test_a_reading_list_is_added_with_the_files_beside_it(house: House) -> None:
+    """A file that the list names is that paper, others are fetched, and what cannot be had is told; progress counts."""
+    told: list[str] = []
+
+    async def tell(line: str) -> None:
+        told.append(line.strip())
+
+    files = [file("m.pdf", b"%PDF-1.7\nAbstract. The moon."), file("list.bib", LIST)]
+    said = await house.talks.add(ADMIN, Addition(), files, tell)
+    again = await house.talks.add(ADMIN, Addition(), [file("list.ris", RIS)], tell)
+
+    papers = {paper.id: paper for paper in await house.talks.desk.library.papers([CHANNEL])}
+    assert said.reply.text.startswith("2 papers added, 1 not readable.")
+    assert "A book without an address cannot be added" in said.reply.text
+    assert "[1/3] The moon over Brest" in told
+    assert {paper.title for paper in papers.values()} >= {"The moon over Brest", "Tides"}
+    assert "is in the library already" in again.reply.text
+
+
+RIS = b"TY  - RPRT\nTI  - The moon over Brest\nAU  - Roux, Anne\nDO  - 10.1000/moon\nER  - \n"
+
+
+class Archive(Finder):
+    async def find(self, reference: str) -> FoundPaper:
+        return replace(await super().find(reference), content=f"{PAPER} {reference}".encode())
+
+
+async def test_a_long_list_is_added_a_part_at_a_time(house: House) -> None:
+    """What is there already costs nothing, so the same list goes on where it ended."""
+    house.talks.desk = replace(house.talks.desk, finder=Archive())
+    entries = "".join(f"@misc{{a{at}, title = {{Tides {at}}}, eprint = {{2401.{at:05}v1}}}}\n" for at in range(10, 70))
+
+    first = await house.talks.add(ADMIN, Addition(), [file("long.bib", entries.encode())], _nobody)
+    second = await house.talks.add(ADMIN, Addition(), [file("long.bib", entries.encode())], _nobody)
+
+    assert first.reply.text.startswith("50 papers added.")
+    assert "10 papers of the list are still to come; send it once more to go on." in first.reply.text
+    assert second.reply.text.startswith("10 papers added, 50 there already.")
+
+
+@pytest.mark.parametrize(("line", "name"), [("export", "papers.bib"), ("export ris", "papers.ris")])
+async def test_the_papers_are_handed_out_as_a_reading_list(house: House, line: str, name: str) -> None:
+    """What is read in again is the same papers."""
+    said = await house.talks.say(replace(ADMIN, is_admin=False), line, _nobody)
+
+    assert said.reply.file
+    assert said.reply.file[0] == name
+    listed = read_list(name, said.reply.file[1].encode())
+    assert {one.record.title for one in listed} == {TIDES.title, YEAST.title}
+    assert (
+        await house.talks.say(ADMIN, "export docx", _nobody)
+    ).reply.text == "Say which: `export bib` or `export ris`."
 
 
 async def test_what_was_added_is_the_list_where_nobody_talked_yet(house: House) -> None:

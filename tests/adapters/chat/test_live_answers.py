@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from adapters.chat.connecting import keep_resuming
 from adapters.chat.live import ChatTurns, LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, EditPace, FilesRefused
+from adapters.records.deliveries import SqlStandingChecks
 from adapters.records.events import SqlEventLog
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address
@@ -104,6 +105,7 @@ class BoardReply:
     faults: list[Exception | None] = field(default_factory=list)
     repost_faults: list[Exception] = field(default_factory=list)
     pings: int = 0
+    said: list[str] = field(default_factory=list)
     is_gone: bool = False
     seen: asyncio.Event = field(default_factory=asyncio.Event)
     take_fault: Exception | None = None
@@ -146,8 +148,9 @@ class BoardReply:
         if fault is not None:
             raise fault
 
-    async def ping(self, job: ResearchJob, /) -> None:
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
         self.pings += 1
+        self.said += [said] if said else []
 
 
 class Waiting:
@@ -165,6 +168,7 @@ class Waiting:
 class World:
     deps: Deps
     researcher: Researcher
+    tables: MemoryTables
     board: Board = field(default_factory=Board)
 
     def bot(self) -> LiveAnswers[str]:
@@ -187,8 +191,9 @@ class World:
 
 @pytest.fixture
 def world() -> World:
-    deps = make_deps()
-    return World(deps, Researcher(deps, Waiting()))
+    tables = MemoryTables()
+    deps = make_deps(tables=tables)
+    return World(deps, Researcher(deps, Waiting()), tables)
 
 
 async def asked(
@@ -248,6 +253,35 @@ async def test_of_two_processes_one_keeps_a_message_alive(world: World) -> None:
     assert [words for edits in world.board.shown.values() for words in edits].count("outcome: completed") == 2
     assert await two.resume(reopen) == 0
     assert turns.holders == {}
+
+
+async def test_an_answer_that_was_corrected_is_shown_anew_where_it_stands_and_told_of_once(world: World) -> None:
+    """D18: months after, by whatever bot is running then; no progress is shown in between."""
+    standing = SqlStandingChecks(world.tables, clock=lambda: NOW)
+    researcher = Researcher(replace(world.deps, standing=standing), Waiting())
+    bot = LiveAnswers(researcher, Plain(), platform="discord", pace=PACE, now=lambda: NOW)
+    reply = BoardReply(world.board)
+    task: asyncio.Task[object] = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key="k"))
+    await reply.seen.wait()
+    await standing.expect(await world.deps.jobs.get("job_1"), NOW, NOW + timedelta(days=90))
+    await world.end("job_1")
+    await task
+    later, replies = LiveAnswers(researcher, Plain(), platform="discord", pace=PACE, now=lambda: NOW), []
+
+    async def reopen(address: Address) -> BoardReply:
+        replies.append(await world.reopen(address))
+        return replies[-1]
+
+    before = await later.resume(reopen)
+    await standing.corrected("job_1", "Source 1 was retracted.")
+    resumed = await later.resume(reopen)
+    await later.settle(10)
+
+    assert (before, resumed, await later.resume(reopen)) == (0, 1, 0)
+    assert [one.said for one in replies] == [["Source 1 was retracted."]]
+    (edits,) = world.board.shown.values()
+    assert edits[-2:] == ["outcome: completed"] * 2
+    assert await world.jobs_waiting() == []
 
 
 async def test_the_first_sentence_is_shown_at_once_and_the_next_ones_in_their_turn(world: World) -> None:
@@ -318,7 +352,7 @@ async def test_whatever_the_platform_does_there_is_one_answer(
 ) -> None:
     """Delivered once, or still waiting for the next start, or nowhere left to go; never two, never lost in silence."""
     deps = make_deps()
-    world = World(deps, Researcher(deps, Waiting()))
+    world = World(deps, Researcher(deps, Waiting()), MemoryTables())
     fault_list = [None, *faults]  # the placeholder is there
     reply = BoardReply(world.board, faults=fault_list, repost_faults=[fault for fault in repost_faults if fault])
     bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=replace(PACE, edit_every_s=10.0))
@@ -355,7 +389,7 @@ async def test_records_that_are_away_cost_progress_and_not_the_answer() -> None:
     """A message is kept alive through an outage of the store, and nothing is said of it."""
     tables = MemoryTables()
     deps = replace(make_deps(tables=tables), events=Away(tables, times=3))
-    world = World(deps, Researcher(deps, Waiting()))
+    world = World(deps, Researcher(deps, Waiting()), MemoryTables())
     task = await asked(world, world.bot(), BoardReply(world.board))
 
     await world.end("job_1")
@@ -370,7 +404,7 @@ async def test_records_that_stay_away_leave_the_message_to_the_next_look() -> No
     """Who waits is told; the answer comes all the same when somebody looks again."""
     tables = MemoryTables()
     deps = replace(make_deps(tables=tables), events=Away(tables, times=4))
-    world = World(deps, Researcher(deps, Waiting()))
+    world = World(deps, Researcher(deps, Waiting()), MemoryTables())
     bot = world.bot()
     task = await asked(world, bot, BoardReply(world.board))
     await task
@@ -507,7 +541,7 @@ async def test_a_forgotten_job_is_said_to_be_gone() -> None:
     """Nobody waits for a question that was taken back."""
     tables = MemoryTables()
     deps = make_deps(tables=tables)
-    world = World(deps, Researcher(deps, Waiting()))
+    world = World(deps, Researcher(deps, Waiting()), MemoryTables())
     bot, reply = world.bot(), BoardReply(world.board, faults=[])
     await bot.resume(world.reopen)
     job = await world.researcher.submit(REQUEST)

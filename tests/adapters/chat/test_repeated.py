@@ -55,7 +55,7 @@ class Message:
     async def repost(self, payload: str, job_id: str, /) -> None:
         await self.edit(payload)
 
-    async def ping(self, job: ResearchJob, /) -> None: ...
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None: ...
 
     async def until(self, says: Callable[[str], bool]) -> float:
         """How long it took until the message said so, in seconds."""

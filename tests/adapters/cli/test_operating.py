@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -15,14 +15,16 @@ from typer.testing import CliRunner, Result
 from adapters.cli import build_app
 from adapters.cli.operating import Chatting, Kept, Operating, Setup
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
-from adapters.records.jobs import SqlJobStore
+from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
 from adapters.records.tenants import SqlRevocations, SqlSettings
 from adapters.records.traces import SqlTraceStore
 from core.library.desk import LibraryDesk
 from core.model.errors import SetupError
 from core.model.job import ResearchJob, Scope
 from core.pipeline.checkup import Finding, Trial, Trials
+from core.pipeline.deps import Deps
 from core.pipeline.tracing import Exchange, TraceEntry
+from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from core.tenancy.forgetting import Forgotten, Whose
@@ -30,7 +32,7 @@ from core.tenancy.usage import Usage
 from tests.adapters.records.samples import StandingClock
 from tests.core.library.samples import ABSTRACT, PAPER
 from tests.core.library.samples import desk as library_desk
-from tests.fakes import KeptUsage
+from tests.fakes import FakePages, KeptUsage, make_deps
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 from tests.records import MemoryTables
@@ -64,6 +66,8 @@ class Desk:
     refusal: Exception | None = None
     job: ResearchJob = JOB
     usage: KeptUsage = field(default_factory=KeptUsage)
+    pages: Mapping[str, str] = field(default_factory=dict)
+    laboratory: Callable[[Mapping[str, str]], Deps] = field(default=lambda changes: make_deps())
     library: LibraryDesk = field(default_factory=library_desk)
 
     def __post_init__(self) -> None:
@@ -102,6 +106,9 @@ class Desk:
             lambda: samples.LINKS,
             self.revocations,
             self.usage,
+            SqlSourceStore(self.tables),
+            self.receipts,
+            SqlEvaluations(self.tables),
         )
 
     @asynccontextmanager
@@ -114,6 +121,17 @@ class Desk:
                 yield trial
 
         yield Trials("At most 7 calls, 6,500 tokens and 5 minutes.", run)
+
+    def receipts(self) -> Receipts:
+        return Receipts(SqlJobStore(self.tables), SqlSourceStore(self.tables), self, "https://gorkd.test", (b"k" * 32,))
+
+    @asynccontextmanager
+    async def opened_laboratory(self, changes: Mapping[str, str]) -> AsyncIterator[Deps]:
+        yield self.laboratory(changes)
+
+    @asynccontextmanager
+    async def opened_pages(self) -> AsyncIterator[FakePages]:
+        yield FakePages(self.pages)
 
     @asynccontextmanager
     async def opened_library(self) -> AsyncIterator[LibraryDesk]:
@@ -137,6 +155,8 @@ class Desk:
             self.opened_trials,
             self.examine,
             _no_setup,
+            self.opened_laboratory,
+            self.opened_pages,
         )
         app = build_app(researcher, lambda name: None, {"all": "Everything."}, lambda: operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
@@ -491,18 +511,18 @@ def test_settings_are_shown_set_and_logged_by_tenant() -> None:
     desk = Desk()
 
     first = desk.run("settings", "set", "monthly_usd", "25", "--tenant", "slack:T1")
-    second = desk.run("settings", "set", "providers", "pubmed", "--tenant", "slack:T1")
+    second = desk.run("settings", "set", "providers", "wikipedia", "--tenant", "slack:T1")
     shown = json.loads(desk.run("settings", "show", "--tenant", "slack:T1", "--json").stdout)
     other = desk.run("settings", "show", "--tenant", "slack:T2").stdout
     log = desk.run("settings", "log", "--tenant", "slack:T1").stdout.splitlines()
 
     assert first.stdout == "monthly_usd: no limit → 25.00\n"
     assert second.exit_code == 0
-    assert (shown["settings"]["monthly_usd"], shown["settings"]["providers"]) == ("25.00", "pubmed")
+    assert (shown["settings"]["monthly_usd"], shown["settings"]["providers"]) == ("25.00", "wikipedia")
     assert "25.00" not in other
-    assert "pubmed" not in other
+    assert "wikipedia" not in other
     assert [line.partition("  ")[2] for line in log] == [
-        "operator  providers: all → pubmed",
+        "operator  providers: all → wikipedia",
         "operator  monthly_usd: no limit → 25.00",
     ]
 

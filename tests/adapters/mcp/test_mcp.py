@@ -114,7 +114,7 @@ async def test_both_tools_over_http_with_a_token(world, tmp_path):
     heard = Heard()
 
     async with http_process(world, tmp_path) as address, over_http(address) as (client, http):
-        quick = await client.call_tool("research", {"question": QUESTION}, ANSWER_S)
+        quick = await client.call_tool("research", {"query": QUESTION}, ANSWER_S)
         deep = await client.call_tool("deep_research", {"question": QUESTION}, ANSWER_S, heard)
         refused = [
             await http.post(address, json={}, headers={"Authorization": wrong}) for wrong in ("", "Bearer wrong", TOKEN)
@@ -151,7 +151,7 @@ async def test_a_failed_job_is_an_error_with_the_output_of_one(world, tmp_path):
     world.model.keys = {"another"}
 
     async with over_stdio(world, tmp_path) as client:
-        done = await client.call_tool("deep_research", {"question": QUESTION}, ANSWER_S)
+        done = await client.call_tool("deep_research", {"query": QUESTION}, ANSWER_S)
 
     assert done.is_error
     assert done.structured_content["status"] == "error"

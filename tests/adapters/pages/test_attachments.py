@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import AsyncIterator
 
 import pytest
@@ -73,13 +75,15 @@ async def test_every_readable_kind_gives_its_text(files: AttachedFiles) -> None:
             "cat.png",
             "image/png",
             b"\x89PNG\r\n\x1a\n",
-            "I could not read cat.png: it is not one of the kinds I read (PDF, text, Markdown, YAML, JSON and HTML).",
+            "I could not read cat.png: it is not one of the kinds I read "
+            "(PDF, Word (.docx), text, Markdown, BibTeX, RIS, YAML, JSON and HTML).",
         ),
         (
             "fake.pdf",
             "application/pdf",
             b"MZ not a pdf",
-            "I could not read fake.pdf: it is not one of the kinds I read (PDF, text, Markdown, YAML, JSON and HTML).",
+            "I could not read fake.pdf: it is not one of the kinds I read "
+            "(PDF, Word (.docx), text, Markdown, BibTeX, RIS, YAML, JSON and HTML).",
         ),
         (
             "broken.pdf",
@@ -125,3 +129,56 @@ async def test_yaml_keeps_its_lines_and_indentation(files: AttachedFiles, label:
     read = await files.read("paper.yaml", label, text.encode())
 
     assert read.text == text
+
+
+def docx_of(**parts: str) -> bytes:
+    """A Word document with these parts of `word/`, as plain as the format allows (ECMA-376, 17)."""
+    name = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, body in parts.items():
+            archive.writestr(f"word/{part}.xml", f'<w:document xmlns:w="{name}"><w:body>{body}</w:body></w:document>')
+    return packed.getvalue()
+
+
+def paragraph(text: str, style: str = "") -> str:
+    named = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+    runs = "".join(f"<w:r><w:t>{run}</w:t></w:r>" for run in text.split("|"))
+    return f"<w:p>{named}{runs}</w:p>"
+
+
+async def test_a_word_document_gives_its_paragraphs_and_headings(files: AttachedFiles) -> None:
+    """Words that lie in several runs are whole, notes stand at the end."""
+    body = (
+        paragraph("Bathing", "Heading1")
+        + paragraph("Mo|od rises |[1].")
+        + paragraph("")
+        + paragraph("References", "Heading1")
+    )
+    content = docx_of(document=body, footnotes=paragraph("Lund, B. (2019)."))
+
+    read = await files.read("thesis.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml", content)
+
+    assert read.text == "# Bathing\n\nMood rises [1].\n\n# References\n\nLund, B. (2019)."
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"PK\x03\x04 broken", id="no archive"),
+        pytest.param(docx_of(other="x"), id="no document in it"),
+        pytest.param(docx_of(document=paragraph("&lol;")), id="an entity"),
+        pytest.param(docx_of(document="<w:p>" + " " * 40_000_000), id="a bomb"),
+        pytest.param(b"MZ", id="a program"),
+    ],
+)
+async def test_a_word_document_that_is_none_is_refused(files: AttachedFiles, content: bytes) -> None:
+    with pytest.raises(AttachmentUnreadable, match=r"attachment refused"):
+        await files.read("thesis.docx", "", content)
+
+
+@pytest.mark.parametrize("label", ["application/x-bibtex", "application/x-research-info-systems", "text/plain", ""])
+async def test_a_list_of_references_keeps_its_lines(files: AttachedFiles, label: str) -> None:
+    text = "TY  - JOUR\nTI  - Tides\nER  - "
+
+    assert (await files.read("list.ris", label, text.encode())).text == text.rstrip()

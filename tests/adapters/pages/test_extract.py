@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from adapters.pages.body import decode_page
 from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText, PageDocument
+from core.model.works import WorkIds
 from tests.shared_data import shared_data
 
 SENTENCE = "A paragraph that is long enough to be read as the text of a page."
@@ -260,9 +261,19 @@ def test_any_text_is_read_or_refused(text: str, kind: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f]", found.text + found.title)
 
 
+def test_a_page_says_which_published_work_it_is() -> None:
+    """In the tags that Google Scholar asks publishers for; what it cites in its text is another work."""
+    head = '<meta name="citation_doi" content="10.1000/OWN"><meta name="citation_pmid" content="123">'
+
+    found = _read(_article("<p>See https://doi.org/10.1000/other for more.</p>", head))
+
+    assert found.ids == WorkIds(doi="10.1000/own", pmid="123")
+    assert _read(_article("<p>See https://doi.org/10.1000/other.</p>")).ids == WorkIds()
+
+
 def test_the_process_border_is_crossed_unchanged() -> None:
     """An extraction survives JSON; anything else that a worker might say is refused."""
-    extraction = Extraction("T", "text\fmore", "Ada", "2024-01-02")
+    extraction = Extraction("T", "text\fmore", "Ada", "2024-01-02", ids=WorkIds(doi="10.1000/own"))
 
     assert Extraction.from_fields(json.loads(extraction.to_json())) == extraction
     for garbled in ({}, {"title": 1, "text": "x"}, {"title": "x", "text": None}):

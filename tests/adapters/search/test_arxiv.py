@@ -13,6 +13,7 @@ from adapters.search.service import Surroundings
 from core.model.errors import ProviderRateLimited, ProviderRejected
 from core.model.job import LOCAL
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.works import WorkIds
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
@@ -51,6 +52,7 @@ async def test_an_entry_becomes_an_abstract_on_the_page_of_all_versions() -> Non
             published_at=PREPRINT.published_at,
             author="A. Moore, B. Lee, C. Roe et al.",
             kind=SourceKind.PREPRINT,
+            ids=WorkIds(arxiv="2405.01234"),
         )
     ]
 

@@ -20,11 +20,11 @@ from core.model.errors import (
 from core.model.job import LOCAL
 from tests.adapters.search.making import CORPUS, HASTY, QUERY, ask_at, ask_failing, each_online, provider
 from tests.loopback.search_faults import Fault
-from tests.loopback.search_world import EXA_KEY, TAVILY_KEY, SearchWorld
+from tests.loopback.search_world import KEYS, SearchWorld
 
 
 def env_of(name: str, base_url: str) -> dict[str, str]:
-    return {f"{name.upper()}_BASE_URL": base_url, "TAVILY_API_KEY": TAVILY_KEY, "EXA_API_KEY": EXA_KEY}
+    return {f"{name.upper()}_BASE_URL": base_url, **dict(KEYS.values())}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -22,7 +22,7 @@ from core.model.source import SearchQuery
 from core.pipeline.limits import CallRate
 
 KEYED = {"TAVILY_API_KEY": "tvly-x", "EXA_API_KEY": "exa-x"}
-KEYLESS = ["wikipedia", "pubmed", "arxiv", "files"]
+KEYLESS = ["wikipedia", "pubmed", "arxiv", "europepmc", "files"]
 
 
 def build(env: Mapping[str, str], folder: Path, *, files: bool = True) -> dict[str, SearchProvider]:

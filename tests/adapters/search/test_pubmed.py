@@ -14,6 +14,7 @@ from adapters.search.service import Surroundings
 from core.model.errors import ProviderGarbled, ProviderRejected
 from core.model.job import LOCAL
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.works import WorkIds
 from tests.loopback.pubmed import BAD_KEY, PRACTICE, RETRACTED, RETRACTED_IN
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_faults import Fault
@@ -56,6 +57,7 @@ async def test_a_record_becomes_an_abstract_with_its_labels() -> None:
             published_at=TRIAL.published_at,
             author="Lund B (The loopback journal)",
             kind=SourceKind.PEER_REVIEWED,
+            ids=WorkIds(pmid="123"),
         )
     ]
 

@@ -6,6 +6,7 @@ import pytest
 
 from adapters.search import PROVIDERS, shared_rates, surroundings
 from adapters.search.arxiv import SERVICE as ARXIV
+from adapters.search.registries import REGISTRIES
 from adapters.search.service import user_agent, with_path
 from adapters.search.tavily import SERVICE as TAVILY
 from core.model.config import SearchSettings
@@ -17,7 +18,7 @@ def test_published_limits_hold_at_the_services_own_hosts():
     """Without any setting every provider of the network has one."""
     rates = shared_rates({})
 
-    assert set(rates) == set(PROVIDERS) - {"files"}
+    assert set(rates) == {*PROVIDERS, *REGISTRIES} - {"files"}
     assert rates["exa"] == CallRate(10, 1.0, burst=5)
     assert shared_rates({"EXA_BASE_URL": "https://api.exa.ai"}) == rates
 

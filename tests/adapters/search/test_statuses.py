@@ -16,8 +16,9 @@ from tests.adapters.search.making import CORPUS, HASTY, NCBI_KEY, QUERY, ask_at,
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import EXA_KEY, TAVILY_KEY, SearchWorld
 
-RETRIED = {"wikipedia", "pubmed", "searxng"}  # GETs that cost nothing; arXiv's second would come three seconds later
-KEYS = {"tavily": "TAVILY_API_KEY", "exa": "EXA_API_KEY", "pubmed": "NCBI_API_KEY"}
+# GETs that cost nothing; arXiv's second would come three seconds later
+RETRIED = {"wikipedia", "pubmed", "searxng", "europepmc", "openalex"}
+KEYS = {"tavily": "TAVILY_API_KEY", "exa": "EXA_API_KEY", "pubmed": "NCBI_API_KEY", "openalex": "OPENALEX_API_KEY"}
 
 
 @each_online

@@ -12,9 +12,11 @@ from adapters.web.app import build_web
 from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
+from core.evaluation.calibration import EvaluationStore
 from core.library.pages import PaperViews
 from core.pipeline.limits import RateLimits
 from core.presentation.page_links import PageLinks, Revocations
+from core.receipts.container import Receipts
 from core.tenancy.usage import UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -37,6 +39,8 @@ def web_app(
     previews: Mapping[str, Preview] | None = None,
     library: PaperViews | None = None,
     usage: UsageLog | None = None,
+    receipts: Receipts | None = None,
+    evaluations: EvaluationStore | None = None,
 ) -> web.Application:
     return build_web(
         researcher or ScriptedResearcher(),  # type: ignore[arg-type]
@@ -49,4 +53,6 @@ def web_app(
         previews=previews,
         library=library,
         usage=usage,
+        receipts=receipts,
+        evaluations=evaluations,
     )

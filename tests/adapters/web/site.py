@@ -21,6 +21,7 @@ from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from bots.wiring import new_job_id, observed, utc_now
+from core.evaluation.calibration import EvaluationStore
 from core.findings.results import ALL_MODES
 from core.library.pages import PaperViews
 from core.model.errors import ModelUnavailable
@@ -164,6 +165,7 @@ async def open_site(
     *,
     papers: PaperViews | None = None,
     usage: UsageLog | None = None,
+    evaluations: EvaluationStore | None = None,
     previews: Callable[[PageLinks], Mapping[str, Preview]] | None = None,
 ) -> AsyncIterator[Site]:
     writer, library, traces = writer or Writer(), library or Library(), MemoryTraceLog()
@@ -185,6 +187,7 @@ async def open_site(
             previews=previews(links) if previews else None,
             library=papers,
             usage=usage,
+            evaluations=evaluations,
         )
         server = TestServer(app)
         await server.start_server()

@@ -238,3 +238,39 @@ async def test_what_cannot_be_retried_is_said():
         ]
 
     assert statuses == [400, 401, 404, 401]
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/{}/follow-up", "/jobs/{}/follow-up"], ids=["program", "page"])
+async def test_what_follows_an_answer_is_asked_in_its_conversation(path: str):
+    """N-29: and each page lists the other question."""
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        first = await site.ask()
+        body = (
+            {"json": {"query": "And who designed it?"}}
+            if path.startswith("/v1")
+            else {"data": {"query": "And who designed it?"}}
+        )
+        answer = await client.post(path.format(first.id), allow_redirects=False, **body)
+        second = await site.researcher.job(answer.headers["Location"].rpartition("/")[2])
+        async for _ in site.researcher.follow(second.id):
+            pass
+        pages = [await (await client.get(f"/jobs/{job.id}")).text() for job in (first, second)]
+
+    assert first.id in second.request.thread
+    assert f'<a href="/jobs/{second.id}">And who designed it?</a>' in pages[0]
+    assert f'<a href="/jobs/{first.id}">' in pages[1]
+    assert f'action="/jobs/{second.id}/follow-up"' in pages[1]
+
+
+async def test_nobody_follows_what_may_not_be_read():
+    """A job of a chat, one that is private, none at all; and an empty question is said on the form."""
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        answered = await site.ask()
+        in_slack = await site.ask(scope=Scope("slack:T1", "workspace"))
+        private = await site.ask(scope=Scope("local", "user:7"))
+        jobs = (in_slack.id, private.id, "job_unknown")
+        statuses = [(await client.post(f"/v1/jobs/{id_}/follow-up", json={"query": "Why?"})).status for id_ in jobs]
+        empty = await client.post(f"/jobs/{answered.id}/follow-up", data={"query": " "})
+
+    assert statuses == [404, 404, 404]
+    assert empty.status == 400

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.deep.searching import check_pubmed_query, checked_pubmed_query, plain_words
+from core.deep.searching import check_pubmed_query, checked_pubmed_query, europepmc_query, plain_words
 from tests.loopback.pubmed_query import search
 
 
@@ -60,3 +60,19 @@ def test_whatever_is_sent_is_understood(pieces: list[str]):
         search(query, {})
         assert check_pubmed_query(query) == ""
     assert not set(plain_words(" ".join(pieces))) & set('()[]"*')
+
+
+@pytest.mark.parametrize(
+    ("query", "sent"),
+    [
+        ('"sea bathing"[tiab] AND mood[ti]', '(TITLE:"sea bathing" OR ABSTRACT:"sea bathing") AND TITLE:"mood"'),
+        ("(heart failure[mh] OR mood swing) NOT animals[mh]", '( "heart failure" OR "mood" "swing" ) NOT "animals"'),
+        ('"Clinical Trial"[pt] AND 2020:2024[dp]', 'PUB_TYPE:"Clinical Trial" AND PUB_YEAR:[2020 TO 2024]'),
+        ("Lund B[au] AND 31000001[uid]", 'AUTH:"Lund B" AND EXT_ID:31000001'),
+        ("sea [tiab AND (mood", "sea tiab mood"),
+    ],
+    ids=["fields", "groups", "types and years", "people", "broken"],
+)  # fmt: skip
+def test_a_pubmed_query_is_written_anew_for_europe_pmc(query: str, sent: str):
+    """In its own syntax; what PubMed would not understand is sent as plain words (S002-08)."""
+    assert europepmc_query(query) == sent

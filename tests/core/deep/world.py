@@ -139,6 +139,7 @@ class DeepWorld:
             "GORKD_DATA": str(data),
             "GORKD_FETCH_ALLOW": "127.0.0.0/8",
             "GORKD_PROVIDERS": "tavily,pubmed",
+            "GORKD_REGISTRIES": "none",
         }
         if model:
             env |= {"OPENAI_BASE_URL": self.model.url, "OPENAI_API_KEY": "sk-test-0123456789", "GORKD_MODEL": "loop-1"}

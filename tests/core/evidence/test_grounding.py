@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.citations import strip_markers
-from core.evidence.grounding import Grounder
+from core.evidence.grounding import BY_OCR, Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
 from core.evidence.structure import assemble
 from core.model.answer import Citation, Verdict
+from core.model.source import READ_BY_OCR
 from core.text.injection import instructions_in
 from core.text.links import REMOVED, without_foreign_links
 from core.text.passages import split_passages
@@ -449,3 +450,25 @@ def test_a_row_is_verbatim_with_the_heads_and_cells_that_its_source_has(table: s
 
     assert row.claim is not None
     assert row.claim.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("judge", "verdict"),
+    [
+        pytest.param(nobody, Verdict.UNCHECKED, id="nobody judged it"),
+        pytest.param(everything, Verdict.SUPPORTED, id="the judge confirms"),
+    ],
+)
+def test_words_of_a_page_read_by_ocr_are_not_confirmed_by_being_there(judge: Rule, verdict: Verdict) -> None:
+    """D18: a letter that OCR took for another stands in the source and in the answer alike."""
+    scan = make_source(1, f"The sea is salt.\f{READ_BY_OCR}\n\nThe drug reduced deaths by 40 percent in 2021.\fEnd.")
+
+    (read_off,) = judge_text(Grounder([scan], QUESTION), "summary", f"{DEATHS} [1].", judge)
+    (typed,) = judge_text(Grounder([scan], QUESTION), "summary", "The sea is salt [1].", nobody)
+
+    assert read_off.claim
+    assert read_off.claim.verdict is verdict
+    assert read_off.claim.evidence[0].page == 2
+    assert BY_OCR in read_off.claim.evidence[0].reasons
+    assert typed.claim
+    assert typed.claim.verdict is Verdict.SUPPORTED

@@ -181,3 +181,31 @@ async def test_a_name_that_another_takes_meanwhile_is_left_to_them() -> None:
     assert done.version_of is not None
     assert len(await shelf.library.papers([LOCAL])) == 2
     assert done.paper.id != done.version_of.id == "2401.00001v1"
+
+
+async def test_papers_that_were_merged_wrongly_are_named_and_separated() -> None:
+    """An earlier gorkd took a DOI of a reference for the paper's own; a true version is left alone."""
+    shelf = desk()
+    moon = await shelf.add_file(LOCAL, "2401.00001v1.pdf", PAPER.encode())
+    newer = await shelf.add_file(LOCAL, "2401.00001v2.pdf", f"{PAPER} Corrected.".encode())
+    wind = (await shelf.add_file(LOCAL, "wind.pdf", b"%PDF-1.7\nAbstract. Wind blows.")).paper
+    merged = replace(wind, title="Storms over Norway", authors=("Hansen, K.",), work=moon.paper.work_key)
+    await shelf.ingestion.update(LOCAL, merged, before=wind)
+
+    named = [finding for finding in await shelf.validate(LOCAL) if "looks like another paper" in finding.fault]
+    await shelf.separate(LOCAL, wind.id)
+    after = [finding for finding in await shelf.validate(LOCAL) if "looks like another paper" in finding.fault]
+
+    assert [finding.paper.id for finding in named] == [wind.id]
+    assert f"separate-paper {wind.id}" in named[0].fault
+    assert after == []
+    assert [one.id for one in await shelf.library.versions([LOCAL], [wind.id])] == [wind.id]
+    assert len(await shelf.library.versions([LOCAL], [newer.paper.id])) == 2
+
+
+async def test_a_paper_that_is_no_version_is_not_separated() -> None:
+    shelf = desk()
+    paper = (await shelf.add_file(LOCAL, "a.pdf", PAPER.encode())).paper
+
+    with pytest.raises(InvalidQuery, match="a version of no other paper"):
+        await shelf.separate(LOCAL, paper.id)

@@ -57,6 +57,8 @@ async def test_on_another_shelf_it_is_another_paper() -> None:
     ("name", "text", "record", "expected"),
     [
         pytest.param("2401.00001v1.pdf", PAPER, PaperRecord(), "2401.00001v1", id="the file's name"),
+        pytest.param("hep-th_9901001v3.pdf", PAPER, PaperRecord(), "hep-th/9901001v3", id="the file's name, of old"),
+        pytest.param("tide-notes_2401001.pdf", PAPER, PaperRecord(), "smithtides", id="no year of old ids"),
         pytest.param("x.pdf", f"arXiv:2203.04567v2 [cs.CL]\n\n{PAPER}", PaperRecord(), "2203.04567v2", id="the stamp"),
         pytest.param(
             "x.pdf",

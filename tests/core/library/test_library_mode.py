@@ -16,7 +16,7 @@ from core.model.answer import Confidence, Verdict
 from core.model.errors import ModelTimeout, ModelUnavailable
 from core.model.events import Event
 from core.model.job import LOCAL, JobStatus, Scope
-from core.model.source import SourceKind
+from core.model.source import READ_BY_OCR, SourceKind
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.progress import Progress
 from core.prompts import load_prompt
@@ -394,3 +394,29 @@ async def test_a_page_that_was_put_right_is_warned_of(page: int, warning: str) -
     view = (await deps.jobs.result(job.id)).details["query_result"]
     assert view["content"].startswith(f"{CAUSE} [2401.00001v1, page 2].")
     assert view["message"] == warning
+
+
+@pytest.mark.parametrize(
+    ("model", "verdict"),
+    [
+        pytest.param(None, Verdict.UNCHECKED, id="quoted"),
+        pytest.param(
+            FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].")}), Verdict.SUPPORTED, id="judged"
+        ),
+    ],
+)
+async def test_what_stands_on_a_page_read_by_ocr_is_not_confirmed_by_its_words_alone(
+    model: FakeModel | None, verdict: Verdict
+) -> None:
+    """D18: that takes the judge; in any case the answer says how the page was read."""
+    deps = make_deps(model=model)
+    pages = TEXTS[TIDES.id].split("\f")
+    await shelve(deps.library, TIDES, text="\f".join(f"{READ_BY_OCR}\n\n{page}" for page in pages))
+    job = await deps.jobs.save(make_job(QUESTION, modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    answer = (await deps.jobs.result(job.id)).answer
+    assert answer
+    assert {citation.verdict for citation in answer.citations} == {verdict}
+    assert f"Cited pages of {TIDES.title} were read by OCR: letters and numbers may be wrong." in answer.limitations

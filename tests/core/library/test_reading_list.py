@@ -158,6 +158,31 @@ class Archive(Finder):
         return FoundPaper("x.pdf", f"{PAPER} {reference}".encode(), record)
 
 
+@pytest.mark.parametrize(
+    ("named", "file"),
+    [
+        pytest.param("files/12/a.pdf", "files/12/a.pdf", id="in a folder beside the list"),
+        pytest.param("files\\12\\a.pdf", "files/12/a.pdf", id="as Windows writes it"),
+        pytest.param("/etc/a.pdf", "", id="absolute"),
+        pytest.param("../../a.pdf", "", id="above the list"),
+        pytest.param("files/../../a.pdf", "", id="above it by a detour"),
+        pytest.param("..\\a.pdf", "", id="above it, as Windows writes it"),
+        pytest.param("C\\:/a.pdf", "", id="on a drive"),
+        pytest.param("~/a.pdf", "", id="at home"),
+    ],
+)
+def test_a_list_names_no_file_elsewhere(named: str, file: str) -> None:
+    """Who wrote the list does not choose what is read of the machine of whoever adds it."""
+    entry = f"@misc{{a, title = {{Tides}}, doi = {{10.1000/a}}, file = {{Full Text:{named}:application/pdf}}}}"
+    (listed,) = read_list("a.bib", entry.encode())
+    (tagged,) = read_list(
+        "a.ris", f"TY  - RPRT\nTI  - Tides\nL1  - {named.replace(chr(92) + ':', ':')}\nER  - ".encode()
+    )
+
+    assert (listed.file, tagged.file) == (file, file)
+    assert listed.reference == "10.1000/a"
+
+
 async def test_duplicates_across_lists_are_one_paper() -> None:
     """By DOI, arXiv id, title and author; nothing is fetched twice, and the entry's own key is taken on."""
     archive = Archive()

@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer
-from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.errors import InvalidQuery, JobNotFound
+from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.pipeline.conversation import (
     MAX_TURNS,
-    Reply,
+    ReadReply,
     Turn,
+    conversation_of,
+    following,
     needs_context,
     read_reply,
     read_turns,
@@ -28,34 +31,34 @@ HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
 @pytest.mark.parametrize(
     ("text", "reply"),
     [
-        ("sources", Reply("sources")),
-        ("  Show me the sources, please! ", Reply("sources")),
+        ("sources", ReadReply("sources")),
+        ("  Show me the sources, please! ", ReadReply("sources")),
         (
             "What are the sources of nitrogen in rivers?",
-            Reply("question", "What are the sources of nitrogen in rivers?"),
+            ReadReply("question", "What are the sources of nitrogen in rivers?"),
         ),
-        ("sources of the Nile", Reply("question", "sources of the Nile")),
-        ("improve", Reply("improve")),
-        ("Improve this.", Reply("improve")),
-        ("improve: name the years", Reply("improve", "name the years")),
-        ("improve the answer by naming the years", Reply("improve", "naming the years")),
-        ("improve name the years", Reply("improve", "name the years")),
-        ("Improve sleep quality: how?", Reply("question", "Improve sleep quality: how?")),
-        ("improvements in battery life", Reply("question", "improvements in battery life")),
-        ("deeper", Reply("deeper")),
-        ("go deeper into the costs", Reply("deeper", "the costs")),
-        ("deeper neural networks train slower", Reply("question", "deeper neural networks train slower")),
-        ("again", Reply("again")),
-        ("ask again please", Reply("again")),
-        ("retry", Reply("retry")),
-        ("stop", Reply("cancel")),
-        ("forget this", Reply("forget")),
-        ("my history", Reply("history")),
-        ("help!", Reply("help")),
-        ("", Reply("question", "")),
+        ("sources of the Nile", ReadReply("question", "sources of the Nile")),
+        ("improve", ReadReply("improve")),
+        ("Improve this.", ReadReply("improve")),
+        ("improve: name the years", ReadReply("improve", "name the years")),
+        ("improve the answer by naming the years", ReadReply("improve", "naming the years")),
+        ("improve name the years", ReadReply("improve", "name the years")),
+        ("Improve sleep quality: how?", ReadReply("question", "Improve sleep quality: how?")),
+        ("improvements in battery life", ReadReply("question", "improvements in battery life")),
+        ("deeper", ReadReply("deeper")),
+        ("go deeper into the costs", ReadReply("deeper", "the costs")),
+        ("deeper neural networks train slower", ReadReply("question", "deeper neural networks train slower")),
+        ("again", ReadReply("again")),
+        ("ask again please", ReadReply("again")),
+        ("retry", ReadReply("retry")),
+        ("stop", ReadReply("cancel")),
+        ("forget this", ReadReply("forget")),
+        ("my history", ReadReply("history")),
+        ("help!", ReadReply("help")),
+        ("", ReadReply("question", "")),
     ],
 )
-def test_words_are_told_from_questions(text: str, reply: Reply) -> None:
+def test_words_are_told_from_questions(text: str, reply: ReadReply) -> None:
     """G-02, G-03: the same words on every platform; what only begins like one is a question."""
     assert read_reply(text) == reply
 
@@ -99,7 +102,7 @@ def test_words_are_told_from_questions(text: str, reply: Reply) -> None:
 )
 def test_what_is_only_kind_is_no_question(text: str) -> None:
     """In seven languages, with and without pictures."""
-    assert read_reply(text) == Reply("courtesy")
+    assert read_reply(text) == ReadReply("courtesy")
 
 
 @pytest.mark.parametrize(
@@ -196,6 +199,47 @@ async def test_another_scope_and_what_came_later_are_not_heard() -> None:
     assert await read_turns(replace(now, request=replace(now.request, thread="")), deps) == ()
 
 
+async def test_what_follows_an_answer_hears_it_and_what_followed_before() -> None:
+    """N-29: also where the answer stood in no conversation; the page lists all of it, from any of its questions."""
+    deps = make_deps()
+    first = replace(
+        make_job("How tall is it?", id="job_first", scope=LOCAL), status=JobStatus.COMPLETED, created_at=NOW
+    )
+    await deps.jobs.finish(first, JobResult(ResearchAnswer("49 metres.", "", Confidence.HIGH)))
+    asked = following(first, ResearchRequest("And how old?"))
+    second = replace(
+        make_job("And how old?", id="job_second", scope=LOCAL, thread=asked.thread),
+        status=JobStatus.COMPLETED,
+        created_at=LATER,
+    )
+    await deps.jobs.finish(second, JobResult(ResearchAnswer("It was built in 1882.", "", Confidence.HIGH)))
+    third = replace(second, id="job_third", created_at=LATER + timedelta(hours=9))
+    await deps.jobs.save(third)
+
+    heard = await read_turns(third, deps)
+
+    assert [turn.answer for turn in heard] == ["49 metres.", "It was built in 1882."]
+    for one in (first, second, third):
+        listed = await conversation_of(one, deps.jobs, now=third.created_at + timedelta(hours=1))
+        assert [job.id for job in listed] == ["job_first", "job_second", "job_third"]
+    assert following(second, ResearchRequest("Why?")).thread == asked.thread
+
+
+async def test_a_follow_up_is_as_private_as_what_it_follows_and_stays_in_its_house() -> None:
+    """Who may read one question of a conversation may read all of them."""
+    private = make_job("How tall?", scope=Scope("local", "user:7"))
+    private = replace(private, request=replace(private.request, is_private=True))
+    asked = following(private, ResearchRequest("Why?"))
+
+    assert (asked.scope, asked.is_private) == (private.scope, True)
+    with pytest.raises(InvalidQuery, match="open"):
+        following(make_job("How tall?", scope=LOCAL), ResearchRequest("Why?", is_private=True))
+    with pytest.raises(JobNotFound):
+        following(make_job("How tall?", scope=HERE), ResearchRequest("Why?"))
+    assert await conversation_of(make_job("How tall?", scope=HERE, thread="discord:2"), make_deps().jobs, now=NOW) == []
+
+
+LATER = NOW + timedelta(minutes=5)
 DIRECT = Scope("discord:1", "user:7")
 
 

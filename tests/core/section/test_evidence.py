@@ -10,11 +10,10 @@ import pytest
 
 from core.library.funnel import Shelves
 from core.library.paper import Index, PaperChunk
-from core.llm.memo import RememberingModel
 from core.model.config import SectionSettings
 from core.model.errors import ModelUnavailable
-from core.model.job import LOCAL
-from core.section.evidence import NEUTRAL_SCORE, Evidence, Searched, search_evidence, select_final
+from core.model.job import LOCAL, Scope
+from core.section.evidence import NEUTRAL_SCORE, PaperEvidence, Searched, search_evidence, select_final
 from core.text.chunking import SectionType
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps, make_job
@@ -29,7 +28,9 @@ def shelves_of(deps, *, is_embedded: bool = True) -> Shelves:
 async def found(chat: FakeModel, *, chunks_each: int = 1, is_embedded: bool = True, known=()) -> Searched:
     deps = make_deps(model=chat)
     await shelve(deps.library, chunks_each=chunks_each)
-    return await search_evidence("job_1", QUERY, shelves_of(deps, is_embedded=is_embedded), deps, chat, known=known)
+    return await search_evidence(
+        make_job(QUERY), QUERY, shelves_of(deps, is_embedded=is_embedded), deps, chat, known=known
+    )
 
 
 async def test_evidence_has_summary_scores_and_the_query_that_found_it() -> None:
@@ -91,22 +92,65 @@ async def test_calls_run_at_once_below_their_limit() -> None:
     assert 7 <= most <= SectionSettings().concurrent_calls
 
 
-async def test_no_chunk_is_summarised_twice_for_one_query() -> None:
-    """S001-35: the second search of the job, and one spaced differently, ask the model nothing."""
+async def test_no_chunk_is_summarised_twice_for_one_query_in_a_place() -> None:
+    """S001-35: another search of the job, one spaced differently and another job of the place ask the model nothing."""
     chat = model("")
     deps = make_deps(model=chat)
-    await deps.jobs.save(make_job(QUERY))
+    job = await deps.jobs.save(make_job(QUERY))
     await shelve(deps.library)
     shelves = Shelves(deps.library, (LOCAL,), Hashing())
-    remembering = RememberingModel(chat, deps.memo, "job_1")
 
-    first = await search_evidence("job_1", QUERY, shelves, deps, remembering)
+    first = await search_evidence(job, QUERY, shelves, deps, chat)
     asked = len(chat.asked)
-    again = await search_evidence("job_1", f"  {QUERY.upper()} ", shelves, deps, remembering)
+    again = await search_evidence(job, f"  {QUERY.upper()} ", shelves, deps, chat)
+    other = await search_evidence(replace(job, id="job_other"), QUERY, shelves, deps, chat)
 
     assert len(chat.asked) == asked
     assert {entry.chunk_id for entry in again.found} == {entry.chunk_id for entry in first.found}
-    assert again.usage == ()
+    assert other.found == first.found
+    assert again.usage == other.usage == ()
+
+
+CHANNEL = Scope(LOCAL.tenant, "channel:C1")
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_private", "other"),
+    [
+        pytest.param(LOCAL, True, LOCAL, id="asked in private"),
+        pytest.param(CHANNEL, False, LOCAL, id="asked in a channel, then by the workspace"),
+        pytest.param(LOCAL, False, CHANNEL, id="asked by the workspace, then in a channel"),
+    ],
+)
+async def test_what_one_place_has_read_off_its_papers_stays_there(scope: Scope, is_private: bool, other: Scope) -> None:
+    """S001-35: a summary in the light of a query tells what was asked."""
+    chat = model("")
+    deps = make_deps(model=chat)
+    job = await deps.jobs.save(make_job(QUERY, scope=scope, is_private=is_private))
+    await shelve(deps.library)
+    shelves = Shelves(deps.library, (LOCAL,), Hashing())
+
+    await search_evidence(job, QUERY, shelves, deps, chat)
+    asked = len(chat.asked)
+    await search_evidence(make_job(QUERY, scope=other), QUERY, shelves, deps, chat)
+
+    assert len(chat.asked) == 2 * asked
+
+
+async def test_what_was_read_off_a_paper_goes_with_the_job_and_with_the_paper() -> None:
+    """Nothing is kept of what was forgotten or removed."""
+    chat = model("")
+    deps = make_deps(model=chat)
+    job = await deps.jobs.save(make_job(QUERY))
+    await deps.library.keep_reading(job.id, "paper-a", "key-a", "what it says")
+    await deps.library.keep_reading(job.id, "paper-b", "key-b", "what it says")
+
+    await deps.library.remove(LOCAL, "paper-a")
+    left = [await deps.library.reading(LOCAL, key) for key in ("key-a", "key-b")]
+    await deps.library.keep_reading("job_forgotten", "paper-b", "key-c", "too late")
+
+    assert left == [None, "what it says"]
+    assert await deps.library.reading(LOCAL, "key-c") is None
 
 
 async def test_what_is_known_is_not_found_again() -> None:
@@ -172,7 +216,7 @@ async def test_any_section_of_a_paper_may_be_found() -> None:
         for at, kind in enumerate((SectionType.METHODS, SectionType.REFERENCES, SectionType.OTHER))
     ]
 
-    best = select_final([Evidence(chunk, "", 0.5, 0.9, 0.74, "q") for chunk in chunks], settings)
+    best = select_final([PaperEvidence(chunk, "", 0.5, 0.9, 0.74, "q") for chunk in chunks], settings)
 
     assert [entry.chunk.section_type for entry in best] == [chunk.section_type for chunk in chunks]
 
@@ -189,7 +233,7 @@ async def test_any_section_of_a_paper_may_be_found() -> None:
 def test_five_to_eight_are_kept(combined: list[float], kept: int) -> None:
     """S001-19."""
     chunk = PaperChunk(PAPERS[0], 0, "words", 0, 5)
-    entries = [Evidence(chunk, "", 0.0, score, score, "q") for score in combined]
+    entries = [PaperEvidence(chunk, "", 0.0, score, score, "q") for score in combined]
 
     assert len(select_final(entries, SectionSettings())) == kept
 
@@ -203,7 +247,7 @@ async def test_papers_whose_vectors_are_not_made_yet_are_found_by_their_words() 
     chunks = {Index.CONTENT: [replace(bare, embedding=None)]}
     await deps.library.put(LOCAL, replace(bare.paper, lacks_vectors=True), bare.chunk_text, chunks, b"")
 
-    searched = await search_evidence("job_1", QUERY, shelves_of(deps), deps, deps.model)
+    searched = await search_evidence(make_job(QUERY), QUERY, shelves_of(deps), deps, deps.model)
 
     assert f"{bare.paper.id}#{bare.chunk_index}" in {entry.chunk_id for entry in searched.found}
 

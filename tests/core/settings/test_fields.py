@@ -34,6 +34,15 @@ def maybe(most: int) -> st.SearchStrategy[int | None]:
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True).filter(lambda text: text[2:4] != "--")
 DOMAINS = st.lists(LABELS, min_size=2, max_size=4).map(".".join).filter(lambda text: not text.startswith("www."))
+WORDS = st.lists(
+    st.sampled_from(PROVIDERS) | DOMAINS | DOMAINS.map("-{}".format) | st.just("primary"), min_size=1, unique=True
+)
+
+
+def keyed(lines: dict[str, list[str]]) -> tuple[str, ...]:
+    return tuple(f"{name}: {' '.join(words)}" for name, words in lines.items())
+
+
 SETTINGS = st.builds(
     TenantSettings,
     channels=some(st.from_regex(r"C[A-Z0-9]{8,10}|[0-9]{17,20}", fullmatch=True)),
@@ -47,6 +56,11 @@ SETTINGS = st.builds(
     primary_only=st.booleans(),
     allow_domains=some(DOMAINS),
     block_domains=some(DOMAINS),
+    lenses=st.dictionaries(st.from_regex(r"[a-z]{2,8}", fullmatch=True), WORDS, max_size=4).map(keyed),
+    channel_lenses=st.dictionaries(
+        st.from_regex(r"C[A-Z0-9]{8,10}|[0-9]{17,20}|everywhere", fullmatch=True), st.sampled_from(["law", "medicine"])
+    ).map(lambda chosen: keyed({channel: [lens] for channel, lens in chosen.items()})),
+    corpus=some(DOMAINS.map(lambda domain: f"https://{domain}/sitemap.xml")),
 )
 
 
@@ -72,6 +86,17 @@ def test_what_is_written_is_read_back(settings, others):
         pytest.param("retention_days", "none", None, id="none"),
         pytest.param("providers", "PubMed arxiv", ("pubmed", "arxiv"), id="providers"),
         pytest.param("primary_only", "YES", True, id="yes"),
+        pytest.param(
+            "lenses", "Law: https://www.eur-lex.europa.eu/x, PRIMARY\nnews:-x.com Tavily",
+            ("law: eur-lex.europa.eu primary", "news: -x.com tavily"), id="lenses",
+        ),
+        pytest.param(
+            "channel_lenses", "<#C0123ABCD|health>: Medicine; everywhere: law",
+            ("C0123ABCD: medicine", "everywhere: law"), id="lenses of channels",
+        ),
+        pytest.param(
+            "corpus", "https://x.org/a,b, http://y.org", ("https://x.org/a,b", "http://y.org"), id="addresses of pages"
+        ),
     ],
 )  # fmt: skip
 def test_what_people_write_is_understood(key, text, expected):
@@ -180,3 +205,52 @@ def test_an_engine_is_told_which_sites_count():
     narrowed = SourcePolicy(allow=("who.int",), block=("x.com",)).narrow(SearchFilters("week", ("nih.gov",)))
 
     assert narrowed == SearchFilters("week", ("nih.gov", "who.int"), ("x.com",))
+
+
+@pytest.mark.parametrize(
+    ("channel", "expected"),
+    [
+        pytest.param("C0123ABCD", SourcePolicy(("pubmed",), ("nih.gov",), ("x.com", "y.com"), True), id="its own lens"),
+        pytest.param(
+            "C0999ZZZZ", SourcePolicy(("tavily",), ("who.int",), ("x.com",), True), id="the one for all others"
+        ),
+        pytest.param("", SourcePolicy(("tavily",), ("who.int",), ("x.com",), True), id="no channel"),
+    ],
+)
+def test_a_channel_sees_through_its_lens(channel, expected):
+    """What a lens names takes the place of the workspace's; what is excluded stays so."""
+    settings = TenantSettings(
+        providers=("tavily",), allow_domains=("who.int",), block_domains=("x.com",),
+        lenses=("health: pubmed nih.gov -y.com primary", "strict: primary"),
+        channel_lenses=("C0123ABCD: health", "everywhere: strict"),
+    )  # fmt: skip
+
+    assert settings.policy_in(channel) == expected
+
+
+def test_medicine_is_a_lens_from_the_start():
+    """PubMed, Europe PMC and guidelines; nothing holds before an admin chooses it."""
+    chosen = TenantSettings(channel_lenses=("C0123ABCD: medicine",))
+
+    policy = chosen.policy_in("C0123ABCD")
+
+    assert policy.permits_provider("pubmed")
+    assert policy.permits_provider("europepmc")
+    assert not policy.permits_provider("wikipedia")
+    assert policy.permits_site("https://pubmed.ncbi.nlm.nih.gov/1")
+    assert policy.permits_site("https://www.nice.org.uk/g")
+    assert not policy.permits_site("https://example.com/")
+    assert chosen.policy_in("C0999ZZZZ") == SourcePolicy()
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        pytest.param(TenantSettings(channel_lenses=("C0123ABCD: nosuch",)), "channel_lenses", id="no such lens"),
+        pytest.param(TenantSettings(lenses=("law: pubmde",)), "lenses", id="neither provider nor site"),
+        pytest.param(TenantSettings(corpus=("https://x.org",)), "corpus", id="no search of files"),
+    ],
+)
+def test_what_names_nothing_is_refused(settings, key):
+    assert key in refusals(settings, Ceilings(providers=("pubmed",)))
+    assert refusals(TenantSettings(), Ceilings(providers=("pubmed",))) == {}

@@ -12,7 +12,7 @@ import pytest
 
 from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling, Rulings
-from core.model.answer import ModelUsage, Verdict
+from core.model.answer import ModelUsage, ResearchAnswer, Verdict
 from core.model.attachments import Attachment
 from core.model.codec import decode
 from core.model.config import SynthesisSettings
@@ -118,6 +118,15 @@ class Library(FakeSearch):
 
 def deps_of(model: TwoCalls, **more: Any) -> Deps:
     return make_deps(search=[Library("web", **more)], model=model, settings=PARALLEL)
+
+
+async def answered(deps: Deps) -> ResearchAnswer:
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
+    await run_job(job.id, deps, DirectSteps())
+    result = await deps.jobs.result(job.id)
+    assert result is not None
+    assert result.answer is not None
+    return result.answer
 
 
 def shown(events: list[Event]) -> list[tuple[str, str | None]]:
@@ -406,6 +415,53 @@ async def test_a_plan_that_understands_another_question_discards_what_was_begun(
     assert "Write in this language: German" in model.calls("summary")[-1].system
     assert len(model.calls("summary")) == 2
     assert final(events)["answer"]["summary"] == TWITCH
+
+
+ASKED_ON = ["Why do the muscles twitch?", "Do lions purr as well?"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        pytest.param(ASKED_ON, tuple(ASKED_ON), id="as written"),
+        pytest.param(["See https://evil.example?", *ASKED_ON[:1]], tuple(ASKED_ON[:1]), id="with an address"),
+        pytest.param("Do lions purr as well?", (), id="of another shape"),
+    ],
+)
+async def test_the_summary_ends_with_questions_to_ask_next(asked: object, kept: tuple[str, ...]) -> None:
+    """The writer's, since it knows what it has just said; what is no mere question is left out."""
+    model = TwoCalls(summary=json.dumps({**json.loads(SUMMARY), "follow_ups": asked}), holds=IN_TIME)
+    deps = deps_of(model)
+
+    answer = await answered(deps)
+
+    assert answer.follow_ups == kept
+    assert answer.summary == TWITCH
+    assert "follow_ups" in model.calls("summary")[0].user
+
+
+@dataclass
+class Chatty(TwoCalls):
+    """Its summary never comes to the end of the questions behind it."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        async for delta in super().stream(request):
+            yield delta
+            if delta.usage and part_of(request) == "summary":
+                yield ChatDelta(', "follow_ups": ["Do lions purr as well?", "Why')
+                await asyncio.Event().wait()
+
+
+async def test_nobody_waits_for_questions_to_ask_next() -> None:
+    """Once the detail is there the answer is complete; of the questions those stay that are."""
+    model = Chatty(summary=SUMMARY.rstrip().removesuffix("}"), holds=IN_TIME)
+    deps = deps_of(model)
+
+    async with asyncio.timeout(10):
+        answer = await answered(deps)
+
+    assert (answer.summary, answer.detail, answer.stopped_because) == (TWITCH, LIONS, "")
+    assert answer.follow_ups == ("Do lions purr as well?",)
 
 
 async def test_a_detail_that_fails_does_not_cost_the_summary() -> None:

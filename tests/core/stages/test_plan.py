@@ -216,6 +216,13 @@ async def test_the_refined_intent_adds_the_provider_it_needs() -> None:
     assert found.search.providers == ("tavily", "exa", "files")
 
 
+async def test_what_is_in_papers_is_looked_for_in_their_catalogues_too() -> None:
+    """S003-06: beside the web search, where the model says that the question is academic."""
+    found, _ = await plan({**GOOD, "content": "academic"})
+
+    assert found.search.providers == ("exa", "pubmed", "files")
+
+
 async def test_a_current_event_is_searched_in_recent_pages_though_the_model_forgot() -> None:
     """S003-05: the model's own reading sets the filter that it left out."""
     found, _ = await plan({**GOOD, "type": "current_event", "time": "recent"})

@@ -192,7 +192,7 @@ def test_structured_output_is_strict_and_its_summary_comes_first() -> None:
     assert schema_problems(request.schema) == []
     properties = request.schema["properties"]
     assert isinstance(properties, dict)
-    assert list(properties) == ["summary", "detail", "citations"]
+    assert list(properties) == ["summary", "detail", "citations", "follow_ups"]
     assert request.purpose == "answer"
 
 

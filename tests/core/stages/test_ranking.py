@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.model.job import QueryIntent, QuestionType
 from core.model.source import Source, SourceKind
+from core.model.works import Notice
 from core.stages.ranking import Candidate, coverage_of, rank_sources
 from tests.fakes import NOW, make_source
 
@@ -245,3 +246,29 @@ def test_coverage_is_the_share_of_the_question_in_the_best_passage(content: str,
     (coverage,) = coverage_of([make_source(1, content)], QUESTION)
 
     assert low - 1e-9 <= coverage <= high + 1e-9
+
+
+def test_what_was_retracted_ranks_last() -> None:
+    """Whatever else speaks for it: it supports nothing (D18)."""
+    notice = Notice("retraction", "https://doi.org/10.1000/n")
+    retracted = candidate(1, kind=SourceKind.PEER_REVIEWED, notices=(notice,), cited_by=900, published_at=NOW)
+
+    kept = ranked(retracted, candidate(2, OTHER * 20, kind=SourceKind.FORUM, rank=9))
+
+    assert [source.url for source in kept] == ["https://site2.example/page", "https://site1.example/page"]
+    assert kept[1].scores.total == 0
+
+
+def test_among_papers_of_one_age_the_much_cited_one_wins_and_age_is_minded() -> None:
+    """Ten citations in a year say more than ten in twenty; no number of them makes a preprint a review."""
+    year, long_ago = NOW - timedelta(days=365), NOW - timedelta(days=20 * 365)
+    paper = SourceKind.PEER_REVIEWED
+
+    def trust(published_at: datetime | None, cited_by: int | None, kind: SourceKind = paper) -> float:
+        (source,) = ranked(candidate(1, kind=kind, published_at=published_at, cited_by=cited_by))
+        return source.scores.authority
+
+    assert trust(year, 100) > trust(year, 10) > trust(year, 0) == trust(year, None)
+    assert trust(year, 10) > trust(long_ago, 10)
+    assert trust(None, 100) == trust(None, None)
+    assert trust(year, 10**6, SourceKind.PREPRINT) < trust(year, 0)

@@ -22,6 +22,7 @@ from core.model.errors import (
 from core.model.job import Scope
 from core.model.ports import Vector
 from core.model.source import Page, SearchHit, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
+from core.model.works import WorkIds
 from core.pipeline.deps import Deps
 from core.pipeline.limits import REST_S, Setbacks
 from core.stages.gathering import Gathering
@@ -684,3 +685,19 @@ async def test_the_best_of_the_plans_queries_says_whether_a_page_fits() -> None:
     )
 
     assert len(found.sources) == 1
+
+
+async def test_one_abstract_in_two_catalogues_is_one_source() -> None:
+    """By an id that both know: the first's address, and what the other knows of the work (S003-10)."""
+    first = hit("https://pubmed.ncbi.nlm.nih.gov/31/", PURR, title="Purring", is_complete=True, ids=WorkIds(pmid="31"))
+    ids = WorkIds(pmid="31", doi="10.1000/purr")
+    second = hit(
+        "https://europepmc.org/article/MED/31", PURR + "More.", title="Purring", is_complete=True, ids=ids, cited_by=9
+    )
+    deps = make_deps(search=[FakeSearch("pubmed", [first]), FakeSearch("europepmc", [second])])
+
+    found = await collect(deps, "pubmed", "europepmc")
+
+    (source,) = found.sources
+    assert source.url == first.url
+    assert (source.metadata.ids, source.metadata.cited_by) == (ids, 9)

@@ -18,6 +18,7 @@ from adapters.chat.desk import (
     Deed,
     Forget,
     Offer,
+    PressWatch,
     React,
     Reaction,
     Renew,
@@ -26,6 +27,7 @@ from adapters.chat.desk import (
     ShowSources,
     Steer,
     Utterance,
+    Watching,
     changed_key,
     hear,
     hear_edit,
@@ -38,6 +40,7 @@ from adapters.chat.desk import (
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
 from adapters.chat.taking_away import TakingAway
+from adapters.chat.watching import WatchPlace, nowhere_else, obey_press, obey_wish
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import ResearchRequest, Scope, Tenant, personal
@@ -154,8 +157,7 @@ class QuayBot:
             await self.researcher.note_shown(deed.job.id, reply.shown)
 
     async def _deleted(self, at: Happening) -> None:
-        if await self.researcher.forget_asked(at.key, scope=at.scope):
-            self.taking_away.hurry()
+        await self.taking_away.take_back([at.key], [at.scope])
 
     async def _pressed(self, at: Happening) -> None:
         job_id, _, question = at.value.partition(" ")
@@ -177,8 +179,7 @@ class QuayBot:
         """Raises `GorkdError`."""
         match deed:
             case Renew(job):
-                key = "" if deed.how in ("retry", "refresh", "changed") else at.key
-                key = f"deep:{job.id}" if deed.how == "start_deep" else key
+                key = deed.key(at.key)
                 await self._answer(at, partial(renew, deed, self.researcher, at.who, key=key), key, job.scope)
             case React(sign):
                 await self._sign(at, sign)
@@ -193,9 +194,24 @@ class QuayBot:
             case ShowSources(job):
                 shown = await self._tell(at, sources_message(*await sources_of(self.researcher, job.id)))
                 await self.researcher.note_shown(job.id, shown)
+            case PressWatch("show_answer", job):
+                result, sources = await self.researcher.result(job.id), await self.researcher.sources(job.id)
+                await self._tell(at, self.voice.outcome(job, result, sources))
+            case PressWatch(button, job):
+                await self._tell(
+                    at, self.voice.watching(await obey_press(button, job, self.researcher, self._place(at)))
+                )
+            case Watching(wish, job):
+                said = obey_wish(wish, job, self.researcher, self._place(at), nowhere_else)
+                await self._tell(at, self.voice.watching(await said))
             case Say() | Forget() | Steer() | Cancel():
                 said = await obey(deed, self.researcher, at.who, self.taking_away)
                 await self._tell(at, self.voice.refusal(said))
+
+    def _place(self, at: Happening) -> WatchPlace:
+        where = replace(self._address(at), only_for="")
+        channel = "" if at.is_direct else at.room
+        return WatchPlace(at.who, at.scope, QuayReply(self.calls, where).address, channel, at.conversation)
 
     async def _answer(self, at: Happening, submit: Any, key: str, scope: Scope) -> None:
         """A message that lives until the answer stands in it; a press on one that is to be replaced is shown there."""

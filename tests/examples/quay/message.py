@@ -12,7 +12,6 @@ from adapters.chat.connecting import PlatformAway
 from adapters.chat.reply import AddressDead, FilesRefused
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
-from core.model.job import ResearchJob
 from core.presentation import wording
 
 PLATFORM = "quay"
@@ -111,6 +110,6 @@ class QuayReply:
         """Who deletes an answer wants none."""
         raise AddressDead(f"message {self.at.message}")
 
-    async def ping(self, job: ResearchJob, /) -> None:
-        at = replace(self.at, key=f"ready:{job.id}")
-        await self.calls.post(at, QuayMessage(wording.READY), pings=[self.at.asker])
+    async def ping(self, asker: str, key: str, said: str = "", /) -> None:
+        at = replace(self.at, key=f"{'corrected' if said else 'ready'}:{key}")
+        await self.calls.post(at, QuayMessage(said or wording.READY), pings=[self.at.asker])

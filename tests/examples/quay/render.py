@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.chat.desk import Offer
+from adapters.chat.watching import WatchSaid
 from core.model.answer import AnswerFile, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
@@ -15,6 +16,8 @@ from core.presentation.card import CardButton, CardPart, answer_card, listed_sou
 from core.presentation.help import HOW_TO_ASK, Typed, help_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import cut, is_used, one_line, printable
+from core.watch.watch import Notice
+from core.watch.words import notice_buttons, plain_lines
 from tests.examples.quay.message import Button, QuayMessage
 
 LIMIT, BUTTONS = 3000, 6  # characters and buttons of one message
@@ -62,6 +65,12 @@ class QuayVoice:
         ]  # fmt: skip
         buttons = (*card.offers, *card.renewing, *card.buttons, *card.votes)
         return _message(job, lines, [one for one in buttons if one.name not in NOT_HERE][:BUTTONS], long=2)
+
+    def told(self, job: ResearchJob, notice: Notice) -> QuayMessage:
+        return _message(job, plain_lines(notice), [CardButton(name) for name in notice_buttons(notice)])
+
+    def watching(self, said: WatchSaid) -> QuayMessage:
+        return _message(said.job, said.lines, said.buttons) if said.job else self.refusal(said.text)
 
     def refusal(self, sentence: str) -> QuayMessage:
         return QuayMessage(cut(printable(sentence), LIMIT))

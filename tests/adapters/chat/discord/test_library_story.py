@@ -57,6 +57,10 @@ async def test_papers_are_dropped_asked_opened_improved_and_saved(house: House) 
     opened = await answer(house, "@gorkd open 0603.10002 page 3")
     improved = await answer(house, "@gorkd improve say more of the prior and of the tree")
     saved = await answer(house, "@gorkd save")
+    exported = await answer(house, "@gorkd export")
+    listed = await answer(
+        house, "@gorkd add to library", file=("list.bib", "text/plain", house.discord.files["uploaded/papers.bib"])
+    )
 
     assert "✅ Added 0603.10002, Relaxed Phylogenetics and Dating with Confidence (8 pages)." in shown(dropped[0])
     assert "Summary" in dropped[0].buttons
@@ -75,6 +79,8 @@ async def test_papers_are_dropped_asked_opened_improved_and_saved(house: House) 
     (name,) = [name for name in house.discord.files if name.endswith(".md")]
     assert f"✅ Research results saved to: {name.removeprefix('uploaded/')}" in shown(saved)
     assert b"## References" in house.discord.files[name]
+    assert "✅ Reading list saved to: papers.bib" in shown(exported)
+    assert "2 there already" in shown(listed)
 
 
 async def test_the_link_under_a_page_opens_the_pdf(house: House) -> None:
@@ -122,7 +128,7 @@ async def test_what_is_no_paper_is_told_and_members_add_nothing(house: House) ->
     assert "locked.pdf cannot be read: it is protected by a password." in shown(locked)
     assert "scan.pdf cannot be read: it is a scan: its pages are images without text." in shown(scan)
     assert "0603.10002, Relaxed Phylogenetics and Dating with Confidence, is in the library already." in shown(again)
-    assert "Attach a PDF or a Markdown file" in shown(nothing)
+    assert "Attach a PDF, a Markdown file or a reading list" in shown(nothing)
     assert "Only admins may change the library." in shown(member)
 
 

@@ -220,6 +220,22 @@ async def test_ask_again_answers_afresh_for_anyone(house: House):
     assert "answered" not in again.embed["footer"]["text"]
 
 
+@pytest.mark.parametrize("is_private", [False, True], ids=["open", "private"])
+async def test_a_choice_of_the_menu_can_be_made_twice_in_a_row(house: House, is_private: bool):
+    """G-02: a client keeps showing what was chosen, so the menu is drawn anew, and nothing else of the message."""
+    answer = await house.final(house.discord.slash("research", query=TIDES, private=is_private))
+    shown = [{**version, "components": None} for version in answer.versions[-1:]]
+
+    forms = []
+    for drawn in (len(answer.versions), len(answer.versions) + 1):
+        forms.append(house.discord.press(answer, "Improve"))
+        await house.discord.until(lambda drawn=drawn: len(answer.versions) > drawn)
+    await house.discord.until(lambda: all(form.modal for form in forms))
+
+    assert [{**version, "components": None} for version in answer.versions[-1:]] == shown
+    assert set(answer.buttons) >= {"View Full Analysis", "Show Sources", "Ask Again", "Improve"}
+
+
 async def test_improve_asks_what_should_be_better_and_answers_anew(house: House):
     answer = await house.final(house.discord.slash("research", query=TIDES))
     form = house.discord.press(answer, "Improve")

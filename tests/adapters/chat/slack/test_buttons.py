@@ -140,6 +140,26 @@ async def test_a_question_that_was_offered_is_asked_in_the_same_thread(house: Sl
     assert QUESTION in plans[-1].user
 
 
+async def test_a_changed_private_question_stays_private(house: SlackHouse) -> None:
+    """G-03: it is answered where the first was, for the asker's eyes alone; the channel sees nothing of either."""
+    ada = house.person()
+    channel, direct = house.channel(ada), house.slack.state.direct(ada)
+    asked = await house.slack.mentions(ada, channel, f"{QUESTION} private:yes")
+    first = await house.ended(direct)
+    await house.sources_of(first.ts)
+
+    await house.slack.edits(asked, "Which body causes the neap tides? private:yes")
+    await house.slack.until(lambda: house.whispers(ada))
+    offer = next(one for one in house.slack.state.ephemerals if one.user == ada)
+    for _ in range(2):
+        await house.slack.clicks_aside(offer, "changed")
+    second = await house.ended(direct, times=2)
+
+    assert "Which body causes the neap tides?" in second.shown
+    assert house.slack.state.of_bot(channel) == []
+    assert [one for one in house.whispers(ada) if "Research Complete" in one] == []
+
+
 async def test_improve_asks_what_is_to_be_better_and_minds_it(house: SlackHouse) -> None:
     """G-03: the same button as in Discord; the better answer comes in the thread, once, however often it is sent."""
     ada, ben = house.person(), house.person()

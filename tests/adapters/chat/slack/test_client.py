@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,6 @@ from adapters.chat.slack.bot import Signatures, keep_connected
 from adapters.chat.slack.client import OneWorkspace, web_client
 from adapters.chat.slack.poster import Mark, ThreadAddress, conversation_of, find, post
 from adapters.chat.slack.reply import SlackAddress, SlackReply
-from tests.golden import samples
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_delivery import deliver, sign
 from tests.loopback.slack_state import ADA, APP_TOKEN, BOT_TOKEN, ELSEWHERE, GENERAL
@@ -103,14 +101,13 @@ async def test_asker_is_mentioned_once_after_a_long_job():
         workspace = await OneWorkspace(web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")).find("T1")
         answer = slack.state.says("UBOT", GENERAL, "Research Complete")
         at = SlackAddress("T1", ADA, "C1:1.2", GENERAL, ts=answer.ts)
-        job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, asker=ADA))
         reply, resumed = (
             SlackReply(workspace, at),
             SlackReply(workspace, at, is_doubtful=True),
         )
 
         for told in (reply, reply, resumed):
-            await told.ping(job)
+            await told.ping(ADA, "job_1")
 
         said = slack.state.of_bot(GENERAL, answer.ts)
         assert [one.text for one in said] == [f"<@{ADA}> your answer is ready."]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.adapters.chat.slack.house import COMPLETE, PUBLIC_URL, SlackHouse
 from tests.adapters.durable.outside import QUESTION
+from tests.loopback.slack_forms import filled
+from tests.loopback.slack_limits import view_faults
 from tests.loopback.web_world import PageSpec
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -182,13 +186,47 @@ async def test_private_command_is_answered_in_direct_messages(house: SlackHouse)
     assert "?sig=" in answer.buttons["view_full_analysis"]["url"]
 
 
-async def test_command_without_a_question_asks_for_one(house: SlackHouse) -> None:
+async def test_command_without_a_question_opens_a_form_with_all_modes(house: SlackHouse) -> None:
+    """Several modes are ticked; what is wrong is said beside its field, and one submission is one question."""
+    ada = house.person()
+    channel = house.channel(ada)
+    form = await house.slack.form(ada, channel, "  ")
+
+    refused = await house.slack.submits(ada, form, filled(form, question="  ", mode=["idea"]))
+    sent = filled(form, question=QUESTION, mode=["quick", "idea"], extras=["private"], context='of "Fundy"')
+    acks = [await house.slack.submits(ada, form, sent) for _ in range(2)]
+    answer = await house.ended(f"D{ada}")
+
+    assert view_faults(form) == []
+    assert refused.payload["errors"] == {"question": "Ask me a question and I will answer it with sources."}
+    assert [(ack.payload, ack.seconds < ACK_S) for ack in acks] == [({}, True)] * 2
+    assert {"Quick answer", "Ideas"} <= set(re.findall("Quick answer|Ideas", answer.shown))
+    assert house.slack.state.of_bot(channel) == []
+
+
+async def test_a_form_that_slack_does_not_open_asks_for_a_question(house: SlackHouse) -> None:
+    """A trigger lives for three seconds."""
+    ada = house.person()
+
+    await house.slack.commands(ada, house.channel(ada), "", trigger="tr.expired")
+    await house.slack.until(lambda: house.whispers(ada))
+
+    assert house.whispers(ada) == ["Ask me a question and I will answer it with sources."]
+
+
+@pytest.mark.parametrize(("word", "said"), [("help", "How to ask me"), ("cancel", "There is no answer here yet")])
+async def test_a_word_in_a_channel_is_answered_where_its_writer_sees_it(
+    house: SlackHouse, word: str, said: str
+) -> None:
+    """For their eyes alone, and in no thread that nobody has opened: Slack shows nothing there."""
     ada = house.person()
     channel = house.channel(ada)
 
-    ack = await house.slack.commands(ada, channel, "  ")
+    await house.slack.mentions(ada, channel, word)
+    await house.slack.until(lambda: house.whispers(ada))
 
-    assert ack.payload["text"] == "Ask me a question and I will answer it with sources."
+    assert said in house.whispers(ada)[0]
+    assert house.slack.state.ephemerals[-1].thread_ts == ""
     assert house.slack.state.of_bot(channel) == []
 
 

@@ -168,6 +168,12 @@ async def test_a_library_of_ones_own_by_command_and_modal(house: SlackHouse) -> 
     page = await posted(house, direct, "Paper Content: 2401.00001v1")
     await house.slack.commands(ada, direct, "open 7", command="/library")
     await house.slack.until(lambda: house.whispers(ada))
+    await house.slack.direct(ada, "library export ris")
+    exported = await shared_file(house, direct, ".ris")
+    url = b"UR  - https://arxiv.org/abs/2401.00001v1\r\nER"
+    listed = house.slack.attaches("list.ris", "text/plain", content_of(house, exported).replace(b"ER", url))
+    await house.slack.direct(ada, "add to library", subtype="file_share", files=[listed])
+    again = await posted(house, direct, f"2401.00001v1, {TITLE}")
 
     select = next(block["element"] for block in view["blocks"] if block["block_id"] == COMMAND)
     assert [option["value"] for option in select["options"]] == ["add", *COMMANDS]
@@ -176,6 +182,8 @@ async def test_a_library_of_ones_own_by_command_and_modal(house: SlackHouse) -> 
     assert missing.payload["errors"] == {PAPER_FIELD: "Pick a paper, or write its number above."}
     assert "They rise." in page.shown
     assert house.whispers(ada) == ["There is no number 7; the list goes from 1 to 1."]
+    assert exported["name"] == "papers.ris"
+    assert again.shown == f"2401.00001v1, {TITLE}, is in the library already."
 
 
 @pytest.mark.usefixtures("_reading")

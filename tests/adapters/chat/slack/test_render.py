@@ -234,8 +234,8 @@ def test_an_answer_of_before_has_done_nothing_anew():
 
 
 def test_questions_to_ask_next_are_for_answers_and_in_their_language():
-    """D21: what is not English gets none rather than English ones; what is no answer leaves nothing to ask on."""
-    other = replace(samples.COMPLETED, intent=replace(samples.COMPLETED.intent, language="de"))
+    """D21: what no templates are known for gets none rather than English ones; what is no answer, nothing to ask on."""
+    other = replace(samples.COMPLETED, intent=replace(samples.COMPLETED.intent, language="sv"))
     of_other = VOICE.outcome(other, samples.RESULT, samples.SOURCES)
     of_none = VOICE.outcome(samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT, [])
     asked = of_kind(VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES), "actions")[1]["elements"]

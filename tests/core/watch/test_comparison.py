@@ -10,11 +10,11 @@ import pytest
 from core.model.answer import Claim, Confidence, ResearchAnswer, Verdict
 from core.model.errors import JobNotFound
 from core.model.job import ResearchJob, ResearchRequest, Scope
-from core.pipeline.changes import AnswerChanges, ChangedClaim, compare_answers
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.wording import changes_lines
+from core.watch.comparison import AnswerChanges, ChangedClaim, compare_answers
 from tests.core.cats import QUESTION, TRUSTED, cat_search
 from tests.fakes import NOW, Idle, hit, make_deps
 

@@ -1,0 +1,148 @@
+"""Watching, as people ask for it in a chat: by a word, a command or a button. Platforms find the place and draw."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.model.errors import GorkdError
+from core.model.job import ResearchRequest, Scope
+from core.presentation import wording
+from core.presentation.card import CardButton
+from core.watch import words
+from core.watch.watch import Rhythm
+from core.watch.words import WatchWish
+
+if TYPE_CHECKING:
+    from core.model.delivery import Address
+    from core.model.job import ResearchJob
+    from core.pipeline.researcher import Researcher
+    from core.watch.watch import Watch
+
+# What a button does, by its name on every platform; those that begin a watch say how often.
+BEGINS = {"watch_hours": "hours", "watch_day": "day", "watch_week": "week"}
+PRESSED = frozenset({"watch", "stop_watching", "keep_watching", "not_worth_telling", "show_answer", *BEGINS})
+
+
+@dataclass(frozen=True)
+class WatchPlace:
+    """Who asks, and where it is to be told: `address` is a message of the platform's that is yet to be posted."""
+
+    asker: str
+    scope: Scope
+    address: Address
+    channel: str = ""
+    thread: str = ""
+
+
+Elsewhere = Callable[[str], Awaitable[WatchPlace | None]]  # another channel, by id or name, where one may ask
+
+
+@dataclass(frozen=True)
+class WatchSaid:
+    """What is said to who asked, and the buttons below it, which are about `job`."""
+
+    lines: tuple[str, ...]
+    job: ResearchJob | None = None
+    buttons: tuple[CardButton, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+async def obey_wish(
+    wish: WatchWish, job: ResearchJob | None, researcher: Researcher, place: WatchPlace, elsewhere: Elsewhere
+) -> WatchSaid:
+    """`job` is the answer that it was said under, or the asker's last. Raises `GorkdError`."""
+    desk = researcher.watching
+    rhythm = words.in_zone(wish.rhythm, await desk.timezone(place.scope))
+    match wish.kind:
+        case "watch":
+            nothing = WatchSaid((wording.NOTHING_HERE, words.HELP))
+            return await _begin(job, researcher, place, rhythm) if job else nothing
+        case "schedule" | "source":
+            there = await elsewhere(wish.channel) if wish.channel else place
+            if there is None:
+                return WatchSaid(("I cannot ask there for you; please say it in that channel itself.",))
+            if wish.kind == "schedule":
+                begun = await desk.schedule(_request(wish.question, there), rhythm=rhythm, address=there.address)
+            else:
+                request = _request(wish.url, there)
+                begun = await desk.watch_source(wish.url, request, rhythm=rhythm, address=there.address)
+            return WatchSaid((words.begun_line(begun),))
+        case "list":
+            return WatchSaid(tuple(words.list_lines(await desk.of(place.scope.tenant, place.asker))))
+    return await _change(wish, await _meant(wish, job, researcher, place), researcher)
+
+
+async def obey_press(button: str, job: ResearchJob, researcher: Researcher, place: WatchPlace) -> WatchSaid:
+    """One of `PRESSED` but `show_answer`, which only a platform can. Raises `GorkdError`."""
+    desk = researcher.watching
+    if button == "watch":
+        offer = await desk.offer(job.id, place.asker, scope=job.scope)
+        names = [*BEGINS, *(["stop_watching"] if offer.known else [])]
+        return WatchSaid(tuple(words.offer_lines(offer)), job, tuple(CardButton(name) for name in names))
+    if button in BEGINS:
+        return await _begin(job, researcher, place, words.RHYTHMS[BEGINS[button]])
+    watch = await desk.of_job(job)
+    if watch is None or not watch.is_active:
+        return WatchSaid((words.NOTHING_WATCHED,))
+    if watch.asker and watch.asker != place.asker:
+        return WatchSaid((wording.NOT_YOURS,))
+    changes = {
+        "stop_watching": (desk.stop, words.STOPPED), "keep_watching": (desk.renew, words.RENEWED),
+        "not_worth_telling": (desk.tighten, words.TIGHTENED),
+    }  # fmt: skip
+    change, said = changes[button]
+    await change(watch)
+    return WatchSaid((said,))
+
+
+async def _change(wish: WatchWish, watch: Watch | None, researcher: Researcher) -> WatchSaid:
+    if watch is None:
+        return WatchSaid((words.NOTHING_WATCHED, words.HELP))
+    if wish.kind == "stop":
+        await researcher.watching.stop(watch)
+        return WatchSaid((words.STOPPED,))
+    await researcher.watching.renew(watch)
+    return WatchSaid((words.RENEWED,))
+
+
+async def _begin(job: ResearchJob, researcher: Researcher, place: WatchPlace, rhythm: Rhythm) -> WatchSaid:
+    """What it costs is said before the first run, with a button that ends it."""
+    desk = researcher.watching
+    offer = await desk.offer(job.id, place.asker, scope=job.scope)
+    watch = await desk.watch(job.id, place.asker, scope=job.scope, rhythm=rhythm, address=place.address)
+    return WatchSaid((words.begun_line(watch, offer.run_usd),), job, (CardButton("stop_watching"),))
+
+
+async def _meant(wish: WatchWish, job: ResearchJob | None, researcher: Researcher, place: WatchPlace) -> Watch | None:
+    """The one of a number, else that of the answer, else one's only one."""
+    theirs = await researcher.watching.of(place.scope.tenant, place.asker)
+    if wish.place:
+        return theirs[wish.place - 1] if wish.place <= len(theirs) else None
+    watch = await researcher.watching.of_job(job) if job else None
+    if watch is not None and watch.asker == place.asker and watch.is_active:
+        return watch
+    return theirs[0] if len(theirs) == 1 else None
+
+
+def _request(query: str, place: WatchPlace) -> ResearchRequest:
+    return ResearchRequest(
+        query, place.scope, asker=place.asker, channel=place.channel, thread=place.thread,
+        is_private=place.scope.is_one_persons,
+    )  # fmt: skip
+
+
+async def nowhere_else(_: str) -> WatchPlace | None:
+    return None
+
+
+async def said_or_why(doing: Awaitable[WatchSaid]) -> WatchSaid:
+    """What is refused is said too."""
+    try:
+        return await doing
+    except GorkdError as error:
+        return WatchSaid((error.user_message,))

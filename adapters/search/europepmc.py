@@ -1,0 +1,318 @@
+"""Europe PMC: abstracts of the life sciences, full texts of what is open there; a provider, and a registry. No key.
+
+Queries are in its own syntax (europepmc.org/searchsyntax): fields, phrases, AND, OR, NOT. Full texts come as JATS XML
+with their sections (europepmc.org/RestfulWebService, fullTextXML).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from xml.etree.ElementTree import Element
+
+from pydantic import BaseModel, Field
+
+from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.hits import (
+    admits,
+    clean_line,
+    clean_text,
+    keywords,
+    name_authors,
+    parse_answer,
+    parse_items,
+    parse_json,
+    parse_time,
+    parse_xml,
+    reach,
+    strip_tags,
+    text_of,
+)
+from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from core.model.ports import ProviderStrength
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.works import Notice, NoticeKind, OpenCopy, WorkIds, WorkRecord
+from core.pipeline.limits import CallRate
+from core.text.sections import heading
+
+SERVICE = Service(
+    "europepmc",
+    "Europe PMC",
+    url_variable="EUROPEPMC_BASE_URL",
+    domain="ebi.ac.uk",
+    rate=CallRate(10, 1.0, burst=5),  # none is published; what NCBI allows with a key
+)
+API_PATH = "/europepmc/webservices/rest"
+PUBLIC = f"https://www.ebi.ac.uk{API_PATH}"
+PAGE = "https://europepmc.org/article/{}/{}"
+MAX_RESULTS = 40
+SPARE = 3  # records asked for beyond the limit, since some have no abstract
+MAX_KEYWORDS = 12  # all of them must match
+TITLES = 5  # of a search by title
+_SYNTAX = re.compile(r"[^\w\s'’.-]+|\b(?:AND|OR|NOT)\b|\b[A-Z_]+:")
+_HEADING = re.compile(r"<h4>\s*(.*?)\s*</h4>", re.IGNORECASE | re.DOTALL)  # labels within abstracts
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_NOTICES: dict[str, NoticeKind] = {  # the links of PubMed's records (nlm.nih.gov/bsd/mms/medlineelements.html#cc)
+    "retraction in": "retraction",
+    "expression of concern in": "concern",
+    "erratum in": "correction",
+    "corrected and republished in": "correction",
+}
+_RETRACTED = "retracted publication"
+_NO_PROSE = frozenset({"fig", "table-wrap", "xref", "fn", "disp-formula", "supplementary-material", "graphic"})
+
+
+class EuropePmcSettings(BaseModel):
+    base_url: WebAddress = Field(default=PUBLIC, alias="EUROPEPMC_BASE_URL")
+
+
+def build(env: Mapping[str, str], around: Surroundings) -> EuropePmc:
+    return EuropePmc(read_settings(EuropePmcSettings, env).base_url, around)
+
+
+build_registry = build
+
+
+class EuropePmc(OnlineSearch):
+    """A provider and a `Registry`. `base_url` is the folder of `search`, or an origin."""
+
+    service = SERVICE
+    strength: ProviderStrength = "scholarly"
+
+    def __init__(self, base_url: str, around: Surroundings) -> None:
+        self._url = with_path(base_url, API_PATH)
+        self._clock = around.clock
+        self._api = GetClient(SERVICE, around, self._url)
+        super().__init__(self._api, around)
+
+    async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
+        words = keywords(_SYNTAX.sub(" ", query.text) if query.is_verbatim else query.text, most=MAX_KEYWORDS)
+        if not words or not admits(PAGE.format("MED", 1), query.filters):
+            return []
+        most = min(limit + SPARE, MAX_RESULTS)
+        quoted = [f'"{word}"' for word in words]
+        asked = query.text if query.is_verbatim else " AND ".join(quoted)
+        found = await self._search(asked, most, query.filters)
+        if not found and len(words) > 2:  # no record has them all: any of them, best first
+            found = await self._search(" OR ".join(quoted), most, query.filters)
+        return [hit for one in found if (hit := _hit(one)) is not None]
+
+    async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
+        asked = (
+            f'DOI:"{ids.doi}"' if ids.doi and '"' not in ids.doi
+            else f"EXT_ID:{ids.pmid} AND SRC:MED" if ids.pmid
+            else f"PMCID:{ids.pmcid}" if ids.pmcid
+            else ""
+        )  # fmt: skip
+        if not asked:
+            return None
+        return [_record(found) for found in await self._search(asked, 1, SearchFilters())]
+
+    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
+        """By the words of the title, all of them; the author narrows a title of few words."""
+        words = _SYNTAX.sub(" ", title).split()
+        if not words:
+            return None
+        asked = " AND ".join(f'TITLE:"{word}"' for word in words[: 2 * MAX_KEYWORDS])
+        name = " ".join(_SYNTAX.sub(" ", author).split())
+        asked += f' AND AUTH:"{name}"' if name and len(words) <= 3 else ""
+        return [_record(found) for found in await self._search(asked, TITLES, SearchFilters())]
+
+    async def full_text(self, pmcid: str) -> str:
+        """The text of an open article with its sections' headings, "" where none may be read.
+
+        Raises `ProviderError`.
+        """
+        body = await self._api.get(f"{self._url}/{pmcid}/fullTextXML", {}, none_at=404)
+        return _full_text(parse_xml(SERVICE, body)) if body else ""
+
+    async def _search(self, asked: str, most: int, filters: SearchFilters) -> list[_Found]:
+        span = reach(filters.recency)
+        if span is not None:
+            now = self._clock()
+            asked = f"({asked}) AND FIRST_PDATE:[{now - span:%Y-%m-%d} TO {now:%Y-%m-%d}]"
+        parameters = {"query": asked, "format": "json", "resultType": "core", "pageSize": str(most)}
+        body = await self._api.get(f"{self._url}/search", parameters)
+        return parse_items(SERVICE, _Found, parse_answer(SERVICE, _Answer, parse_json(SERVICE, body)).list.result)
+
+
+class _Person(BaseModel):
+    full: str = Field(default="", alias="fullName")
+    body: str = Field(default="", alias="collectiveName")
+
+
+class _People(BaseModel):
+    author: list[_Person] = []
+
+
+class _Journal(BaseModel):
+    title: str = ""
+
+
+class _Issue(BaseModel):
+    journal: _Journal = _Journal()
+
+
+class _Types(BaseModel):
+    kinds: list[str] = Field(default=[], alias="pubType")
+
+
+class _Link(BaseModel):
+    id: str = ""
+    source: str = ""
+    type: str = ""
+    reference: str = ""
+
+
+class _Links(BaseModel):
+    links: list[_Link] = Field(default=[], alias="commentCorrection")
+
+
+class _Copy(BaseModel):
+    availability: str = Field(default="", alias="availabilityCode")
+    style: str = Field(default="", alias="documentStyle")
+    site: str = ""
+    url: str = ""
+
+
+class _Copies(BaseModel):
+    copies: list[_Copy] = Field(default=[], alias="fullTextUrl")
+
+
+class _Found(BaseModel):
+    id: str
+    source: str = "MED"
+    pmid: str = ""
+    pmcid: str = ""
+    doi: str = ""
+    title: str = ""
+    people: _People = Field(default=_People(), alias="authorList")
+    issue: _Issue = Field(default=_Issue(), alias="journalInfo")
+    year: str = Field(default="", alias="pubYear")
+    published: str = Field(default="", alias="firstPublicationDate")
+    abstract: str = Field(default="", alias="abstractText")
+    types: _Types = Field(default=_Types(), alias="pubTypeList")
+    open_access: str = Field(default="", alias="isOpenAccess")
+    cited_by: int | None = Field(default=None, alias="citedByCount")
+    links: _Links = Field(default=_Links(), alias="commentCorrectionList")
+    places: _Copies = Field(default=_Copies(), alias="fullTextUrlList")
+
+    @property
+    def is_open(self) -> bool:
+        return self.open_access == "Y"
+
+    @property
+    def names(self) -> list[str]:
+        return [clean_line(one.full or one.body) for one in self.people.author if one.full or one.body]
+
+
+class _List(BaseModel):
+    result: list[object] = []
+
+
+class _Answer(BaseModel):
+    list: _List = Field(alias="resultList")
+
+
+def _record(found: _Found) -> WorkRecord:
+    links = [(link.type.casefold(), link) for link in found.links.links]
+    notices = [_notice(_NOTICES[kind], link) for kind, link in links if kind in _NOTICES]
+    kinds = {kind.casefold() for kind in found.types.kinds}
+    if _RETRACTED in kinds and not any(notice.kind == "retraction" for notice in notices):
+        notices.append(Notice("retraction", said_by=SERVICE.label))
+    versions = [link.id for kind, link in links if kind.startswith("preprint") and link.source == "MED" and link.id]
+    free = {"OA": "published", "F": ""}
+    return WorkRecord(
+        ids=WorkIds.of(doi=found.doi, pmid=found.pmid, pmcid=found.pmcid),
+        title=clean_line(found.title).removesuffix("."),
+        authors=tuple(found.names),
+        year=found.year if found.year.isdigit() else "",
+        venue=clean_line(found.issue.journal.title),
+        kind="posted-content" if found.source == "PPR" else "journal-article" if "journal article" in kinds else "",
+        abstract=_abstract(found.abstract),
+        versions=tuple(WorkIds.of(pmid=pmid) for pmid in versions),
+        copies=tuple(
+            OpenCopy(copy.url, is_pdf=copy.style == "pdf", host=copy.site.replace("_", " "))
+            for copy in found.places.copies
+            if copy.availability in free and copy.url
+        ),
+        is_open=found.is_open or None,
+        notices=tuple(notices),
+        cited_by=found.cited_by,
+        said_by=(SERVICE.name,),
+    )
+
+
+def _notice(kind: NoticeKind, link: _Link) -> Notice:
+    """Its date is the year of what it is cited as: `Lancet. 2010 Feb 6;375(9713):445`."""
+    url = f"https://pubmed.ncbi.nlm.nih.gov/{link.id}/" if link.source == "MED" and link.id else ""
+    year = _YEAR.search(link.reference)
+    return Notice(kind, url, year[0] if year else "", said_by=SERVICE.label)
+
+
+def _hit(found: _Found) -> SearchHit | None:
+    """None without an abstract, which could not support anything."""
+    record = _record(found)
+    if not record.abstract:
+        return None
+    mark = "[Retracted] " if record.is_retracted else ""
+    return SearchHit(
+        provider=SERVICE.name,
+        url=PAGE.format(found.source, found.id),
+        title=mark + record.title,
+        text=mark + record.abstract,
+        is_complete=True,
+        published_at=parse_time(found.published),
+        author=" ".join(filter(None, (name_authors(found.names), f"({record.venue})" if record.venue else ""))) or None,
+        kind=SourceKind.PREPRINT if found.source == "PPR" else SourceKind.PEER_REVIEWED,
+        ids=record.ids,
+        cited_by=record.cited_by,
+        notices=record.notices,
+    )
+
+
+def _abstract(text: str) -> str:
+    """One paragraph a section, `LABEL: text` where the section has a label."""
+    first, *sections = _HEADING.split(text)
+    paragraphs = [first] + [
+        f"{label.upper()}: {body}" for label, body in zip(sections[::2], sections[1::2], strict=True)
+    ]
+    return "\n\n".join(line for line in (" ".join(clean_text(strip_tags(one)).split()) for one in paragraphs) if line)
+
+
+def _full_text(article: Element) -> str:
+    """Abstract and body, a paragraph a block, below the headings of their sections."""
+    abstract = article.find("front/article-meta/abstract")
+    body = article.find("body")
+    if body is None:
+        return ""
+    blocks = [*([heading("Abstract", 1), *_blocks(abstract, 2)] if abstract is not None else []), *_blocks(body, 1)]
+    return "\n\n".join(blocks)
+
+
+def _blocks(part: Element, depth: int) -> Iterator[str]:
+    for child in part:
+        if child.tag == "title":
+            continue
+        if child.tag == "sec":
+            title = text_of(child.find("title"))
+            if title:
+                yield heading(title, depth)
+            yield from _blocks(child, depth + 1)
+        elif child.tag == "table-wrap":
+            yield from _table(child)
+        elif child.tag == "fig":
+            caption = text_of(child.find("caption"))
+            if caption:
+                yield f"{text_of(child.find('label'))} {caption}".strip()
+        elif child.tag == "list":
+            yield from (f"- {text}" for item in child.iterfind("list-item") if (text := text_of(item)))
+        elif child.tag not in _NO_PROSE and (text := text_of(child)):
+            yield text
+
+
+def _table(table: Element) -> Iterator[str]:
+    """Its caption, and its rows with their cells between bars."""
+    named = f"{text_of(table.find('label'))} {text_of(table.find('caption'))}".strip()
+    rows = (" | ".join(text_of(cell) for cell in row if cell.tag in ("td", "th")) for row in table.iter("tr"))
+    yield "\n".join(filter(None, (named, *rows)))

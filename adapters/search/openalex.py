@@ -1,0 +1,255 @@
+"""OpenAlex: works of all fields, with who cites them and where they are free; a provider, and a registry.
+
+A single work by its id is free and needs no key; searches cost, so without `OPENALEX_API_KEY` none is made
+(developers.openalex.org, "Authentication & Pricing").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import quote
+
+from pydantic import BaseModel, Field
+
+from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.hits import (
+    admits,
+    clean_line,
+    keywords,
+    name_authors,
+    parse_answer,
+    parse_items,
+    parse_json,
+    parse_time,
+    reach,
+)
+from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, with_path
+from core.model.ports import ProviderStrength
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.works import ARXIV_DOI, CopyVersion, Notice, OpenCopy, WorkIds, WorkRecord
+from core.pipeline.limits import CallRate
+from core.works.recognising import ids_in_url
+
+SERVICE = Service(
+    "openalex",
+    "OpenAlex",
+    url_variable="OPENALEX_BASE_URL",
+    key_variable="OPENALEX_API_KEY",
+    domain="openalex.org",
+    rate=CallRate(50, 1.0, burst=10),  # half of what "Rate Limits" allows anybody
+)
+PUBLIC = "https://api.openalex.org"
+MAX_RESULTS = 50
+TITLES = 5  # of a search by title
+MAX_KEYWORDS = 12
+MAX_AUTHORS = 100
+_FIELDS = (
+    "id,doi,ids,display_name,publication_year,publication_date,type,authorships,primary_location,locations,"
+    "open_access,cited_by_count,is_retracted,abstract_inverted_index"
+)
+_SYNTAX = re.compile(r"[^\w\s'’.-]+|\b(?:AND|OR|NOT)\b")  # what its search and its filters give a meaning to
+_VERSIONS: dict[str, CopyVersion] = {
+    "publishedVersion": "published",
+    "acceptedVersion": "accepted",
+    "submittedVersion": "submitted",
+}
+
+
+class OpenAlexSettings(BaseModel):
+    base_url: WebAddress = Field(default=PUBLIC, alias="OPENALEX_BASE_URL")
+    api_key: ApiKey | None = Field(default=None, alias="OPENALEX_API_KEY")
+
+
+def build(env: Mapping[str, str], around: Surroundings) -> OpenAlex | None:
+    """The provider, which needs the key."""
+    return build_registry(env, around) if env.get(SERVICE.key_variable, "").strip() else None
+
+
+def build_registry(env: Mapping[str, str], around: Surroundings) -> OpenAlex:
+    settings = read_settings(OpenAlexSettings, env)
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    return OpenAlex(settings.base_url, around, api_key=key)
+
+
+class OpenAlex(OnlineSearch):
+    """A provider and a `Registry`. `base_url` is an origin, or the folder of `works`."""
+
+    service = SERVICE
+    strength: ProviderStrength = "scholarly"
+
+    def __init__(self, base_url: str, around: Surroundings, *, api_key: str = "") -> None:
+        self._url = with_path(base_url, "")
+        self._key = {"api_key": api_key} if api_key else {}
+        self._clock = around.clock
+        self._api = GetClient(SERVICE, around, self._url)
+        super().__init__(self._api, around)
+
+    async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
+        words = keywords(query.text, most=MAX_KEYWORDS)
+        text = query.text if query.is_verbatim else " ".join(words)
+        if not words or not admits("https://doi.org/", query.filters):
+            return []
+        works = await self._search({"search": text, "per_page": str(min(limit, MAX_RESULTS))}, query.filters)
+        if not works and not query.is_verbatim and len(words) > 2:  # nothing has them all
+            works = await self._search(
+                {"search": " OR ".join(words), "per_page": str(min(limit, MAX_RESULTS))}, query.filters
+            )
+        return [hit for work in works if (hit := _hit(work)) is not None]
+
+    async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
+        named = {
+            "doi:": ids.doi or (ids.arxiv and f"{ARXIV_DOI}{ids.arxiv}"),
+            "pmid:": ids.pmid,
+            "pmcid:": ids.pmcid,
+            "": ids.openalex,
+        }
+        place = next((f"{kind}{value}" for kind, value in named.items() if value), "")
+        if not place:
+            return None
+        address = f"{self._url}/works/{quote(place, safe=':/')}"
+        body = await self._api.get(address, {**self._key, "select": _FIELDS}, none_at=404)
+        return [_record(parse_answer(SERVICE, _Work, parse_json(SERVICE, body)))] if body else []
+
+    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
+        words = " ".join(_SYNTAX.sub(" ", title).split())
+        if not words or not self._key:
+            return None
+        found = await self._search({"filter": f"title.search:{words}", "per_page": str(TITLES)}, SearchFilters())
+        return [_record(work) for work in found]
+
+    async def _search(self, parameters: Mapping[str, str], filters: SearchFilters) -> list[_Work]:
+        span = reach(filters.recency)
+        since = {"filter": f"from_publication_date:{self._clock() - span:%Y-%m-%d}"} if span is not None else {}
+        body = await self._api.get(f"{self._url}/works", {**self._key, "select": _FIELDS, **since, **parameters})
+        return parse_items(SERVICE, _Work, parse_answer(SERVICE, _List, parse_json(SERVICE, body)).results)
+
+
+class _Place(BaseModel):
+    display_name: str | None = None
+    type: str | None = None
+
+
+class _Location(BaseModel):
+    is_oa: bool | None = None
+    landing_page_url: str | None = None
+    pdf_url: str | None = None
+    version: str | None = None
+    source: _Place | None = None
+
+
+class _Author(BaseModel):
+    display_name: str | None = None
+
+
+class _Authorship(BaseModel):
+    author: _Author = _Author()
+
+
+class _Access(BaseModel):
+    is_oa: bool | None = None
+
+
+class _Work(BaseModel):
+    id: str
+    doi: str | None = None
+    ids: dict[str, str | int | None] = {}
+    display_name: str | None = None
+    publication_year: int | None = None
+    publication_date: str | None = None
+    type: str | None = None
+    authorships: list[_Authorship] = []
+    primary_location: _Location | None = None
+    locations: list[_Location] = []
+    open_access: _Access = _Access()
+    cited_by_count: int | None = None
+    is_retracted: bool | None = None
+    abstract_inverted_index: dict[str, list[int]] | None = None
+
+    @property
+    def work_ids(self) -> WorkIds:
+        """All of them stand as addresses."""
+        pmcid = str(self.ids.get("pmcid") or "").rstrip("/").rpartition("/")[2]
+        return WorkIds.of(
+            doi=(self.doi or "").removeprefix("https://doi.org/"),
+            pmid=str(self.ids.get("pmid") or "").rstrip("/").rpartition("/")[2],
+            pmcid=pmcid,
+            openalex=self.id.rpartition("/")[2],
+        )
+
+    @property
+    def abstract(self) -> str:
+        """Put together from the places of its words."""
+        places = [(at, word) for word, ats in (self.abstract_inverted_index or {}).items() for at in ats]
+        return " ".join(word for _, word in sorted(places))
+
+    @property
+    def names(self) -> list[str]:
+        return [one.author.display_name for one in self.authorships[:MAX_AUTHORS] if one.author.display_name]
+
+    @property
+    def venue(self) -> str:
+        source = self.primary_location.source if self.primary_location else None
+        return clean_line(source.display_name or "") if source else ""
+
+
+class _List(BaseModel):
+    results: list[object] = []
+
+
+def _record(work: _Work) -> WorkRecord:
+    ids = work.work_ids
+    elsewhere = (ids_in_url(place.landing_page_url or "") for place in work.locations)
+    versions = dict.fromkeys(one for one in elsewhere if not one.is_none and not ids.shares_one_with(one))
+    return WorkRecord(
+        ids=ids,
+        title=clean_line(work.display_name or ""),
+        authors=tuple(map(clean_line, work.names)),
+        year=str(work.publication_year or ""),
+        venue=work.venue,
+        kind=work.type or "",
+        abstract=work.abstract,
+        versions=tuple(versions),
+        copies=tuple(copy for place in work.locations if place.is_oa for copy in _copies(place)),
+        is_open=work.open_access.is_oa,
+        notices=(Notice("retraction", said_by=SERVICE.label),) if work.is_retracted else (),
+        cited_by=work.cited_by_count,
+        said_by=(SERVICE.name,),
+    )
+
+
+def _copies(place: _Location) -> list[OpenCopy]:
+    version = _VERSIONS.get(place.version or "", "")
+    host = clean_line(place.source.display_name or "") if place.source else ""
+    found = ((place.pdf_url, True), (place.landing_page_url, False))
+    return [OpenCopy(url, version, is_pdf, host) for url, is_pdf in found if url]
+
+
+def _hit(work: _Work) -> SearchHit | None:
+    """None without an abstract, which could not support anything."""
+    abstract, record = work.abstract, _record(work)
+    url = (work.primary_location.landing_page_url if work.primary_location else None) or work.doi or work.id
+    if not abstract:
+        return None
+    mark = "[Retracted] " if record.is_retracted else ""
+    return SearchHit(
+        provider=SERVICE.name,
+        url=url,
+        title=mark + record.title,
+        text=mark + abstract,
+        is_complete=True,
+        published_at=parse_time(work.publication_date),
+        author=" ".join(filter(None, (name_authors(work.names), f"({record.venue})" if record.venue else ""))) or None,
+        kind=_kind(work),
+        ids=record.ids,
+        cited_by=record.cited_by,
+        notices=record.notices,
+    )
+
+
+def _kind(work: _Work) -> SourceKind | None:
+    """What lies in a journal its peers have read; of anything else that is not a preprint nobody knows."""
+    if work.type == "preprint":
+        return SourceKind.PREPRINT
+    source = work.primary_location.source if work.primary_location else None
+    return SourceKind.PEER_REVIEWED if source and source.type == "journal" else None

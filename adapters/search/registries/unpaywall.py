@@ -1,0 +1,99 @@
+"""Unpaywall: where a work with a DOI is free to read. It wants a mail address of who asks, and no key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from pydantic import BaseModel, Field
+
+from adapters.search.clients import GetClient
+from adapters.search.hits import clean_line, parse_answer, parse_json
+from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from core.model.works import CopyVersion, OpenCopy, WorkIds, WorkRecord
+from core.pipeline.limits import CallRate
+
+SERVICE = Service(
+    "unpaywall",
+    "Unpaywall",
+    url_variable="UNPAYWALL_BASE_URL",
+    domain="unpaywall.org",
+    rate=CallRate(10, 1.0, burst=5),  # 100,000 a day (unpaywall.org/products/api)
+    needs="GORKD_CONTACT_EMAIL",
+)
+API_PATH = "/v2"
+PUBLIC = f"https://api.unpaywall.org{API_PATH}"
+_VERSIONS: dict[str, CopyVersion] = {
+    "publishedVersion": "published",
+    "acceptedVersion": "accepted",
+    "submittedVersion": "submitted",
+}
+
+
+class UnpaywallSettings(BaseModel):
+    base_url: WebAddress = Field(default=PUBLIC, alias="UNPAYWALL_BASE_URL")
+    contact: str = Field(default="", alias="GORKD_CONTACT_EMAIL")
+
+
+def build_registry(env: Mapping[str, str], around: Surroundings) -> Unpaywall | None:
+    settings = read_settings(UnpaywallSettings, env)
+    return Unpaywall(settings.base_url, around, contact=settings.contact) if settings.contact else None
+
+
+class Unpaywall:
+    """A `Registry` that knows DOIs alone and is not searched. `base_url` is an origin, or ends in the version."""
+
+    def __init__(self, base_url: str, around: Surroundings, *, contact: str) -> None:
+        self._url = with_path(base_url, API_PATH)
+        self._always = {"email": contact}
+        self._api = GetClient(SERVICE, around, self._url)
+
+    @property
+    def name(self) -> str:
+        return SERVICE.name
+
+    async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
+        if not ids.doi:
+            return None
+        body = await self._api.get(f"{self._url}/{quote(ids.doi, safe='/')}", self._always, none_at=404)
+        return [_record(parse_answer(SERVICE, _Work, parse_json(SERVICE, body)))] if body else []
+
+    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
+        return None
+
+    async def aclose(self) -> None:
+        await self._api.aclose()
+
+
+class _Location(BaseModel):
+    url: str | None = None
+    url_for_pdf: str | None = None
+    version: str | None = None
+    repository_institution: str | None = None
+
+
+class _Work(BaseModel):
+    doi: str
+    title: str | None = None
+    year: int | None = None
+    is_oa: bool | None = None
+    locations: list[_Location] = Field(default=[], alias="oa_locations")
+
+
+def _record(work: _Work) -> WorkRecord:
+    return WorkRecord(
+        ids=WorkIds.of(doi=work.doi),
+        title=clean_line(work.title or ""),
+        year=str(work.year or ""),
+        copies=tuple(copy for place in work.locations for copy in _copies(place)),
+        is_open=work.is_oa,
+        said_by=(SERVICE.name,),
+    )
+
+
+def _copies(place: _Location) -> list[OpenCopy]:
+    version = _VERSIONS.get(place.version or "", "")
+    host = clean_line(place.repository_institution or "")
+    pdf = [OpenCopy(place.url_for_pdf, version, is_pdf=True, host=host)] if place.url_for_pdf else []
+    page = [OpenCopy(place.url, version, host=host)] if place.url and place.url != place.url_for_pdf else []
+    return [*pdf, *page]

@@ -1,0 +1,145 @@
+"""What may be asked next: questions of the writer's own on what it has just said, else templates in seven languages.
+
+The writer has read the web, so nothing of its questions is shown that is more than a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from core.model.answer import Confidence, JobResult
+from core.model.job import ResearchJob
+from core.presentation.render import one_line
+from core.text.injection import is_instruction
+from core.text.language import KNOWN, language_of
+
+MAX_CHARS = 75  # of a Slack button; a longer question is no button
+MOST, LEAST = 3, 2
+MIN_CHARS = 8
+_ASKS = ("?", "？", "؟")
+_MORE_THAN_WORDS = regex.compile(r"://|\bwww\.|\bmailto:|[<>@#`|\\{}\[\]*_~]", regex.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Templates:
+    """`disagree` has a place for the `subject`."""
+
+    disagree: str
+    unknown: str
+    against: str
+    factual: str
+    comparison: str
+    explanation: str
+    current_event: str
+
+
+_IN: Mapping[str, _Templates] = {
+    "en": _Templates(
+        "Why do the sources disagree on {subject}?",
+        "What is still unknown about this?",
+        "What speaks against this?",
+        "How is this known?",
+        "Which of them suits whom?",
+        "Can you explain it more simply?",
+        "What happened before that?",
+    ),
+    "de": _Templates(
+        "Warum sind die Quellen sich bei {subject} uneins?",
+        "Was ist darüber noch unbekannt?",
+        "Was spricht dagegen?",
+        "Woher weiß man das?",
+        "Was davon passt für wen?",
+        "Kannst du es einfacher erklären?",
+        "Was war davor?",
+    ),
+    "fr": _Templates(
+        "Pourquoi les sources divergent-elles sur {subject} ?",
+        "Qu'est-ce qu'on en ignore encore ?",
+        "Qu'est-ce qui s'y oppose ?",
+        "Comment le sait-on ?",
+        "Lequel convient à qui ?",
+        "Peux-tu l'expliquer plus simplement ?",
+        "Que s'est-il passé avant ?",
+    ),
+    "es": _Templates(
+        "¿Por qué no coinciden las fuentes en {subject}?",
+        "¿Qué se desconoce todavía de esto?",
+        "¿Qué habla en contra de esto?",
+        "¿Cómo se sabe esto?",
+        "¿Cuál conviene a quién?",
+        "¿Puedes explicarlo de forma más sencilla?",
+        "¿Qué pasó antes?",
+    ),
+    "it": _Templates(
+        "Perché le fonti non concordano su {subject}?",
+        "Che cosa non si sa ancora di questo?",
+        "Che cosa parla contro questo?",
+        "Come si sa questo?",
+        "Quale conviene a chi?",
+        "Puoi spiegarlo in modo più semplice?",
+        "Che cosa è successo prima?",
+    ),
+    "pt": _Templates(
+        "Por que as fontes divergem sobre {subject}?",
+        "O que ainda não se sabe sobre isto?",
+        "O que fala contra isto?",
+        "Como se sabe isto?",
+        "Qual deles serve a quem?",
+        "Podes explicar de forma mais simples?",
+        "O que aconteceu antes?",
+    ),
+    "nl": _Templates(
+        "Waarom zijn de bronnen het oneens over {subject}?",
+        "Wat is hierover nog onbekend?",
+        "Wat spreekt hiertegen?",
+        "Hoe weten we dit?",
+        "Welke past bij wie?",
+        "Kun je het eenvoudiger uitleggen?",
+        "Wat gebeurde er daarvoor?",
+    ),
+}
+
+
+def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
+    """Two or three questions, each at most `MAX_CHARS`, in the language of the answer; none where that is no answer.
+
+    The writer's, filled up with templates: the sources' disagreement first, then what the kind of question leaves
+    open, then what any answer does. Where no templates are known it takes two of the writer's.
+    """
+    answer = result.answer
+    if answer is None or answer.confidence is Confidence.INSUFFICIENT:
+        return ()
+    asked = [*answer.follow_ups]
+    templates = _IN.get(job.intent.language or "en")
+    if templates is not None:
+        subjects = [one_line(conflict.subject) for conflict in answer.conflicts]
+        of_kind = getattr(templates, result.question_type) if result.question_type else ""
+        general = [of_kind, templates.against, templates.unknown]
+        asked += [templates.disagree.format(subject=subject) for subject in subjects[:1] if subject] + general
+    kept = [one for one in dict.fromkeys(asked) if one and len(one) <= MAX_CHARS]
+    return tuple(kept[:MOST]) if len(kept) >= LEAST else ()
+
+
+def worth_asking(asked: Sequence[str], question: str, language: str) -> tuple[str, ...]:
+    """Of the writer's questions those that are short, in this language, not the one just answered, and nothing else.
+
+    An address, a mention, an order to a machine was not asked for, nor English in the place of another language; words
+    as few tell no closer languages apart.
+    """
+    said = {_plain(question): ""}
+    for one in map(one_line, asked):
+        is_question = MIN_CHARS <= len(one) <= MAX_CHARS and one.endswith(
+            (*_ASKS, *([";"] if language == "el" else []))
+        )
+        said_in = language_of(one) or language
+        is_foreign = language in KNOWN and said_in != language and "en" in (language, said_in)
+        if is_question and not (is_foreign or _MORE_THAN_WORDS.search(one) or is_instruction(one)):
+            said.setdefault(_plain(one), one)
+    return tuple(filter(None, said.values()))[:MOST]
+
+
+def _plain(question: str) -> str:
+    return regex.sub(r"[\W_]+", " ", question).strip().casefold()

@@ -1,0 +1,1 @@
+"""Receipts: one answer with all that it takes to check it elsewhere, later and without us."""

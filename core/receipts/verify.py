@@ -1,0 +1,222 @@
+"""Checking a receipt without the server that gave it: hashes, spans, and every rule asked again.
+
+Pure over values and offline. What cannot be asked again, a judge's word above all, is told as such and is no failure;
+neither is that another version of the rules says something else. What pages say today is compared on request.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.evidence.verbatim import verify_quote
+from core.model.answer import Verdict
+from core.model.source import Page
+from core.presentation.render import one_line
+from core.presentation.wording import counted
+from core.receipts.container import NoReceipt, OpenedReceipt, open_receipt
+from core.receipts.receipt import Receipt, ReceiptClaim, ReceiptEvidence, ReceiptSource, ask_rules, text_hash, versions
+
+State = Literal["ok", "failed", "told"]
+SHOWN = 5  # of the same sort of trouble; the rest is counted
+_WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
+
+
+@dataclass(frozen=True)
+class Check:
+    """`told` is what is to be known and is no failure."""
+
+    name: str
+    state: State
+    says: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """`receipt` is None where the file cannot be read."""
+
+    receipt: Receipt | None
+    checks: tuple[Check, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        return all(check.state != "failed" for check in self.checks)
+
+
+def verify_receipt(content: bytes, *, keys: Sequence[str] = ()) -> Verification:
+    """`keys` are the public keys, in base64, of which one is expected to have signed; without any, none is."""
+    try:
+        opened = open_receipt(content)
+    except NoReceipt as error:
+        return Verification(None, (Check("file", "failed", str(error)),))
+    receipt = opened.receipt
+    return Verification(
+        receipt,
+        (
+            _file(opened),
+            _signature(opened, keys),
+            _spans(receipt),
+            _answer(receipt),
+            *_rules(receipt),
+            _judged(receipt),
+            _texts(receipt),
+        ),
+    )
+
+
+def _file(opened: OpenedReceipt) -> Check:
+    if opened.problems:
+        return Check("file", "failed", "; ".join(opened.problems))
+    return Check("file", "ok", f"{counted(len(opened.members), 'member')}, as they were written")
+
+
+def _signature(opened: OpenedReceipt, keys: Sequence[str]) -> Check:
+    if not opened.signer:
+        state: State = "failed" if keys else "told"
+        return Check("signature", state, "unsigned: integrity only; whoever changed it could have written it anew")
+    if not opened.is_genuine:
+        return Check("signature", "failed", "the signature is not genuine")
+    if not keys:
+        where = f"{opened.receipt.issuer.rstrip('/')}/.well-known/gorkd-key" if opened.receipt.issuer else "its server"
+        return Check("signature", "told", f"signed with {opened.signer}; compare it with {where}, or give --key")
+    if opened.signer not in keys:
+        return Check("signature", "failed", f"signed with {opened.signer}, which is another key than the given one")
+    return Check("signature", "ok", f"signed with the given key {opened.signer}")
+
+
+def _entries(receipt: Receipt) -> list[tuple[ReceiptClaim, ReceiptEvidence]]:
+    return [(claim, entry) for claim in receipt.claims for entry in claim.evidence]
+
+
+def _spans(receipt: Receipt) -> Check:
+    """Each quote is what stands between its offsets, in an excerpt of a source that was read."""
+    known = {source.id: source for source in receipt.sources}
+    wrong = []
+    for claim, entry in _entries(receipt):
+        excerpt = entry.excerpt
+        span = slice(max(entry.start - excerpt.start, 0), max(entry.end - excerpt.start, 0))
+        said = (excerpt.text[span], excerpt.trusted_text[span])  # a passage may reach over what is blanked out
+        source = known.get(entry.source_id)
+        fits = excerpt.start <= entry.start <= entry.end <= excerpt.end
+        if source is None or entry.quote not in said or not fits or excerpt.end > source.characters:
+            wrong.append(f"{claim.id} in {entry.source_id}")
+        elif (excerpt.start, excerpt.end) == (0, source.characters) and text_hash(excerpt.text) != source.sha256:
+            wrong.append(f"{entry.source_id} is not the text of its hash")
+    found = counted(len(_entries(receipt)), "quote")
+    return _concluded("quotes", wrong, f"{found}, each where it is said to stand", "not where it is said to stand")
+
+
+def _answer(receipt: Receipt) -> Check:
+    """Each claim is a sentence of the answer, and its verdict the best of its evidence."""
+    texts = {"summary": _letters(receipt.summary), "detail": _letters(receipt.detail)}
+    wrong = [f"{one.id} is not in the answer" for one in receipt.claims if not _is_said(one, texts)]
+    for claim in receipt.claims:
+        best = min((entry.verdict for entry in claim.evidence), key=_WEIGHT.index, default=claim.verdict)
+        if best is not claim.verdict:
+            wrong.append(f"{claim.id} is {claim.verdict}, its evidence {best}")
+    said = f"{counted(len(receipt.claims), 'sentence')} with the verdict of its evidence"
+    return _concluded("answer", wrong, said, "does not fit")
+
+
+def _is_said(claim: ReceiptClaim, texts: Mapping[str, str]) -> bool:
+    return _letters(claim.text) in texts.get(claim.id.partition("-")[0], "")
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalpha())
+
+
+def _rules(receipt: Receipt) -> list[Check]:
+    """Every verbatim verdict and every rule's doubt asked again, of the excerpts."""
+    sources = {source.id: source for source in receipt.sources}
+    verbatim, other = list[str](), list[str]()
+    for claim, entry in _entries(receipt):
+        source = sources.get(entry.source_id)
+        if source is None or not entry.excerpt.start <= entry.start <= entry.end <= entry.excerpt.end:
+            continue  # `quotes` has said it
+        say = ask_rules(claim.text, claim.before, source, entry.excerpt, (entry.start, entry.end))
+        if say.stands_verbatim is not entry.stands_verbatim:
+            verbatim.append(f"{claim.id} in {entry.source_id}")
+        if say.findings != entry.findings:
+            other.append(f"{claim.id} in {entry.source_id}")
+    ours, theirs = versions(), receipt.versions
+    if ours.rules != theirs.rules:
+        return [_otherwise(receipt, [*verbatim, *other])]
+    return [
+        _concluded(
+            "verbatim",
+            verbatim,
+            f"{counted(sum(one.stands_verbatim for _, one in _entries(receipt)), 'quote')} found again word for word",
+            "the rule says otherwise",
+        ),
+        _concluded("rules", other, f"{counted(len(_entries(receipt)), 'pair')} asked again, same findings", "differ"),
+        *_noted(receipt),
+    ]
+
+
+def _noted(receipt: Receipt) -> Iterator[Check]:
+    """Verdicts that the rules do not give on the excerpt alone, or with a remark."""
+    for claim, entry in _entries(receipt):
+        if entry.by == "verbatim" and not entry.stands_verbatim:
+            yield Check("rules", "told", f"{claim.id}: word for word in the whole text, which is not in here")
+        elif entry.by == "verbatim" and entry.findings:
+            remarks = "; ".join(finding.reason for finding in entry.findings)
+            yield Check("rules", "told", f"{claim.id}: word for word, and a rule remarks: {one_line(remarks)}")
+
+
+def _otherwise(receipt: Receipt, differing: Sequence[str]) -> Check:
+    ours, theirs = versions(), receipt.versions
+    head = f"written by gorkd {theirs.gorkd} with rules {theirs.rules}; these are gorkd {ours.gorkd} with {ours.rules}"
+    tail = f"they differ on {_few(differing)}" if differing else "and say the same of every pair"
+    return Check("rules", "told", f"{head}; {tail}")
+
+
+def _judged(receipt: Receipt) -> Check:
+    givers = Counter(entry.by for _, entry in _entries(receipt))
+    by = ", ".join(receipt.judges) or "a model whose name is no longer kept"
+    if not givers["judge"]:
+        return Check("judge", "ok", "no verdict rests on a judge's word")
+    says = f"{counted(givers['judge'], 'verdict')} of a judge ({one_line(by)}) cannot be asked again offline"
+    return Check("judge", "told", says)
+
+
+def _texts(receipt: Receipt) -> Check:
+    says = f"the whole texts of {counted(len(receipt.sources), 'source')} are in here as hashes alone"
+    return Check("texts", "told", f"{says}; --live compares what the pages say today")
+
+
+def _concluded(name: str, wrong: Sequence[str], good: str, bad: str) -> Check:
+    return Check(name, "failed", f"{bad}: {_few(wrong)}") if wrong else Check(name, "ok", good)
+
+
+def _few(entries: Sequence[str]) -> str:
+    known = list(dict.fromkeys(entries))
+    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+    return f"{', '.join(known[:SHOWN])}{more}"
+
+
+# What the pages say today
+
+
+def cited_sources(receipt: Receipt) -> list[ReceiptSource]:
+    """Those with a passage in the receipt that have an address on the web."""
+    cited = {entry.source_id for _, entry in _entries(receipt)}
+    return [one for one in receipt.sources if one.id in cited and one.url.startswith(("http://", "https://"))]
+
+
+def compare_live(receipt: Receipt, source: ReceiptSource, page: Page | None, why: str = "") -> Check:
+    """`page` is the source as read now, None where it could not be, and then `why`."""
+    name = f"live [{source.id.removeprefix('src_')}]"
+    if page is None:
+        return Check(name, "told", f"{source.url} could not be read: {why}")
+    if text_hash(page.text) == source.sha256:
+        return Check(name, "ok", f"{source.url} reads as it did")
+    quotes = dict.fromkeys(entry.quote for _, entry in _entries(receipt) if entry.source_id == source.id)
+    gone = [quote for quote in quotes if verify_quote(quote, page.text) is None]
+    if not gone:
+        return Check(name, "ok", f"{source.url} has changed; {counted(len(quotes), 'quote')} of it still stand there")
+    return Check(
+        name, "told", f"{source.url} says no longer: {'; '.join(f'“{one_line(one)}”' for one in gone[:SHOWN])}"
+    )

@@ -1,0 +1,267 @@
+"""The one comparison: what an answer, or a page, says otherwise than before, claim by claim.
+
+Rules settle what they can: the same in the same words, or one value that is another. The rest are candidates on which
+a judge votes (core/watch/voting.py). Other words, another order, other things on the page are no change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import log
+
+import regex
+
+from core.evidence.authority import PRIMARY_KINDS
+from core.evidence.citations import strip_markers
+from core.evidence.differences import find_difference
+from core.evidence.rules.alignment import align
+from core.evidence.rules.vetoes import says_same
+from core.model.answer import Conflict, ResearchAnswer
+from core.text.markers import Grammar
+from core.text.sentences import split_sentences
+from core.text.terms import terms
+from core.watch.watch import Carrier, Change, WatchedPage
+
+MIN_SAID = 20  # characters; a shorter sentence is not compared by meaning
+NEAR = 0.3  # share of the shorter sentence's words that another has, from which one may stand in the other's place
+MIN_ON_TOPIC = 2  # words that a sentence shares with what is watched; what shares fewer is beside it
+MAX_NEAR = 3  # sentences that are looked at beside one
+WHOLLY = 0.95  # of a sentence's words that another has; with one of twenty exchanged, a judge is asked
+MAX_AROUND, LITTLE = 5, 0.05
+MAX_NEWS = 3  # sentences of one page that are taken for new: the first that are on the topic
+
+
+@dataclass(frozen=True)
+class ChangedClaim:
+    """What the earlier answer said, and what is said instead."""
+
+    before: str
+    now: str
+
+
+@dataclass(frozen=True)
+class AnswerChanges:
+    """Sentences without markers, in the order of their answers. All empty: both say the same.
+
+    `confidence` are the levels before and now where they differ, `conflicts` what sources newly disagree on.
+    """
+
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    contradicted: tuple[ChangedClaim, ...] = ()
+    confidence: ChangedClaim | None = None
+    conflicts: tuple[ChangedClaim, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.added or self.dropped or self.contradicted or self.confidence or self.conflicts)
+
+
+def compare_answers(before: ResearchAnswer, now: ResearchAnswer) -> AnswerChanges:
+    """A sentence of the one is found in the other when that says it, in nearly the same words."""
+    old, new = _claims(before), _claims(now)
+    contradicted = [
+        ChangedClaim(earlier, later)
+        for later in new
+        for earlier in old
+        if later not in old and find_difference(earlier, later) is not None
+    ]
+    settled_before = {pair.before for pair in contradicted}
+    settled_now = {pair.now for pair in contradicted}
+    levels = ChangedClaim(before.confidence.value, now.confidence.value)
+    return AnswerChanges(
+        added=tuple(text for text in new if text not in settled_now and not is_said(text, old)),
+        dropped=tuple(text for text in old if text not in settled_before and not is_said(text, new)),
+        contradicted=tuple(contradicted),
+        confidence=levels if levels.before != levels.now else None,
+        conflicts=tuple(new_conflicts(before, now)),
+    )
+
+
+def new_conflicts(before: ResearchAnswer, now: ResearchAnswer) -> Iterator[ChangedClaim]:
+    """The first two sides of what sources did not disagree on before."""
+    known = {_plain(side.position) for conflict in before.conflicts for side in conflict.positions}
+    for conflict in now.conflicts:
+        sides = list(conflict.sides)
+        if len(sides) > 1 and not {_plain(side) for side in sides} <= known:
+            yield ChangedClaim(_side(conflict, sides[0]), _side(conflict, sides[1]))
+
+
+def is_said(text: str, others: Iterable[str]) -> bool:
+    """Whether one of the others says it, in nearly the same words."""
+    said = [other for other in others if other]
+    if _plain(text) in {_plain(other) for other in said}:
+        return True
+    return len(text) >= MIN_SAID and any(says_same(text, other) for other in said if len(other) >= MIN_SAID)
+
+
+def restates(one: str, other: str) -> bool:
+    """Whether `other` says what `one` says beyond doubt: each of its words, in their order, and with no veto."""
+    return align(one, other).matched >= WHOLLY and says_same(one, other)
+
+
+@dataclass(frozen=True)
+class PageDifference:
+    """What became of a page: its candidates, and the page as it is if they come to nothing."""
+
+    candidates: tuple[Change, ...]
+    page: WatchedPage
+
+
+def compare_page(page: WatchedPage, text: str, topic: frozenset[str]) -> PageDifference:
+    """`text` is the page as it reads now; `topic` are the words of the question and of what was told.
+
+    Of a page that nothing was told from yet (`page.text` is empty) only what differs from told claims is looked at by
+    whoever calls; here all its sentences on the topic are new.
+    """
+    old, new = _sentences(page.text), _sentences(text)
+    whole = f" {' '.join(new)} "
+    added = [said for plain, said in new.items() if plain not in old and f" {plain} " not in f" {' '.join(old)} "]
+    removed = [said for plain, said in old.items() if plain not in new]
+    found: list[Change] = []
+    carriers: list[Carrier] = []
+    nearness = Nearness([*old.values(), *new.values()])
+    used: set[str] = set()
+    for carrier in page.carriers:
+        if f" {_plain(carrier.sentence)} " in whole:
+            carriers.append(carrier)
+            continue
+        change, instead = _instead(page, carrier, added, nearness)
+        used.update(instead)
+        carriers.append(replace(carrier, sentence=instead[0]) if instead else carrier)
+        found += [change] if change else []
+    fresh = [said for said in added if said not in used and is_on_topic(said, topic)]
+    news = [said for said in fresh if not any(restates(other, said) for other in nearness.nearest(said, removed))]
+    found += [_news(page, said) for said in news[:MAX_NEWS]]
+    return PageDifference(tuple(found), replace(page, text=text, carriers=tuple(carriers), away_since=None))
+
+
+def _instead(
+    page: WatchedPage, carrier: Carrier, added: Sequence[str], nearness: Nearness
+) -> tuple[Change | None, list[str]]:
+    """What a page says in the place of a told claim: the change it may be, and the sentences that were looked at."""
+    near = nearness.nearest(carrier.sentence, added) or nearness.nearest(carrier.claim, added)
+    same = [said for said in near if restates(carrier.sentence, said)]
+    if same:
+        return None, same
+    change = Change(
+        "gone",
+        before=carrier.claim,
+        before_quote=carrier.sentence,
+        before_url=page.url,
+        now_url=page.url,
+        places=(page.url,),
+        is_primary=page.kind in PRIMARY_KINDS,
+    )
+    if not near:
+        return change, []
+    for said in near:
+        if find_difference(carrier.sentence, said) or find_difference(carrier.claim, said):
+            return replace(change, kind="value", now=said, now_quote=said, is_certain=True), [said]
+    return replace(change, kind="value", now=near[0], now_quote=near[0]), near[:1]
+
+
+def _news(page: WatchedPage, said: str) -> Change:
+    return Change(
+        "new",
+        now=said,
+        now_quote=said,
+        now_url=page.url,
+        places=(page.url,),
+        is_primary=page.kind in PRIMARY_KINDS,
+    )
+
+
+def carriers_of(answer: ResearchAnswer, source_id: str, text: str) -> tuple[Carrier, ...]:
+    """The claims that sentences of a source carry: those that are cited for it and share what tells it from others."""
+    nearness = Nearness([*sentences_in(text), *map(bare, told_claims(answer))])
+    found: dict[str, Carrier] = {}
+    for claim in answer.claims:
+        said = bare(claim.text)
+        quotes = [" ".join(one.quote.split()) for one in claim.evidence if one.source_id == source_id]
+        near = nearness.nearest(said, quotes, most=1)
+        if near and claim.verdict.carries:
+            found.setdefault(said, Carrier(said, near[0]))
+    return tuple(found.values())
+
+
+def told_claims(answer: ResearchAnswer | None) -> list[str]:
+    return _claims(answer) if answer else []
+
+
+def topic_of(question: str, claims: Iterable[str]) -> frozenset[str]:
+    return frozenset(terms(" ".join([question, *claims])))
+
+
+def is_on_topic(sentence: str, topic: frozenset[str]) -> bool:
+    words = set(terms(sentence))
+    return len(sentence) >= MIN_SAID and len(words & topic) >= min(MIN_ON_TOPIC, max(1, len(words)))
+
+
+class Nearness:
+    """Which sentences may say the same: those that share words which few others of `corpus` have.
+
+    What all of them are about, such as the subject's name, tells nothing.
+    """
+
+    def __init__(self, corpus: Iterable[str]) -> None:
+        sentences = list(dict.fromkeys(corpus))
+        self._count = len(sentences)
+        self._seen = Counter(word for sentence in sentences for word in set(terms(sentence)))
+
+    def of(self, one: str, other: str) -> float:
+        """0…1: the weight of shared words, of that of the lighter sentence."""
+        words, own = set(terms(one)), set(terms(other))
+        lighter = min(self._weigh(words), self._weigh(own))
+        return self._weigh(words & own) / lighter if lighter else 0.0
+
+    def nearest(self, sentence: str, others: Iterable[str], *, most: int = MAX_NEAR, least: float = NEAR) -> list[str]:
+        """The nearest first; none that is further than `least`."""
+        scored = [(self.of(sentence, other), place, other) for place, other in enumerate(dict.fromkeys(others))]
+        scored = [entry for entry in scored if entry[0] >= least]
+        return [other for _, _, other in sorted(scored, key=lambda entry: (-entry[0], entry[1]))[:most]]
+
+    def around(self, sentence: str, others: Iterable[str]) -> list[str]:
+        """What a judge is shown beside it: also what shares little."""
+        return self.nearest(sentence, others, most=MAX_AROUND, least=LITTLE)
+
+    def _weigh(self, words: Iterable[str]) -> float:
+        return sum(log((1 + self._count) / (1 + min(self._seen[word], self._count))) for word in words)
+
+
+def sentences_in(text: str) -> list[str]:
+    return list(_sentences(text).values())
+
+
+def stands_in(sentence: str, text: str) -> bool:
+    """Whether a page still says it, letter by letter but for marks and blanks."""
+    return f" {_plain(sentence)} " in f" {' '.join(_sentences(text))} "
+
+
+def bare(text: str) -> str:
+    return " ".join(strip_markers(text, Grammar.NUMBER).split())
+
+
+_WORD = regex.compile(r"(?:(?<!\w)[-−+±<>≤≥]\s?)?\p{N}+(?:[.,:/]\p{N}+)*\s?[%‰°]?|[\p{L}\p{N}]+")
+
+
+def _plain(text: str) -> str:
+    """Its words alone: neither marks, nor blanks, nor capitals are a change."""
+    return " ".join(word.replace(" ", "") for word in _WORD.findall(text.casefold()))
+
+
+def _sentences(text: str) -> dict[str, str]:
+    """By their words, in the order of the text."""
+    found = (" ".join(one.plain.split()) for one in split_sentences(text))
+    return {plain: said for said in found if (plain := _plain(said))}
+
+
+def _claims(answer: ResearchAnswer) -> list[str]:
+    """The answer's claims, each once; detail often repeats the summary."""
+    return list(dict.fromkeys(" ".join(claim.text.split()) for claim in answer.claims if claim.text.strip()))
+
+
+def _side(conflict: Conflict, position: str) -> str:
+    return f"{conflict.subject}: {position}" if conflict.subject else position

@@ -1,0 +1,241 @@
+"""What people do with watches: begin one, see what it will cost, list, stop, prolong and tighten it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.model.delivery import Address
+from core.model.errors import GorkdError, InvalidQuery, JobNotFound
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope, Tenant
+from core.presentation.render import one_line
+from core.stages.intake import read_query
+from core.text.urls import domain_of
+from core.watch.watch import (
+    ENDS_AFTER,
+    MAX_HOURS,
+    MIN_HOURS,
+    MOST_STRICT,
+    Notice,
+    Rhythm,
+    Watch,
+    WatchNotFound,
+    WatchRefused,
+    ended,
+    next_run,
+)
+
+if TYPE_CHECKING:
+    from core.pipeline.deps import Deps
+
+MAX_URL_CHARS = 2000
+RUNS_A_MONTH = timedelta(days=30)
+UNWATCHED = frozenset({"check", "library", "section"})  # what was said once, and what papers of one's own say
+
+
+class WatchLimits(NamedTuple):
+    """How many watches one person and a workspace may have, and the workspace's time zone."""
+
+    person: int = 10
+    workspace: int = 100
+    timezone: str = "UTC"
+
+
+LimitsOf = Callable[[str], Awaitable[WatchLimits]]
+
+
+@dataclass(frozen=True)
+class WatchOffer:
+    """What watching an answer would mean. `run_usd` is what the answer itself cost, None where that is not known."""
+
+    job: ResearchJob
+    run_usd: float | None
+    ends_at: datetime
+    known: Watch | None = None
+
+    def month_usd(self, rhythm: Rhythm) -> float | None:
+        return None if self.run_usd is None else self.run_usd * (RUNS_A_MONTH / rhythm.usual)
+
+
+async def _as_usual(_: str) -> WatchLimits:
+    return WatchLimits()
+
+
+class WatchDesk:
+    def __init__(self, deps: Deps, limits: LimitsOf = _as_usual) -> None:
+        self._deps = deps
+        self._limits = limits
+
+    async def timezone(self, scope: Scope) -> str:
+        return (await self._limits(scope.tenant)).timezone
+
+    async def offer(self, job_id: str, asker: str, *, scope: Scope | None) -> WatchOffer:
+        """Raises `JobNotFound`, `WatchRefused`."""
+        job = await self._watchable(job_id, scope)
+        result = await self._deps.jobs.result(job.id)
+        answer = result.answer if result else None
+        spent = answer.metadata if answer else None
+        run_usd = (spent.cost_usd if spent.model_calls else 0.0) if spent else None
+        known = await self._known(job, asker)
+        return WatchOffer(job, run_usd, self._deps.clock() + ENDS_AFTER, known)
+
+    async def watch(
+        self, job_id: str, asker: str, *, scope: Scope | None, rhythm: Rhythm, address: Address | None = None
+    ) -> Watch:
+        """Watch the answer of a job; one that this person watches already takes on the new rhythm.
+
+        `scope` None is whoever runs gorkd. Without an `address` it tells where the answer is shown.
+
+        Raises `JobNotFound`, `WatchRefused`, `StoreError`.
+        """
+        job = await self._watchable(job_id, scope)
+        _check_rhythm(rhythm)
+        if known := await self._known(job, asker):
+            return await self._retimed(known, rhythm)
+        result = await self._deps.jobs.result(job.id)
+        query = (result.understood if result else "") or job.query
+        request = replace(
+            job.request, query=query, asker=asker or job.request.asker, basis="", feedback="", refreshes="",
+            corrects="", attachments=(), digest="",
+        )  # fmt: skip
+        shown = [] if address else await self._deps.shown.of(job.id)
+        return await self._begin("answer", request, rhythm, address or next(iter(shown), None), origin=job.id)
+
+    async def schedule(self, request: ResearchRequest, *, rhythm: Rhythm, address: Address | None = None) -> Watch:
+        """Ask a question at times, whatever comes of it. Raises `InvalidQuery`, `WatchRefused`, `StoreError`."""
+        _check_rhythm(rhythm)
+        request = replace(request, query=read_query(request.query))
+        return await self._begin("schedule", request, rhythm, address)
+
+    async def watch_source(
+        self, url: str, request: ResearchRequest, *, rhythm: Rhythm, address: Address | None = None
+    ) -> Watch:
+        """Raises `WatchRefused`, `StoreError`."""
+        _check_rhythm(rhythm)
+        if not url.startswith(("http://", "https://")) or not domain_of(url) or len(url) > MAX_URL_CHARS:
+            raise WatchRefused(
+                f"{url[:80]} is no address", user_message="I can watch pages of the web: give an address."
+            )
+        if not request.policy.permits_site(url):
+            raise WatchRefused(f"{url[:80]} is excluded", user_message="The settings here exclude that site.")
+        asked = replace(request, query=read_query(f"What has changed on {one_line(url)[:300]}?"))
+        return await self._begin("source", asked, rhythm, address, url=url)
+
+    async def of(self, tenant: str, asker: str = "") -> list[Watch]:
+        """Those of one person, or of a tenant, that have not ended, oldest first."""
+        return await self._deps.watches.of(tenant, asker=asker)
+
+    async def get(self, watch_id: str, *, tenant: str = "", asker: str = "") -> Watch:
+        """Raises `WatchNotFound` for another tenant's, and for another person's where one is named."""
+        watch = await self._deps.watches.get(watch_id)
+        if (tenant and watch.scope.tenant != tenant) or (asker and watch.asker != asker):
+            raise WatchNotFound(watch_id)
+        return watch
+
+    async def of_job(self, job: ResearchJob) -> Watch | None:
+        """The watch that a job is the answer or a run of."""
+        if job.request.watch:
+            try:
+                return await self._deps.watches.get(job.request.watch)
+            except WatchNotFound:
+                return None
+        return await self._deps.watches.of_job(job.id)
+
+    async def stop(self, watch: Watch) -> Watch:
+        return await self._change(watch, lambda now: ended(now, "it was stopped"))
+
+    async def renew(self, watch: Watch) -> Watch:
+        """For as long again, from now on."""
+        ends_at = self._deps.clock() + ENDS_AFTER
+        return await self._change(watch, lambda now: replace(now, ends_at=ends_at, asked_renewal=False))
+
+    async def tighten(self, watch: Watch) -> Watch:
+        """It was told what was not worth it: less is told from now on."""
+        return await self._change(watch, lambda now: replace(now, strictness=min(now.strictness + 1, MOST_STRICT)))
+
+    async def place_gone(self, job: ResearchJob) -> None:
+        """Nothing can be told any more where it tells."""
+        watch = await self.of_job(job)
+        if watch is not None and watch.is_active:
+            await self._change(watch, lambda now: ended(now, "the place where it told is gone"))
+
+    async def notice(self, job: ResearchJob) -> Notice | None:
+        """What is told below a job that has ended; None where its answer itself is. Raises `StoreError`."""
+        return await self._deps.watches.notice(job.id)
+
+    async def timeline(self, watch: Watch) -> list[Notice]:
+        """What was told, oldest first."""
+        return await self._deps.watches.notices(watch.id)
+
+    async def _watchable(self, job_id: str, scope: Scope | None) -> ResearchJob:
+        job = await self._deps.jobs.get(job_id)
+        if scope is not None and job.scope != scope:
+            raise JobNotFound(job_id)
+        if job.status is not JobStatus.COMPLETED:
+            raise WatchRefused(f"{job_id} has no answer", user_message="There is no answer to watch yet.")
+        if UNWATCHED & set(job.request.modes) or job.request.quoted:
+            raise WatchRefused(
+                f"{job_id} is of {job.request.modes}",
+                user_message="Only answers from the web can be watched, not checks and not what your own papers say.",
+            )
+        return job
+
+    async def _known(self, job: ResearchJob, asker: str) -> Watch | None:
+        watch = await self.of_job(job)
+        return watch if watch and watch.is_active and (not asker or watch.asker == asker) else None
+
+    async def _retimed(self, watch: Watch, rhythm: Rhythm) -> Watch:
+        now = self._deps.clock()
+        next_at = next_run(rhythm, began=watch.created_at, after=now, key=watch.id)
+        return await self._change(watch, lambda one: replace(one, rhythm=rhythm, next_at=next_at))
+
+    async def _change(self, watch: Watch, how: Callable[[Watch], Watch]) -> Watch:
+        """Whatever a run writes meanwhile. Raises `StoreError`."""
+        for _ in range(5):
+            current = await self._deps.watches.get(watch.id)
+            changed = how(current)
+            if await self._deps.watches.put(changed):
+                return changed
+        raise GorkdError(f"{watch.id} is written by others", user_message="Please try again in a moment.")
+
+    async def _begin(
+        self,
+        kind: str,
+        request: ResearchRequest,
+        rhythm: Rhythm,
+        address: Address | None,
+        *,
+        origin: str = "",
+        url: str = "",
+    ) -> Watch:
+        limits = await self._limits(request.scope.tenant)
+        await self._check_limits(request, limits)
+        now, watch_id = self._deps.clock(), f"watch_{self._deps.new_id().removeprefix('job_')}"
+        watch = Watch(
+            watch_id, kind, request, rhythm, created_at=now, ends_at=now + ENDS_AFTER,  # type: ignore[arg-type]
+            next_at=next_run(rhythm, began=now, after=now, key=watch_id), said_at=now, url=url, origin=origin,
+            told=origin,
+        )  # fmt: skip
+        await self._deps.watches.add(watch, address)
+        return watch
+
+    async def _check_limits(self, request: ResearchRequest, limits: WatchLimits) -> None:
+        here = await self._deps.watches.of(request.scope.tenant)
+        theirs = [watch for watch in here if watch.asker == request.asker]
+        if request.asker and len(theirs) >= limits.person:
+            raise WatchRefused(
+                "too many of a person", user_message=f"You have {len(theirs)} watches already; please stop one first."
+            )
+        if len(here) >= limits.workspace:
+            where = "here" if Tenant.read(request.scope.tenant).account else "on this machine"
+            raise WatchRefused(
+                "too many of a workspace",
+                user_message=f"There are {len(here)} watches {where} already; stop one first.",
+            )
+
+
+def _check_rhythm(rhythm: Rhythm) -> None:
+    if not rhythm.at and not MIN_HOURS <= rhythm.hours <= MAX_HOURS:
+        raise InvalidQuery(f"A watch runs every 1 to {MAX_HOURS} hours.", rule="rhythm")

@@ -1,0 +1,259 @@
+"""What people write to watch something, and how a change is told: words alone.
+
+Whatever is not wholly a wish to watch is a question, so the forms are few and begin alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import regex
+
+from core.presentation.render import cut, one_line
+from core.text.urls import domain_of
+from core.watch.desk import WatchOffer
+from core.watch.watch import Change, Notice, Rhythm, Watch
+
+WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew"]
+
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+RHYTHMS = {"hours": Rhythm(6), "day": Rhythm(24), "week": Rhythm(168)}  # what a button offers, by its word
+HELP = (
+    "Say `watch this daily` under an answer, `watch https://… weekly`, `every Monday 9:00: your question`, "
+    "`watch list` or `stop watching`."
+)
+MAX_CLAIM_CHARS, MAX_QUOTE_CHARS = 400, 300
+
+_EVERY = (
+    r"(?P<daily>daily|every day|each day)|(?P<weekly>weekly|every week|each week)"
+    r"|(?P<hourly>hourly|every hour)|every (?P<number>\d{1,3}) ?(?P<unit>hours?|days?|weeks?)"
+    r"|(?P<hours>every few hours)"
+)
+_CLOCK = rf"(?:every|each) (?P<days>day|weekday|(?:{'|'.join(DAYS)})(?:(?:,? and |, )(?:{'|'.join(DAYS)}))*)"
+_AT = r"(?: at)? (?P<hour>[01]?\d|2[0-3])[:.](?P<minute>[0-5]\d)"
+_WATCH = regex.compile(
+    rf"(?:please )?watch(?: (?:this|it|that|the answer|the question))?(?:,? (?:{_EVERY}))?[.!]?", regex.IGNORECASE
+)
+_SOURCE = regex.compile(
+    r"(?:please )?watch (?:the (?:page|source|feed) )?<?(?P<url>https?://[^\s>|]+)(?:\|[^>]*)?>?"
+    rf"(?:,? (?:{_EVERY}))?[.!]?",
+    regex.IGNORECASE,
+)
+_SCHEDULE = regex.compile(
+    rf"(?:(?:{_CLOCK}{_AT})|(?:{_EVERY}))(?: in (?P<channel><#[^>]+>|#\S+?))?\s*:\s*(?P<question>\S.*)",
+    regex.IGNORECASE | regex.DOTALL,
+)
+_LIST = regex.compile(r"(?:watch list|list (?:my )?watches|my watches|watches)[.!]?", regex.IGNORECASE)
+_STOP = regex.compile(
+    r"(?:stop watching|unwatch|watch stop)(?: (?:this|it|that))?(?: #?(?P<place>\d{1,3}))?[.!]?", regex.IGNORECASE
+)
+_RENEW = regex.compile(r"(?:keep watching|watch on)(?: (?:this|it))?[.!]?", regex.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class WatchWish:
+    """`place` counts from 1 among one's watches, 0 for the one that is meant by where it is said."""
+
+    kind: WishKind
+    rhythm: Rhythm = RHYTHMS["day"]
+    question: str = ""
+    url: str = ""
+    channel: str = ""
+    place: int = 0
+
+
+def read_wish(text: str) -> WatchWish | None:
+    """None where it is no wish to watch.
+
+    >>> read_wish("watch this weekly").rhythm.hours
+    168
+    >>> read_wish("every Monday 9:00 in #news: What is new in robotics?").rhythm.at
+    '09:00'
+    >>> read_wish("watch out for bears?") is None
+    True
+    """
+    said = " ".join(text.split())
+    if found := _WATCH.fullmatch(said):
+        return WatchWish("watch", _rhythm(found))
+    if found := _SOURCE.fullmatch(said):
+        return WatchWish("source", _rhythm(found), url=found["url"])
+    if found := _SCHEDULE.fullmatch(said):
+        rhythm = _by_the_clock(found) if found["hour"] else _rhythm(found)
+        return WatchWish(
+            "schedule", rhythm, question=found["question"].strip(), channel=_channel(found["channel"] or "")
+        )
+    if _LIST.fullmatch(said):
+        return WatchWish("list")
+    if found := _STOP.fullmatch(said):
+        return WatchWish("stop", place=int(found["place"] or 0))
+    return WatchWish("renew") if _RENEW.fullmatch(said) else None
+
+
+def command_wish(text: str) -> WatchWish | None:
+    """The same behind a command that says "watch" itself; nothing more is the last answer."""
+    said = text.strip()
+    return read_wish(f"watch {said}".strip()) or read_wish(said) or read_wish(f"watch this {said}")
+
+
+def read_rhythm(text: str) -> Rhythm | None:
+    """`day`, `week`, `hours`, `12 hours`, `Monday 9:00`, `weekday 08:30`; None for anything else."""
+    said = " ".join(text.split()).casefold().removeprefix("every ").removeprefix("each ")
+    if said in RHYTHMS:
+        return RHYTHMS[said]
+    for words in (said, f"every {said}"):
+        if found := regex.fullmatch(_EVERY, words, regex.IGNORECASE):
+            return _rhythm(found)
+    found = regex.fullmatch(f"{_CLOCK}{_AT}", f"every {said}", regex.IGNORECASE)
+    return _by_the_clock(found) if found else None
+
+
+def rhythm_words(rhythm: Rhythm) -> str:
+    """`every day`, `every 6 hours`, `every Monday at 09:00 (Europe/Berlin)`."""
+    if not rhythm.at:
+        named = {1: "every hour", 24: "every day", 168: "every week"}
+        return named.get(rhythm.hours, f"every {rhythm.hours} hours")
+    days = {(): "every day", (0, 1, 2, 3, 4): "every weekday"}.get(rhythm.weekdays)
+    days = days or "every " + " and ".join(DAYS[day].capitalize() for day in rhythm.weekdays)
+    return f"{days} at {rhythm.at} ({rhythm.zone})"
+
+
+def in_zone(rhythm: Rhythm, zone: str) -> Rhythm:
+    return replace(rhythm, zone=zone) if rhythm.at else rhythm
+
+
+def offer_lines(offer: WatchOffer) -> list[str]:
+    """What watching means, and what it costs, before it begins."""
+    cost = _dollars(offer.run_usd)
+    month = _dollars(offer.month_usd(RHYTHMS["day"]))
+    lines = [
+        "Watch this question? I look at its pages again and tell you here only when the answer means something else.",
+        f"About {cost} a run in which something may have changed (at most {month} a month when looked at daily); "
+        "next to nothing otherwise."
+        if cost
+        else "What the model costs is not known here.",
+        f"Until {offer.ends_at:%d %B %Y}; I ask before it ends.",
+    ]
+    if offer.known:
+        lines.append(f"You watch it already, {rhythm_words(offer.known.rhythm)}.")
+    return lines
+
+
+def begun_line(watch: Watch, run_usd: float | None = None) -> str:
+    cost = f"; about {_dollars(run_usd)} a run" if run_usd is not None and watch.kind != "source" else ""
+    until = f"until {watch.ends_at:%d %B %Y}"
+    first = f"first on {watch.next_at:%d %B, %H:%M} UTC"
+    if watch.kind == "schedule":
+        return f"I ask this {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. Say `watch list` to see or stop it."
+    what = "that page" if watch.kind == "source" else "this question"
+    tells = "I tell you only when it says something else"
+    return f"Watching {what} {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. {tells}."
+
+
+def list_lines(watches: Sequence[Watch]) -> list[str]:
+    if not watches:
+        return ["You watch nothing.", HELP]
+    lines = [
+        f"{place}. {cut(one_line(watch.subject), 120)} – {rhythm_words(watch.rhythm)}, until {watch.ends_at:%d %B %Y}"
+        for place, watch in enumerate(watches, start=1)
+    ]
+    return [*lines, "Say `stop watching 1` to end the first."]
+
+
+STOPPED = "Stopped: it is watched no more."
+RENEWED = "Watched on, for another 90 days."
+TIGHTENED = "Understood: I tell less from now on."
+NOTHING_WATCHED = "That is not watched."
+
+_TONES = {
+    "changed": "The answer changed",
+    "still": "Still watched, and nothing has changed",
+    "renew": "Watched for nearly 90 days",
+    "ended": "Watched no more",
+}
+_SENTENCES = {
+    "still": "I have looked at it for a month and nothing means anything else. I go on looking.",
+    "renew": "It ends in a week. Shall I go on?",
+    "ended": "I have stopped looking at it. Ask again to watch it anew.",
+}
+_LABELS = {
+    "value": ("Was", "Now"), "new": ("", "New"), "gone": ("No longer said", ""), "verdict": ("Was", "Now"),
+    "confidence": ("Confidence was", "Now"), "conflict": ("Some say", "Others say"), "retraction": ("Rests on", "Now"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ToldChange:
+    """One change as it is told: lines of a label and text, and the passages behind them with their addresses."""
+
+    lines: tuple[tuple[str, str], ...]
+    quotes: tuple[tuple[str, str], ...]
+
+
+def heading(notice: Notice) -> str:
+    return f"{_TONES[notice.tone]}: {cut(one_line(notice.subject), 150)}"
+
+
+def sentence(notice: Notice) -> str:
+    """What is said besides the changes, "" for nothing."""
+    return notice.sentence or _SENTENCES.get(notice.tone, "")
+
+
+def notice_buttons(notice: Notice) -> tuple[str, ...]:
+    """By name, what can be done with it."""
+    if notice.tone == "changed":
+        return "show_answer", "not_worth_telling", "stop_watching"
+    return {"still": ("stop_watching",), "renew": ("keep_watching", "stop_watching")}.get(notice.tone, ("watch",))
+
+
+def told_change(change: Change) -> ToldChange:
+    before, now = _LABELS[change.kind]
+    lines = [(before, change.before)] if before and change.before else []
+    lines += [(now, change.now)] if now and change.now else []
+    place = domain_of(change.now_url or change.before_url)
+    why = change.because or (
+        f"{place} says so now" if change.now_quote else f"{place} says it no more" if place else ""
+    )
+    lines += [("Because", why)] if why else []
+    quotes = [(change.before_quote, change.before_url), (change.now_quote, change.now_url)]
+    said = tuple((label, cut(one_line(text), MAX_CLAIM_CHARS)) for label, text in lines)
+    return ToldChange(said, tuple((cut(one_line(quote), MAX_QUOTE_CHARS), url) for quote, url in quotes if quote))
+
+
+def plain_lines(notice: Notice) -> list[str]:
+    """A notice as a terminal or a notification says it."""
+    lines = [heading(notice), *([sentence(notice)] if sentence(notice) else [])]
+    for change in notice.changes:
+        lines += [f"{label}: {text}" for label, text in told_change(change).lines]
+    return lines
+
+
+def _rhythm(found: regex.Match[str]) -> Rhythm:
+    if found["weekly"]:
+        return RHYTHMS["week"]
+    if found["hourly"]:
+        return Rhythm(1)
+    if found["hours"]:
+        return RHYTHMS["hours"]
+    if found["number"]:
+        hours = {"h": 1, "d": 24, "w": 168}[found["unit"][0].casefold()]
+        return Rhythm(int(found["number"]) * hours)
+    return RHYTHMS["day"]
+
+
+def _by_the_clock(found: regex.Match[str]) -> Rhythm:
+    said = found["days"].casefold()
+    days = {"day": (), "weekday": (0, 1, 2, 3, 4)}.get(said)
+    if days is None:
+        days = tuple(place for place, day in enumerate(DAYS) if day in said)
+    return Rhythm(at=f"{int(found['hour']):02d}:{found['minute']}", weekdays=days)
+
+
+def _channel(said: str) -> str:
+    """The id in Slack's and Discord's way of naming a channel, else its name."""
+    return said.strip("<#>").partition("|")[0]
+
+
+def _dollars(usd: float | None) -> str:
+    return "" if usd is None else f"${usd:.2f}" if usd >= 0.01 else "less than $0.01" if usd else "$0"

@@ -1,0 +1,200 @@
+"""Whether the works behind an answer's sources stand: asked before it is delivered, again behind it, and for months.
+
+A registry that is late delays nothing: the answer goes out, and is corrected where it stands when the word has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from core.evidence.authority import is_retracted
+from core.evidence.confidence import score_confidence, standing_limitations
+from core.model.answer import Claim, Confidence, ConfidencePart, Evidence, ResearchAnswer, Verdict
+from core.model.job import QuestionType, ResearchJob
+from core.model.source import Source, SourceKind
+from core.model.works import Notice, WorkIds, WorkRecord, fullest
+from core.works.registry import Looked, Works
+
+AT_SEARCH_S = 0.05  # what the registries may cost the first text: they were asked as soon as a source was read
+AT_DELIVERY_S = 0.45  # and before the answer goes out: half a second together
+BEHIND_S = 30.0  # of a registry that was late, once the answer is out
+AGAIN_AFTER = timedelta(days=1)
+SOON = timedelta(minutes=10)  # for what a registry that was away could not say
+WATCHED_FOR = timedelta(days=90)
+RETRACTED = "its source was retracted"
+MARK = "[Retracted] "
+_LEVELS = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+_CARRIES = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED)  # best first
+
+
+class StandingChecks(Protocol):
+    """Which answers' sources are to be asked about again, and which corrections people have not been told of.
+
+    Each raises `StoreError`.
+    """
+
+    async def expect(self, job: ResearchJob, due_at: datetime, until: datetime) -> None:
+        """In place of what was expected of the job before."""
+        ...
+
+    async def due(self, now: datetime, *, limit: int) -> list[tuple[str, datetime]]:
+        """Job ids, and until when they are watched, longest due first."""
+        ...
+
+    async def end(self, job_id: str) -> None:
+        """Nothing is expected of the job any more."""
+        ...
+
+    async def corrected(self, job_id: str, said: str) -> None:
+        """The job's answer says something else now; wherever a chat shows it, it is to be delivered there again."""
+        ...
+
+    async def take_correction(self, job_id: str) -> str:
+        """What is to be said below the answer that was corrected, once; "" for nothing."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stood:
+    """Sources with what is known of their works; `is_whole` says that every registry has answered."""
+
+    sources: tuple[Source, ...]
+    is_whole: bool = True
+
+
+async def stand(sources: Sequence[Source], works: Works | None, *, within_s: float) -> Stood:
+    """What the registries say of the sources, as far as they do within the time; local files are nobody's business."""
+    asked = {source.id: source.metadata.ids for source in sources if _is_asked(source)}
+    if works is None or not asked:
+        return Stood(tuple(sources))
+    distinct = list(dict.fromkeys(asked.values()))
+    looked = await asyncio.gather(*(works.by_ids(ids, within_s=within_s) for ids in distinct))
+    said = dict(zip(distinct, looked, strict=True))
+    found = [_with(source, said.get(source.metadata.ids)) for source in sources]
+    records = {source.id: said[ids].record for source in found if (ids := asked.get(source.id))}
+    return Stood(tuple(one_voice_each(found, records)), all(one.is_whole for one in looked))
+
+
+def with_record(source: Source, record: WorkRecord) -> Source:
+    """The source with what is known of its work; a retracted one says so in its title, wherever it is shown."""
+    known = {(notice.kind, notice.url or notice.date) for notice in record.notices}
+    own = [one for one in source.metadata.notices if (one.kind, one.url or one.date) not in known]
+    metadata = replace(
+        source.metadata,
+        ids=source.metadata.ids.joined(record.ids),
+        notices=(*record.notices, *own),
+        cited_by=record.cited_by if record.cited_by is not None else source.metadata.cited_by,
+    )
+    marked = replace(source, metadata=metadata)
+    is_marked = is_retracted(replace(source, content="", metadata=replace(metadata, notices=())))
+    return replace(marked, title=MARK + source.title) if record.is_retracted and not is_marked else marked
+
+
+def one_voice_each(sources: Sequence[Source], records: Mapping[str, WorkRecord | None]) -> list[Source]:
+    """Versions of one work under its name: a preprint and its journal article are one voice."""
+    groups: list[list[WorkIds]] = []
+    named: list[Source] = []
+    for source in sources:
+        record = records.get(source.id)
+        ids = [one for one in (source.metadata.ids, *(record.all_ids if record else ())) if not one.is_none]
+        same = [group for group in groups if any(one.shares_one_with(other) for one in ids for other in group)]
+        for group in same:
+            groups.remove(group)
+        if ids:
+            groups.append([one for group in same for one in group] + ids)
+    for source in sources:
+        own = source.metadata.ids
+        voice = next((group for group in groups if any(own.shares_one_with(one) for one in group)), [])
+        name = min((one.name for one in voice), default="")
+        is_named = source.metadata.work or not name
+        named.append(source if is_named else replace(source, metadata=replace(source.metadata, work=name)))
+    return named
+
+
+def newly_retracted(before: Sequence[Source], after: Sequence[Source]) -> list[Source]:
+    """Those of `after` that are known to be retracted only now."""
+    known = {source.id for source in before if is_retracted(source)}
+    return [source for source in after if is_retracted(source) and source.id not in known]
+
+
+def withdraw(
+    answer: ResearchAnswer,
+    sources: Sequence[Source],
+    *,
+    question: str,
+    question_type: QuestionType,
+    now: datetime,
+) -> ResearchAnswer:
+    """The answer in which nothing rests on a retracted source: its sentences stay, with what is left to carry them.
+
+    It is never surer than before. An answer that cites none of them only says what else is known of its sources.
+    """
+    gone = {source.id for source in sources if is_retracted(source)}
+    limitations = tuple(dict.fromkeys((*standing_limitations(sources, answer.claims), *answer.limitations)))
+    cited = {entry.source_id for claim in answer.claims for entry in claim.evidence}
+    cited |= {citation.source_id for citation in answer.citations}
+    if not gone & cited:
+        return replace(answer, limitations=limitations)
+    claims = tuple(_without(claim, gone) for claim in answer.claims)
+    citations = tuple(
+        replace(citation, verdict=Verdict.UNSUPPORTED) if citation.source_id in gone else citation
+        for citation in answer.citations
+    )
+    report = score_confidence(
+        claims, sources, conflicts=answer.conflicts, question_type=question_type, now=now, question=question
+    )
+    level = min(answer.confidence, report.confidence, key=_LEVELS.index)
+    lost = sum(claim.verdict is Verdict.UNSUPPORTED for claim in claims)
+    reason = "a source of this answer was retracted"
+    return replace(
+        answer,
+        claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in claims),
+        citations=citations,
+        confidence=level,
+        confidence_reasons=tuple(dict.fromkeys((reason, *report.reasons))),
+        confidence_sum=(*report.sum, ConfidencePart("retracted", 0.0, f"{lost} of {len(claims)} rest on it alone")),
+        limitations=limitations,
+    )
+
+
+def told_of(sources: Sequence[Source]) -> str:
+    """What whoever asked is told of sources that were retracted after the answer, in one line each."""
+    return "\n".join(
+        f"Source {source.number} of this answer was retracted{_dated(source)}: "
+        f"{source.title.removeprefix(MARK)}. What rested on it is marked ✗ now."
+        for source in sources
+    )
+
+
+def _dated(source: Source) -> str:
+    notice = fullest(source.metadata.notices, "retraction") or Notice("retraction")
+    when = f" on {notice.date}" if notice.date.count("-") == 2 else f" in {notice.date}" if notice.date else ""
+    return f"{when} ({notice.url})" if notice.url else when
+
+
+def _is_asked(source: Source) -> bool:
+    return not source.metadata.ids.is_none and source.metadata.kind is not SourceKind.LOCAL
+
+
+def _with(source: Source, looked: Looked | None) -> Source:
+    record = looked.record if looked and _is_asked(source) else None
+    return with_record(source, record) if record else source
+
+
+def _without(claim: Claim, gone: set[str]) -> Claim:
+    """The claim with evidence of what was retracted against it; its verdict is the best of what is left."""
+    if not any(entry.source_id in gone for entry in claim.evidence):
+        return claim
+    evidence = tuple(_struck(entry) if entry.source_id in gone else entry for entry in claim.evidence)
+    left = {entry.verdict for entry in evidence}
+    verdict = next((one for one in _CARRIES if one in left), Verdict.UNSUPPORTED)
+    verdict = max(verdict, claim.verdict, key=(*_CARRIES, Verdict.UNSUPPORTED).index)
+    return replace(claim, evidence=evidence, verdict=verdict, reasons=tuple(dict.fromkeys((*claim.reasons, RETRACTED))))
+
+
+def _struck(entry: Evidence) -> Evidence:
+    return replace(entry, verdict=Verdict.UNSUPPORTED, reasons=(RETRACTED,))

@@ -1,0 +1,88 @@
+"""Watching in both chats, through real processes: begun by a button or a word, told where it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from adapters.records.deliveries import SqlWatches
+from adapters.records.sqlite import Database
+from adapters.secrets import SecretBox
+from core.watch.watch import Change, Notice, Watch, WatchTelling
+from tests.adapters.chat.slack.house import COMPLETE, slack_house
+from tests.adapters.durable.processes import Process
+from tests.loopback.discord_house import discord_house
+
+TIDES = "What causes the tides?"
+WAS = "Tides are caused by the Moon alone."
+NOW = "Tides are caused by the Moon and the Sun."
+CHANGE = Change("value", WAS, NOW, before_quote=WAS, before_url="https://was.example/tides", now_quote=NOW,
+                now_url="https://now.example/tides")  # fmt: skip
+
+
+async def told(env: Mapping[str, str], data: Path, tenant: str, *, times: int = 1) -> Watch:
+    """A worker finds that the answer changed, so many times over; the watch as it was before."""
+    database = await Database.open(data)
+    try:
+        watches = SqlWatches(database, SecretBox.from_env(env, data), clock=lambda: datetime.now(UTC))
+        (watch,) = await watches.of(tenant)
+        notice = Notice(watch.id, 1, watch.told, "changed", datetime.now(UTC), watch.subject, (CHANGE,))
+        kept = [
+            await watches.put(replace(watch, run=1), telling=WatchTelling(watch.told, notice)) for _ in range(times)
+        ]
+        assert kept == [True] + [False] * (times - 1)
+        return watch
+    finally:
+        await database.aclose()
+
+
+async def test_discord_tells_a_change_once_below_the_answer(tmp_path: Path):
+    async with discord_house(tmp_path, service="pubmed") as house:
+        asked = house.discord.slash("research", query=TIDES)
+        answer = await house.final(asked)
+        offered = await house.final(house.discord.press(answer, "Watch"))
+        begun = await house.final(house.discord.press(offered, "Every day"))
+        await told(house.env, tmp_path, f"discord:{answer.guild_id}", times=2)
+
+        await house.restart_bot()
+
+        def notices():
+            return [one for one in house.discord.messages.values() if "The answer changed" in one.text]
+
+        await house.discord.until(notices)
+        stopped = await house.final(house.discord.press(notices()[0], "Stop watching"))
+        assert "only when the answer means something else" in offered.text
+        assert offered.is_ephemeral
+        assert "every day" in begun.text
+        assert len(notices()) == 1
+        assert all(word in notices()[0].text for word in (WAS, NOW, "Because", "now.example"))
+        assert "watched no more" in stopped.text
+
+
+async def test_slack_tells_a_change_once_in_the_thread(tmp_path: Path):
+    async with slack_house(tmp_path, service="pubmed") as house:
+        ada = house.person()
+        channel = house.channel(ada)
+        answer = await house.answered(ada, channel, TIDES)
+        await house.slack.clicks(ada, answer, "watch")
+        await house.slack.until(lambda: house.whispers(ada))
+        await house.slack.mentions(ada, channel, "watch this weekly", thread_ts=answer.thread_ts)
+        await house.slack.until(lambda: len(house.whispers(ada)) == 2)
+        watch = await told(house.env, tmp_path, f"slack:{house.slack.state.team}")
+
+        await house.process.killed()
+        house.process = await Process.start("all", house.env)
+
+        def notices():
+            return [one for one in house.slack.state.of_bot(channel) if "The answer changed" in one.text]
+
+        await house.slack.until(notices)
+        assert "only when the answer means something else" in house.whispers(ada)[0]
+        assert "every week" in house.whispers(ada)[1]
+        assert watch.rhythm.hours == 168
+        assert len(notices()) == 1
+        assert notices()[0].thread_ts == answer.thread_ts
+        assert all(word in notices()[0].shown for word in (WAS, NOW, "now.example"))
+        assert COMPLETE not in notices()[0].text

@@ -1,0 +1,118 @@
+"""`gorkd export` and `gorkd verify`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adapters.records.jobs import SqlJobStore, SqlSourceStore
+from core.receipts.container import public_key
+from tests.adapters.cli.test_operating import Desk
+from tests.core.receipts import samples
+from tests.records import at_once
+
+ROOT = Path(__file__).resolve().parents[3]
+OURS = public_key(b"k" * 32)
+
+
+def desk(**more: object) -> Desk:
+    """With an answered job."""
+    told = samples.answered()
+    made = Desk(**more)  # type: ignore[arg-type]
+    at_once(SqlJobStore(made.tables).finish(told.job, told.result))
+    at_once(SqlSourceStore(made.tables).put(told.job, told.sources))
+    return made
+
+
+@pytest.fixture
+def receipt(tmp_path: Path) -> Path:
+    path = tmp_path / "r.zip"
+    done = desk().run("export", samples.answered().job.id, "--receipt", "--out", str(path))
+    assert done.exit_code == 0, done.output
+    return path
+
+
+def test_what_is_exported_can_be_verified(receipt: Path):
+    done = desk().run("verify", str(receipt), "--key", OURS)
+
+    assert done.exit_code == 0
+    assert "Sound" in done.stdout
+    assert samples.QUESTION in done.stdout
+
+
+def test_verifying_needs_neither_network_nor_records(receipt: Path, tmp_path: Path):
+    """As on a machine of somebody else: nothing of ours is there, and nothing is left behind."""
+    home = tmp_path / "home"
+    home.mkdir()
+    env = {"PYTHONPATH": str(ROOT), "HOME": str(home), "HTTP_PROXY": "http://127.0.0.1:9", "PATH": ""}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "bots", "verify", str(receipt)], cwd=home, env=env, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "Sound" in done.stdout
+    assert list(home.iterdir()) == []
+
+
+def test_a_change_is_found(receipt: Path):
+    receipt.write_bytes(receipt.read_bytes().replace(b"answer.md", b"answer.mb"))
+
+    done = desk().run("verify", str(receipt), "--json")
+
+    assert done.exit_code == 4
+    assert json.loads(done.stdout)["sound"] is False
+
+
+@pytest.mark.parametrize("is_file", [True, False], ids=["file", "key"])
+def test_another_key_is_refused(receipt: Path, tmp_path: Path, is_file: bool):
+    other, path = public_key(bytes(32)), tmp_path / "gorkd-key"
+    path.write_text(f"ed25519 {other}\n", "utf-8")
+
+    done = desk().run("verify", str(receipt), "--key", str(path) if is_file else other)
+
+    assert done.exit_code == 4
+    assert "another key" in done.stdout
+
+
+def test_live_reads_the_cited_pages_alone(receipt: Path):
+    first, second = samples.PAGES
+    asked = desk(pages={first: samples.PAGES[first]})
+
+    done = asked.run("verify", str(receipt), "--live")
+
+    assert done.exit_code == 0
+    assert f"{first} reads as it did" in done.stdout
+    assert f"{second} could not be read: HTTP 404" in done.stdout
+
+
+def test_an_answer_is_exported_as_markdown(tmp_path: Path):
+    path = tmp_path / "a.md"
+
+    printed = desk().run("export", samples.answered().job.id)
+    written = desk().run("export", samples.answered().job.id, "--out", str(path))
+
+    assert (printed.exit_code, written.exit_code) == (0, 0)
+    assert printed.stdout.startswith(f"# {samples.QUESTION}")
+    assert path.read_text("utf-8") == printed.stdout
+
+
+WRONG = {
+    "no such job": (("export", "job_none", "--receipt"), 4),
+    "no such file": (("verify", "none.zip"), 2),
+    "nowhere to write": (("export", samples.answered().job.id, "--receipt", "--out", "/dev/null/x"), 2),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_done_is_a_sentence(arguments: tuple[str, ...], code: int):
+    done = desk().run(*arguments)
+
+    assert done.exit_code == code
+    assert done.stderr.startswith("gorkd: ")
+    assert "Traceback" not in done.output

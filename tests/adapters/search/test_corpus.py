@@ -1,0 +1,268 @@
+"""Own corpora on the web: read as their lists say, again when they change, and by nobody else."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from adapters.pages import WebPages
+from adapters.pages.fetch import FetchLimits
+from adapters.search.corpus import Corpus, Listed, Listing, read_listing
+from adapters.search.files import FileIndex, FileSearch, names_pages, parse_paths, parse_places
+from core.model.errors import FetchError
+from core.model.job import LOCAL, Scope
+from core.model.source import SearchHit, SearchQuery
+from tests.loopback.web_world import PageSpec, WebWorld
+
+in_one_loop = pytest.mark.asyncio(loop_scope="module")  # so that the fetcher is started once
+
+BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+XML = "application/xml"
+T1, T2 = Scope("slack:T1", "workspace"), Scope("slack:T2", "workspace")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = BEGAN
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def page(title: str, word: str) -> PageSpec:
+    said = f"The {word} is kept in the harbour, and everybody who works there knows where to look for the {word}."
+    return PageSpec(f"<html><head><title>{title}</title></head><body><article>{f'<p>{said}</p>' * 4}</article></body>")
+
+
+def sitemap(*urls: str, changed: str = "") -> PageSpec:
+    dated = f"<lastmod>{changed}</lastmod>" if changed else ""
+    entries = "".join(f"<url><loc>{url}</loc>{dated}</url>" for url in urls)
+    name = "http://www.sitemaps.org/schemas/sitemap/0.9"
+    return PageSpec(f'<?xml version="1.0"?><urlset xmlns="{name}">{entries}</urlset>', content_type=XML)
+
+
+def feed(*urls: str) -> PageSpec:
+    items = "".join(f"<item><title>news</title><link>{url}</link></item>" for url in urls)
+    text = f'<rss version="2.0"><channel><title>t</title>{items}</channel></rss>'
+    return PageSpec(text, content_type="application/rss+xml")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def fetcher() -> AsyncIterator[WebPages]:
+    limits = FetchLimits(per_host_per_second=1000.0)
+    pages = WebPages(allow=[ip_network("127.0.0.0/8")], limits=limits, workers=1)
+    yield pages
+    await pages.aclose()
+
+
+class Reader:
+    """A corpus and the search over it; `others` may be changed."""
+
+    def __init__(self, fetcher: WebPages, folder: Path, own: Sequence[str] = ()) -> None:
+        self.clock = Clock()
+        self.others: dict[str, Sequence[str]] = {}
+        self.corpus = Corpus(folder / "corpus", fetcher, own, self._others, self.clock, timedelta(hours=1))
+        self._index = FileIndex([self.corpus.folder], folder / "files.db", refresh_s=0)
+        self._search = FileSearch([], folder / "files.db", corpus=self.corpus)
+        self._search._index = self._index  # one that looks at the disk before every search
+
+    async def _others(self) -> Mapping[str, Sequence[str]]:
+        return self.others
+
+    async def read(self, *, later: timedelta = timedelta()) -> None:
+        self.clock.now += later
+        await self.corpus.read_due()
+
+    async def found(self, word: str, scope: Scope = LOCAL) -> list[SearchHit]:
+        self.corpus._first.set()
+        self.corpus.start = lambda: None  # type: ignore[method-assign]  # the test says when it is read
+        return list(await self._search.search(SearchQuery(word), limit=9, scope=scope))
+
+    async def paths(self, word: str, scope: Scope = LOCAL) -> set[str]:
+        return {"/" + hit.url.split("/", 3)[3] for hit in await self.found(word, scope)}
+
+
+@in_one_loop
+async def test_pages_of_a_sitemap_are_found_with_their_addresses(fetcher: WebPages, tmp_path: Path) -> None:
+    """The hit is the page itself: its address, its title, its text; nothing is fetched again for an answer."""
+    async with WebWorld({"/a": page("Ropes", "hawser"), "/b": page("Sails", "spinnaker")}) as world:
+        world.pages["/sitemap.xml"] = sitemap(world.url("/a"), world.url("/b"))
+        reader = Reader(fetcher, tmp_path, [world.url("/sitemap.xml")])
+
+        await reader.read()
+        [hit] = await reader.found("hawser")
+
+        assert (hit.url, hit.title, hit.is_complete) == (world.url("/a"), "Ropes", True)
+        assert hit.text.startswith("The hawser is kept in the harbour")
+
+
+@in_one_loop
+async def test_a_page_that_is_gone_or_no_longer_listed_leaves(fetcher: WebPages, tmp_path: Path) -> None:
+    """Three ways to go: out of the sitemap, 404, and robots.txt that says no; what only fails stays."""
+    names = ("/stays", "/unlisted", "/deleted", "/forbidden", "/broken")
+    async with WebWorld({name: page(name, "hawser") for name in names}) as world:
+        world.pages["/sitemap.xml"] = sitemap(*map(world.url, names))
+        reader = Reader(fetcher, tmp_path, [world.url("/sitemap.xml")])
+        await reader.read()
+        before = await reader.paths("hawser")
+        world.pages["/sitemap.xml"] = sitemap(*(world.url(name) for name in names if name != "/unlisted"))
+        del world.pages["/deleted"]
+        world.pages["/broken"] = PageSpec("", status=503)
+        world.pages["/robots.txt"] = PageSpec("User-agent: *\nDisallow: /forbidden", content_type="text/plain")
+        fetcher._robots._sites.clear()  # they are remembered for an hour
+
+        await reader.read(later=timedelta(hours=2))
+
+        assert before == set(names)
+        assert await reader.paths("hawser") == {"/stays", "/broken"}
+
+
+@in_one_loop
+async def test_what_has_not_changed_is_not_sent_again(fetcher: WebPages, tmp_path: Path) -> None:
+    """The list and its pages are asked for with their validators; before its time nothing is asked for at all."""
+    async with WebWorld({"/a": replace(page("Ropes", "hawser"), headers={"ETag": '"1"'})}) as world:
+        address = world.url("/list.txt")
+        world.pages["/list.txt"] = PageSpec(
+            f"# ours\n{world.url('/a')}\n", content_type="text/plain", headers={"ETag": '"2"'}
+        )
+        reader = Reader(fetcher, tmp_path, [address])
+        await reader.read()
+        await reader.read(later=timedelta(minutes=59))
+        once = len(world.asked("/a")), len(world.asked("/list.txt"))
+        world.pages["/a"], world.pages["/list.txt"] = PageSpec(status=304), PageSpec(status=304)
+
+        await reader.read(later=timedelta(minutes=2))
+
+        assert once == (1, 1)
+        assert world.asked("/a")[-1].headers["If-None-Match"] == '"1"'
+        assert world.asked("/list.txt")[-1].headers["If-None-Match"] == '"2"'
+        assert await reader.paths("hawser") == {"/a"}
+
+
+@in_one_loop
+async def test_a_sitemaps_word_that_a_page_is_the_same_is_believed(fetcher: WebPages, tmp_path: Path) -> None:
+    async with WebWorld({"/a": page("Ropes", "hawser")}) as world:
+        world.pages["/sitemap.xml"] = sitemap(world.url("/a"), changed="2026-02-01")
+        reader = Reader(fetcher, tmp_path, [world.url("/sitemap.xml")])
+        asked = []
+
+        for changed in ("2026-02-01", "2026-03-01"):
+            world.pages["/sitemap.xml"] = sitemap(world.url("/a"), changed=changed)
+            await reader.read(later=timedelta(hours=2))
+            await reader.read(later=timedelta(hours=2))
+            asked.append(len(world.asked("/a")))
+
+        assert asked == [1, 2]
+
+
+@in_one_loop
+async def test_a_feed_keeps_what_has_fallen_off_its_end(fetcher: WebPages, tmp_path: Path) -> None:
+    async with WebWorld({"/old": page("Old", "hawser"), "/new": page("New", "hawser")}) as world:
+        world.pages["/feed"] = feed(world.url("/old"))
+        reader = Reader(fetcher, tmp_path, [world.url("/feed")])
+        await reader.read()
+        world.pages["/feed"] = feed(world.url("/new"))
+
+        await reader.read(later=timedelta(hours=2))
+
+        assert await reader.paths("hawser") == {"/old", "/new"}
+
+
+@in_one_loop
+async def test_a_list_that_cannot_be_read_takes_nothing_away(fetcher: WebPages, tmp_path: Path) -> None:
+    """Neither the sitemap itself nor one of those below an index."""
+    async with WebWorld({"/a": page("Ropes", "hawser"), "/b": page("Sails", "hawser")}) as world:
+        index = "".join(f"<sitemap><loc>{world.url(name)}</loc></sitemap>" for name in ("/one.xml", "/two.xml"))
+        world.pages["/sitemap.xml"] = PageSpec(f"<sitemapindex>{index}</sitemapindex>", content_type=XML)
+        world.pages["/one.xml"], world.pages["/two.xml"] = sitemap(world.url("/a")), sitemap(world.url("/b"))
+        reader = Reader(fetcher, tmp_path, [world.url("/sitemap.xml")])
+        await reader.read()
+        found = []
+
+        for broken in ("/two.xml", "/sitemap.xml"):
+            world.pages[broken] = PageSpec("", status=500)
+            await reader.read(later=timedelta(hours=2))
+            found.append(await reader.paths("hawser"))
+
+        assert found == [{"/a", "/b"}, {"/a", "/b"}]
+
+
+@in_one_loop
+async def test_a_workspaces_own_pages_are_its_alone(fetcher: WebPages, tmp_path: Path) -> None:
+    """Not another workspace's, not the operator's; what an admin takes out is gone at the next look."""
+    async with WebWorld({"/one": page("One", "hawser"), "/two": page("Two", "hawser")}) as world:
+        reader = Reader(fetcher, tmp_path)
+        reader.others = {T1.tenant: [world.url("/one")], T2.tenant: [world.url("/two")]}
+        await reader.read()
+        seen = [await reader.paths("hawser", scope) for scope in (T1, T2, LOCAL)]
+        reader.others = {T2.tenant: [world.url("/two")]}
+
+        await reader.read()
+
+        assert seen == [{"/one"}, {"/two"}, set()]
+        assert [await reader.paths("hawser", scope) for scope in (T1, T2)] == [set(), {"/two"}]
+
+
+@in_one_loop
+async def test_a_list_on_the_disk_and_a_page_alone_are_places_too(fetcher: WebPages, tmp_path: Path) -> None:
+    async with WebWorld({"/a": page("Ropes", "hawser"), "/b": page("Sails", "hawser")}) as world:
+        urls = tmp_path / "urls.txt"
+        urls.write_text(f"{world.url('/a')}\n", encoding="utf-8")
+        reader = Reader(fetcher, tmp_path, [urls.as_uri(), world.url("/b")])
+
+        await reader.read()
+
+        assert await reader.paths("hawser") == {"/a", "/b"}
+        assert names_pages(urls)
+
+
+def test_paths_and_addresses_stand_in_one_setting() -> None:
+    text = "docs, /a/b:/c,https://x.example:8443/sitemap.xml, https://y.example/feed?a=b"
+
+    assert [str(path) for path in parse_paths(text)] == ["docs", "/a/b", "/c"]
+    assert parse_places(text) == ["https://x.example:8443/sitemap.xml", "https://y.example/feed?a=b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(b"Just a text.\nhttps://x.example/a", Listing("page"), id="a text"),
+        pytest.param(b"<html><body>https://x.example</body></html>", Listing("page"), id="HTML"),
+        pytest.param(b"", Listing("page"), id="nothing"),
+        pytest.param(
+            b"<urlset><url><loc>https://x.example/a</loc></url><url><loc>https://evil.example/b</loc></url></urlset>",
+            Listing("sitemap", (Listed("https://x.example/a"),)),
+            id="another host's page in a sitemap",
+        ),
+        pytest.param(
+            gzip.compress(b"<urlset><url><loc>https://x.example/a</loc></url></urlset>"),
+            Listing("sitemap", (Listed("https://x.example/a"),)),
+            id="packed",
+        ),
+        pytest.param(
+            b'<feed xmlns="http://www.w3.org/2005/Atom"><entry>'
+            b'<link href="/a"/><updated>2026-01-02</updated></entry></feed>',
+            Listing("feed", (Listed("https://x.example/a", "2026-01-02"),)),
+            id="Atom with a relative link",
+        ),
+        pytest.param(
+            b'<!DOCTYPE u [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>',
+            Listing("sitemap"),
+            id="an entity that reads a file",
+        ),
+    ],
+)
+def test_a_list_is_told_by_its_content(content: bytes, expected: Listing) -> None:
+    assert read_listing("https://x.example/list", content) == expected
+
+
+def test_a_packed_list_that_grows_without_end_is_refused() -> None:
+    with pytest.raises(FetchError):
+        read_listing("https://x.example/list", gzip.compress(b"0" * 20_000_000))

@@ -1,0 +1,325 @@
+"""A watch's course over simulated days: silent while the answer means the same, told once when it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from random import Random
+
+import pytest
+
+from adapters.records.archive import SqlArchive
+from core.model.delivery import Address
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.ports import ChatModel
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.tenancy.forgetting import Whose
+from core.watch.desk import WatchDesk, WatchLimits
+from core.watch.runner import WatchRunner
+from core.watch.watch import Notice, Rhythm, Watch, Watches, WatchRefused
+from tests.core.works.test_standing import Standing, answered, eight_papers
+from tests.fakes import NOW, Died, FakePages, FakeSearch, Idle, hit, make_deps
+
+CHANNEL = Scope("discord:1", "channel:2")
+PLACE = Address("discord", {"channel_id": 2, "asker_id": 7})
+QUESTION = "How tall is the Harbour Tower?"
+URL = "https://tower.example/facts"
+BEFORE = "The Harbour Tower is 120 metres tall. It was opened by the city of Quayside in 1931."
+AFTER = "The Harbour Tower is 134 metres tall. It was opened by the city of Quayside in 1931."
+REWORDED = "It was opened by the city of Quayside in 1931. The Harbour Tower is 120 metres tall."
+DAY = timedelta(days=1)
+
+
+@dataclass
+class World:
+    """A question that is watched, over a web of which pages are changed at will, at a time that is set at will."""
+
+    model: ChatModel | None = None
+    pages: dict[str, object] = field(default_factory=lambda: {URL: BEFORE})
+    now: datetime = NOW
+
+    def __post_init__(self) -> None:
+        self.search = FakeSearch("web", hits=[hit(URL, BEFORE, title="Harbour Tower")])
+        self.deps: Deps = make_deps(search=[self.search], model=self.model, clock=lambda: self.now)
+        self.fetcher = FakePages(self.pages)  # type: ignore[arg-type]
+        self.deps = replace(self.deps, pages=self.fetcher)
+        self.researcher = Researcher(self.deps, Idle())
+        self.runner = WatchRunner(self.deps, self.deps.watches, self.researcher.submit_run)
+
+    async def answered(self) -> ResearchJob:
+        job = await self.researcher.submit(ResearchRequest(QUESTION, CHANNEL, asker="ada", is_fresh=True))
+        return await self._run(job)
+
+    async def watched(self, hours: int = 24) -> Watch:
+        job = await self.answered()
+        return await self.researcher.watching.watch(job.id, "ada", scope=CHANNEL, rhythm=Rhythm(hours), address=PLACE)
+
+    async def pass_until(self, end: datetime, step: timedelta = timedelta(minutes=10)) -> None:
+        """What is due is done meanwhile, research included."""
+        while self.now < end:
+            self.now += step
+            while await self.runner.tick(self.now):
+                for job in await self.deps.jobs.unfinished(limit=100):
+                    await self._run(job)
+                self.now += timedelta(seconds=31)
+
+    async def told(self, watch: Watch) -> list[Notice]:
+        return await self.deps.watches.notices(watch.id)
+
+    async def delivered(self) -> list[str]:
+        return [job_id for job_id, _ in await self.deps.deliveries.waiting("discord")]
+
+    async def _run(self, job: ResearchJob) -> ResearchJob:
+        await run_job(job.id, self.deps, DirectSteps())
+        return await self.deps.jobs.get(job.id)
+
+
+async def test_a_changed_value_is_told_once_where_it_was_asked_after_a_second_look():
+    """Was, now, and the passages of both; an hour later it still stands, and then nothing more is said."""
+    world = World()
+    watch = await world.watched()
+    await world.pass_until(NOW + 3 * DAY)
+    silent = await world.told(watch)
+    world.pages[URL] = AFTER
+    world.search.hits = [hit(URL, AFTER, title="Harbour Tower")]
+
+    await world.pass_until(NOW + 5 * DAY)
+    await world.pass_until(NOW + 9 * DAY)
+
+    notices = await world.told(watch)
+    change = notices[0].changes[0]
+    assert silent == []
+    assert [(notice.tone, len(notice.changes)) for notice in notices] == [("changed", 1)]
+    assert ("120" in change.before, "134" in change.now) == (True, True)
+    assert change.now_quote == "The Harbour Tower is 134 metres tall."
+    assert await world.delivered() == [notices[0].job_id]
+
+
+async def test_another_order_and_a_page_that_is_briefly_away_are_silence():
+    world = World()
+    watch = await world.watched()
+    world.pages[URL] = REWORDED
+    await world.pass_until(NOW + 2 * DAY)
+    del world.pages[URL]
+    await world.pass_until(NOW + 2 * DAY + timedelta(hours=12))
+    world.pages[URL] = REWORDED
+
+    await world.pass_until(NOW + 6 * DAY)
+
+    assert await world.told(watch) == []
+    assert await world.delivered() == []
+    assert (await world.deps.watches.get(watch.id)).run >= 5
+
+
+async def test_what_does_not_hold_for_an_hour_is_not_told():
+    world = World()
+    watch = await world.watched()
+    world.pages[URL] = AFTER
+    started: Callable[[Watch], bool] = lambda one: bool(one.suspected) and one.stage == "waiting"  # noqa: E731
+    while not started(await world.deps.watches.get(watch.id)):
+        await world.pass_until(world.now + timedelta(minutes=10))
+    world.pages[URL] = BEFORE
+
+    await world.pass_until(world.now + timedelta(hours=3))
+
+    assert await world.told(watch) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_run_is_one_run_and_told_once_whoever_dies_in_it(seed: int):
+    """Three workers, and each is killed at a random write, before it or after: another goes on after the lease."""
+    world, rng = World(), Random(seed)
+    watch = await world.watched()
+    world.pages[URL] = AFTER
+    world.search.hits = [hit(URL, AFTER, title="Harbour Tower")]
+    mortal = [MortalWatches(world.deps.watches, rng) for _ in range(3)]
+    workers = [WatchRunner(world.deps, one, world.researcher.submit_run) for one in mortal]
+    deaths = 0
+    while deaths < 10 or not await world.told(watch):
+        world.now += timedelta(minutes=11)
+        for worker in workers:
+            try:
+                await worker.tick(world.now)
+            except* Died:
+                deaths += 1
+        for job in await world.deps.jobs.unfinished(limit=100):
+            await world._run(job)
+    await world.pass_until(world.now + 3 * DAY)
+
+    notices = await world.told(watch)
+    jobs = await world.researcher.history("ada", tenant=CHANNEL.tenant, limit=100)
+    assert deaths >= 10
+    assert len(notices) == 1
+    assert await world.delivered() == [notices[0].job_id]
+    assert len(jobs) == 2  # what was asked, and the one research
+
+
+async def test_two_workers_that_look_at_once_make_one_run():
+    world = World()
+    watch = await world.watched(hours=1)
+    world.now = watch.next_at
+
+    taken = [await WatchRunner(world.deps, world.deps.watches, world.researcher.submit_run).tick(world.now)
+             for _ in range(2)]  # fmt: skip
+
+    assert taken == [1, 0]
+    assert (await world.deps.watches.get(watch.id)).run == 1
+
+
+async def test_a_missed_week_is_one_run():
+    """Whatever was missed runs once."""
+    world = World()
+    watch = await world.watched(hours=24)
+    world.now = watch.next_at + 7 * DAY
+
+    await world.runner.tick(world.now)
+    again = await world.runner.tick(world.now + timedelta(minutes=1))
+
+    after = await world.deps.watches.get(watch.id)
+    assert (after.run, again) == (1, 0)
+    assert world.now < after.next_at <= world.now + DAY
+
+
+async def test_a_schedule_asks_on_the_minute_and_its_answer_is_delivered():
+    world = World()
+    request = ResearchRequest(QUESTION, CHANNEL, asker="ada")
+    rhythm = Rhythm(at="09:00", weekdays=(0,), zone="Europe/Berlin")
+    watch = await world.researcher.watching.schedule(request, rhythm=rhythm, address=PLACE)
+
+    await world.pass_until(NOW + 15 * DAY, step=timedelta(hours=1))
+
+    after = await world.deps.watches.get(watch.id)
+    asked = await world.deps.jobs.get(after.told)
+    assert (after.run, len(after.jobs)) == (2, 2)
+    assert asked.status is JobStatus.COMPLETED
+    assert after.told in await world.delivered()
+    assert f"{watch.next_at:%A %H:%M}" == "Monday 07:00"
+
+
+async def test_a_page_is_watched_for_itself():
+    """A new value and a new sentence are told at once; its date and advertisements are not."""
+    world = World()
+    request = ResearchRequest("x", CHANNEL, asker="ada")
+    desk = world.researcher.watching
+    watch = await desk.watch_source(URL, request, rhythm=Rhythm(24), address=PLACE)
+    await world.pass_until(NOW + 2 * DAY, step=timedelta(hours=1))
+    world.pages[URL] = f"{BEFORE} Updated on 3 June 2026. Advertisement: new shoes."
+    await world.pass_until(NOW + 4 * DAY, step=timedelta(hours=1))
+    silent = await world.told(watch)
+    world.pages[URL] = f"{AFTER} Updated on 5 June 2026."
+    await world.pass_until(NOW + 6 * DAY, step=timedelta(hours=1))
+
+    notices = await world.told(watch)
+    result = await world.deps.jobs.result(notices[0].job_id)
+    assert silent == []
+    assert [change.kind for change in notices[0].changes] == ["value"]
+    assert "134 metres" in notices[0].changes[0].now
+    assert result is not None
+    assert result.answer is not None
+    assert "134 metres" in result.answer.summary
+
+
+async def test_silence_is_broken_once_a_month_and_before_the_end_and_then_it_ends():
+    world = World()
+    watch = await world.watched()
+
+    await world.pass_until(NOW + 95 * DAY, step=timedelta(hours=6))
+
+    assert [notice.tone for notice in await world.told(watch)] == ["still", "still", "renew", "ended"]
+    assert not (await world.deps.watches.get(watch.id)).is_active
+
+
+async def test_what_is_dead_is_asked_ever_more_rarely_and_given_up():
+    """Back-off: days apart, then a week, then it ends."""
+    world = World()
+    watch = await world.watched()
+    world.pages.clear()
+    world.search.hits = []
+
+    await world.pass_until(NOW + 80 * DAY, step=timedelta(hours=6))
+
+    after = await world.deps.watches.get(watch.id)
+    assert not after.is_active
+    assert after.run < 20
+    assert "looked at" in after.ended_because
+
+
+async def test_a_watch_goes_with_the_job_that_it_watches():
+    """Forgetting the answer leaves no trace of the question in the watch."""
+    world = World()
+    watch = await world.watched()
+    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
+
+    await SqlArchive(tables).erase(Whose(job_id=watch.origin), [watch.origin])
+
+    left = [
+        row for table in ("watches", "watched_pages", "notices") for row in await tables.rows(f"SELECT * FROM {table}")
+    ]
+    assert left == []
+
+
+async def test_a_person_and_a_workspace_have_so_many():
+    world = World()
+
+    async def few(_: str) -> WatchLimits:
+        return WatchLimits(person=1, workspace=2)
+
+    desk = WatchDesk(world.deps, few)
+    request = ResearchRequest(QUESTION, CHANNEL, asker="ada")
+    await desk.schedule(request, rhythm=Rhythm(24))
+    with pytest.raises(WatchRefused, match="person"):
+        await desk.schedule(request, rhythm=Rhythm(24))
+    await desk.schedule(replace(request, asker="bob"), rhythm=Rhythm(24))
+
+    with pytest.raises(WatchRefused, match="workspace"):
+        await desk.schedule(replace(request, asker="eve"), rhythm=Rhythm(24))
+
+
+class MortalWatches:
+    """`Watches` whose worker dies at a third of its writes: before the write, or after it."""
+
+    def __init__(self, watches: Watches, rng: Random) -> None:
+        self._watches, self._rng = watches, rng
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._watches, name)
+
+    async def put(self, watch: Watch, **more: object) -> bool:
+        fate = self._rng.random()
+        if fate < 1 / 6:
+            raise Died("before")
+        kept = await self._watches.put(watch, **more)  # type: ignore[arg-type]
+        if fate < 1 / 3:
+            raise Died("after")
+        return kept
+
+
+async def test_a_retraction_is_told_at_once_and_once():
+    """A paper that the answer cites is retracted: no page has changed."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    job, result, sources = await answered(deps)
+    assert result.answer is not None
+    cited = {evidence.source_id for claim in result.answer.claims for evidence in claim.evidence}
+    source = next(one for one in sources if one.id in cited)
+    pages = FakePages({one.url: one.content for one in sources})
+    deps = replace(deps, pages=pages)
+    researcher = Researcher(deps, Idle())
+    runner = WatchRunner(deps, deps.watches, researcher.submit_run)
+    watch = await researcher.watching.watch(job.id, "ada", scope=job.scope, rhythm=Rhythm(24))
+
+    for day in range(8):
+        registry.retracted = {int(source.url.rpartition(".")[2])} if day >= 2 else set()
+        clock.now = max(clock.now, (await deps.watches.get(watch.id)).next_at)
+        while await runner.tick(clock.now):
+            for running in await deps.jobs.unfinished(limit=10):
+                await run_job(running.id, deps, DirectSteps())
+            clock.now += timedelta(seconds=31)
+
+    notices = await deps.watches.notices(watch.id)
+    kinds = [change.kind for notice in notices for change in notice.changes]
+    assert len(notices) == 1
+    assert kinds.count("retraction") == 1

@@ -1,0 +1,117 @@
+"""What people write to watch, when a watch is next due, and how a change is told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.watch.watch import Change, Notice, Rhythm, backed_off, next_run
+from core.watch.words import command_wish, in_zone, plain_lines, read_rhythm, read_wish, rhythm_words
+
+BEGAN = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "rhythm"),
+    [
+        ("watch this daily", "watch", "every day"),
+        ("Watch it every 6 hours.", "watch", "every 6 hours"),
+        ("watch", "watch", "every day"),
+        ("watch https://news.example/feed weekly", "source", "every week"),
+        ("every Monday 9:00 in #news: What is new in robotics?", "schedule", "every Monday at 09:00 (UTC)"),
+        ("every weekday at 08:30: What is new?", "schedule", "every weekday at 08:30 (UTC)"),
+        ("every week: What is new?", "schedule", "every week"),
+        ("watch list", "list", "every day"),
+        ("stop watching 2", "stop", "every day"),
+        ("keep watching", "renew", "every day"),
+    ],
+)
+def test_a_wish_is_read(text: str, kind: str, rhythm: str):
+    wish = read_wish(text)
+
+    assert wish is not None
+    assert (wish.kind, rhythm_words(wish.rhythm)) == (kind, rhythm)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which watch did Neil Armstrong wear?",
+        "watch out for bears",
+        "every Monday I run",
+        "stop watching films",
+        "watch a film",
+        "list",
+    ],
+)
+def test_what_is_no_wish_is_a_question(text: str):
+    assert read_wish(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", "watch"),
+        ("weekly", "watch"),
+        ("list", "list"),
+        ("stop 1", "stop"),
+        ("https://a.example", "source"),
+        ("every Friday 17:00: What happened?", "schedule"),
+    ],
+)
+def test_behind_a_command_the_word_watch_may_be_missing(text: str, kind: str):
+    wish = command_wish(text)
+
+    assert wish is not None
+    assert wish.kind == kind
+
+
+def test_watches_are_spread_over_the_hour_in_which_they_began():
+    """The hour of the day stays; the minute is the watch's own, and always the same."""
+    times = {next_run(Rhythm(24), began=BEGAN, after=BEGAN, key=f"watch_{n}") for n in range(60)}
+    again = {next_run(Rhythm(24), began=BEGAN, after=BEGAN + 3 * DAY, key=f"watch_{n}") for n in range(60)}
+
+    assert len({moment.minute for moment in times}) > 30
+    assert {moment.hour for moment in times} == {8}
+    assert {moment.time() for moment in again} == {moment.time() for moment in times}
+    assert all(BEGAN < moment <= BEGAN + DAY for moment in times)
+
+
+def test_nine_in_the_morning_stays_nine_when_the_clocks_change():
+    """Berlin: on 29 March 2026 the hour moves."""
+    rhythm = in_zone(Rhythm(at="09:00"), "Europe/Berlin")
+    before = next_run(rhythm, began=BEGAN, after=datetime(2026, 3, 28, tzinfo=UTC), key="x")
+    after = next_run(rhythm, began=BEGAN, after=datetime(2026, 3, 29, tzinfo=UTC), key="x")
+
+    assert (before.hour, after.hour) == (8, 7)
+
+
+def test_failures_double_the_time_up_to_a_week():
+    waits = [
+        backed_off(Rhythm(24), began=BEGAN, after=BEGAN + DAY, key="x", failures=failures) - BEGAN - DAY
+        for failures in range(1, 9)
+    ]
+
+    assert waits == sorted(waits)
+    assert waits[0] <= DAY
+    assert 7 * DAY <= waits[-1] <= 8 * DAY
+
+
+def test_nonsense_is_no_rhythm():
+    assert read_rhythm("now and then") is None
+    assert read_rhythm("Monday 25:00") is None
+    assert read_rhythm("12 hours") == Rhythm(12)
+
+
+def test_a_change_says_what_it_was_what_it_is_and_why():
+    change = Change("value", "It is 3 m.", "It is 4 m.", now_quote="It is 4 m.", now_url="https://a.example/x")
+    notice = Notice("watch_1", 1, "job_1", "changed", BEGAN, "How long is it?", (change,))
+
+    assert plain_lines(notice) == [
+        "The answer changed: How long is it?",
+        "Was: It is 3 m.",
+        "Now: It is 4 m.",
+        "Because: a.example says so now",
+    ]

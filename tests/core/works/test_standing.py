@@ -1,0 +1,253 @@
+"""Retracted supports nothing: known in time, known late, or retracted after the answer (D18)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from adapters.records.deliveries import SqlDeliveries, SqlStandingChecks
+from core.model.answer import JobResult
+from core.model.delivery import Address
+from core.model.job import ResearchJob, ResearchRequest
+from core.model.source import SearchHit, Source, SourceKind
+from core.model.works import Notice, WorkIds, WorkRecord
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.stages.deliver import recheck_due
+from core.works.registry import Works
+from core.works.standing import one_voice_each, with_record
+from tests.core.cats import PLAN, QUESTION, written
+from tests.fakes import BOX, NOW, FakeModel, FakeSearch, Idle, hit, make_deps, make_source
+from tests.records import MemoryTables
+
+PURRING = (
+    "Cats purr because the muscles of the larynx twitch about {} times a second. "
+    "The purring of cats was measured in {} animals in a quiet room."
+)
+RETRACTED = (1, 6)
+NOTICE = Notice("retraction", "https://doi.org/10.1000/notice", "2025-05-06", said_by="Crossref")
+WHERE = Address("loopback", {"message": "1"})
+
+
+def paper(number: int) -> SearchHit:
+    return hit(
+        f"https://doi.org/10.1000/cat.{number}",
+        PURRING.format(20 + number, 100 + number),
+        title=f"Purring in {number} colonies of cats",
+        rank=number - 1,
+        is_complete=True,
+        kind=SourceKind.PEER_REVIEWED,
+    )
+
+
+class Standing:
+    """A `Registry` that knows which works were retracted, and answers when it is let."""
+
+    name = "crossref"
+
+    def __init__(self, *retracted: int, is_slow: bool = False) -> None:
+        self.retracted = set(retracted)
+        self.may_answer = asyncio.Event()
+        if not is_slow:
+            self.may_answer.set()
+
+    async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord]:
+        await self.may_answer.wait()
+        number = int(ids.doi.rpartition(".")[2])
+        notices = (NOTICE,) if number in self.retracted else ()
+        return [WorkRecord(ids, f"Purring in {number} colonies of cats", notices=notices, said_by=("crossref",))]
+
+    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord]:
+        return []
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self):
+        return self.now
+
+
+def eight_papers(registry: Standing, *, model: FakeModel | None = None) -> tuple[Deps, Clock]:
+    """A house with eight papers about one question; chats show its answers."""
+    clock, tables = Clock(), MemoryTables()
+    deps = make_deps(search=[FakeSearch("web", [paper(number) for number in range(1, 9)])], clock=clock, tables=tables)
+    works = Works([registry], deps.reuse, clock)
+    deliveries = SqlDeliveries(tables, BOX, clock=clock)
+    settings = replace(deps.settings, search=replace(deps.settings.search, max_per_domain=8))
+    standing = SqlStandingChecks(tables, clock=clock)
+    return replace(deps, works=works, standing=standing, deliveries=deliveries, model=model, settings=settings), clock
+
+
+async def answered(deps: Deps) -> tuple[ResearchJob, JobResult, list[Source]]:
+    """Asked in a chat, which has shown the answer."""
+    researcher = Researcher(deps, Idle())
+    job = await researcher.submit(ResearchRequest(QUESTION), address=WHERE)
+    await run_job(job.id, deps, DirectSteps())
+    await researcher.delivered(job.id)
+    return await state(deps, job.id)
+
+
+async def settled(deps: Deps) -> tuple[ResearchJob, JobResult, list[Source]]:
+    """The answer once the registries have spoken: in time, as a rule, or just behind it on a busy machine."""
+    job, _, _ = await answered(deps)
+    assert deps.standing is not None
+    await recheck_due(deps, deps.standing)
+    return await state(deps, job.id)
+
+
+async def to_deliver_again(deps: Deps) -> list[str]:
+    return [delivery.job.id for delivery in await Researcher(deps, Idle()).undelivered("loopback")]
+
+
+async def state(deps: Deps, job_id: str) -> tuple[ResearchJob, JobResult, list[Source]]:
+    result = await deps.jobs.result(job_id)
+    assert result is not None
+    assert result.answer is not None
+    return await deps.jobs.get(job_id), result, await deps.sources.sources(job_id)
+
+
+def retracted_among(sources: Sequence[Source]) -> set[str]:
+    return {source.id for source in sources if int(source.url.rpartition(".")[2]) in RETRACTED}
+
+
+def carried_by(result: JobResult) -> set[str]:
+    """The sources that carry a sentence, or are cited for one, be it in part."""
+    answer = result.answer
+    assert answer is not None
+    entries = [entry for claim in answer.claims for entry in claim.evidence]
+    return {one.source_id for one in (*entries, *answer.citations) if one.verdict.carries or one.verdict == "unchecked"}
+
+
+def citing_all() -> FakeModel:
+    """Writes a sentence for each source of its prompt, the retracted ones too."""
+
+    def answer(request) -> str:
+        numbers = range(1, 9)
+        found = dict(re.findall(r"\[?(\d)\]?[^\n]*Purring in (\d) colonies", request.user))
+        return written(
+            " ".join(
+                f"{PURRING.format(20 + int(found.get(str(n), n)), 100 + int(found.get(str(n), n)))} [{n}]"
+                for n in numbers
+            )
+        )
+
+    return FakeModel({"plan": PLAN, "answer": answer, "check": "{}", "answers": "{}"})
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["quoted", "written"])
+async def test_of_eight_papers_the_two_retracted_ones_carry_nothing(writes: bool) -> None:
+    """Neither quoted nor written; they are shown as retracted, with the notice and its date."""
+    deps, _ = eight_papers(Standing(*RETRACTED), model=citing_all() if writes else None)
+
+    _, result, sources = await settled(deps)
+
+    gone = retracted_among(sources)
+    assert len(gone) == 2
+    assert carried_by(result)
+    assert not carried_by(result) & gone
+    assert {source.id for source in sources if source.title.startswith("[Retracted] ")} == gone
+    assert result.answer is not None
+    told = [line for line in result.answer.limitations if "was retracted on 2025-05-06" in line]
+    assert len(told) == 2
+    assert all(NOTICE.url in line for line in told)
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["quoted", "written"])
+async def test_a_late_registry_delays_nothing_and_corrects_the_answer_where_it_stands(writes: bool) -> None:
+    """It never answers while the answer is made; then it does, and whoever shows the answer is told once."""
+    registry = Standing(*RETRACTED, is_slow=True)
+    deps, _ = eight_papers(registry, model=citing_all() if writes else None)
+    assert deps.standing is not None
+    assert deps.works is not None
+
+    async with asyncio.timeout(10):  # seconds; the registry would never let it end
+        job, before, _ = await answered(deps)
+    registry.may_answer.set()
+    await deps.works.settled()
+    looked_at = await recheck_due(deps, deps.standing)
+    _, after, sources = await state(deps, job.id)
+
+    gone = retracted_among(sources)
+    assert looked_at == 1
+    assert carried_by(before) & gone
+    assert not carried_by(after) & gone
+    assert after.answer is not None
+    assert before.answer is not None
+    assert after.answer.summary == before.answer.summary
+    assert await to_deliver_again(deps) == [job.id]
+    researcher = Researcher(deps, Idle())
+    said = [await researcher.take_correction(job.id) for _ in range(2)]
+    assert "was retracted on 2025-05-06 (https://doi.org/10.1000/notice)" in said[0]
+    assert said[1] == ""
+    assert await recheck_due(deps, deps.standing) == 0
+
+
+async def test_what_is_retracted_months_later_marks_the_kept_answer() -> None:
+    """It is not given again, and whoever asked is told once; after ninety days nobody looks any more."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    assert deps.standing is not None
+    job, _, _ = await answered(deps)
+    assert [kept.job_id for kept in await deps.cache.kept()] == [job.id]
+
+    clock.now += timedelta(days=1, minutes=1)
+    assert await recheck_due(deps, deps.standing) == 1
+    assert await to_deliver_again(deps) == []
+    registry.retracted = set(range(1, 9))
+    clock.now += timedelta(days=1, minutes=1)
+    await recheck_due(deps, deps.standing)
+    _, after, _ = await state(deps, job.id)
+    told = await to_deliver_again(deps)
+    clock.now += timedelta(days=100)
+    await recheck_due(deps, deps.standing)
+
+    assert after.answer is not None
+    assert carried_by(after) == set()
+    assert after.answer.confidence == "insufficient"
+    assert told == [job.id]
+    assert await deps.cache.kept() == []
+    clock.now += timedelta(days=1)
+    assert await recheck_due(deps, deps.standing) == 0
+
+
+async def test_who_asks_again_is_not_given_what_was_retracted_since() -> None:
+    """A repeated answer is asked about like a new one."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    await answered(deps)
+
+    registry.retracted = set(RETRACTED)
+    clock.now += timedelta(days=1, minutes=1)
+    _, again, sources = await settled(deps)
+
+    assert not carried_by(again) & retracted_among(sources)
+
+
+def test_a_preprint_and_its_journal_article_are_one_voice() -> None:
+    """By what a registry says of them, whatever their titles (S003-19)."""
+    preprint = make_source(1, "An early text.", ids=WorkIds.of(arxiv="2401.00001"))
+    article = make_source(2, "A later text.", ids=WorkIds.of(doi="10.1000/attention"))
+    other = make_source(3, "Another text.", ids=WorkIds.of(doi="10.1000/other"))
+    known = WorkRecord(preprint.metadata.ids, "Early", versions=(article.metadata.ids,))
+
+    first, second, third = one_voice_each([preprint, article, other], {preprint.id: known})
+
+    assert first.metadata.work == second.metadata.work != ""
+    assert third.metadata.work not in ("", first.metadata.work)
+
+
+def test_a_title_that_says_so_already_is_not_marked_twice() -> None:
+    """PubMed's titles do."""
+    source = make_source(1, "Text.", title="[Retracted] Cold water", ids=WorkIds.of(doi="10.1000/cold"))
+
+    marked = with_record(source, WorkRecord(source.metadata.ids, "Cold water", notices=(NOTICE,)))
+
+    assert marked.title == "[Retracted] Cold water"
