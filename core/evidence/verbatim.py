@@ -303,7 +303,7 @@ _EXPLETIVE = regex.compile(
     regex.IGNORECASE,
 )
 _SAYS = regex.compile(
-    r"\b(?:said|says|claim(?:s|ed)?|argue[sd]?|wrote|writes|believe[sd]?|according|sagte|meint|behauptet|dit|affirme|"
+    r"\b(?:suppose|imagine|assume|thinks?|thought|believe|said|says?|claim(?:s|ed)?|argue[sd]?|wrote|writes|believes?|believed|according|sagte|meint|behauptet|dit|affirme|"
     r"dijo|afirma|dice|disse|zegt|beweert)\b",
     regex.IGNORECASE,
 )
@@ -313,7 +313,9 @@ _TAKES_BACK = regex.compile(
     r"[^.]{0,60}?\b(?:is|are|was|were|has|have|turned|ist|war|est|es|fue|è|era|é|foi)\b[^.]{0,50}\b(?:wrong|false|"
     r"untrue|incorrect|nonsense|myths?|not (?:true|so|the case|correct)|misconception|hoax|"
     r"disprove[nd]|debunked|refuted|"
-    r"rumou?r|denied|falsch|unwahr|irrtum|mythos|faux|mythe|fals[oa]|mito|onjuist|onwaar)\b",
+    r"rumou?r|denied|retracted|withdrawn|falsch|unwahr|irrtum|mythos|faux|mythe|fals[oa]|mito|onjuist|onwaar)\b"
+    r"|(?:false|wrong|untrue|incorrect|nonsense|not (?:so|true)|falsch|stimmt nicht|faux|falso|errado|onjuist)"
+    r"\s*[.!:,;–—]",
     regex.IGNORECASE,
 )
 
@@ -366,13 +368,16 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
     return f'the source goes on: "{following}"' if _TAKES_BACK.match(following) else ""
 
 
+_FOLLOWING = regex.compile(r"\b(?:the following|as follows|folgendes|ce qui suit|lo siguiente)\W*$", regex.IGNORECASE)
+
+
 def _takes_back(lead: str, language: str) -> bool:
     """Whether a heading or lead denies, limits or ascribes what stands under it; a question may only deny it."""
     if Cue.DENIED.first(language, lead) or Cue.FRAMING.first(language, lead):
         return True
     if lead.endswith("?"):
         return False
-    is_lead = lead.endswith((":", "："))
+    is_lead = lead.endswith((":", "：")) or _FOLLOWING.search(lead) is not None
     return (is_lead and _SAYS.search(lead) is not None) or (
         (is_lead or len(lead.split()) <= 5) and limits(lead, language)
     )
@@ -418,7 +423,7 @@ def leads_above(content: str, start: int) -> tuple[str, ...]:
     may_lead = True
     for sentence in reversed(sentences[max(0, at - MAX_BACK) : at]):
         text = sentence.text.strip()
-        if text.endswith((":", "：")):
+        if text.endswith((":", "：")) or _FOLLOWING.search(text):
             if may_lead:
                 leads.append(text)
             if len(text.split()) <= MAX_LEAD_WORDS and (text.startswith("#") or not sentence.asserts):

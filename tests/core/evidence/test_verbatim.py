@@ -40,6 +40,12 @@ FOUND: list[tuple[str, str, str, str]] = [
 ]
 
 LOST: list[tuple[str, str, str, str]] = [
+    ("called false", "The dam of Lund holds.", "The dam of Lund holds. False!", ""),
+    ("called wrong with a reason", "The dam of Lund holds.", "The dam of Lund holds. Wrong: it leaks.", ""),
+    ("not so", "The dam of Lund holds.", "The dam of Lund holds. Not so, say its builders.", ""),
+    ("taken back later", "The dam of Lund holds.", "The dam of Lund holds. This statement was retracted.", ""),
+    ("said to be believed", "The dam of Lund holds.", "Many people believe the following. The dam of Lund holds.", ""),
+    ("supposed", "The dam of Lund holds.", "Suppose the following. The dam of Lund holds.", ""),
     ("part of a sentence", "The Meridian bridge was opened.", BRIDGE, ""),
     ("limiting brackets left out", "The river freezes in January.", BRIDGE, ""),
     ("pronoun for nobody", "It was designed by Clara Voss.", BRIDGE, ""),
