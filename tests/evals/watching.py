@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from random import Random
 
-from core.evidence.judge import CONTROLS
+from core.evidence.control import CONTROLS
 from core.model.answer import ModelUsage
 from core.model.errors import PageStatus
 from core.model.job import ResearchRequest, Scope
