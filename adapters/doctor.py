@@ -22,8 +22,7 @@ from core.llm.ask_model import complete
 from core.llm.prices import AS_OF, Prices, cost_usd
 from core.model.answer import ModelUsage
 from core.model.errors import SetupError
-from core.model.events import Json
-from core.model.job import LOCAL
+from core.model.job import LOCAL, Json
 from core.model.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
 from core.model.source import SearchQuery
 from core.pipeline.checkup import Doubt, Probe

@@ -16,7 +16,7 @@ from adapters.cli.app import build_app
 from core.model.errors import GorkdError
 
 if TYPE_CHECKING:  # what a command needs is imported when it is called
-    from adapters.cli.operating import Operating
+    from adapters.cli.running import Operating
     from bots.config import BotSettings
     from core.pipeline.researcher import Researcher
 

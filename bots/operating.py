@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import disk_usage, which
 from tempfile import TemporaryDirectory
 
-from adapters.cli.operating import Chatting, Kept, Operating, Setup
+from adapters.cli.running import Chatting, Kept, Operating, Setup
 from adapters.logs import configure_logging
 from adapters.proxies import Proxies
 from bots.config import BotSettings, collect_rarely, environment, read_settings, secrets_in

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from core.model.answer import JobResult
     from core.model.job import ResearchJob
     from core.model.source import Source
-    from core.pipeline.snapshot import Snapshot
+    from core.presentation.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 Shown = TypeVar("Shown")

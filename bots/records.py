@@ -45,7 +45,7 @@ from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, Sql
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
 from core.evaluation.calibration import EvaluationStore
-from core.library.paper import Library
+from core.library.paper import LibraryStore
 from core.library.states import Conversations
 from core.model.answer import Ratings
 from core.model.attachments import Attachments
@@ -101,7 +101,7 @@ class Records:
     attachments: Attachments
     ratings: Ratings
     watches: Watches
-    library: Library
+    library: LibraryStore
     conversations: Conversations
     cache: AnswerCache
     limits: RateLimits

@@ -32,10 +32,9 @@ from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper, SearchResult, format_research_result, shelves_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
-from core.model.events import Json
-from core.model.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import LOCAL, Depth, JobStatus, Json, ResearchJob, ResearchRequest, Scope
 from core.modes.mode import MAX_ITEMS
-from core.presentation.progress import Progress
+from core.pipeline.progress import Progress
 from core.presentation.wording import failure_sentence
 from core.stages.intake import parse_intent, read_query
 

@@ -34,7 +34,7 @@ from core.library.desk import LibraryDesk
 from core.library.funnel import WatchedLibrary
 from core.library.ingest import Ingestion
 from core.library.pages import PaperViews
-from core.library.paper import Library
+from core.library.paper import LibraryStore
 from core.library.session import LibraryTalks
 from core.library.states import Conversations
 from core.llm.memo import RememberingEmbeddings
@@ -479,7 +479,7 @@ async def observed(deps: Deps, traces: TraceLog, *, secrets: Iterable[str]) -> A
 # The paper library with all it needs: a reader, a finder, a model and an embedder; and its conversations
 
 
-def library_desk(env: Mapping[str, str], library: Library, stack: AsyncExitStack) -> LibraryDesk:
+def library_desk(env: Mapping[str, str], library: LibraryStore, stack: AsyncExitStack) -> LibraryDesk:
     """Closed with `stack`. Raises `SetupError`."""
     from adapters.llm.embeddings import build_embeddings
     from adapters.llm.openai import build_chat

@@ -71,8 +71,8 @@ from core.section.prose import Quotations, with_keys, with_labels
 from core.section.sections import asks_for_section, is_order, sections_in
 from core.settings.tenant import DEFAULTS, FIELDS, read_setting
 from core.stages.cache import normalise_question
-from core.stages.given import addresses_in
-from core.stages.given import without_addresses as without_given_addresses
+from core.stages.gathering import addresses_in
+from core.stages.gathering import without_addresses as without_given_addresses
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens

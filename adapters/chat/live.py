@@ -26,8 +26,8 @@ from core.model.errors import GorkdError, JobNotFound, StoreError
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Turns
 from core.modes import files_of
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
+from core.presentation.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher

@@ -10,7 +10,7 @@ from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address
 from core.model.job import ResearchJob
 from core.model.source import Source
-from core.pipeline.snapshot import Snapshot
+from core.presentation.snapshot import Snapshot
 from core.watch.watch import Notice
 
 Payload_contra = TypeVar("Payload_contra", contravariant=True)

@@ -17,8 +17,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 if TYPE_CHECKING:
-    from adapters.cli.operating import Operating
-    from adapters.cli.running import OpenResearcher
+    from adapters.cli.running import OpenResearcher, Operating
 
 Command = Callable[..., None] | typer.Typer
 

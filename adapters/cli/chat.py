@@ -17,8 +17,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from adapters.cli.ask import print_standing
-from adapters.cli.operating import Chatting, OpenChatting, Operating
-from adapters.cli.running import Exit, run_command, say
+from adapters.cli.running import Chatting, Exit, OpenChatting, Operating, run_command, say
 from core.library import wording
 from core.library.paper import shelves_of
 from core.library.session import SaidToLibrary, Speaker

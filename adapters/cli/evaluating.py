@@ -18,8 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.operating import Operating
-from adapters.cli.running import Exit, run_command, say
+from adapters.cli.running import Exit, Operating, run_command, say
 from adapters.cli.settings import known_tenant
 from core.evaluation.cases import Case, read_cases, voted_case
 from core.evaluation.page import page_of

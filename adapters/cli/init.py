@@ -17,9 +17,8 @@ from rich.console import Console
 from rich.text import Text
 
 from adapters.cli.ask import ask_command
-from adapters.cli.operating import Operating, Setup
 from adapters.cli.operator_commands import print_findings
-from adapters.cli.running import Exit, OpenResearcher, run_command
+from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, run_command
 from core.model.errors import InvalidQuery
 from core.pipeline.checkup import FoundServer, is_healthy
 from core.presentation.render import one_line

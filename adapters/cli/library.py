@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from adapters.cli.operating import Operating
-from adapters.cli.running import Exit, print_json, run_command, say
+from adapters.cli.running import Exit, Operating, print_json, run_command, say
 from adapters.cli.settings import known_tenant
 from core.library import wording as library_wording
 from core.library.desk import LibraryDesk
@@ -20,8 +19,7 @@ from core.library.paper import Paper, format_reference, in_order, shelves_of
 from core.library.reading_list import SUFFIXES, ListedPaper, is_reading_list, read_list
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
-from core.model.events import Json
-from core.model.job import ResearchJob, Scope
+from core.model.job import Json, ResearchJob, Scope
 from core.modes.library import papers_view
 from core.presentation import wording
 from core.presentation.render import one_line, printable

@@ -16,13 +16,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.operating import Kept, Operating
-from adapters.cli.running import Exit, print_json, run_command, say
+from adapters.cli.running import Exit, Kept, Operating, print_json, run_command, say
 from adapters.cli.settings import known_tenant
 from core.deep.viewing import tool_trace_json, trace_lines
 from core.model.errors import InvalidQuery, JobNotFound
-from core.model.events import Json
-from core.model.job import ResearchJob
+from core.model.job import Json, ResearchJob
 from core.model.ports import KeptAnswer
 from core.pipeline.checkup import Finding, State, Trial, is_healthy
 from core.pipeline.trace import ToolTrace, trace_id_of

@@ -11,10 +11,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from adapters.cli.operating import Operating
-from adapters.cli.running import Exit, print_json, run_command, say
+from adapters.cli.running import Exit, Operating, print_json, run_command, say
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import PageFetcher
 from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.render import one_line

@@ -14,8 +14,7 @@ from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_c
 from core.model.answer import JobResult
 from core.model.attachments import MAX_ATTACHMENT_BYTES, Attachment
 from core.model.errors import InvalidQuery
-from core.model.events import Json
-from core.model.job import JobStatus, ResearchRequest
+from core.model.job import JobStatus, Json, ResearchRequest
 from core.presentation.render import job_json, one_line, printable
 from core.section.brief import is_brief, read_brief
 from core.section.prose import with_labels

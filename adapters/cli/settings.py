@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from adapters.cli.operating import Operating
-from adapters.cli.running import Exit, print_json, run_command, say
-from core.model.events import Json
+from adapters.cli.running import Exit, Operating, print_json, run_command, say
+from core.model.job import Json
 from core.presentation import wording
 from core.presentation.render import iso_utc, printable
 from core.settings.desk import OPERATOR, KeptSettings, SettingChange, SettingsDesk

@@ -12,8 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from adapters.cli.operating import Operating
-from adapters.cli.running import Exit, run_command
+from adapters.cli.running import Exit, Operating, run_command
 from adapters.cli.settings import known_tenant
 from core.evaluation.calibration import LEVELS, Origin, calibration
 from core.presentation import wording

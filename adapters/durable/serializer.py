@@ -13,7 +13,7 @@ from typing import Any
 from dbos import Serializer
 
 from core.model.errors import GorkdError
-from core.model.events import Json
+from core.model.job import Json
 
 VERSION = 1
 

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from adapters.llm.endpoint import OPENAI_URL, Endpoint
-from core.model.events import Json
-from core.model.ports import ChatRequest
+from core.model.job import Json
+from core.model.ports import ChatRequest, Tool, ToolTurn
 
 if TYPE_CHECKING:
     import openai
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from core.model.ports import Tool, ToolTurn
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam

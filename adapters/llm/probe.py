@@ -29,7 +29,7 @@ from core.llm.memo import similarities_to
 from core.llm.prices import estimate_usage
 from core.model.answer import ModelUsage
 from core.model.errors import ModelError, ModelTimeout, PromptTooLong, ToolsUnsupported
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import ChatRequest, EmbeddingModel, Tool
 from core.pipeline.checkup import Finding, FoundServer, Trial, Trials
 from core.text.growing_json import read_object

@@ -15,7 +15,7 @@ from typing import Protocol
 from adapters.records.sql import Sql, Tables, moment
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
-from core.model.events import Event, EventType, Json
+from core.model.job import Event, EventType, Json
 from core.model.ports import Clock
 
 POLL_S = 0.15  # other processes see an event within 300 ms

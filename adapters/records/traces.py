@@ -17,8 +17,7 @@ from pydantic import TypeAdapter
 from adapters.records.sql import POSITION, Dialect, Sql, Tables
 from core.model.codec import decode, encode
 from core.model.errors import StoreError
-from core.model.events import Json
-from core.model.job import ResearchJob, Scope
+from core.model.job import Json, ResearchJob, Scope
 from core.pipeline.trace import Change, ToolTrace, TraceStatus
 from core.pipeline.tracing import TraceEntry
 from core.tenancy.admission import Spent, month_of

@@ -1,7 +1,7 @@
 """How a service is asked: over one GET, or through its vendor's own client; what is alike for all is written here.
 
 Calls wait for their turn at a gate, which knows the rate and that a service is down; they are bounded in time and
-size, a GET is retried once where that is safe, and what goes wrong is an error of ours (faults.py).
+size, a GET is retried once where that is safe, and what goes wrong is an error of ours (service.py).
 """
 
 from __future__ import annotations
@@ -20,9 +20,20 @@ import stamina
 from aiolimiter import AsyncLimiter
 
 from adapters.proxies import DaemonResolver
-from adapters.search.faults import broken, deadline, error_in_answer, garbled, status_error, too_late, unreachable
 from adapters.search.hits import tidy
-from adapters.search.service import Service, ServiceClient, Surroundings, TimeLimits
+from adapters.search.service import (
+    Service,
+    ServiceClient,
+    Surroundings,
+    TimeLimits,
+    broken,
+    deadline,
+    error_in_answer,
+    garbled,
+    status_error,
+    too_late,
+    unreachable,
+)
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from core.model.job import Scope
 from core.model.ports import ProviderStrength

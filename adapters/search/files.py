@@ -28,9 +28,8 @@ import sqlite_utils
 from pydantic import BaseModel, Field
 
 from adapters.search.corpus import EVERYBODY, Corpus, read_file, read_listing
-from adapters.search.faults import deadline
 from adapters.search.hits import clean_line, clean_text, keywords
-from adapters.search.service import DEFAULT_LIMITS, Service, Surroundings, TimeLimits, read_settings
+from adapters.search.service import DEFAULT_LIMITS, Service, Surroundings, TimeLimits, deadline, read_settings
 from adapters.write_ahead import make_private
 from core.model.errors import FetchError, ProviderUnavailable, SetupError
 from core.model.job import LOCAL, Scope

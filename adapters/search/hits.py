@@ -16,8 +16,7 @@ from xml.etree import ElementTree  # entities are refused below, and it never op
 
 from pydantic import BaseModel, ValidationError
 
-from adapters.search.faults import garbled
-from adapters.search.service import Service
+from adapters.search.service import Service, garbled
 from core.model.source import Recency, SearchFilters, SearchHit
 from core.text.language import detect_language
 from core.text.terms import STOPWORDS, asking_words

@@ -35,8 +35,18 @@ from adapters.web.faults import Forbidden, KeyReused
 from adapters.web.limits import stream_slot
 from core.model.attachments import MAX_ATTACHMENTS
 from core.model.errors import GorkdError, InvalidQuery, QueueFull
-from core.model.events import Event, Json
-from core.model.job import LOCAL, TERMINAL_STATUSES, Depth, JobStatus, ResearchJob, ResearchRequest, Scope, personal
+from core.model.job import (
+    LOCAL,
+    TERMINAL_STATUSES,
+    Depth,
+    Event,
+    JobStatus,
+    Json,
+    ResearchJob,
+    ResearchRequest,
+    Scope,
+    personal,
+)
 from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.mode import DEPTH, ROUNDS, TOP_K

@@ -12,7 +12,7 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from core.model.errors import GorkdError, SetupError, StoreError
-from core.model.events import Json
+from core.model.job import Json
 from core.presentation import wording
 from core.presentation.wording import counted
 

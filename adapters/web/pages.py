@@ -46,7 +46,6 @@ from core.model.steering import Steering, SteeringKind, read_steering
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following
-from core.pipeline.snapshot import Snapshot
 from core.pipeline.tracing import (
     Exchange,
     TraceEntry,
@@ -63,6 +62,7 @@ from core.presentation.card import said_so_far, stage_states
 from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import cut, job_json, marks_legend, one_line, printable
+from core.presentation.snapshot import Snapshot
 from core.watch import words as watch_words
 from core.watch.words import told_change
 

@@ -22,7 +22,7 @@ from adapters.web.prose import safe_link
 from core.model.answer import JobResult
 from core.model.job import TERMINAL_STATUSES, ResearchJob
 from core.model.source import Source
-from core.pipeline.snapshot import Snapshot
+from core.presentation.snapshot import Snapshot
 
 Payload = Mapping[str, Any]  # a message as its platform gets it
 Preview = Callable[[ResearchJob, JobResult | None, Sequence[Source], Snapshot | None], str]  # that message as JSON

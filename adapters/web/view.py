@@ -18,8 +18,7 @@ from core.findings.results import TITLES
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.model.errors import places_of
-from core.model.events import Json, rows
-from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, ResearchJob
+from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
 from core.presentation import wording

@@ -10,8 +10,7 @@ from core.llm.ask_model import ask_model, strict
 from core.llm.prices import estimate_tokens
 from core.model.answer import ModelUsage
 from core.model.errors import ModelError
-from core.model.events import Json, rows
-from core.model.job import ResearchJob
+from core.model.job import Json, ResearchJob, rows
 from core.model.ports import ChatRequest
 from core.pipeline.conversation import needs_context, standalone_by_rules, turns_behind
 from core.pipeline.deps import Deps

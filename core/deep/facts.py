@@ -25,7 +25,7 @@ from core.evidence.verbatim import find_verbatim, verify_quote
 from core.llm.ask_model import strict
 from core.model.answer import Evidence, ModelUsage, Verdict
 from core.model.errors import FetchError, GorkdError, ModelError, ProviderError
-from core.model.events import Json, rows
+from core.model.job import Json, rows
 from core.model.source import SearchHit, SearchQuery, Source, SourceKind
 from core.pipeline.deps import Deps
 from core.pipeline.freshness import lifetime_of

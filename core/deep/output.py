@@ -15,8 +15,7 @@ from core.deep.steering import Stop
 from core.evidence.authority import pmid_of, quality_of
 from core.model.answer import ResearchAnswer, SynthesisMetadata
 from core.model.errors import StoreError
-from core.model.events import Json
-from core.model.job import Tenant
+from core.model.job import Json, Tenant
 from core.model.source import Source
 from core.pipeline.trace import ToolTraces, trace_id_of
 from core.pipeline.work import Work

@@ -18,13 +18,12 @@ from core.deep.state import DeepState, RoundQueries, RoundSources
 from core.evidence.authority import owner, pmid_of
 from core.llm.ask_model import strict
 from core.model.errors import SearchFailed
-from core.model.events import Json
+from core.model.job import Json
 from core.model.source import SearchFilters, SearchMetadata, SearchPlan, SearchQuery, Source
 from core.pipeline.deps import Deps
 from core.pipeline.work import Work
 from core.prompts import load_prompt
-from core.stages.gathering import Gathering
-from core.stages.given import read_given
+from core.stages.gathering import Gathering, read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, awake, foreign, keywords
 from core.stages.search import collect_sources
 from core.text.urls import canonical_url

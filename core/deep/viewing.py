@@ -9,10 +9,9 @@ from statistics import median
 
 from core.deep.state import Coverage, DeepState
 from core.model.answer import Claim, JobResult
-from core.model.events import Json, rows
-from core.model.job import JobStatus
+from core.model.job import JobStatus, Json, rows
+from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTrace
-from core.presentation.progress import Progress
 from core.presentation.render import iso_utc, one_line
 from core.presentation.wording import counted
 

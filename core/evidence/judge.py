@@ -19,7 +19,7 @@ from core.llm.ask_model import Completion, ask_model, complete, strict
 from core.llm.prices import estimate_usage
 from core.model.answer import Evidence, ModelUsage
 from core.model.errors import ModelError, ModelGarbled
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import ChatModel, ChatRequest
 from core.prompts import load_prompt
 from core.text.growing_json import named, whole_number

@@ -11,8 +11,8 @@ from itertools import combinations
 
 import regex
 
-from core.evidence.rules.limits import is_denying
 from core.evidence.rules.opposites import are_opposite
+from core.evidence.rules.small_words import is_denying
 from core.evidence.rules.words import ROOT_MATCH, Kind, Reading, Token, listed, match_tokens, read, rows
 
 _SIGNED = regex.compile(r"[\p{L}\p{N}]+[+#]+|(?<![\p{L}\p{N}])[.][\p{L}]\p{L}+")  # C++, C#, .NET

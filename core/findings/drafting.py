@@ -29,8 +29,7 @@ from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.prompts import load_prompt
-from core.stages.gathering import Gathering
-from core.stages.given import read_given
+from core.stages.gathering import Gathering, read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
 from core.stages.prompting import asked, fenced, format_sources, language_name, passage_tokens
 from core.stages.search import collect_sources

@@ -20,8 +20,7 @@ from core.findings.report import judge_report
 from core.findings.results import ALL_MODES, TITLES, Drafts, ResearchMode, Telling
 from core.findings.viewing import findings_json
 from core.model.answer import JobResult, ResearchAnswer
-from core.model.events import Json
-from core.model.job import JobStatus
+from core.model.job import JobStatus, Json
 from core.model.ports import WEB_SEARCH, ChatModel
 from core.model.source import SourceCollection
 from core.pipeline.work import Work

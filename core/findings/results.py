@@ -11,11 +11,10 @@ from typing import Literal
 
 from core.findings.code import dependencies_of, first_code, prose_of
 from core.model.answer import ModelUsage
-from core.model.events import Json, rows
-from core.model.job import JobStatus, furthest_behind
+from core.model.job import JobStatus, Json, furthest_behind, rows
 from core.model.ports import FoundPage
 from core.model.source import SearchMetadata
-from core.presentation.progress import Progress
+from core.pipeline.progress import Progress
 
 ResearchMode = Literal["idea", "implementation", "freeform"]
 ResearchModeInput = ResearchMode | Sequence[ResearchMode]

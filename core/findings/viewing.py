@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from core.findings.code import REMARK_KINDS, Remark, RemarkKind
 from core.findings.results import ALL_MODES, ResearchFindings, ResearchMode, read_findings
 from core.model.answer import AnswerFile, JobResult
-from core.model.events import Json, rows
+from core.model.job import Json, rows
 
 MAX_CODE_CHARS = 600  # in a message; three of them with their texts fit Discord's 4,096 characters
 MAX_SHOWN_CODES = 3

@@ -15,7 +15,7 @@ from core.model.job import ResearchJob
 from core.model.ports import ChatRequest
 from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.pipeline.deps import Deps
-from core.presentation.progress import Progress
+from core.pipeline.progress import Progress
 from core.prompts import load_prompt
 from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name
 from core.stages.synthesize import answer_question

@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from core.findings.viewing import read_view
 from core.library.ingest import Ingested, Ingestion, PaperFinder, PaperRecord, PaperUnreadable
-from core.library.paper import Index, Library, Paper, find_papers, newest_first
+from core.library.paper import Index, LibraryStore, Paper, find_papers, newest_first
 from core.library.reading_list import ListedPaper
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
@@ -41,7 +41,7 @@ class LibraryDesk:
     finder: PaperFinder
 
     @property
-    def library(self) -> Library:
+    def library(self) -> LibraryStore:
         return self.ingestion.library
 
     async def add_file(self, shelf: Scope, name: str, content: bytes) -> Ingested:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.library.calibration import STAGE_1, STAGE_2, Cosines, DefaultCutoff, measure
-from core.library.paper import Index, Library, SearchResult, answering
+from core.library.paper import Index, LibraryStore, SearchResult, answering
 from core.model.errors import ModelError, StoreError
 from core.model.job import Scope
 from core.model.ports import EmbeddingModel, Vector
@@ -39,7 +39,7 @@ LEAST_SHARE = 0.1  # of a paper beside one that has more: some word that tells; 
 class Shelves:
     """Where to look: a library, the scopes one may look into, and what turns a query into a vector, if anything."""
 
-    library: Library
+    library: LibraryStore
     scopes: tuple[Scope, ...]
     embedder: EmbeddingModel | None = None
 
@@ -260,7 +260,7 @@ def _share_of_words(found: Sequence[SearchResult]) -> Callable[[SearchResult, Se
 class WatchedLibrary:
     """A `Library`."""
 
-    def __init__(self, library: Library, tracer: Tracer) -> None:
+    def __init__(self, library: LibraryStore, tracer: Tracer) -> None:
         self._library = library
         self._tracer = tracer
         self.put = library.put
@@ -303,7 +303,7 @@ class WatchedLibrary:
         return found
 
 
-def note_search(library: Library, how: str, found: int) -> None:
+def note_search(library: LibraryStore, how: str, found: int) -> None:
     """In the trace of the running job; nothing where the library is not watched."""
     if isinstance(library, WatchedLibrary):
         library.note(how, found)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.library.calibration import Cosines, measure
-from core.library.paper import Index, Library, Paper, PaperChunk
+from core.library.paper import Index, LibraryStore, Paper, PaperChunk
 from core.model.errors import GorkdError, ModelError
 from core.model.job import Scope
 from core.model.ports import EmbeddingModel
@@ -43,7 +43,7 @@ async def index_paper(
     return paper, {Index.SUMMARY: _on(paper, about), Index.CONTENT: _on(paper, body)}, fault
 
 
-async def mend(library: Library, embedder: EmbeddingModel | None, shelf: Scope, *, within_s: float) -> list[str]:
+async def mend(library: LibraryStore, embedder: EmbeddingModel | None, shelf: Scope, *, within_s: float) -> list[str]:
     """Make the vectors that papers of the shelf lack; the ids of those that have theirs now.
 
     It ends with the first that fails, or when time is up: an aid, for which nobody's question fails.

@@ -17,12 +17,11 @@ from typing import Protocol
 
 from core.library import wording
 from core.library.indexing import Chunks, index_paper, mend
-from core.library.paper import Library, Paper, newest_first
+from core.library.paper import LibraryStore, Paper, newest_first
 from core.llm.ask_model import ask_model, strict
 from core.llm.drafts import read_prose
 from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
-from core.model.events import Json
-from core.model.job import Scope
+from core.model.job import Json, Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
 from core.model.source import READ_BY_OCR
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, is_template_doi, version_of
@@ -186,7 +185,7 @@ class Ingested:
 class Ingestion:
     """What it takes. Without a model the abstract is the summary; without an embedder there are no vectors."""
 
-    library: Library
+    library: LibraryStore
     reader: PaperReader
     clock: Clock
     model: ChatModel | None = None

@@ -11,7 +11,7 @@ from core.evidence.citations import Marker, parse_markers, rewrite_markers
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
-from core.library.paper import Library, Paper, shelves_of
+from core.library.paper import LibraryStore, Paper, shelves_of
 from core.model.answer import Citation, Evidence, Section, Verdict
 from core.model.job import ResearchJob, Scope
 from core.model.source import Source
@@ -157,7 +157,7 @@ class PagePainter(Protocol):
 class PaperViews:
     """What can be shown of the papers that a job or somebody in a scope has read."""
 
-    library: Library
+    library: LibraryStore
     painter: PagePainter
 
     async def papers_of(self, job: ResearchJob, sources: Sequence[Source]) -> dict[str, Paper]:

@@ -148,7 +148,7 @@ class SearchResult:
     score: float
 
 
-class Library(Protocol):
+class LibraryStore(Protocol):
     """Papers on shelves. A shelf is a scope: a workspace's, or one channel's, and visible only there.
 
     Every method raises `StoreError`. `shelves` are the scopes that whoever asks may look into; of a paper that stands

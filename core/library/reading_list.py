@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from core.library.ingest import PaperRecord, PaperUnreadable
-from core.model.events import Json
+from core.model.job import Json
 from core.model.works import ARXIV_ID
 
 SUFFIXES = frozenset({".bib", ".bibtex", ".ris", ".json"})

@@ -32,8 +32,7 @@ from core.library.words import (
 from core.model.answer import JobResult
 from core.model.delivery import Address, Delivery, OpenMessages
 from core.model.errors import GorkdError, JobNotFound
-from core.model.events import Event
-from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import Event, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Clock
 from core.model.source import Source
 from core.presentation.render import one_line

@@ -16,7 +16,7 @@ from rapidfuzz import fuzz
 from core.llm.ask_model import ask_model, complete, retry_once, strict
 from core.model.answer import ModelUsage
 from core.model.errors import ModelGarbled, ToolsUnsupported
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
 from core.text.growing_json import parse_object
 from core.text.terms import terms

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from core.llm.prices import estimate_usage
 from core.model.answer import ModelUsage
 from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, ModelUnavailable
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
 from core.text.growing_json import read_object
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.llm.ask_model import Heard
 from core.model.answer import Section
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import ChatDelta
 from core.text.growing_json import PartialJson, named
 

@@ -11,8 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, Protocol
 
-from core.model.events import Json
-from core.model.job import QuestionType, ResearchJob
+from core.model.job import Json, QuestionType, ResearchJob
 
 Section = Literal["summary", "detail"]
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from core.model.events import Json
-from core.model.job import ResearchJob, Scope
+from core.model.job import Json, ResearchJob, Scope
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.model.answer import JobResult, ModelUsage
-from core.model.events import Event, EventType, Json
-from core.model.job import Depth, ResearchJob, Scope
+from core.model.job import Depth, Event, EventType, Json, ResearchJob, Scope
 from core.model.source import Page, SearchHit, SearchQuery, Source
 
 T = TypeVar("T")

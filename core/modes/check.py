@@ -28,8 +28,7 @@ from core.pipeline.work import Work
 from core.presentation import wording
 from core.presentation.checks import CheckedClaim, checks_json
 from core.presentation.render import cut, one_line
-from core.stages.gathering import Gathering, renumbered
-from core.stages.given import addresses_in, read_given, without_addresses
+from core.stages.gathering import Gathering, addresses_in, read_given, renumbered, without_addresses
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, plan_by_rules
 from core.stages.search import collect_sources
 from core.stages.synthesize import usage_metadata

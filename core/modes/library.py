@@ -14,8 +14,7 @@ from core.library.indexing import mend
 from core.library.paper import Paper, PaperChunk, SearchResult, format_research_result, names_no_page, shelves_of
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.model.errors import GorkdError, ModelError
-from core.model.events import Json
-from core.model.job import JobStatus
+from core.model.job import JobStatus, Json
 from core.model.source import Source
 from core.modes.mode import Mode
 from core.pipeline.work import Work

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.model.answer import JobResult, ResearchAnswer
-from core.model.events import Json
-from core.model.job import JobStatus, ResearchJob
+from core.model.job import JobStatus, Json, ResearchJob
 from core.model.source import SearchMetadata, Source, SourceCollection
 from core.modes.mode import DEPTH, Mode
 from core.pipeline.conversation import turns_behind
 from core.pipeline.work import Work
 from core.stages.cache import cached_result, find_earlier, repeat_confirmed, shown_meanwhile
 from core.stages.drafting import HeadStart
-from core.stages.gathering import renumbered
-from core.stages.given import Given, addresses_in, earlier_sources, read_given, without_addresses
+from core.stages.gathering import Given, addresses_in, earlier_sources, read_given, renumbered, without_addresses
 from core.stages.intake import parse_intent
 from core.stages.plan import ResearchPlan, is_otherwise, plan_by_rules, plan_research
 from core.stages.search import collect_sources

@@ -16,14 +16,13 @@ from core.findings.viewing import read_view, renumbered_view
 from core.llm.memo import RememberingModel, remembered
 from core.model.answer import Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
 from core.model.errors import GorkdError, StaleAttempt, StoreError, TookTooLong
-from core.model.events import EventType, Json, rows
-from core.model.job import JobStatus, ResearchJob, furthest_behind
+from core.model.job import EventType, JobStatus, Json, ResearchJob, furthest_behind, rows
 from core.model.ports import SourceStore
 from core.model.source import Source
 from core.modes.mode import Mode
 from core.pipeline.deps import Deps
+from core.pipeline.progress import Progress
 from core.pipeline.work import Deadline, Work
-from core.presentation.progress import Progress
 from core.stages.gathering import Gathering
 from core.text.markers import Grammar
 from core.text.urls import canonical_url

@@ -11,7 +11,7 @@ from time import perf_counter
 
 from core.evidence.control import ControlledJudge
 from core.evidence.judge import SupportJudge, judge_of
-from core.library.paper import Library
+from core.library.paper import LibraryStore
 from core.model.answer import Ratings
 from core.model.attachments import AttachmentReader, Attachments
 from core.model.config import Settings
@@ -79,7 +79,7 @@ class Deps:
     deliveries: Deliveries
     shown: ShownMessages
     attachments: Attachments
-    library: Library
+    library: LibraryStore
     attachment_reader: AttachmentReader
     ratings: Ratings
     watches: Watches

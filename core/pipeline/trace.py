@@ -13,8 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from core.model.events import Json
-from core.model.job import Scope
+from core.model.job import Json, Scope
 from core.model.ports import Clock
 
 MAX_TOOL_NAME_CHARS = 100  # the column is VARCHAR(100) (S002-16), as are those of the next two

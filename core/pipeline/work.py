@@ -9,7 +9,7 @@ from core.model.errors import SetupError
 from core.model.job import ResearchJob
 from core.model.ports import ChatModel, Steps
 from core.pipeline.deps import Deps
-from core.presentation.progress import Progress
+from core.pipeline.progress import Progress
 from core.presentation.wording import needs_model
 from core.stages.gathering import Gathering
 

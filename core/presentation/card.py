@@ -18,10 +18,10 @@ from core.findings.viewing import FindingsView, FoundItem, OtherAnswer, read_vie
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
 from core.model.job import JobStatus, ResearchJob
 from core.model.source import Source
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.checks import CheckedClaim, read_checks
 from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
+from core.presentation.snapshot import Snapshot
 from core.presentation.wording import refusal_in
 from core.watch.desk import UNWATCHED
 

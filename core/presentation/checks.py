@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.model.answer import Evidence, JobResult, Verdict
-from core.model.events import Json, rows
+from core.model.job import Json, rows
 
 
 class Stand(StrEnum):

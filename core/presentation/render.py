@@ -14,8 +14,7 @@ import regex
 from core.evidence.authority import quality_of
 from core.evidence.citations import MARKS
 from core.model.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
-from core.model.events import Json
-from core.model.job import ResearchJob
+from core.model.job import Json, ResearchJob
 from core.model.source import Source
 from core.model.works import Notice
 from core.presentation import wording

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from core.deep.output import TOOL_NAME, source_json
 from core.model.errors import GorkdError, InvalidQuery
-from core.model.events import Event, Json
-from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import Event, JobStatus, Json, ResearchJob, ResearchRequest, Scope
 from core.model.source import Source
 from core.pipeline.conversation import following
 from core.pipeline.researcher import Researcher

@@ -16,7 +16,7 @@ from core.evidence.judge import Ruling
 from core.library.reading_list import BibtexEntry, bibtex_entries
 from core.model.answer import AnswerFile, JobResult
 from core.model.errors import place_name
-from core.model.events import Json, rows
+from core.model.job import Json, rows
 from core.model.works import Notice, WorkRecord
 from core.presentation.bibliography import latex_text
 from core.presentation.render import cut, one_line

@@ -12,7 +12,7 @@ from core.evidence.structure import assemble
 from core.library.paper import Paper
 from core.llm.agent import AgentRefusal
 from core.model.answer import AnswerFile, Claim, JobResult, RemovedSentence
-from core.model.events import Json
+from core.model.job import Json
 from core.presentation.bibliography import latex_text
 from core.presentation.wording import counted
 from core.section.evidence import KeptEvidence, Searched

@@ -21,8 +21,7 @@ from core.model.answer import ModelUsage
 from core.model.codec import decode, encode
 from core.model.config import SectionSettings
 from core.model.errors import ModelError, ModelGarbled, ModelTimeout, StoreError
-from core.model.events import Json, rows
-from core.model.job import ResearchJob
+from core.model.job import Json, ResearchJob, rows
 from core.model.ports import ChatModel, ChatRequest, Vector
 from core.pipeline.deps import Deps
 from core.prompts import load_prompt

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.model.answer import ModelUsage
-from core.model.events import Json
+from core.model.job import Json
 
 
 class Phase(StrEnum):

@@ -15,7 +15,7 @@ from core.llm.ask_model import ask_model, strict
 from core.llm.drafts import read_answer, read_prose
 from core.model.answer import ModelUsage, RemovedSentence
 from core.model.errors import ModelError
-from core.model.events import Json, rows
+from core.model.job import Json, rows
 from core.model.ports import ChatModel, ChatRequest
 from core.model.source import Source
 from core.pipeline.work import Work

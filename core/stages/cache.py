@@ -19,14 +19,13 @@ import regex
 from core.evidence.same_question import strict_veto, veto
 from core.model.answer import Claim, Confidence, JobResult, SynthesisMetadata, Verdict
 from core.model.errors import GorkdError, JobNotFound, ModelError
-from core.model.events import Json
-from core.model.job import JobStatus, QueryIntent, ResearchJob, ResearchRequest
+from core.model.job import JobStatus, Json, QueryIntent, ResearchJob, ResearchRequest
 from core.model.ports import Vector, warm_up
 from core.model.source import Source, SourceKind
 from core.pipeline.conversation import leans_on_thread, needs_context, turns_behind
 from core.pipeline.deps import Deps
 from core.pipeline.freshness import is_of_the_day, time_to_live
-from core.presentation.progress import Progress
+from core.pipeline.progress import Progress
 from core.presentation.render import cut, iso_utc, one_line
 from core.presentation.wording import CHECKING_EARLIER, STATUS_MESSAGES
 from core.stages.intake import parse_intent

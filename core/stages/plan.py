@@ -14,8 +14,7 @@ import regex
 from core.llm.ask_model import ask_model
 from core.model.answer import ModelUsage
 from core.model.errors import InvalidQuery, ModelError
-from core.model.events import Json
-from core.model.job import QueryIntent, QuestionType, ResearchJob, TimeConstraint
+from core.model.job import Json, QueryIntent, QuestionType, ResearchJob, TimeConstraint
 from core.model.ports import ChatDelta, ChatRequest, ProviderStrength
 from core.model.source import ContentType, Recency, SearchFilters, SearchPlan, SearchQuery
 from core.pipeline.conversation import Turn, needs_context, standalone_by_rules
@@ -23,8 +22,7 @@ from core.pipeline.deps import Deps
 from core.presentation.render import one_line
 from core.prompts import load_prompt
 from core.stages.cache import EarlierAnswer, instant_answer, normalise_question
-from core.stages.gathering import Gathering
-from core.stages.given import without_addresses
+from core.stages.gathering import Gathering, without_addresses
 from core.stages.intake import parse_intent, read_query
 from core.stages.prompting import asked, format_earlier, said_before
 from core.text.growing_json import PartialJson

@@ -10,8 +10,7 @@ import regex
 from core.evidence.authority import is_retracted
 from core.evidence.grounding import Grounder
 from core.llm.prices import estimate_tokens
-from core.model.events import Json
-from core.model.job import ResearchJob
+from core.model.job import Json, ResearchJob
 from core.model.ports import ChatRequest
 from core.model.source import Source
 from core.pipeline.conversation import Turn

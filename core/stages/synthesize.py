@@ -33,8 +33,8 @@ from core.model.errors import ModelError, ModelGarbled, ModelTimeout
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
+from core.pipeline.progress import Progress
 from core.presentation.follow_ups import worth_asking
-from core.presentation.progress import Progress
 from core.presentation.wording import refusal_in
 from core.stages.drafting import (
     MIN_CHECK_S,

@@ -22,7 +22,7 @@ from core.llm.drafts import SECTIONS, AnswerStream, DraftAnswer, is_answer, read
 from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
-from core.presentation.progress import Progress
+from core.pipeline.progress import Progress
 from core.text.markers import Grammar
 from core.text.sentences import Sentence, may_end, split_sentences
 from core.text.terms import terms

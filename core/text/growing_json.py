@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic_core import from_json
 
 from core.model.errors import ModelGarbled
-from core.model.events import Json
+from core.model.job import Json
 
 
 def parse_object(text: str) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.main import get_command
 
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.messages import TYPED as ON_DISCORD
+from adapters.chat.discord.incoming import TYPED as ON_DISCORD
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings
@@ -31,10 +31,10 @@ from core.model.answer import Confidence, JobResult, Verdict
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
 from core.model.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.modes.mode import ASKED
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.document import answer_markdown
 from core.presentation.help import help_entries
+from core.presentation.snapshot import Snapshot
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -263,7 +263,7 @@ def test_every_option_can_be_given_everywhere() -> None:
 
 def test_help_says_the_same_on_both_chats() -> None:
     """Apart from what is typed there; and it fits where nothing may be embedded."""
-    from adapters.chat.discord.messages import help_text
+    from adapters.chat.discord.incoming import help_text
 
     slack, discord = str(help_blocks()), help_text()
 

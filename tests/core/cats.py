@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from core.model.events import Event
-from core.model.job import ResearchRequest
+from core.model.job import Event, ResearchRequest
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job

@@ -26,11 +26,13 @@ from core.model.answer import (
 )
 from core.model.attachments import Attachment
 from core.model.errors import GorkdError, JobNotFound
-from core.model.events import Event, EventType, Json
 from core.model.job import (
     LOCAL,
+    Event,
+    EventType,
     JobError,
     JobStatus,
+    Json,
     QueryIntent,
     QuestionType,
     ResearchJob,

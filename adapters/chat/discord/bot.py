@@ -29,8 +29,7 @@ from adapters.chat.discord.administering import (
 from adapters.chat.discord.buttons import choose, press_button, submit_form, watch_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
-from adapters.chat.discord.library import library_command, press_library
-from adapters.chat.discord.messages import (
+from adapters.chat.discord.incoming import (
     HISTORY_LENGTH,
     conversation_of,
     elsewhere,
@@ -40,6 +39,7 @@ from adapters.chat.discord.messages import (
     help_text,
     history_message,
 )
+from adapters.chat.discord.library import library_command, press_library
 from adapters.chat.discord.payload import (
     DiscordMessage,
     JobItem,

@@ -46,8 +46,7 @@ from core.library.words import Incoming
 from core.model.attachments import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Attachment, AttachmentUnreadable
 from core.model.delivery import Address
 from core.model.errors import GorkdError
-from core.model.events import Json
-from core.model.job import ResearchJob, ResearchRequest, Scope
+from core.model.job import Json, ResearchJob, ResearchRequest, Scope
 from core.presentation import wording
 from core.presentation.render import one_line
 from core.settings.tenant import TenantSettings

@@ -35,7 +35,6 @@ from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import (
     AnswerCard,
@@ -49,6 +48,7 @@ from core.presentation.card import (
 )
 from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
+from core.presentation.snapshot import Snapshot
 from core.presentation.wording import counted
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of

@@ -35,8 +35,7 @@ from adapters.chat.slack.threads import Admins
 from adapters.chat.slack.translate import Payload, tenant_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError
-from core.model.events import Json
-from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.job import JobStatus, Json, ResearchJob, Scope
 from core.presentation import wording
 from core.presentation.help import HOW_TO_ASK, HOW_TO_READ, Typed, help_entries, mode_entries
 from core.presentation.page_links import PageLinks, is_private

@@ -20,13 +20,12 @@ from core.deep.state import Coverage
 from core.deep.viewing import ChecklistCard
 from core.evidence.citations import MARKS
 from core.model.answer import JobResult, Verdict
-from core.model.events import Json
-from core.model.job import JobStatus
+from core.model.job import JobStatus, Json
 from core.model.source import Source
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.render import one_line
+from core.presentation.snapshot import Snapshot
 
 Block = dict[str, Json]
 

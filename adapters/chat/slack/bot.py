@@ -48,8 +48,8 @@ from adapters.chat.slack.client import (
     reason,
     web_client,
 )
-from adapters.chat.slack.desk import SECTION_COMMAND, SECTION_FORM, Desk, Sections
 from adapters.chat.slack.inbox import Inbox, Letter
+from adapters.chat.slack.incoming import SECTION_COMMAND, SECTION_FORM, Entrance, Sections
 from adapters.chat.slack.installations import (
     Installations,
     InstalledWorkspaces,
@@ -127,7 +127,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         threads, administration = Threads(rules, researcher), Administration(rules)
         inbox = Inbox(deps.open_messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
-        desk = Desk(
+        desk = Entrance(
             researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads, inbox
         )
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
@@ -189,7 +189,7 @@ async def serve_installing(
         yield
 
 
-def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) -> AsyncApp:
+def build_app(desk: Entrance, client: AsyncWebClient, home: Home, tenancy: Tenancy) -> AsyncApp:
     """The listeners, on whatever brings the events: signatures are events.py's business."""
     logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_news)
     app = AsyncApp(
@@ -209,7 +209,7 @@ def build_app(desk: Desk, client: AsyncWebClient, home: Home, tenancy: Tenancy) 
     return app
 
 
-def _add_events(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None:
+def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> None:
     """Events are acknowledged between middleware and listener, so what is stored first is so in the middleware."""
 
     def before(act: Callable[[Body, str], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -247,7 +247,7 @@ def _add_events(app: AsyncApp, desk: Desk, home: Home, tenancy: Tenancy) -> None
     app.event("assistant_thread_started")(pane_opened)  # of apps made before the agent view
 
 
-def _add_commands(app: AsyncApp, desk: Desk) -> None:
+def _add_commands(app: AsyncApp, desk: Entrance) -> None:
     form = AskForm(desk)
 
     @app.command("/research")
@@ -303,7 +303,7 @@ def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
     app.view(ANSWER_WISH)(wished)
 
 
-def _add_settings(app: AsyncApp, desk: Desk) -> None:
+def _add_settings(app: AsyncApp, desk: Entrance) -> None:
     """Saved before the acknowledgement, which carries what is wrong with a field."""
 
     @app.view(SETTINGS)

@@ -27,7 +27,7 @@ from adapters.chat.desk import (
 )
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
-from adapters.chat.slack.desk import Desk, key_of
+from adapters.chat.slack.incoming import Entrance, key_of
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
     CHANGED,
@@ -107,7 +107,7 @@ class Click:
 
 @dataclass(frozen=True)
 class Buttons:
-    desk: Desk
+    desk: Entrance
 
     @property
     def actions(self) -> dict[str, Callable[[Payload], Awaitable[None]]]:
@@ -334,7 +334,7 @@ _EXTRAS = (PRIVATE, FRESH)
 
 @dataclass(frozen=True)
 class AskForm:
-    desk: Desk
+    desk: Entrance
 
     async def commanded(self, command: Payload) -> None:
         """Once it is acknowledged, while its trigger lives."""

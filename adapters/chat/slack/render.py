@@ -48,13 +48,13 @@ from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_
 from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_card, first_quotes, progress_card
 from core.presentation.checks import CheckedClaim, Stand
 from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
+from core.presentation.snapshot import Snapshot
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges

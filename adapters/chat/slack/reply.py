@@ -31,7 +31,7 @@ from adapters.chat.slack.render import SHARE, ready_message
 from adapters.chat.slack.translate import PLATFORM
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
-from core.model.events import Json
+from core.model.job import Json
 
 if TYPE_CHECKING:
     from adapters.chat.slack.poster import ThreadAddress

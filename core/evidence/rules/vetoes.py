@@ -24,7 +24,6 @@ from core.evidence.rules.alignment import (
     is_year_token,
 )
 from core.evidence.rules.binding import BINDING_RULES, check_subject
-from core.evidence.rules.limits import AROUND_RULES, LIMIT_RULES, check_language, denials
 from core.evidence.rules.quantities import (
     dimension_of,
     has_number,
@@ -36,6 +35,7 @@ from core.evidence.rules.quantities import (
     shares,
     start_of_quantity,
 )
+from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_language, denials
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, read
 from core.evidence.verbatim import points_back
 from core.text.language import Cue, negations

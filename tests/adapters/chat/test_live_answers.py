@@ -19,13 +19,12 @@ from adapters.records.events import SqlEventLog
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address
 from core.model.errors import StoreError
-from core.model.events import Event, Json
-from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import Event, JobStatus, Json, ResearchJob, ResearchRequest, Scope
 from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
+from core.presentation.snapshot import Snapshot
 from core.tenancy.admission import BudgetSpent
 from tests.fakes import NOW, make_deps
 from tests.records import MemoryTables

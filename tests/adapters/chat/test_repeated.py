@@ -28,7 +28,7 @@ from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.pipeline.snapshot import Snapshot
+from core.presentation.snapshot import Snapshot
 from core.presentation.wording import CHECKING_EARLIER, REFRESH, WHAT_CHANGED, earlier_answer
 from tests.core.stages.test_similar import ASKED, SAME, house
 from tests.fakes import FakeModel

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
-from adapters.cli.operating import Chatting, Kept, Operating, Setup
+from adapters.cli.running import Chatting, Kept, Operating, Setup
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
 from adapters.records.tenants import SqlRevocations, SqlSettings

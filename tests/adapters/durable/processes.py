@@ -12,7 +12,7 @@ from typing import Any
 
 from bots.config import read_settings
 from bots.wiring import House, open_house
-from core.model.events import Event
+from core.model.job import Event
 from tests.commands import Running, start
 
 READY = "is ready"

@@ -16,7 +16,7 @@ from adapters.records.library import SqlConversations, SqlLibrary
 from adapters.records.schema import steps
 from adapters.records.sql import digest, place_token
 from adapters.records.sqlite import FILE_NAME, Database
-from core.library.paper import Index, Library, Paper, PaperChunk, SearchResult, StoredChunk
+from core.library.paper import Index, LibraryStore, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation, Conversations, State
 from core.model.codec import encode
 from core.model.job import Scope
@@ -35,7 +35,7 @@ CLOCK = "The clock gene regulates the daily rhythm of flies."
 
 
 @pytest.fixture
-def library(tables, tmp_path) -> Library:
+def library(tables, tmp_path) -> LibraryStore:
     return SqlLibrary(tables, tmp_path)
 
 
@@ -50,7 +50,7 @@ def unit(*numbers: float) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-async def put(library: Library, shelf: Scope, entry: Paper, *texts: str, vectors=(), index=Index.CONTENT) -> None:
+async def put(library: LibraryStore, shelf: Scope, entry: Paper, *texts: str, vectors=(), index=Index.CONTENT) -> None:
     whole = "\f".join(texts)
     chunks = [
         PaperChunk(

@@ -18,8 +18,7 @@ from playwright.async_api import Browser, Page, expect
 
 from adapters.pages.pdf import extract_pdf
 from core.findings.results import ALL_MODES, TITLES
-from core.model.events import Event, Json
-from core.model.job import LOCAL, JobStatus, ResearchJob, Scope
+from core.model.job import LOCAL, Event, JobStatus, Json, ResearchJob, Scope
 from core.model.steering import Steering
 from core.presentation import wording
 from tests.adapters.web.serving import web_app

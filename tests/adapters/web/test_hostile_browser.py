@@ -12,8 +12,7 @@ import pytest_asyncio
 from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, Page
 
-from core.model.events import Event
-from core.model.job import JobError, JobStatus, ResearchJob
+from core.model.job import Event, JobError, JobStatus, ResearchJob
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.test_safety import PAYLOADS, poisoned
 from tests.golden import samples

@@ -15,8 +15,7 @@ from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
 from adapters.records.events import SqlEventLog
-from core.model.events import EventType, Json
-from core.model.job import JobStatus
+from core.model.job import EventType, JobStatus, Json
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.stages.deliver import deliver_failure

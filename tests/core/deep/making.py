@@ -10,8 +10,7 @@ from adapters.records.traces import SqlTraceStore
 from core.model.answer import JobResult
 from core.model.config import Settings
 from core.model.errors import FetchError
-from core.model.events import Event
-from core.model.job import ResearchJob
+from core.model.job import Event, ResearchJob
 from core.model.ports import ChatRequest
 from core.model.source import SearchHit, SourceKind
 from core.pipeline.deps import Deps

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from core.findings.results import Telling
-from core.model.events import Event
-from core.model.job import JobStatus
-from core.pipeline.snapshot import Snapshot
-from core.presentation.progress import Progress
+from core.model.job import Event, JobStatus
+from core.pipeline.progress import Progress
+from core.presentation.snapshot import Snapshot
 from tests.fakes import make_deps, make_job
 
 

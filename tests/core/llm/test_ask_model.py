@@ -19,7 +19,7 @@ from core.llm.drafts import AnswerStream, DraftAnswer, DraftCitation, SectionUpd
 from core.llm.prices import cost_usd, estimate_tokens
 from core.model.answer import ModelUsage
 from core.model.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
 from core.text.growing_json import PartialJson, parse_object
 

@@ -19,8 +19,7 @@ from adapters.records.sql import Tables
 from core.findings.viewing import read_view
 from core.model.answer import Citation, Confidence, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, ModelUnavailable
-from core.model.events import Event
-from core.model.job import ResearchJob, ResearchRequest
+from core.model.job import Event, ResearchJob, ResearchRequest
 from core.model.ports import ChatRequest
 from core.model.source import Source
 from core.modes import MODES, files_of, find_modes, read_modes
@@ -28,7 +27,7 @@ from core.modes.several import MergedPart, merge, renumbered
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.pipeline.snapshot import Snapshot
+from core.presentation.snapshot import Snapshot
 from tests.core.cats import PLAN, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, Idle, make_deps, make_source
 from tests.records import MemoryTables

@@ -13,8 +13,7 @@ from adapters.records.events import SqlEventLog
 from core.model.answer import JobResult
 from core.model.delivery import Address
 from core.model.errors import InvalidQuery, JobNotFound, QueueFull, StoreError
-from core.model.events import Event
-from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import LOCAL, Event, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.modes import MODES
 from core.modes.mode import Mode
 from core.pipeline.deps import Deps

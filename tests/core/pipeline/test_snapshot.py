@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.model.events import Event, EventType, Json
-from core.pipeline.snapshot import Snapshot
+from core.model.job import Event, EventType, Json
+from core.presentation.snapshot import Snapshot
 from tests.golden.samples import NOON
 
 

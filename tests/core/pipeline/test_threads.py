@@ -18,7 +18,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.stages.cache import answer_key
-from core.stages.given import addresses_in, without_addresses
+from core.stages.gathering import addresses_in, without_addresses
 from tests.core.deep.making import SOUND, deep_deps, page_text, scripted
 from tests.core.deep.world import QUESTION as DEEP_QUESTION
 from tests.fakes import NOW, FakeModel, FakeSearch, Idle, Ticking, hit, make_deps

@@ -10,10 +10,9 @@ from adapters.records.events import SqlEventLog
 from adapters.records.jobs import SqlJobStore
 from core.model.answer import Claim, Evidence, Verdict
 from core.model.errors import StaleAttempt, StoreError
-from core.model.events import Event, EventType
-from core.model.job import JobStatus, ResearchJob
+from core.model.job import Event, EventType, JobStatus, ResearchJob
 from core.pipeline.deps import Deps
-from core.presentation.progress import Progress
+from core.pipeline.progress import Progress
 from core.presentation.wording import STATUS_MESSAGES
 from tests.fakes import NOW, Ledger, make_deps, make_job, make_source
 from tests.records import MemoryTables

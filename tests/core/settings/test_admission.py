@@ -20,7 +20,7 @@ from core.pipeline.runner import DirectSteps, run_job
 from core.settings.desk import SettingsChanged, SettingsDesk
 from core.settings.tenant import Ceilings, SettingsRefused, TenantSettings
 from core.stages.cache import answer_key
-from core.stages.given import earlier_sources
+from core.stages.gathering import earlier_sources
 from core.tenancy.admission import Admission, Budget, Quota, Spent
 from tests.adapters.records.samples import StandingClock, make_source
 from tests.fakes import FakeSearch, Idle, hit, make_deps, make_job

@@ -17,16 +17,15 @@ from core.model.attachments import Attachment
 from core.model.codec import decode
 from core.model.config import SynthesisSettings
 from core.model.errors import ModelUnavailable
-from core.model.events import Event
-from core.model.job import ResearchRequest
+from core.model.job import Event, ResearchRequest
 from core.model.ports import ChatDelta, ChatRequest, JobMemo
 from core.model.source import SearchHit, SearchQuery
 from core.modes import MODES
 from core.modes.quick import MODE as QUICK
 from core.pipeline.deps import Deps
+from core.pipeline.progress import Progress
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.presentation.progress import Progress
 from core.stages.drafting import NO_DETAIL, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
 from core.stages.synthesize import LATE_NOTICE

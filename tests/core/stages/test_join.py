@@ -10,17 +10,15 @@ from typing import Any
 import pytest
 
 from core.model.errors import ModelUnavailable
-from core.model.events import Event
-from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import Event, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatDelta, ChatRequest
 from core.model.steering import read_steering
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
-from core.pipeline.runner import DirectSteps, run_job
-from core.pipeline.snapshot import Snapshot
+from core.pipeline.runner import CLAIM_TTL, DirectSteps, run_job
+from core.presentation.snapshot import Snapshot
 from core.stages.cache import answer_key
 from core.stages.deliver import deliver_failure
-from core.stages.single_flight import CLAIM_TTL
 from tests.core.cats import PLAN, QUESTION, cat_search, final, written
 from tests.fakes import FakeModel, Idle, Ticking, make_deps
 
@@ -194,7 +192,7 @@ async def test_when_the_leader_ends_without_an_answer_another_takes_its_place(
 
 async def test_a_leader_that_falls_silent_is_left(deps: Deps, model: GatedModel, monkeypatch: pytest.MonkeyPatch):
     """Its worker may be gone for good; whoever waits for it takes over."""
-    monkeypatch.setattr("core.stages.single_flight.SILENCE_S", 0.05)
+    monkeypatch.setattr("core.pipeline.runner.SILENCE_S", 0.05)
     silent = await submit(deps)
     key_holder = replace(silent, status=JobStatus.SEARCHING)
     await deps.jobs.save(key_holder)

@@ -13,11 +13,10 @@ import pytest
 
 from core.model.config import CacheSettings, Settings
 from core.model.errors import ModelUnavailable
-from core.model.events import Event
-from core.model.job import Scope
+from core.model.job import Event, Scope
 from core.model.ports import ChatRequest, Vector
 from core.pipeline.deps import Deps
-from core.pipeline.snapshot import Snapshot
+from core.presentation.snapshot import Snapshot
 from core.presentation.wording import CHECKING_EARLIER
 from tests.core.cats import TRUSTED, cat_search, final, research, written
 from tests.fakes import NOW, FakeModel, FakeSearch, make_deps

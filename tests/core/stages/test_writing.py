@@ -17,10 +17,10 @@ from core.evidence.judge import JsonJudge, Judging
 from core.evidence.structure import assemble
 from core.model.answer import Citation, ModelUsage
 from core.model.errors import ModelUnavailable
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
 from core.pipeline.deps import Deps
-from core.presentation.progress import Progress
+from core.pipeline.progress import Progress
 from core.stages.writing import Writing
 from tests.core.judging import judge_text
 from tests.fakes import FakeModel, make_deps, make_job, make_source

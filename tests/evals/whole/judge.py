@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from core.model.answer import ModelUsage
 from core.model.errors import ModelRejected
-from core.model.events import Json
+from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
 from tests.evals.whole.cases import Opinion, Statement, World
 from tests.fakes import is_control, is_plain_control

@@ -10,12 +10,12 @@ from adapters.chat.watching import WatchSaid
 from core.model.answer import AnswerFile, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.card import CardButton, CardPart, answer_card, listed_sources, progress_card, said_so_far
 from core.presentation.help import HOW_TO_ASK, Typed, help_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import cut, is_used, one_line, printable
+from core.presentation.snapshot import Snapshot
 from core.watch.watch import Notice
 from core.watch.words import notice_buttons, plain_lines
 from tests.examples.quay.message import Button, QuayMessage

@@ -16,7 +16,7 @@ from discord.http import Route
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.client import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, nonce_of
-from adapters.chat.discord.messages import HISTORY_LENGTH, history_message
+from adapters.chat.discord.incoming import HISTORY_LENGTH, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.translate import DiscordPlace, is_open, question_of
 from adapters.records.deliveries import SqlOpenMessages

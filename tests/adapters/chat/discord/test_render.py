@@ -20,9 +20,9 @@ from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
 from core.model.answer import Citation, Confidence, RemovedSentence, Verdict
 from core.model.job import Scope
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
 from core.presentation.page_links import PageLinks
+from core.presentation.snapshot import Snapshot
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.strategies import outcomes, texts

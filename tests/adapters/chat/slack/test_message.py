@@ -15,7 +15,7 @@ from adapters.chat.slack.poster import Mark
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
 from core.model.job import JobStatus
-from core.pipeline.snapshot import Snapshot
+from core.presentation.snapshot import Snapshot
 from tests.golden.strategies import texts
 from tests.loopback.slack_limits import message_faults, stream_faults
 

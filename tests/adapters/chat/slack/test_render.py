@@ -16,8 +16,8 @@ from adapters.chat.slack.buttons import feedback_modal, said_in_modal
 from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message, sources_message
 from core.model.answer import Confidence, RemovedSentence
 from core.model.job import Scope
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
+from core.presentation.snapshot import Snapshot
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.strategies import outcomes, texts

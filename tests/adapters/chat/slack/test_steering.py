@@ -14,8 +14,8 @@ from core.deep.viewing import CardItem, ChecklistCard
 from core.model.answer import Confidence
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL
-from core.pipeline.snapshot import Snapshot
 from core.presentation import wording
+from core.presentation.snapshot import Snapshot
 from tests.golden import samples
 
 CARD = ChecklistCard(

@@ -16,7 +16,7 @@ from adapters.chat.slack.blocks import TODAYS
 from adapters.chat.slack.client import NO_STREAMS, StreamGate, Workspace, web_client
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.reply import SlackAddress, SlackReply
-from core.pipeline.snapshot import Snapshot
+from core.presentation.snapshot import Snapshot
 from tests.golden import samples
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, BOT, BOT_TOKEN, BOT_USER, GENERAL, TEAM, Message

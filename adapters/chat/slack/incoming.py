@@ -71,7 +71,7 @@ Submit = Callable[[], Awaitable[ResearchJob]]
 
 
 @dataclass(frozen=True)
-class Desk:
+class Entrance:
     """`api_url` is where Slack is; files are loaded through `session`."""
 
     researcher: Researcher
@@ -473,7 +473,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class Sections:
-    desk: Desk
+    desk: Entrance
     _reading: dict[str, asyncio.Task[list[Attachment]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

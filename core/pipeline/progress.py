@@ -13,8 +13,7 @@ from dataclasses import replace
 from core.evidence.citations import MARKS
 from core.model.answer import Claim, Section, Verdict
 from core.model.errors import StaleAttempt, StoreError
-from core.model.events import EventType, Json
-from core.model.job import JobStatus, ResearchJob
+from core.model.job import EventType, JobStatus, Json, ResearchJob
 from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.presentation.wording import STATUS_MESSAGES, queue_message
@@ -94,7 +93,7 @@ class Progress:
             await self.retract(claim_id)
 
     async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
-        """`data` is as core/model/events.py says for the type."""
+        """`data` is as core/model/job.py says for the type."""
         with self._anyhow():
             await self._deps.events.append(self.job.id, self.job.attempt, type, data)
 

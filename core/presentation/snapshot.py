@@ -8,8 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from core.deep.viewing import ChecklistCard, read_card
-from core.model.events import Event, Json
-from core.model.job import JobStatus
+from core.model.job import Event, JobStatus, Json
 from core.presentation.render import one_line
 from core.presentation.wording import STATUS_MESSAGES
 
