@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.blocks import (
+    LABEL_LIMIT,
     SECTION_LIMIT,
     Block,
     SlackMessage,
@@ -213,6 +214,8 @@ def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Bloc
     if isinstance(TenantSettings.__dataclass_fields__[field.key].default, tuple):
         written: Block = {"initial_value": "\n".join(value)} if value else {}
         return {**text_input(INPUT_LIMIT, field.example), **written}
+    if isinstance(value, str):
+        return {**text_input(LABEL_LIMIT, field.unset, is_long=False), "initial_value": value}
     return _number(field, value, ceilings)
 
 
