@@ -42,6 +42,8 @@
     ├── NotAnsweredHere         an admin can mend it: a channel that is not to be answered (core/tenancy/admission.py)
     ├── SettingsRefused         a setting that cannot be (core/settings/tenant.py)
     ├── SettingsChanged         somebody else has saved meanwhile (core/settings/desk.py)
+    ├── WatchNotFound           no such watch, or another's (core/watch/watch.py)
+    ├── WatchRefused            it cannot be watched (core/watch/watch.py)
     ├── Doubt                   the operator should look at it, though it works (core/pipeline/checkup.py)
     ├── TooMany                 too many requests from one address (adapters/web/faults.py)
     ├── Forbidden               the asker must sign in (adapters/web/faults.py)
