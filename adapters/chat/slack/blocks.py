@@ -301,8 +301,7 @@ def read_plan(snapshot: Snapshot, elapsed_s: float, rows: Sequence[Block]) -> Pl
     """None while an earlier answer is shown that may have to be taken back (D12)."""
     if snapshot.earlier:
         return None
-    message = regex.sub(r"\A[^\w\"“]+", "", snapshot.message)  # a plan has signs of its own
-    title = f"{plain(message, TITLE_ROOM) or '…'} · {wording.duration(elapsed_s)}"
+    title = f"{plain(snapshot.message, TITLE_ROOM) or '…'} · {wording.duration(elapsed_s)}"
     listed = [*_stage_tasks(snapshot), *_part_tasks(snapshot)]
     if snapshot.card:
         listed += _item_tasks(snapshot.card)
