@@ -181,7 +181,7 @@ class Corpus:
         try:
             with _kept_up(place, state) as reading:
                 await self._read(reading)
-        except Exception:  # noqa: BLE001 -- the boundary of one place: the others are read, and it is tried again
+        except Exception:  # the boundary of one place: the others are read, and it is tried again
             log.exception("a corpus was not read")
         else:
             log.info("a corpus was read", extra={"pages": len(reading.pages)})
