@@ -11,9 +11,18 @@ from datetime import timedelta
 import pytest
 
 from adapters.records.deliveries import SqlDeliveries, SqlStandingChecks
-from core.model.answer import JobResult
+from core.model.answer import (
+    SAID_TOGETHER,
+    Citation,
+    Claim,
+    Confidence,
+    Evidence,
+    JobResult,
+    ResearchAnswer,
+    Verdict,
+)
 from core.model.delivery import Address
-from core.model.job import ResearchJob, ResearchRequest
+from core.model.job import QuestionType, ResearchJob, ResearchRequest
 from core.model.source import SearchHit, Source, SourceKind
 from core.model.works import Notice, WorkIds, WorkRecord
 from core.pipeline.deps import Deps
@@ -21,7 +30,7 @@ from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.stages.deliver import recheck_due
 from core.works.registry import Works
-from core.works.standing import one_voice_each, with_record
+from core.works.standing import one_voice_each, with_record, withdraw
 from tests.core.cats import PLAN, QUESTION, written
 from tests.fakes import BOX, NOW, FakeModel, FakeSearch, Idle, hit, make_deps, make_source
 from tests.records import MemoryTables
@@ -216,6 +225,25 @@ async def test_what_is_retracted_months_later_marks_the_kept_answer() -> None:
     assert await deps.cache.kept() == []
     clock.now += timedelta(days=1)
     assert await recheck_due(deps, deps.standing) == 0
+
+
+def test_what_was_said_together_with_a_retracted_source_is_no_longer_said_whole() -> None:
+    """The other source carries its half alone; saying it twice changes nothing."""
+    sources = [make_source(1, "Cats purr.", notices=(NOTICE,)), make_source(2, "Purring is done by the larynx.")]
+    entries = tuple(
+        Evidence(one.id, one.content, 0, len(one.content), Verdict.SUPPORTED, reasons=(SAID_TOGETHER,))
+        for one in sources
+    )
+    claim = Claim("summary-0", "Cats purr with the larynx.", Verdict.SUPPORTED, entries)
+    citations = tuple(Citation(claim.text, one.source_id, one.quote, one.verdict) for one in entries)
+    answer = ResearchAnswer(f"{claim.text} [1][2]", "", Confidence.HIGH, claims=(claim,), citations=citations)
+
+    for _ in range(2):
+        answer = withdraw(answer, sources, question=QUESTION, question_type=QuestionType.EXPLANATION, now=NOW)
+
+    assert answer.claims[0].verdict is Verdict.PARTIAL
+    assert [one.verdict for one in answer.claims[0].evidence] == [Verdict.UNSUPPORTED, Verdict.PARTIAL]
+    assert [one.verdict for one in answer.citations] == [Verdict.UNSUPPORTED, Verdict.PARTIAL]
 
 
 async def test_who_asks_again_is_not_given_what_was_retracted_since() -> None:
