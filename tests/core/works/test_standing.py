@@ -241,7 +241,7 @@ class Faltering:
             return getattr(self._store, name)
         return self._lose
 
-    async def _lose(self, *args: object) -> None:
+    async def _lose(self, *args: object) -> Any:
         self._is_whole = True
         raise StoreError("away for a moment")
 
@@ -256,7 +256,8 @@ async def test_a_correction_that_a_store_loses_halfway_is_made_again(part: str, 
     job, _, _ = await answered(deps)
     registry.retracted = set(RETRACTED)
     clock.now += timedelta(days=1, minutes=1)
-    faltering = replace(deps, **{part: Faltering(getattr(deps, part), call)})
+    stores: dict[str, Any] = {part: Faltering(getattr(deps, part), call)}
+    faltering = replace(deps, **stores)
     assert faltering.standing is not None
 
     looked_at = await recheck_due(faltering, faltering.standing)
@@ -281,13 +282,14 @@ async def test_an_answer_whose_record_cannot_be_read_keeps_no_other_waiting() ->
     clock.now += timedelta(days=2)
 
     class Broken(Faltering):
-        async def _lose(self, *args: object) -> None:
+        async def _lose(self, *args: object) -> Any:
             if args == (first.id,):
                 raise StoreError("its record is damaged")
-            return await self._store.sources(*args)  # type: ignore[attr-defined]
+            return await deps.sources.sources(second.id)
 
     registry.retracted = set(RETRACTED)
-    await recheck_due(replace(deps, sources=Broken(deps.sources, "sources")), deps.standing)
+    damaged: Any = Broken(deps.sources, "sources")
+    await recheck_due(replace(deps, sources=damaged), deps.standing)
     _, after, sources = await state(deps, second.id)
 
     assert not carried_by(after) & retracted_among(sources)
