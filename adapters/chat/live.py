@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from adapters.chat.reply import AddressDead, ChatReply, EditPace, FilesRefused, StoppedByPerson, Voice
 from core.library.session import Waiting
-from core.model.answer import AnswerFile
+from core.model.answer import AnswerFile, JobResult
 from core.model.attachments import Attachment
 from core.model.delivery import Address, Delivery
 from core.model.errors import GorkdError, JobNotFound, StoreError
@@ -389,7 +389,26 @@ class LiveAnswers(LivingMessages[Payload]):
             _log.warning("address not kept", extra={"job": live.job.id, "error": str(error)})
 
     async def _deliver(self, live: _Live[Payload]) -> None:
-        """The last edit. It is tried until it works; an address that stays unreachable is resumed some other time."""
+        """The last edit, and another one where the answer was corrected meanwhile."""
+        said = ""
+        while (shown := await self._shown(live)) is not None:
+            job, result = shown
+            late = await self._correction(job)
+            said = said or late
+            if late and await self._differs(job, result):
+                live.attached = None
+                await self._attach(live)
+                continue
+            waited = (job.completed_at or job.created_at) - job.created_at
+            is_called = not job.request.watch and job.status is not JobStatus.CANCELLED  # who cancels waits for nothing
+            if said or is_called:
+                await ping(live.reply, job.request.asker, job.id, self._pace, waited=waited, said=said)
+            return
+
+    async def _shown(self, live: _Live[Payload]) -> tuple[ResearchJob, JobResult | None] | None:
+        """What is shown now. It is tried until it works; an address that stays unreachable is resumed some other time,
+        and gives None, as does one that is gone.
+        """
         for number, wait_s in enumerate((*self._pace.backoff_s, *self._pace.patience_s, None)):
             try:
                 await self._hold(live)
@@ -412,18 +431,22 @@ class LiveAnswers(LivingMessages[Payload]):
                 _log.error("no place is left for an answer", extra={"job": live.job.id})
                 await self._researcher.delivered(live.job.id)
                 await self._researcher.watching.place_gone(live.job)
-                return
+                return None
             except Exception:  # noqa: BLE001 -- whatever the platform or a store raised; tried again
                 _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})
                 if wait_s is not None:
                     await self._sleep(wait_s)
             else:
-                waited = (job.completed_at or job.created_at) - job.created_at
-                if said := await self._correction(job):
-                    await ping(live.reply, job.request.asker, job.id, self._pace, waited=waited, said=said)
-                elif not job.request.watch and job.status is not JobStatus.CANCELLED:  # who cancels waits for nothing
-                    await ping(live.reply, job.request.asker, job.id, self._pace, waited=waited)
-                return
+                return job, result
+        return None
+
+    async def _differs(self, job: ResearchJob, shown: JobResult | None) -> bool:
+        """Whether the answer is another one than was shown."""
+        try:
+            return await self._researcher.result(job.id) != shown
+        except GorkdError as error:
+            _log.warning("not known whether it was corrected", extra={"error": str(error)})
+            return False
 
     async def _correction(self, job: ResearchJob) -> str:
         try:

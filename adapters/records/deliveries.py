@@ -157,6 +157,11 @@ _EXPECT = """
 """
 _DUE = "SELECT job_id, watched_until FROM standing_checks WHERE due_at <= ? ORDER BY due_at, job_id LIMIT ?"
 _CORRECTED = "UPDATE answer_places SET correction = ? WHERE job_id = ?"
+_CORRECTED_EARLY = """
+    INSERT INTO answer_places (job_id, tenant, visibility, platform, sealed, put_at, expires_at, correction)
+    SELECT job_id, tenant, visibility, platform, sealed, put_at, expires_at, ? FROM addresses WHERE job_id = ?
+    ON CONFLICT (job_id) DO NOTHING
+"""  # its first words are still on their way
 _PUT_BACK = """
     INSERT INTO addresses (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
     SELECT job_id, tenant, visibility, platform, sealed, ?, expires_at FROM answer_places
@@ -196,6 +201,7 @@ class SqlStandingChecks:
 
         def correct(sql: Sql) -> None:
             sql.execute(_CORRECTED, (said, job_id))
+            sql.execute(_CORRECTED_EARLY, (said, job_id))
             sql.execute(_PUT_BACK, (now, job_id, now))
 
         await self._tables.write(correct)

@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from adapters.search.hits import clean_line
 from adapters.search.service import Fetcher, PlacesOf
@@ -118,6 +118,9 @@ class Corpus:
     _reading: asyncio.Task[None] | None = field(default=None, repr=False)
     _first: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
+    def __post_init__(self) -> None:
+        self.folder = self.folder.resolve()  # as the index names its files
+
     def folders(self, tenant: str) -> list[Path]:
         """Where the pages of `tenant` lie; they need not exist yet."""
         if tenant != EVERYBODY:
@@ -175,9 +178,13 @@ class Corpus:
         state = await asyncio.to_thread(_load, place, address)
         if state.read_at is not None and self.clock() - state.read_at < self.every:
             return
-        with _kept_up(place, state) as reading:
-            await self._read(reading)
-        log.info("a corpus was read", extra={"pages": len(reading.pages)})
+        try:
+            with _kept_up(place, state) as reading:
+                await self._read(reading)
+        except Exception:  # the boundary of one place: the others are read, and it is tried again
+            log.exception("a corpus was not read")
+        else:
+            log.info("a corpus was read", extra={"pages": len(reading.pages)})
 
     async def _read(self, reading: _Reading) -> None:
         try:
@@ -187,12 +194,13 @@ class Corpus:
             if reading.read_at is not None:
                 reading.read_at = self.clock()  # what it named before stays, and it is asked again in due time
             return
-        if kind != "feed":  # a feed names the newest alone
-            for url in reading.pages.keys() - wanted.keys():
-                reading.drop(url)
-        else:
-            wanted = {**dict.fromkeys(reading.pages, ""), **wanted}
-        for url, changed in list(wanted.items())[:MAX_PAGES]:  # one after the other: nobody waits for it
+        if kind == "feed":  # it names the newest alone; of those before, the last ones stay
+            before = [url for url in reversed(reading.pages) if url not in wanted]
+            wanted |= dict.fromkeys(before, "")
+        wanted = dict(list(wanted.items())[:MAX_PAGES])
+        for url in reading.pages.keys() - wanted.keys():
+            reading.drop(url)
+        for url, changed in wanted.items():  # one after the other: nobody waits for it
             await self._read_page(reading, url, changed)
         reading.read_at = self.clock()
 
@@ -217,7 +225,7 @@ class Corpus:
 
     async def _read_listing(self, url: str, known: ReadListing | None) -> ReadListing:
         if url.startswith("file:"):
-            content = await asyncio.to_thread(Path(url.removeprefix("file://")).read_bytes)
+            content = await asyncio.to_thread(Path(unquote(urlsplit(url).path)).read_bytes)
             return ReadListing(url, await asyncio.to_thread(read_listing, url, content))
         before = Page(url, "", "", self.clock(), etag=known.etag, last_modified=known.last_modified) if known else None
         page, content = await self.fetcher.fetch_raw(url, known=before, max_bytes=MAX_LIST_BYTES, within_s=LIST_S)

@@ -33,7 +33,7 @@ from core.evidence.structure import (
     without_bullet,
 )
 from core.evidence.verbatim import find_verbatim, verify_quote
-from core.model.answer import Citation, Claim, Evidence, Section, Verdict
+from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section, Verdict
 from core.model.source import Source
 from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import detect_language
@@ -173,7 +173,7 @@ class Grounder:
                     contrary.append(entry)
         carried = [entry for entry in evidence if entry.verdict is not Verdict.UNSUPPORTED]
         if any(_is_joint(asked, judgement) for asked, judgement in said) and len(carried) > 1:
-            carried = [replace(entry, verdict=Verdict.SUPPORTED, reasons=_JOINT) for entry in carried]
+            carried = [replace(entry, verdict=Verdict.SUPPORTED, reasons=(SAID_TOGETHER,)) for entry in carried]
         others = [
             _ruled(asked, judgement) for asked, judgement in said if not asked.is_cited and _supports(asked, judgement)
         ]
@@ -456,9 +456,6 @@ class Grounder:
     @cached_property
     def _source_terms(self) -> set[str]:
         return {term for source in self.read_sources for term in terms(source.content)}
-
-
-_JOINT = ("the cited sources say it together",)
 
 
 def _jointly(words: str, asked: Sequence[AskedPair]) -> AskedPair:

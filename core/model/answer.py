@@ -38,6 +38,9 @@ class Confidence(StrEnum):
     INSUFFICIENT = "insufficient"
 
 
+SAID_TOGETHER = "the cited sources say it together"  # none of them carries the claim without the others
+
+
 @dataclass(frozen=True)
 class Evidence:
     """A span of a source: `quote == source.content[start:end]`, half-open character offsets.

@@ -32,12 +32,14 @@ from core.references.showing import (
 )
 from core.stages.synthesize import usage_metadata
 from core.text.urls import domain_of
+from core.works.fulltext import is_the_paper
 
 AT_ONCE = 8  # references that are looked up together; each registry keeps its own pace
 TELL_EVERY = 10  # references
 RESERVE_S = 45.0  # of the deadline, for judging and writing down
 MAX_SOURCES = 100  # records that can be cited; the table has all
 MAX_PAIRS = 160  # sentences and works that a judge is asked about
+JUDGING_S = 30.0  # of the deadline, kept from reading open copies
 READ_AT_ONCE = 4  # open copies
 PASSAGES = 3
 WHOLE_ABSTRACT = 1_200  # characters that a judge reads of one passage
@@ -191,17 +193,28 @@ async def _pairs(work: Work, one: CheckedReference) -> list[tuple[int, JudgedUse
 
 
 async def _text_of(work: Work, record: WorkRecord) -> tuple[str, str]:
-    """The whole where it is free to read, else the abstract."""
+    """The whole where it is free to read and comes in time, else the abstract."""
+    try:
+        async with asyncio.timeout(work.deadline.remaining(reserve_s=JUDGING_S)):
+            whole = await _whole(work, record)
+    except TimeoutError:
+        whole = ""
+    return (whole, "full text") if whole else (record.abstract, "abstract")
+
+
+async def _whole(work: Work, record: WorkRecord) -> str:
+    """Empty where none is plainly this work: what a full text does not say is held against who cites it."""
+    policy, least = work.job.request.policy, record.abstract.ljust(WHOLE_ABSTRACT)
     if work.deps.works and record.ids.pmcid and (whole := await work.deps.works.full_text(record.ids.pmcid)):
-        return whole, "full text"
-    for copy in record.copies[:2]:
+        return whole
+    for copy in (copy for copy in record.copies[:2] if policy.permits_site(copy.url)):
         try:
             page = await work.deps.pages.fetch(copy.url)
         except FetchError:
             continue
-        if len(page.text) > len(record.abstract):
-            return page.text, "full text"
-    return record.abstract, "abstract"
+        if policy.permits_site(page.url) and is_the_paper(page.text, title=record.title, read=least):
+            return page.text
+    return ""
 
 
 def _with_uses(

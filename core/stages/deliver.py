@@ -64,21 +64,21 @@ async def correct_result(job_id: str, deps: Deps) -> bool:
     Whether every registry has answered. Whoever shows the answer is told, and nobody is given it again. Raises
     `StoreError`, `JobNotFound`.
     """
-    job, result = await deps.jobs.get(job_id), await deps.jobs.result(job_id)
     before = await deps.sources.sources(job_id)
     stood = await stand(before, deps.works, within_s=BEHIND_S)
-    gone = newly_retracted(before, stood.sources)
-    if result is None or result.answer is None or stood.sources == tuple(before):
+    job, result = await deps.jobs.get(job_id), await deps.jobs.result(job_id)
+    if result is None or await deps.sources.sources(job_id) != before:
+        return False  # the answer is being stored, or another process has just corrected it
+    if result.answer is None or stood.sources == tuple(before):
         return stood.is_whole
-    cited = [source for source in gone if is_used(source, result.answer)]
-    result = _revised(job, result, stood.sources, deps)
-    await deps.sources.put(job, stood.sources)
-    await deps.jobs.finish(job, result)
+    cited = [source for source in newly_retracted(before, stood.sources) if is_used(source, result.answer)]
+    await deps.jobs.finish(job, _revised(job, result, stood.sources, deps))
     if cited:
         await deps.cache.drop([job_id])
         if deps.standing is not None:
             await deps.standing.corrected(job_id, told_of(cited))
         log.info("an answer was corrected", extra={"job": job_id, "retracted": len(cited)})
+    await deps.sources.put(job, stood.sources)  # last: until then it is all done again
     return stood.is_whole
 
 
@@ -94,20 +94,24 @@ async def keep_standing(deps: Deps, checks: StandingChecks) -> None:
 
 
 async def recheck_due(deps: Deps, checks: StandingChecks) -> int:
-    """Look again at what is due, some at a time; how many there were. Raises `StoreError`."""
-    due = await checks.due(deps.clock(), limit=CHECKED_AT_ONCE)
-    for job_id, until in due:
+    """Look again at what is due, some at a time; at how many. Raises `StoreError`."""
+    looked_at = 0
+    for job_id, until in await checks.due(deps.clock(), limit=CHECKED_AT_ONCE):
         try:
             is_whole = await correct_result(job_id, deps)
             job, now = await deps.jobs.get(job_id), deps.clock()
+            again_at = now + (AGAIN_AFTER if is_whole else SOON)
+            if again_at < until:
+                await checks.expect(job, again_at, until)
+            else:
+                await checks.end(job_id)
         except JobNotFound:
             continue
-        again_at = now + (AGAIN_AFTER if is_whole else SOON)
-        if again_at < until:
-            await checks.expect(job, again_at, until)
+        except StoreError as exc:  # one that cannot be read or written keeps no other waiting
+            deps.count_error("standing", exc)
         else:
-            await checks.end(job_id)
-    return len(due)
+            looked_at += 1
+    return looked_at
 
 
 async def _stood(job: ResearchJob, deps: Deps, result: JobResult) -> tuple[JobResult, bool]:

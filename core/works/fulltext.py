@@ -88,7 +88,7 @@ async def _find(source: Source, record: WorkRecord | None, works: Works, read: R
     every = [source.metadata.ids, *(record.all_ids if record else ())]
     for pmcid in dict.fromkeys(ids.pmcid for ids in every if ids.pmcid):
         text = await works.full_text(pmcid)
-        if _is_the_paper(text, source):
+        if is_the_paper(text, title=source.title, read=source.content):
             return FullText(text, f"full text, published version, Europe PMC ({pmcid})")
     for url, version in [*_arxiv(every), *_copies(record.copies if record else ())]:
         try:
@@ -96,7 +96,7 @@ async def _find(source: Source, record: WorkRecord | None, works: Works, read: R
         except (FetchError, ProviderError) as exc:
             log.info("an open copy was not read", extra={"reason": str(exc)[:200]})
             continue
-        if _is_the_paper(page.text, source):
+        if is_the_paper(page.text, title=source.title, read=source.content):
             return FullText(page.text, version)
     return None
 
@@ -118,11 +118,11 @@ def _copies(copies: Sequence[OpenCopy]) -> list[tuple[str, str]]:
     ]
 
 
-def _is_the_paper(text: str, source: Source) -> bool:
-    """Longer than what was read, and about its title from the start."""
-    if len(text) < MIN_GAIN * len(source.content):
+def is_the_paper(text: str, *, title: str, read: str) -> bool:
+    """Longer than what was `read` of it, and about its title from the start."""
+    if len(text) < MIN_GAIN * len(read):
         return False
-    wanted, head = set(terms(source.title.removeprefix("[Retracted] "))), set(terms(text[:HEAD_CHARS]))
+    wanted, head = set(terms(title.removeprefix("[Retracted] "))), set(terms(text[:HEAD_CHARS]))
     return not wanted or len(wanted & head) >= MIN_TITLE * len(wanted)
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from core.evidence.authority import is_retracted
 from core.evidence.confidence import score_confidence, standing_limitations
-from core.model.answer import Claim, Confidence, ConfidencePart, Evidence, ResearchAnswer, Verdict
+from core.model.answer import SAID_TOGETHER, Claim, Confidence, ConfidencePart, Evidence, ResearchAnswer, Verdict
 from core.model.job import QuestionType, ResearchJob
 from core.model.source import Source, SourceKind
 from core.model.works import Notice, WorkIds, WorkRecord, fullest
@@ -26,6 +26,7 @@ AGAIN_AFTER = timedelta(days=1)
 SOON = timedelta(minutes=10)  # for what a registry that was away could not say
 WATCHED_FOR = timedelta(days=90)
 RETRACTED = "its source was retracted"
+HALF = "what said it with this source was retracted"
 MARK = "[Retracted] "
 _LEVELS = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 _CARRIES = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED)  # best first
@@ -140,10 +141,13 @@ def withdraw(
     if not gone & cited:
         return replace(answer, limitations=limitations)
     claims = tuple(_without(claim, gone) for claim in answer.claims)
+    halved = {(claim.text, entry.source_id) for claim in claims for entry in claim.evidence if HALF in entry.reasons}
     citations = tuple(
-        replace(citation, verdict=Verdict.UNSUPPORTED) if citation.source_id in gone else citation
+        replace(citation, verdict=Verdict.UNSUPPORTED) if citation.source_id in gone
+        else replace(citation, verdict=Verdict.PARTIAL) if (citation.claim, citation.source_id) in halved
+        else citation
         for citation in answer.citations
-    )
+    )  # fmt: skip
     report = score_confidence(
         claims, sources, conflicts=answer.conflicts, question_type=question_type, now=now, question=question
     )
@@ -186,10 +190,20 @@ def _with(source: Source, looked: Looked | None) -> Source:
 
 
 def _without(claim: Claim, gone: set[str]) -> Claim:
-    """The claim with evidence of what was retracted against it; its verdict is the best of what is left."""
-    if not any(entry.source_id in gone for entry in claim.evidence):
+    """The claim with evidence of what was retracted against it; its verdict is the best of what is left.
+
+    What only several sources said together the rest of them says in part.
+    """
+    struck = [entry for entry in claim.evidence if entry.source_id in gone]
+    if not struck:
         return claim
-    evidence = tuple(_struck(entry) if entry.source_id in gone else entry for entry in claim.evidence)
+    halves = any(SAID_TOGETHER in entry.reasons for entry in struck)
+    evidence = tuple(
+        _struck(entry) if entry.source_id in gone
+        else replace(entry, verdict=Verdict.PARTIAL, reasons=(HALF,)) if halves and SAID_TOGETHER in entry.reasons
+        else entry
+        for entry in claim.evidence
+    )  # fmt: skip
     left = {entry.verdict for entry in evidence}
     verdict = next((one for one in _CARRIES if one in left), Verdict.UNSUPPORTED)
     verdict = max(verdict, claim.verdict, key=(*_CARRIES, Verdict.UNSUPPORTED).index)

@@ -283,6 +283,37 @@ async def test_an_answer_that_was_corrected_is_shown_anew_where_it_stands_and_to
     assert await world.jobs_waiting() == []
 
 
+async def test_what_is_corrected_while_it_is_being_shown_is_shown_anew(world: World) -> None:
+    """D18: a registry that is late by a second speaks while the message is edited."""
+    standing = SqlStandingChecks(world.tables, clock=lambda: NOW)
+    researcher = Researcher(replace(world.deps, standing=standing), Waiting())
+
+    class Titled(Plain):
+        def outcome(self, job: ResearchJob, result: JobResult | None, *args: object, **more: object) -> str:
+            return f"outcome: {result.understood if result else ''}"
+
+    class Corrected(BoardReply):
+        async def edit(self, payload: str, /) -> None:
+            await super().edit(payload)
+            if payload == "outcome: ":
+                ended = await world.deps.jobs.get("job_1")
+                await world.deps.jobs.finish(ended, JobResult(None, understood="corrected"))
+                await standing.corrected("job_1", "Source 1 was retracted.")
+
+    bot = LiveAnswers(researcher, Titled(), platform="discord", pace=PACE, now=lambda: NOW)
+    reply = Corrected(world.board)
+    task: asyncio.Task[object] = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key="k"))
+    await reply.seen.wait()
+    await standing.expect(await world.deps.jobs.get("job_1"), NOW, NOW + timedelta(days=90))
+    await world.end("job_1")
+    await task
+
+    (edits,) = world.board.shown.values()
+    assert edits[-2:] == ["outcome: ", "outcome: corrected"]
+    assert reply.said == ["Source 1 was retracted."]
+    assert await world.jobs_waiting() == []
+
+
 async def test_the_first_sentence_is_shown_at_once_and_the_next_ones_in_their_turn(world: World) -> None:
     """Once it is checked, where sentences are not streamed too; two sentences at once are one edit."""
     bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=replace(PACE, edit_every_s=60.0))

@@ -223,6 +223,67 @@ async def test_a_list_on_the_disk_and_a_page_alone_are_places_too(fetcher: WebPa
         assert names_pages(urls)
 
 
+@in_one_loop
+async def test_own_pages_are_found_in_a_folder_named_from_here(
+    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As GORKD_DATA is by default: `.gorkd`."""
+    monkeypatch.chdir(tmp_path)
+    async with WebWorld({"/a": page("Ropes", "hawser")}) as world:
+        reader = Reader(fetcher, Path(".gorkd"), [world.url("/a")])
+        reader.others = {T1.tenant: [world.url("/a")]}
+
+        await reader.read()
+
+        assert [await reader.paths("hawser", scope) for scope in (LOCAL, T1)] == [{"/a"}, {"/a"}]
+
+
+@in_one_loop
+async def test_a_list_is_read_whatever_its_folder_is_called(fetcher: WebPages, tmp_path: Path) -> None:
+    """An address writes a blank as %20."""
+    async with WebWorld({"/a": page("Ropes", "hawser")}) as world:
+        urls = tmp_path / "our lists" / "ä urls.txt"
+        urls.parent.mkdir()
+        urls.write_text(f"{world.url('/a')}\n", encoding="utf-8")
+        reader = Reader(fetcher, tmp_path, [urls.as_uri()])
+
+        await reader.read()
+
+        assert await reader.paths("hawser") == {"/a"}
+
+
+@in_one_loop
+async def test_a_long_feed_still_takes_in_what_is_new(
+    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oldest pages make room."""
+    monkeypatch.setattr("adapters.search.corpus.MAX_PAGES", 2)
+    async with WebWorld({name: page(name, "hawser") for name in ("/1", "/2", "/3")}) as world:
+        reader = Reader(fetcher, tmp_path, [world.url("/feed")])
+        for names in (["/1"], ["/2", "/1"], ["/3", "/2"]):
+            world.pages["/feed"] = feed(*map(world.url, names))
+            await reader.read(later=timedelta(hours=2))
+
+        assert await reader.paths("hawser") == {"/2", "/3"}
+
+
+@in_one_loop
+async def test_a_place_that_cannot_be_kept_hurts_no_other(
+    fetcher: WebPages, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file where its folder would be; the others are read, and reading goes on."""
+    async with WebWorld({"/a": page("Ropes", "hawser"), "/b": page("Sails", "hawser")}) as world:
+        reader = Reader(fetcher, tmp_path, [world.url("/a"), world.url("/b")])
+        blocked = reader.corpus.folders("")[0]
+        blocked.parent.mkdir(parents=True)
+        blocked.write_text("in the way", encoding="utf-8")
+
+        await reader.read()
+
+        assert await reader.paths("hawser") == {"/b"}
+        assert "was not read" in caplog.text
+
+
 def test_paths_and_addresses_stand_in_one_setting() -> None:
     text = "docs, /a/b:/c,https://x.example:8443/sitemap.xml, https://y.example/feed?a=b"
 

@@ -11,6 +11,7 @@ from core.model.answer import Confidence, JobResult
 from core.model.attachments import Attachment
 from core.model.errors import InvalidQuery
 from core.model.job import JobStatus, ResearchJob, ResearchRequest
+from core.model.source import Page
 from core.model.works import Notice, OpenCopy, WorkIds, WorkRecord
 from core.modes import files_of, references
 from core.pipeline.deps import Deps
@@ -18,11 +19,12 @@ from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
 from core.references.showing import reference_rows
+from core.settings.tenant import EVERYTHING, SourcePolicy
 from core.works.registry import Registry, Works
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.core.works.test_registry import Catalogue, Clock, Shelf
-from tests.fakes import FakeModel, Idle, make_deps
+from tests.fakes import FakeModel, FakePages, Idle, make_deps
 from tests.golden.samples import COMPLETED, ScriptedResearcher
 
 NOTICE = Notice("retraction", "https://doi.org/10.1000/notice", "2021-03-04", said_by="Crossref")
@@ -60,9 +62,12 @@ def deps_with(*registries: Registry, model: FakeModel | None = None) -> Deps:
     return replace(deps, works=Works(registries, Shelf(), Clock()))
 
 
-async def checked(deps: Deps, query: str = QUESTION, *, text: str = TEXT) -> tuple[ResearchJob, JobResult]:
+async def checked(
+    deps: Deps, query: str = QUESTION, *, text: str = TEXT, policy: SourcePolicy = EVERYTHING
+) -> tuple[ResearchJob, JobResult]:
     researcher = Researcher(deps, Idle())
-    job = await researcher.submit(ResearchRequest(query), attachments=[Attachment("paper.md", "", "paper.md", text)])
+    request = ResearchRequest(query, policy=policy)
+    job = await researcher.submit(request, attachments=[Attachment("paper.md", "", "paper.md", text)])
     await run_job(job.id, deps, DirectSteps())
     result = await researcher.result(job.id)
     assert result is not None
@@ -145,6 +150,43 @@ async def test_what_is_not_looked_up_in_time_is_said_not_to_be(monkeypatch: pyte
 
     assert job.status is JobStatus.COMPLETED
     assert {row["verdict"] for row in reference_rows(result)} == {"unknown"}
+
+
+async def test_a_copy_that_never_comes_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the work says is then judged by its abstract."""
+    monkeypatch.setattr(references, "JUDGING_S", references.MODE.deadline_s - 0.5)
+
+    class Hanging(FakePages):
+        async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+            return await asyncio.Future()
+
+    deps = replace(deps_with(Shelved("crossref", BATHING, COLD), model=FakeModel({})), pages=Hanging())
+    async with asyncio.timeout(30):
+        job, result = await checked(deps)
+
+    assert job.status is JobStatus.COMPLETED
+    assert [use["read"] for use in reference_rows(result)[0]["cited_for"]] == ["abstract"]
+
+
+@pytest.mark.parametrize(
+    "page", ["Please accept our cookies to go on. " * 200, BATHING.title + " is behind a wall. " * 9]
+)
+async def test_a_page_in_place_of_the_work_is_not_read_for_it(page: str) -> None:
+    """Its silence would be held against whoever cites the work."""
+    deps = deps_with(Shelved("crossref", BATHING, COLD), model=FakeModel({}))
+
+    _, result = await checked(replace(deps, pages=FakePages({"https://repository.test/bath": page})))
+
+    assert [use["read"] for use in reference_rows(result)[0]["cited_for"]] == ["abstract"]
+
+
+async def test_a_copy_at_a_site_that_is_excluded_here_is_not_read() -> None:
+    deps = deps_with(Shelved("crossref", BATHING, COLD), model=FakeModel({}))
+    pages = FakePages({"https://repository.test/bath": f"{BATHING.title} {BATHING.abstract} " * 40})
+
+    await checked(replace(deps, pages=pages), policy=SourcePolicy(block=("repository.test",)))
+
+    assert pages.fetched == []
 
 
 @pytest.mark.parametrize("modes", [("references",), ("references", "quick")])

@@ -7,21 +7,33 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from adapters.records.cache import SqlReuseStore
 from adapters.records.deliveries import SqlDeliveries, SqlStandingChecks
-from core.model.answer import JobResult
+from core.model.answer import (
+    SAID_TOGETHER,
+    Citation,
+    Claim,
+    Confidence,
+    Evidence,
+    JobResult,
+    ResearchAnswer,
+    Verdict,
+)
 from core.model.delivery import Address
-from core.model.job import ResearchJob, ResearchRequest
+from core.model.errors import StoreError
+from core.model.job import QuestionType, ResearchJob, ResearchRequest
 from core.model.source import SearchHit, Source, SourceKind
 from core.model.works import Notice, WorkIds, WorkRecord
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.stages.deliver import recheck_due
+from core.stages.deliver import correct_result, recheck_due
 from core.works.registry import Works
-from core.works.standing import one_voice_each, with_record
+from core.works.standing import one_voice_each, with_record, withdraw
 from tests.core.cats import PLAN, QUESTION, written
 from tests.fakes import BOX, NOW, FakeModel, FakeSearch, Idle, hit, make_deps, make_source
 from tests.records import MemoryTables
@@ -216,6 +228,115 @@ async def test_what_is_retracted_months_later_marks_the_kept_answer() -> None:
     assert await deps.cache.kept() == []
     clock.now += timedelta(days=1)
     assert await recheck_due(deps, deps.standing) == 0
+
+
+class Faltering:
+    """A store that loses one call of the given name, as a database that is away for a moment does."""
+
+    def __init__(self, store: object, name: str) -> None:
+        self._store, self._name, self._is_whole = store, name, False
+
+    def __getattr__(self, name: str) -> Any:
+        if name != self._name or self._is_whole:
+            return getattr(self._store, name)
+        return self._lose
+
+    async def _lose(self, *args: object) -> Any:
+        self._is_whole = True
+        raise StoreError("away for a moment")
+
+
+@pytest.mark.parametrize(
+    ("part", "call"), [("sources", "put"), ("jobs", "finish"), ("cache", "drop"), ("standing", "corrected")]
+)
+async def test_a_correction_that_a_store_loses_halfway_is_made_again(part: str, call: str) -> None:
+    """Whatever was written before: the answer is right in the end, and whoever shows it is told."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    job, _, _ = await answered(deps)
+    registry.retracted = set(RETRACTED)
+    clock.now += timedelta(days=1, minutes=1)
+    stores: dict[str, Any] = {part: Faltering(getattr(deps, part), call)}
+    faltering = replace(deps, **stores)
+    assert faltering.standing is not None
+
+    looked_at = await recheck_due(faltering, faltering.standing)
+    clock.now += timedelta(minutes=11)
+    await recheck_due(faltering, faltering.standing)
+    _, after, sources = await state(deps, job.id)
+
+    assert looked_at == 0
+    assert not carried_by(after) & retracted_among(sources)
+    assert await deps.cache.kept() == []
+    assert await to_deliver_again(deps) == [job.id]
+    assert "was retracted" in await Researcher(deps, Idle()).take_correction(job.id)
+
+
+async def test_an_answer_whose_record_cannot_be_read_keeps_no_other_waiting() -> None:
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    assert deps.standing is not None
+    first, _, _ = await answered(deps)
+    clock.now += timedelta(minutes=1)
+    second, _, _ = await answered(deps)
+    clock.now += timedelta(days=2)
+
+    class Broken(Faltering):
+        async def _lose(self, *args: object) -> Any:
+            if args == (first.id,):
+                raise StoreError("its record is damaged")
+            return await deps.sources.sources(second.id)
+
+    registry.retracted = set(RETRACTED)
+    damaged: Any = Broken(deps.sources, "sources")
+    await recheck_due(replace(deps, sources=damaged), deps.standing)
+    _, after, sources = await state(deps, second.id)
+
+    assert not carried_by(after) & retracted_among(sources)
+
+
+async def test_two_processes_that_find_the_same_correct_it_once() -> None:
+    """The later one's registry was slow: the other has corrected the answer meanwhile, and it was told."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    assert deps.standing is not None
+    job, _, _ = await answered(deps)
+    registry.retracted = set(RETRACTED)
+    clock.now += timedelta(days=1, minutes=1)
+    slow = Standing(*RETRACTED, is_slow=True)
+    other = replace(deps, works=Works([slow], SqlReuseStore(MemoryTables(), clock=clock), clock))
+    looking = asyncio.create_task(correct_result(job.id, other))
+    await asyncio.sleep(0)
+
+    await correct_result(job.id, deps)
+    researcher = Researcher(deps, Idle())
+    told = await researcher.take_correction(job.id)
+    await researcher.delivered(job.id)
+    slow.may_answer.set()
+    await looking
+
+    assert "was retracted" in told
+    assert await to_deliver_again(deps) == []
+    assert await researcher.take_correction(job.id) == ""
+
+
+def test_what_was_said_together_with_a_retracted_source_is_no_longer_said_whole() -> None:
+    """The other source carries its half alone; saying it twice changes nothing."""
+    sources = [make_source(1, "Cats purr.", notices=(NOTICE,)), make_source(2, "Purring is done by the larynx.")]
+    entries = tuple(
+        Evidence(one.id, one.content, 0, len(one.content), Verdict.SUPPORTED, reasons=(SAID_TOGETHER,))
+        for one in sources
+    )
+    claim = Claim("summary-0", "Cats purr with the larynx.", Verdict.SUPPORTED, entries)
+    citations = tuple(Citation(claim.text, one.source_id, one.quote, one.verdict) for one in entries)
+    answer = ResearchAnswer(f"{claim.text} [1][2]", "", Confidence.HIGH, claims=(claim,), citations=citations)
+
+    for _ in range(2):
+        answer = withdraw(answer, sources, question=QUESTION, question_type=QuestionType.EXPLANATION, now=NOW)
+
+    assert answer.claims[0].verdict is Verdict.PARTIAL
+    assert [one.verdict for one in answer.claims[0].evidence] == [Verdict.UNSUPPORTED, Verdict.PARTIAL]
+    assert [one.verdict for one in answer.citations] == [Verdict.UNSUPPORTED, Verdict.PARTIAL]
 
 
 async def test_who_asks_again_is_not_given_what_was_retracted_since() -> None:
