@@ -27,13 +27,17 @@ PRESSED = frozenset({"watch", "stop_watching", "keep_watching", "not_worth_telli
 
 @dataclass(frozen=True)
 class WatchPlace:
-    """Who asks, and where it is to be told: `address` is a message of the platform's that is yet to be posted."""
+    """Who asks, and where it is to be told: `address` is a message of the platform's that is yet to be posted.
+
+    `is_overheard` says that others read what is said to the asker.
+    """
 
     asker: str
     scope: Scope
     address: Address
     channel: str = ""
     thread: str = ""
+    is_overheard: bool = False
 
 
 Elsewhere = Callable[[str], Awaitable[WatchPlace | None]]  # another channel, by id or name, where one may ask
@@ -73,7 +77,9 @@ async def obey_wish(
                 begun = await desk.watch_source(wish.url, request, rhythm=rhythm, address=there.address)
             return WatchSaid((words.begun_line(begun),))
         case "list":
-            return WatchSaid(tuple(words.list_lines(await desk.of(place.scope.tenant, place.asker))))
+            theirs = await desk.of(place.scope.tenant, place.asker)
+            aside = [watch.id for watch in theirs if place.is_overheard and watch.scope != place.scope]
+            return WatchSaid(tuple(words.list_lines(theirs, aside)))
     return await _change(wish, await _meant(wish, job, researcher, place), researcher)
 
 

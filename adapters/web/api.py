@@ -217,14 +217,14 @@ async def delete_links(request: web.Request) -> web.Response:
 
 async def put_watch(request: web.Request) -> web.Response:
     """Watch the job's answer, or at another time than before. What is told is read with `GET`."""
-    asker, body = await require_asker(request), await _body(request, WatchBody)
-    job = await watchable_job(request)
+    await require_asker(request)
+    body, job = await _body(request, WatchBody), await watchable_job(request)
     rhythm = words.read_rhythm(body.every)
     if rhythm is None:
         raise InvalidQuery("every: day, week, hours, 12 hours, Monday 9:00.", rule="request")
     desk = request.app[RESEARCHER].watching
     rhythm = words.in_zone(rhythm, body.zone)
-    watch = await desk.watch(job.id, job.request.asker or asker, scope=job.scope, rhythm=rhythm)
+    watch = await desk.watch(job.id, job.request.asker, scope=job.scope, rhythm=rhythm)
     return _json(watch_json(watch, await desk.timeline(watch)))
 
 

@@ -195,10 +195,10 @@ async def post_refresh(request: web.Request) -> web.Response:
 
 async def post_watch(request: web.Request) -> web.Response:
     """Watch the answer daily, then back to its page."""
-    asker = await require_asker(request)
+    await require_asker(request)
     job = await watchable_job(request)
     rhythm = watch_words.RHYTHMS["week" if (await request.post()).get("every") == "week" else "day"]
-    await request.app[RESEARCHER].watching.watch(job.id, job.request.asker or asker, scope=job.scope, rhythm=rhythm)
+    await request.app[RESEARCHER].watching.watch(job.id, job.request.asker, scope=job.scope, rhythm=rhythm)
     raise web.HTTPSeeOther(_links(request, job).page)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from core.model.delivery import Address
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
@@ -239,3 +240,8 @@ class WatchDesk:
 def _check_rhythm(rhythm: Rhythm) -> None:
     if not rhythm.at and not MIN_HOURS <= rhythm.hours <= MAX_HOURS:
         raise InvalidQuery(f"A watch runs every 1 to {MAX_HOURS} hours.", rule="rhythm")
+    try:
+        ZoneInfo(rhythm.zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+        zone = one_line(rhythm.zone)[:80]
+        raise InvalidQuery(f"{zone} is not a time zone; it looks like Europe/Berlin.", rule="rhythm") from exc

@@ -5,7 +5,7 @@ Whatever is not wholly a wish to watch is a question, so the forms are few and b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -151,13 +151,16 @@ def begun_line(watch: Watch, run_usd: float | None = None) -> str:
     return f"Watching {what} {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. {tells}."
 
 
-def list_lines(watches: Sequence[Watch]) -> list[str]:
+def list_lines(watches: Sequence[Watch], aside: Collection[str] = ()) -> list[str]:
+    """Those with ids in `aside` are counted, and not named."""
     if not watches:
         return ["You watch nothing.", HELP]
     lines = [
         f"{place}. {cut(one_line(watch.subject), 120)} – {rhythm_words(watch.rhythm)}, until {watch.ends_at:%d %B %Y}"
         for place, watch in enumerate(watches, start=1)
+        if watch.id not in aside
     ]
+    lines += [f"What you watch elsewhere ({len(aside)}) is listed by the command, for you alone."] if aside else []
     return [*lines, "Say `stop watching 1` to end the first."]
 
 

@@ -40,7 +40,7 @@ from adapters.chat.discord.library import TalkTurn, hear_library, library_key
 from adapters.chat.discord.markup import is_linkable, plain, within
 from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
 from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text
-from adapters.chat.discord.translate import DiscordPlace, is_open, place_of_message, question_of
+from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
 from adapters.chat.watching import WatchPlace, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
@@ -212,7 +212,8 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
             said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
         case Watching(wish, job):
             at = replace(spot, token="", token_until=0.0)
-            here = WatchPlace(asker, place.scope, at.to_address(), place.public_id, f"discord:{place.channel_id}")
+            here = WatchPlace(asker, place.scope, at.to_address(), place.public_id, f"discord:{place.channel_id}",
+                              is_overheard=not place.is_direct)  # fmt: skip
             said = bot.voice.watching(
                 await said_or_why(obey_wish(wish, job, researcher, here, partial(elsewhere, bot, place)))
             )
@@ -227,9 +228,13 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
 
 
 async def elsewhere(bot: ResearchClient, place: DiscordPlace, channel: str) -> WatchPlace | None:
-    """Another channel of the server that everybody may read: what is asked there is nobody's secret."""
+    """Another channel of the server that everybody may read: what is asked there is nobody's secret. Where not
+    everybody may write, we write for nobody but who manages the server.
+    """
     found = bot.get_channel(int(channel)) if channel.isdecimal() else None
     if not isinstance(found, discord.TextChannel) or found.guild.id != place.guild_id or not is_open(found):
+        return None
+    if not (place.is_manager or may_all_write(found)):
         return None
     there = await bot.placed(DiscordPlace(place.user_id, found.id, place.guild_id, is_open=True))
     at = MessageAddress(found.id, place.user_id, can_post=True)

@@ -112,6 +112,12 @@ def is_open(channel: object) -> bool:
     return everyone is not None and channel.permissions_for(everyone).view_channel
 
 
+def may_all_write(channel: discord.TextChannel) -> bool:
+    """False too when that is not known."""
+    everyone = channel.guild.get_role(channel.guild.id)
+    return everyone is not None and channel.permissions_for(everyone).send_messages
+
+
 def question_of(content: str, bot_id: int) -> str:
     """What was said to the bot, without mentioning it."""
     return re.sub(rf"<@!?{bot_id}>", " ", content).strip()

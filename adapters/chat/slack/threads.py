@@ -22,7 +22,7 @@ from adapters.chat.slack.reply import SlackAddress, shown_at
 from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_open_channel, scopes_of
 from adapters.chat.watching import WatchPlace, WatchSaid, obey_wish, said_or_why
 from core.model.delivery import Address
-from core.model.job import ResearchJob, Scope
+from core.model.job import JobStatus, ResearchJob, Scope
 from core.settings.desk import SettingsDesk
 from core.watch.words import WatchWish, command_wish, read_wish
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 REMEMBERED = 5_000  # threads and channels; more are looked up again
 REMEMBERED_S = 600.0  # of what may change: a channel that is closed, a person who is an admin no more
 FAILED_S = 60.0  # of a look-up that failed
+LATELY = 10  # of one's questions, among which the last answer is
 LOOK_UP_S = 3.0  # for a thread's first message, which Slack may tell once a minute only; its context is worth no more
 
 _log = logging.getLogger(__name__)
@@ -80,10 +81,11 @@ class Threads:
         return await self._looked_up(workspace, said) or name
 
     async def watch_commanded(self, workspace: Workspace, channel: str, user: str, wish: WatchWish) -> WatchSaid:
-        """By a command, which hangs on no answer: one's last is meant."""
-        place = await self.place(workspace, channel, user)
-        asked = await self._researcher.history(user, tenant=place.tenant, limit=1)
-        return await self.watched(workspace, place, wish, asked[0] if asked else None)
+        """By a command, which hangs on no answer: one's last is meant, but none that was asked behind other doors."""
+        place, here = await self.place(workspace, channel, user), scopes_of(workspace.team_id, channel, user)
+        asked = await self._researcher.history(user, tenant=place.tenant, limit=LATELY)
+        shown = (job for job in asked if job.scope in here and job.status is JobStatus.COMPLETED)
+        return await self.watched(workspace, place, wish, next(shown, None))
 
     async def watched(
         self, workspace: Workspace, place: SlackPlace, wish: WatchWish, job: ResearchJob | None,
@@ -100,7 +102,7 @@ class Threads:
     async def _elsewhere(self, workspace: Workspace, place: SlackPlace, channel: str) -> WatchPlace | None:
         """Another channel that everybody may read: what is asked there is nobody's secret."""
         there = await self.place(workspace, channel, place.user_id)
-        is_known = channel == place.channel_id or not there.scope.visibility.startswith("channel:")
+        is_known = channel == place.channel_id or there.is_open
         return watch_place(there, there.scope, conversation=named(channel, "watch")) if is_known else None
 
     async def recorded(self, workspace: Workspace, said: SlackSaid) -> str:

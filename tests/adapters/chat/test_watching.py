@@ -7,12 +7,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adapters.chat.watching import WatchPlace, WatchSaid, nowhere_else, obey_wish
 from adapters.records.deliveries import SqlWatches
 from adapters.records.sqlite import Database
 from adapters.secrets import SecretBox
-from core.watch.watch import Change, Notice, Watch, WatchTelling
+from core.model.delivery import Address
+from core.model.job import ResearchRequest, Scope
+from core.pipeline.researcher import Researcher
+from core.watch.watch import Change, Notice, Rhythm, Watch, WatchTelling
+from core.watch.words import WatchWish
 from tests.adapters.chat.slack.house import COMPLETE, slack_house
 from tests.adapters.durable.processes import Process
+from tests.fakes import Idle, make_deps
 from tests.loopback.discord_house import discord_house
 
 TIDES = "What causes the tides?"
@@ -86,3 +92,21 @@ async def test_slack_tells_a_change_once_in_the_thread(tmp_path: Path):
         assert notices()[0].thread_ts == answer.thread_ts
         assert all(word in notices()[0].shown for word in (WAS, NOW, "now.example"))
         assert COMPLETE not in notices()[0].text
+
+
+async def test_what_one_watches_elsewhere_is_not_read_out_where_others_hear_it():
+    """Its place in the list is kept, so that its number means the same everywhere."""
+    here, own = Scope("discord:1", "workspace"), Scope("discord:1", "user:7")
+    researcher = Researcher(make_deps(), Idle())
+    for query, scope in (("Am I ill?", own), (TIDES, here)):
+        await researcher.watching.schedule(ResearchRequest(query, scope, asker="7"), rhythm=Rhythm())
+
+    async def said(*, is_overheard: bool) -> WatchSaid:
+        place = WatchPlace("7", here, Address("discord", {}), is_overheard=is_overheard)
+        return await obey_wish(WatchWish("list"), None, researcher, place, nowhere_else)
+
+    aloud, aside = await said(is_overheard=True), await said(is_overheard=False)
+
+    assert "ill" not in aloud.text
+    assert f"2. {TIDES}" in aloud.text
+    assert "1. Am I ill?" in aside.text

@@ -167,6 +167,7 @@ async def open_site(
     usage: UsageLog | None = None,
     evaluations: EvaluationStore | None = None,
     previews: Callable[[PageLinks], Mapping[str, Preview]] | None = None,
+    tokens: tuple[str, ...] = (),
 ) -> AsyncIterator[Site]:
     writer, library, traces = writer or Writer(), library or Library(), MemoryTraceLog()
     plain = replace(make_deps(search=[library], model=writer, clock=utc_now), new_id=new_job_id)  # type: ignore[list-item]
@@ -178,7 +179,7 @@ async def open_site(
         app = build_web(
             researcher,
             lambda: b"",
-            WebSettings(),
+            WebSettings(api_tokens=tokens),
             traces,
             ready=all_well,
             links=links,

@@ -16,12 +16,15 @@ from discord.http import Route
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.client import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, nonce_of
-from adapters.chat.discord.incoming import HISTORY_LENGTH, history_message
+from adapters.chat.discord.incoming import HISTORY_LENGTH, elsewhere, history_message
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.translate import DiscordPlace, is_open, question_of
 from adapters.records.deliveries import SqlOpenMessages
+from adapters.records.tenants import SqlSettings
 from core.model.errors import SetupError
 from core.model.job import ResearchJob, Scope
+from core.settings.desk import SettingsDesk
+from core.settings.tenant import Ceilings
 from tests.fakes import now
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
@@ -90,15 +93,36 @@ def test_who_may_press_the_buttons_of_a_job(place: DiscordPlace, scope: Scope, s
 )
 async def test_open_means_that_everyone_may_view(overwrites: list[dict[str, object]], kind: int, expected: bool):
     async with new_bot() as bot:
-        everyone = {"id": "1", "name": "@everyone", "permissions": "1024", "position": 0, "color": 0, "hoist": False}
-        everyone |= {"managed": False, "mentionable": False, "flags": 0, "colors": {"primary_color": 0}}
-        channel = {"id": "2", "type": kind, "name": "general", "position": 0, "permission_overwrites": overwrites}
-        channel |= {"bitrate": 64000, "user_limit": 0}
-        guild = discord.Guild(
-            data={"id": "1", "name": "g", "roles": [everyone], "channels": [channel]}, state=bot._connection
-        )
+        assert is_open(guild_of(bot, overwrites, kind).get_channel(2)) is expected
 
-        assert is_open(guild.get_channel(2)) is expected
+
+@pytest.mark.parametrize(
+    ("place", "denied", "expected"),
+    [
+        pytest.param(OPEN, "0", True, id="everybody writes there"),
+        pytest.param(OPEN, "2048", False, id="not everybody writes there"),
+        pytest.param(replace(OPEN, is_manager=True), "2048", True, id="who manages the server may"),
+        pytest.param(replace(OPEN, is_manager=True), "1024", False, id="not everybody reads it"),
+        pytest.param(replace(OPEN, guild_id=3), "0", False, id="another server"),
+    ],
+)
+async def test_questions_are_asked_elsewhere_for_who_may_write_there(place: DiscordPlace, denied: str, expected: bool):
+    """Else anybody could have us write among the announcements each morning."""
+    async with new_bot() as bot:
+        bot.rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=now)
+        bot._connection._guilds[1] = guild_of(bot, [{"id": "1", "type": 0, "allow": "0", "deny": denied}])
+
+        assert (await elsewhere(bot, place, "2") is not None) is expected
+
+
+def guild_of(bot: ResearchBot, overwrites: list[dict[str, object]], kind: int = 0) -> discord.Guild:
+    """With a channel 2 that everyone may read and write in, but for these."""
+    everyone = {"id": "1", "name": "@everyone", "permissions": "3072", "position": 0, "color": 0, "hoist": False}
+    everyone |= {"managed": False, "mentionable": False, "flags": 0, "colors": {"primary_color": 0}}
+    channel = {"id": "2", "type": kind, "name": "general", "position": 0, "permission_overwrites": overwrites}
+    channel |= {"bitrate": 64000, "user_limit": 0}
+    data: Any = {"id": "1", "name": "g", "roles": [everyone], "channels": [channel]}
+    return discord.Guild(data=data, state=bot._connection)
 
 
 def new_bot(researcher: ScriptedResearcher | None = None) -> ResearchBot:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+import pytest
+
 from adapters.chat.slack.client import OneWorkspace, Workspace, web_client
-from adapters.chat.slack.threads import FAILED_S, REMEMBERED_S, Threads
+from adapters.chat.slack.threads import FAILED_S, REMEMBERED_S, Threads, watch_wish
 from adapters.chat.slack.translate import SlackSaid
 from adapters.records.tenants import SqlSettings
+from core.model.job import ResearchJob, Scope
 from core.pipeline.researcher import Researcher
+from core.presentation import wording
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
+from core.watch.watch import Watch
 from tests.fakes import Idle, make_deps
+from tests.golden import samples
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import ADA, BEN, BOT_TOKEN, BOT_USER, GENERAL
 from tests.loopback.slack_world import SlackWorld
@@ -32,10 +38,27 @@ class Lookers:
 
     def __post_init__(self) -> None:
         rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
-        self.threads = Threads(rules, Researcher(make_deps(), Idle()), clock=lambda: self.now)
+        self.deps = make_deps()
+        self.threads = Threads(rules, Researcher(self.deps, Idle()), clock=lambda: self.now)
 
     def asked(self, method: str) -> int:
         return len([call for call in self.slack.api.calls if call.method == method])
+
+    async def answered(self, visibility: str) -> ResearchJob:
+        """Ada has an answer there."""
+        request = replace(samples.COMPLETED.request, scope=Scope("slack:T1", visibility), asker=ADA)
+        job = await self.deps.jobs.save(replace(samples.COMPLETED, id=f"job_{visibility}", request=request))
+        await self.deps.jobs.finish(job, samples.RESULT)
+        return job
+
+    async def commands(self, text: str) -> str:
+        """What Ada is told of a wish to watch, in the channel that everybody reads."""
+        wish = watch_wish(text)
+        assert wish is not None
+        return (await self.threads.watch_commanded(self.team, GENERAL, ADA, wish)).text
+
+    async def watches(self) -> list[Watch]:
+        return await self.deps.watches.of("slack:T1")
 
     async def conversation(self, root_ts: str, parent: str = "") -> str:
         said = SlackSaid(GENERAL, ADA, f"9{root_ts}", "Why?", thread_ts=root_ts, parent_id=parent)
@@ -98,3 +121,30 @@ async def test_a_thread_on_somebody_elses_message_is_never_looked_up():
 
         assert name == f"slack:{GENERAL}:1.1"
         assert here.asked("conversations.replies") == 0
+
+
+async def test_a_command_watches_no_answer_of_another_channel():
+    """What was asked behind closed doors would be told in the open."""
+    async with lookers() as here:
+        await here.answered("channel:C9CLOSED")
+        refused = await here.commands("watch daily")
+        none = await here.watches()
+        open_one = await here.answered("workspace")
+        begun = await here.commands("watch daily")
+
+        assert none == []
+        assert wording.NOTHING_HERE in refused
+        assert "Watching this question" in begun
+        assert [watch.origin for watch in await here.watches()] == [open_one.id]
+
+
+@pytest.mark.parametrize("place", ["<#D7BEN>", "#D7BEN", "<#C9CLOSED>"])
+async def test_nobody_has_questions_asked_in_anothers_direct_messages_or_a_closed_channel(place: str):
+    async with lookers() as here:
+        told = await here.commands(f"every Monday 9:00 in {place}: What is new in robotics?")
+        none = await here.watches()
+        here_too = await here.commands(f"every Monday 9:00 in <#{GENERAL}|general>: What is new in robotics?")
+
+        assert "cannot ask there" in told
+        assert none == []
+        assert "I ask this every Monday" in here_too
