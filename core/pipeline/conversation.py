@@ -176,7 +176,8 @@ def following(job: ResearchJob, request: ResearchRequest) -> ResearchRequest:
         raise JobNotFound(job.id)
     if (request.is_private or request.scope.is_one_persons) and not is_private(job):
         raise InvalidQuery(
-            "What follows an open question is open too: ask it by itself to keep it, or its files, private.", rule="private"
+            "What follows an open question is open too: ask it by itself to keep it, or its files, private.",
+            rule="private",
         )
     thread = job.request.thread or f"{_AFTER}{job.id}"
     is_kept = job.request.is_private or bool(job.request.attachments)
