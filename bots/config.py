@@ -63,9 +63,9 @@ def keep_settings(values: Mapping[str, str]) -> None:
     """Put them into `.env`, which nobody else may read; its other lines stay. Raises `SetupError`."""
     try:
         os.close(os.open(ENV_FILE, os.O_CREAT | os.O_WRONLY, 0o600))
+        ENV_FILE.chmod(0o600)  # before a secret stands in it
         for name, value in values.items():
-            set_key(ENV_FILE, name, value, quote_mode="auto")
-        ENV_FILE.chmod(0o600)
+            set_key(ENV_FILE, name, value.replace("${", "${:-$}{"), quote_mode="auto")  # dotenv fills in `${NAME}`
     except OSError as exc:
         raise SetupError(f"{ENV_FILE.absolute()} cannot be written ({exc.strerror}); choose another folder.") from exc
 

@@ -313,9 +313,13 @@ _TAKES_BACK = regex.compile(
     r"[^.]{0,60}?\b(?:is|are|was|were|has|have|turned|ist|war|est|es|fue|è|era|é|foi)\b[^.]{0,50}\b(?:wrong|false|"
     r"untrue|incorrect|nonsense|myths?|not (?:true|so|the case|correct)|misconception|hoax|"
     r"disprove[nd]|debunked|refuted|"
-    r"rumou?r|denied|retracted|withdrawn|falsch|unwahr|irrtum|mythos|faux|mythe|fals[oa]|mito|onjuist|onwaar)\b"
+    r"rumou?r|denied|falsch|unwahr|irrtum|mythos|faux|mythe|fals[oa]|mito|onjuist|onwaar)\b"
     r"|(?:false|wrong|untrue|incorrect|nonsense|not (?:so|true)|falsch|stimmt nicht|faux|falso|errado|onjuist)"
-    r"\s*[.!:,;–—]",
+    r"\s*[.!:,;–—]"
+    r"|(?:this|the) (?:claim|statement|finding|result|paper|study|article|report|figure)\b"  # not a drug, a train
+    r"[^.]{0,60}?\b(?:is|was|has|been)\b[^.]{0,50}\b(?:retracted|withdrawn)\b"
+    r"|(?:no|nein|non|nee)\s*(?:[,!;–—]|\.?\s*$)"
+    r"|(?:it|they) (?:is|are|was|were|does|do)(?: not|n['’]t)[.!]*\s*$",
     regex.IGNORECASE,
 )
 

@@ -214,18 +214,16 @@ class LibraryTalks:
 
     async def _add_files(self, shelf: Scope, files: list[Incoming], added: Added, tell: Tell) -> None:
         """Reading lists first, since they say what the files beside them are, and those are theirs."""
-        beside = {PurePath(file.name).name: file for file in files}
+        beside = list(files)
         for file in [file for file in files if PurePath(file.name).suffix.lower() in {*SUFFIXES, ".txt"}]:
             await tell(wording.READING.format(name=one_line(file.name)))
-            del beside[PurePath(file.name).name]
+            beside.remove(file)
             await self._add_list(shelf, file, beside, added, tell)
-        for file in beside.values():
+        for file in beside:
             await tell(wording.READING.format(name=one_line(file.name)))
             await added.take(self._add_incoming(shelf, file))
 
-    async def _add_list(
-        self, shelf: Scope, file: Incoming, beside: dict[str, Incoming], added: Added, tell: Tell
-    ) -> None:
+    async def _add_list(self, shelf: Scope, file: Incoming, beside: list[Incoming], added: Added, tell: Tell) -> None:
         """Each paper of a list, or the file itself where it is none."""
         try:
             content = await _content(file)
@@ -242,7 +240,10 @@ class LibraryTalks:
                 added.lines.append(wording.LEFT_OVER.format(papers=counted(len(listed) - at, "paper")))
                 return
             await tell(wording.STEP.format(number=at + 1, count=len(listed), said=one_line(paper.name)))
-            found = beside.pop(PurePath(paper.file).name, None) if paper.file else None
+            its_name = PurePath(paper.file).name
+            found = next((one for one in beside if its_name and PurePath(one.name).name == its_name), None)
+            if found:
+                beside.remove(found)
             await added.take(self._add_listed(shelf, paper, found))
 
     async def _add_listed(self, shelf: Scope, paper: ListedPaper, file: Incoming | None) -> Ingested:

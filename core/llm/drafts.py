@@ -66,7 +66,7 @@ class AnswerStream:
             return []
         fields = _answer_fields(self._json.value)
         last = next(reversed(fields), None)
-        self.is_asking_on = last == "follow_ups"
+        self.is_asking_on = last == "follow_ups" and "summary" in fields
         updates = [
             SectionUpdate(section, _text_of(fields[section]), is_final=section != last)
             for section in SECTIONS

@@ -17,6 +17,7 @@ from core.model.errors import InvalidQuery, JobNotFound, StoreError
 from core.model.job import ResearchJob, ResearchRequest, Scope
 from core.model.ports import JobStore
 from core.pipeline.deps import Deps
+from core.presentation.page_links import is_private
 from core.presentation.render import cut, one_line
 from core.stages.intake import parse_intent
 from core.text.language import language_of
@@ -168,16 +169,19 @@ def following(job: ResearchJob, request: ResearchRequest) -> ResearchRequest:
     """The request as one that follows the job, in its conversation and scope: "and in winter?" is understood then.
 
     Whoever calls has made sure that the asker may read the job. Raises `JobNotFound` for a job of another tenant, and
-    `InvalidQuery` for a private question after one that is not: their conversation is open to whoever may read one.
+    `InvalidQuery` for a private question, or one with files, after one that is open: whoever may read one question of a
+    conversation may read all.
     """
     if job.scope.tenant != request.scope.tenant:
         raise JobNotFound(job.id)
-    if request.is_private and not job.request.is_private:
+    if (request.is_private or request.scope.is_one_persons) and not is_private(job):
         raise InvalidQuery(
-            "What follows an open question is open too: ask it by itself to keep it private.", rule="private"
+            "What follows an open question is open too: ask it by itself to keep it, or its files, private.",
+            rule="private",
         )
     thread = job.request.thread or f"{_AFTER}{job.id}"
-    return replace(request, scope=job.scope, thread=thread, is_private=job.request.is_private)
+    is_kept = job.request.is_private or bool(job.request.attachments)
+    return replace(request, scope=job.scope, thread=thread, is_private=is_kept)
 
 
 async def conversation_of(job: ResearchJob, jobs: JobStore, *, now: datetime) -> list[ResearchJob]:

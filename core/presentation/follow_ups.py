@@ -115,10 +115,10 @@ def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
     asked = [*answer.follow_ups]
     templates = _IN.get(job.intent.language or "en")
     if templates is not None:
-        subjects = [one_line(conflict.subject) for conflict in answer.conflicts]
+        subjects = [one for conflict in answer.conflicts if _is_plain(one := one_line(conflict.subject))]
         of_kind = getattr(templates, result.question_type) if result.question_type else ""
         general = [of_kind, templates.against, templates.unknown]
-        asked += [templates.disagree.format(subject=subject) for subject in subjects[:1] if subject] + general
+        asked += [templates.disagree.format(subject=subject) for subject in subjects[:1]] + general
     kept = [one for one in dict.fromkeys(asked) if one and len(one) <= MAX_CHARS]
     return tuple(kept[:MOST]) if len(kept) >= LEAST else ()
 
@@ -136,9 +136,13 @@ def worth_asking(asked: Sequence[str], question: str, language: str) -> tuple[st
         )
         said_in = language_of(one) or language
         is_foreign = language in KNOWN and said_in != language and "en" in (language, said_in)
-        if is_question and not (is_foreign or _MORE_THAN_WORDS.search(one) or is_instruction(one)):
+        if is_question and not is_foreign and _is_plain(one):
             said.setdefault(_plain(one), one)
     return tuple(filter(None, said.values()))[:MOST]
+
+
+def _is_plain(said: str) -> bool:
+    return bool(said) and not (_MORE_THAN_WORDS.search(said) or is_instruction(said))
 
 
 def _plain(question: str) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
+from typing import Any
 
-from bots.config import read_settings, secrets_in
+import pytest
+from dotenv import set_key
+
+from bots.config import ENV_FILE, environment, keep_settings, read_settings, secrets_in
 from core.model.errors import SetupError
 
 
@@ -31,3 +35,38 @@ def test_patience_is_a_factor_from_one_to_twenty(value: str) -> None:
     assert read_settings({"GORKD_PATIENCE": "4"}).patience == 4.0
     with pytest.raises(SetupError, match="GORKD_PATIENCE"):
         read_settings({"GORKD_PATIENCE": value})
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["a$b#c", "a'b", 'a"b', " a b ", "a\\'b\\", "name=token", "$HOME", "a${HOME}b", "$${X:-y}", "`x`", "é"],
+)
+def test_what_is_kept_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    """N-26: a secret may hold any sign; the file's other lines stay,."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TAVILY_API_KEY", raising=False)
+    ENV_FILE.write_text("# mine\nOTHER_KEY=stays\n", encoding="utf-8")
+    ENV_FILE.chmod(0o644)
+
+    keep_settings({"TAVILY_API_KEY": value})
+
+    assert environment()["TAVILY_API_KEY"] == value
+    assert ENV_FILE.read_text("utf-8").startswith("# mine\nOTHER_KEY=stays\n")
+    assert ENV_FILE.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_secret_is_never_in_a_file_that_others_may_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even between being written and being closed to them."""
+    monkeypatch.chdir(tmp_path)
+    ENV_FILE.write_text("", encoding="utf-8")
+    ENV_FILE.chmod(0o644)
+    modes: list[int] = []
+
+    def noted(place: Path, name: str, value: str, **options: Any) -> object:
+        modes.append(place.stat().st_mode & 0o777)
+        return set_key(place, name, value, **options)
+
+    monkeypatch.setattr("bots.config.set_key", noted)
+    keep_settings({"TAVILY_API_KEY": "tvly-1", "EXA_API_KEY": "exa-1"})
+
+    assert modes == [0o600, 0o600]

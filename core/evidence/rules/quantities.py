@@ -147,7 +147,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
-    is_worked_out = _is_difference(claim, number, reading) or _is_multiple(number, reading)
+    is_worked_out = _is_difference(claim, number, reading) or _is_multiple(claim, number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
@@ -157,34 +157,39 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
 MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, some two differ by anything
 
 
-def _pairs(reading: Reading) -> list[tuple[float, float]]:
-    """Each two numbers of a short text that are of one kind, the smaller first."""
+def _pairs(reading: Reading) -> list[tuple[float, float, str]]:
+    """Each two numbers of a short text that are of one kind, the smaller first, with what they measure, if known."""
     counted = [number for number in reading.numbers if number.value and not is_year(number.text, number.value)]
     if len(counted) > MAX_WORKED:
         return []
     both = combinations(sorted(counted, key=lambda number: number.value or 0.0), 2)
+    measured = [
+        (small, large, {dimension_of(reading, small), dimension_of(reading, large)} - {""}) for small, large in both
+    ]
     return [
-        (small.value or 0.0, large.value or 0.0)
-        for small, large in both
-        if not dimension_of(reading, small)
-        or not dimension_of(reading, large)
-        or dimension_of(reading, small) == dimension_of(reading, large)
+        (small.value or 0.0, large.value or 0.0, next(iter(kinds), ""))
+        for small, large, kinds in measured
+        if len(kinds) < 2
     ]
 
 
 def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether something moves by as much as two numbers of the text differ: by 2.7, from 6.8 to 4.1."""
-    value = number.value or 0.0
+    value, ours = number.value or 0.0, dimension_of(claim, number)
     is_step = "by" in claim.lead(number)
-    return is_step and any(abs(large - small - value) <= 0.01 * large for small, large in _pairs(reading))
+    return is_step and any(
+        abs(large - small - value) <= 0.01 * large and (ours == theirs or (ours != "share" and "" in (ours, theirs)))
+        for small, large, theirs in _pairs(reading)
+    )
 
 
-def _is_multiple(number: Token, reading: Reading) -> bool:
+def _is_multiple(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether one number of the text is about so many times another: twice, 41 and 19."""
-    times = _TIMES.get(number.text.lower())
-    return times is not None and any(abs(large / small / times - 1) <= ABOUT for small, large in _pairs(reading))
+    times = _TIMES.get(number.text.lower()) if _COMPARES.match(claim.text, number.end) else None
+    return times is not None and any(abs(large / small / times - 1) <= ABOUT for small, large, _ in _pairs(reading))
 
 
+_COMPARES = regex.compile(r" (?:as|the|that|those|what|its|their|his|her)\b")  # cut twice is no half
 _TIMES = {"twice": 2, "double": 2, "thrice": 3, "triple": 3}
 
 

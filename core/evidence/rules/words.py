@@ -182,7 +182,7 @@ def _read_number(text: str, match: regex.Match[str], language: str) -> Token:
     word = match.group()
     start, end = match.span()
     before = text[max(0, start - 6) : start]
-    if len(before) > 1 and before[-1] in "-‐–" and before[-2].isalpha() and not before[:-1].endswith(_TIMING):
+    if len(before) > 1 and before[-1] in "-‐–" and before[-2].isalpha() and not before[:-1].lower().endswith(_TIMING):
         return Token(word, word, word, start, end, Kind.NAME)
     if before[-1:] in ("-", ".") and len(word) < 3:
         month = _ISO_MONTH.fullmatch(text[start - 5 : end + 3]) or _DOTTED_MONTH.fullmatch(text[start - 2 : end + 5])

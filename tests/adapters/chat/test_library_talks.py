@@ -310,6 +310,17 @@ async def test_a_reading_list_is_added_with_the_files_beside_it(house: House) ->
     assert "is in the library already" in again.reply.text
 
 
+async def test_files_of_one_name_are_each_added(house: House) -> None:
+    """Chats take two files of one name in a message."""
+    papers = [file("paper.pdf", b"%PDF-1.7\nAbstract. The moon."), file("paper.pdf", b"%PDF-1.7\nAbstract. Sluices.")]
+
+    lists = [file("list.ris", RIS), file("list.ris", b"")]
+
+    said = await house.talks.add(ADMIN, Addition(), [*lists, *papers], _nobody)
+
+    assert said.reply.text.startswith("2 papers added, 2 not readable.")
+
+
 RIS = b"TY  - RPRT\nTI  - The moon over Brest\nAU  - Roux, Anne\nDO  - 10.1000/moon\nER  - \n"
 
 

@@ -271,6 +271,8 @@ async def test_nobody_follows_what_may_not_be_read():
         jobs = (in_slack.id, private.id, "job_unknown")
         statuses = [(await client.post(f"/v1/jobs/{id_}/follow-up", json={"query": "Why?"})).status for id_ in jobs]
         empty = await client.post(f"/jobs/{answered.id}/follow-up", data={"query": " "})
+        body = {"query": "Why?", "attachments": [{"name": "own.txt", "text": "Only for me."}]}
+        open_to_all = await client.post(f"/v1/jobs/{answered.id}/follow-up", json=body)
 
     assert statuses == [404, 404, 404]
-    assert empty.status == 400
+    assert (empty.status, open_to_all.status) == (400, 400)

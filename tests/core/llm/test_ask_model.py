@@ -434,6 +434,15 @@ def test_text_before_a_fault_is_kept(size):
     assert draft == DraftAnswer("A cygnet is a young swan.", "The word ", is_complete=False)
 
 
+def test_questions_in_front_of_the_answer_do_not_end_it():
+    """Who writes them first goes on with the summary, which is not broken off then."""
+    stream, _ = fed('{"follow_ups": ["Why is')
+    assert not stream.is_asking_on
+
+    stream, _ = fed('{"summary": "A cygnet is a young swan.", "follow_ups": ["Why is')
+    assert stream.is_asking_on
+
+
 def test_usage_of_the_stream_is_kept():
     """The last delta carries the usage and no text."""
     stream = AnswerStream()

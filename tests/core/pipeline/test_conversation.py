@@ -234,6 +234,11 @@ async def test_a_follow_up_is_as_private_as_what_it_follows_and_stays_in_its_hou
     assert (asked.scope, asked.is_private) == (private.scope, True)
     with pytest.raises(InvalidQuery, match="open"):
         following(make_job("How tall?", scope=LOCAL), ResearchRequest("Why?", is_private=True))
+    with pytest.raises(InvalidQuery, match="open"):  # with files, which only the asker is to see
+        following(make_job("How tall?", scope=LOCAL), ResearchRequest("Why?", scope=Scope("local", "user:7")))
+    with_files = make_job("How tall?", scope=LOCAL)
+    with_files = replace(with_files, request=replace(with_files.request, attachments=("a.txt",)))
+    assert following(with_files, ResearchRequest("Why?")).is_private
     with pytest.raises(JobNotFound):
         following(make_job("How tall?", scope=HERE), ResearchRequest("Why?"))
     assert await conversation_of(make_job("How tall?", scope=HERE, thread="discord:2"), make_deps().jobs, now=NOW) == []

@@ -54,6 +54,18 @@ def test_at_most_three_the_writers_before_templates() -> None:
     assert asked == (*written, "Why do the sources disagree on height of the tower?")
 
 
+@pytest.mark.parametrize("subject", ["<!channel>", "@everyone", "https://evil.example/x", "[the Moon](x)"])
+def test_a_disagreement_on_more_than_words_is_no_question(subject: str) -> None:
+    """What the sources disagree on is named in their words."""
+    (conflict, *_) = samples.ANSWER.conflicts
+    answer = replace(samples.ANSWER, conflicts=(replace(conflict, subject=subject),), follow_ups=())
+
+    asked = follow_ups(samples.COMPLETED, replace(samples.RESULT, answer=answer))
+
+    assert len(asked) == 2
+    assert all("disagree" not in one for one in asked)
+
+
 @pytest.mark.parametrize("language", sorted(REFUSALS))
 @pytest.mark.parametrize("kind", [None, *QuestionType])
 def test_every_language_of_the_refusals_has_templates(language: str, kind: QuestionType | None) -> None:
