@@ -88,7 +88,7 @@ def work_of(source: Source) -> CitedWork:
     names, has_more = names_in(authors)
     address = one_line(source.url)
     is_file = address.startswith("file:")
-    file = _file_name(address) if is_file else ""
+    file = file_name(address) if is_file else ""
     return CitedWork(
         number=source.number,
         title=one_line(source.title) or file or "Untitled",
@@ -121,7 +121,7 @@ def names_in(line: str) -> tuple[tuple[Name, ...], bool]:
     return tuple(names[:MAX_AUTHORS]), has_more or len(names) > MAX_AUTHORS
 
 
-def _file_name(address: str) -> str:
+def file_name(address: str) -> str:
     return one_line(PurePosixPath(unquote(address.partition("#")[0])).name)
 
 

@@ -13,6 +13,7 @@ from core.model.answer import Conflict, JobResult
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.presentation import wording
+from core.presentation.bibliography import file_name
 from core.presentation.card import answer_card
 from core.presentation.render import iso_utc, one_line, printable
 
@@ -99,8 +100,17 @@ def _cell(text: str) -> str:
 
 
 def _source(source: Source) -> str:
-    """`1. Title. domain, date. <url>`; the title's brackets are escaped so that it can form no link."""
-    name = regex.sub(r"([\\\[\]<>*_`])", r"\\\1", one_line(source.title) or source.url)
+    """`1. Title. domain, date. <url>`; the title's brackets are escaped so that it can form no link.
+
+    Of a file of the operator's no more than its name, since its folders are nobody's business.
+    """
+    local = _unmarked(file_name(source.url)) if source.url.startswith("file:") else ""
+    name = _unmarked(one_line(source.title)) or local or _unmarked(source.url)
     where = [part for part in (source.metadata.domain, iso_utc(source.metadata.published_at)) if part]
     address = one_line(source.url).replace(" ", "%20").replace(">", "%3E").replace("<", "%3C")
-    return f"{source.number}. {'. '.join([name, ', '.join(where)] if where else [name])}. <{address}>"
+    place = f"File {local}" if local else f"<{address}>"
+    return f"{source.number}. {'. '.join([name, ', '.join(where)] if where else [name])}. {place}"
+
+
+def _unmarked(text: str) -> str:
+    return regex.sub(r"([\\\[\]<>*_`])", r"\\\1", text)

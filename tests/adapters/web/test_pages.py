@@ -55,6 +55,16 @@ def signed(job: ResearchJob, path: str) -> str:
     return samples.LINKS.signed(job, path)
 
 
+async def test_the_page_names_where_it_searched_as_the_answer_does(open_web: Open):
+    client = await open_web(
+        ScriptedResearcher(samples.COMPLETED, replace(samples.RESULT, providers=("files", "wikipedia")))
+    )
+
+    page = await (await client.get(f"/jobs/{JOB}")).text()
+
+    assert "<dd>the local files, Wikipedia for <q>" in page
+
+
 async def test_cancel_is_for_those_who_may_ask(open_web: Open):
     """A post from this machine's own page; nothing from elsewhere, nothing by another site's form."""
     researcher = ScriptedResearcher(RUNNING, None, stalls=True)

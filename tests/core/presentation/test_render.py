@@ -294,6 +294,16 @@ def test_markdown_title_forms_no_link():
     assert "](https://evil.test)" not in document.replace("\\]", "")
 
 
+def test_markdown_keeps_the_folders_of_files_to_itself():
+    """Whoever is handed the document learns the file's name, not where the operator keeps it."""
+    local = replace(samples.SOURCES[0], url="file:///srv/secret/my%20notes.md#How", title="")
+
+    document = answer_markdown(samples.COMPLETED, samples.RESULT, [local])
+
+    assert "File my notes.md\n" in document
+    assert "secret" not in document
+
+
 @pytest.mark.parametrize(
     ("result", "count", "expected"),
     [
