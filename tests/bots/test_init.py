@@ -64,7 +64,7 @@ async def run(
 
 def outside(world: World, folder: Path) -> dict[str, str]:
     """The outside of who has nothing yet: where services are, and none of their keys."""
-    env = world.env(folder / "data", "tavily", "wikipedia", "pubmed", "arxiv")
+    env = world.env(folder / "data", "tavily", "wikipedia", "pubmed", "arxiv", "europepmc")
     return {name: value for name, value in env.items() if name != "TAVILY_API_KEY"} | {"PORT": "0"}
 
 
