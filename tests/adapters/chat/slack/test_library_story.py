@@ -171,7 +171,8 @@ async def test_a_library_of_ones_own_by_command_and_modal(house: SlackHouse) -> 
     await house.slack.direct(ada, "library export ris")
     exported = await shared_file(house, direct, ".ris")
     url = b"UR  - https://arxiv.org/abs/2401.00001v1\r\nER"
-    listed = house.slack.attaches("list.ris", "text/plain", content_of(house, exported).replace(b"ER", url))
+    own = content_of(house, exported).split(b"ER  -")[-2]  # before it stand papers that others share with everybody
+    listed = house.slack.attaches("list.ris", "text/plain", own + url + b"  - \r\n")
     await house.slack.direct(ada, "add to library", subtype="file_share", files=[listed])
     again = await posted(house, direct, f"2401.00001v1, {TITLE}")
 
