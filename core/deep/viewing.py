@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from core.deep.state import Coverage, DeepState
-from core.model.answer import Claim, JobResult
+from core.model.answer import Claim, JobResult, Verdict
 from core.model.job import JobStatus, Json, rows
 from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTrace
@@ -111,20 +111,30 @@ def covered_items(result: JobResult) -> tuple[CoveredItem, ...]:
     for gap in _texts(told, "gaps"):
         text, _, kind = gap.rpartition(" - ")
         found.append((text, Coverage.PARTIAL if kind.startswith("partial") else Coverage.UNSATISFIED))
-    return tuple(
-        CoveredItem(text, coverage, "" if coverage is Coverage.UNSATISFIED else _line_on(text, claims))
-        for text, coverage in found
-    )
+    return tuple(_covered(text, coverage, claims) for text, coverage in found)
 
 
-def _line_on(item: str, claims: Sequence[Claim]) -> str:
+def _covered(item: str, coverage: Coverage, claims: Sequence[Claim]) -> CoveredItem:
+    """An item that is covered by a sentence whose sources were retracted is no longer covered by it."""
+    best = _claim_on(item, [claim for claim in claims if claim.evidence])
+    if coverage is Coverage.UNSATISFIED or best is None:
+        return CoveredItem(item, coverage, "")
+    if best.verdict is Verdict.UNSUPPORTED:
+        coverage = Coverage.PARTIAL
+        best = _claim_on(item, [one for one in claims if one.evidence and one.verdict is not Verdict.UNSUPPORTED])
+    return CoveredItem(item, coverage, _line(best) if best else "")
+
+
+def _claim_on(item: str, claims: Sequence[Claim]) -> Claim | None:
     wanted = _long_words(item)
-    cited = [claim for claim in claims if claim.evidence]
-    best = max(cited, key=lambda claim: len(wanted & _long_words(claim.text)), default=None)
-    if best is None or not wanted & _long_words(best.text):
-        return ""
-    numbers = "".join(f"[{entry.source_id.removeprefix('src_')}]" for entry in best.evidence)
-    return f"{one_line(best.text).rstrip('.')} {numbers}."
+    best = max(claims, key=lambda claim: len(wanted & _long_words(claim.text)), default=None)
+    return best if best and wanted & _long_words(best.text) else None
+
+
+def _line(claim: Claim) -> str:
+    carrying = [entry for entry in claim.evidence if entry.verdict is not Verdict.UNSUPPORTED]
+    numbers = "".join(f"[{entry.source_id.removeprefix('src_')}]" for entry in carrying)
+    return f"{one_line(claim.text).rstrip('.')} {numbers}."
 
 
 def _long_words(text: str) -> set[str]:

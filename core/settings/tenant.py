@@ -327,7 +327,7 @@ def _keyed(text: str) -> list[tuple[str, list[str]]]:
     """Each word before a colon with the words behind it."""
     found: list[tuple[str, list[str]]] = []
     for part in filter(None, _BETWEEN.split(_KEYED.sub(r"\1: ", text))):
-        if part.endswith(":"):
+        if part.endswith(":") and part != ":":
             found.append((part[:-1], []))
         elif found:
             found[-1][1].append(part)
@@ -351,7 +351,7 @@ def _lenses(text: str) -> tuple[str, ...]:
 
 def _lens_word(word: str) -> str:
     word = word.casefold()
-    if word.startswith("-"):
+    if len(word) > 1 and word.startswith("-"):
         return f"-{_domains(word[1:])[0]}"
     is_name = _PROVIDER.fullmatch(word) and not _DOMAIN.fullmatch(word)
     return word if is_name else _domains(word)[0]

@@ -140,6 +140,9 @@ class Works:
         except ProviderError as error:
             log.info("a full text was not read", extra={"provider": error.provider, "reason": error.reason})
             return ""
+        except Exception:  # the boundary of one text
+            log.exception("a full text broke its reader")
+            return ""
         await self._kept.put(key, text, ttl=KEPT if text else STANDING_KEPT)
         return text
 
@@ -189,6 +192,8 @@ class Works:
             return _Told(name, kept, "no answer in time")
         except ProviderError as error:
             return _Told(name, kept, error.plain)
+        except Exception:  # noqa: BLE001 -- the boundary of one registry; `_done` has logged it
+            return _Told(name, kept, "gave an answer that cannot be read")
 
     def _call(
         self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]]

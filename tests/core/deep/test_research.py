@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from core.deep.viewing import COMPLETE, REFINING, STARTING, covered_items
+from core.model.answer import Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.config import DeepSettings, Settings, SynthesisSettings
 from core.model.errors import ModelRejected, ModelUnavailable, ProviderTimeout
 from core.model.job import JobStatus
@@ -249,6 +250,24 @@ async def test_an_item_whose_facts_are_in_the_answer_is_never_not_found_though_n
     assert [item.stand for item in items] == ["◐ partly"] * 3
     assert all("[" in item.line for item in items)
     assert [row["coverage"] for row in ran.trace.state["checklist"]] == ["partial"] * 3
+
+
+def test_an_item_whose_sentence_rests_on_what_was_retracted_is_covered_no_longer():
+    """D18: its line shows what still carries it, and its mark is no ✓."""
+    struck = Evidence("src_1", "Bathers slept longer.", 0, 21, Verdict.UNSUPPORTED)
+    sound = Evidence("src_2", "Bathers were happier.", 0, 21, Verdict.SUPPORTED)
+    claims = (
+        Claim("detail-0", "Bathers slept longer after swimming.", Verdict.UNSUPPORTED, (struck,)),
+        Claim("detail-1", "Bathers were happier in winter.", Verdict.SUPPORTED, (struck, sound)),
+    )
+    answer = ResearchAnswer("", "", Confidence.LOW, claims=claims)
+    told = {"satisfied": ["Who slept longer after swimming", "Who was happier in winter"], "gaps": []}
+
+    items = covered_items(JobResult(answer, details={"checklist_coverage": told}))
+
+    assert [(item.stand, item.line) for item in items] == [
+        ("◐ partly", ""), ("✓", "Bathers were happier in winter [2]."),
+    ]  # fmt: skip
 
 
 async def test_a_step_that_the_limit_cuts_off_says_that_time_ran_out():

@@ -116,6 +116,8 @@ def test_what_people_write_is_understood(key, text, expected):
         pytest.param("monthly_usd", "1e3", "in dollars", id="exponent"),
         pytest.param("visibility", "everyone", "one of workspace, channel, private", id="choice"),
         pytest.param("primary_only", "maybe", "one of yes, no", id="maybe"),
+        pytest.param("lenses", "law: -", "- is not a domain", id="nothing to exclude"),
+        pytest.param("channel_lenses", ",: law", "alone; write a name", id="no channel"),
         pytest.param("colour", "red", "There is no setting colour", id="unknown"),
     ],
 )

@@ -67,6 +67,27 @@ class Clock:
         return self.now
 
 
+async def test_a_registry_that_breaks_costs_its_own_words_alone() -> None:
+    """Whatever it raises; the others are heard, and it is named."""
+
+    class Breaking(Catalogue):
+        async def _answer(self) -> Sequence[WorkRecord]:
+            raise RecursionError("nested too deeply")
+
+    class Nested:
+        async def full_text(self, pmcid: str) -> str:
+            raise RecursionError("nested too deeply")
+
+    two = Catalogue("two", WorkRecord(DOI, TITLE, said_by=("two",)))
+    works = Works([Breaking("one"), two], Shelf(), Clock(), texts=Nested())
+
+    assert await works.full_text("PMC1") == ""
+    looked = [await works.by_ids(DOI), await works.by_title(TITLE)]
+
+    assert [one.answered for one in looked] == [("two",)] * 2
+    assert [[name for name, _ in one.failed] for one in looked] == [["one"]] * 2
+
+
 async def test_what_two_say_of_one_work_is_one_record() -> None:
     """The first is believed for what it is called; a retraction whoever tells it (D18)."""
     one = Catalogue("one", WorkRecord(DOI, TITLE, ("Bea Lund",), "2019", said_by=("one",)))
