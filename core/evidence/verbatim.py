@@ -402,8 +402,9 @@ def _is_quoted(content: str, start: int) -> bool:
     before = content[first:start]
     if content[start : start + 1] in '"“„«':
         return False
-    opened = before.count("“") + before.count("„") + before.count("«")
-    closed = before.count("”") + before.count("»") + (before.count("“") if "„" in before else 0)
+    is_german = "„" in before  # where “ closes
+    opened = before.count("„" if is_german else "“") + before.count("«")
+    closed = before.count("”") + before.count("»") + (before.count("“") if is_german else 0)
     return before.count('"') % 2 == 1 or opened > closed
 
 
