@@ -23,6 +23,7 @@ from core.evidence.answering import (
 )
 from core.evidence.authority import is_retracted
 from core.evidence.structure import asks_how_to, find_steps, head_of_row
+from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
 from core.text.passages import Passage, split_passages
@@ -142,6 +143,7 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
         replace(entry, score=entry.score + _DEFINES) if name and defines(name, entry.text) else entry
         for each in found
         for entry in each.quotations
+        if find_frame(each.source.trusted_content, entry.start, entry.end, entry.text) in ("", QUOTED)
     ]
     likely = sorted(quotations, key=lambda entry: -entry.score)
     likely = sorted(_answering(question, likely[:_LIKELY], language), key=lambda entry: -entry.score) + likely[_LIKELY:]

@@ -363,7 +363,7 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
     if Cue.DENIED.first(language, claim) or Cue.SAID.first(language, claim):
         return ""
     if _is_quoted(content, start):
-        return "the source quotes it"
+        return QUOTED
     lead = next((lead for lead in leads_above(content, start) if _takes_back(lead, language)), "")
     if lead:
         return f'it stands under "{lead}"'
@@ -372,6 +372,7 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
     return f'the source goes on: "{following}"' if _TAKES_BACK.match(following) else ""
 
 
+QUOTED = "the source quotes it"
 _FOLLOWING = regex.compile(r"\b(?:the following|as follows|folgendes|ce qui suit|lo siguiente)\W*$", regex.IGNORECASE)
 
 
@@ -402,8 +403,9 @@ def _is_quoted(content: str, start: int) -> bool:
     before = content[first:start]
     if content[start : start + 1] in '"“„«':
         return False
-    opened = before.count("“") + before.count("„") + before.count("«")
-    closed = before.count("”") + before.count("»") + (before.count("“") if "„" in before else 0)
+    is_german = "„" in before  # where “ closes
+    opened = before.count("„" if is_german else "“") + before.count("«")
+    closed = before.count("”") + before.count("»") + (before.count("“") if is_german else 0)
     return before.count('"') % 2 == 1 or opened > closed
 
 

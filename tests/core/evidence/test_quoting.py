@@ -23,6 +23,25 @@ def source(number: int, content: str, *, score: float = 0.8, title: str = "Page"
     return replace(made, scores=SourceScores(total=score), instructs=tuple(instructions_in(content)))
 
 
+DENIED = [
+    "# Myths of the coast\n\n{}",
+    "{} That is not true.",
+    "{} Wrong! It is low.",
+    "Sailors believed the following. {}",
+]
+
+
+@pytest.mark.parametrize("framed", DENIED)
+def test_what_its_page_takes_back_is_no_answer(framed: str) -> None:
+    """A sentence that is shown as quoted is marked as supported, so the page itself must say it (S003-14)."""
+    said = "The Orlen lighthouse is 42 metres tall."
+
+    found = quote_answer("How tall is the Orlen lighthouse?", [source(1, framed.format(said))])
+
+    assert said in quoted(source(1, said), question="How tall is the Orlen lighthouse?")
+    assert said not in [entry.text for entry in (*found.summary, *found.detail)]
+
+
 def quoted(*sources: Source, question: str = QUESTION) -> list[str]:
     found = quote_answer(question, sources)
     return [entry.text for entry in (*found.summary, *found.detail)]

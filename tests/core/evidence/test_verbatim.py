@@ -35,6 +35,7 @@ FOUND: list[tuple[str, str, str, str]] = [
     ("said again plainly", "Das Mittel wirkt.", "Es heißt, das Mittel wirkt. Das Mittel wirkt.", ""),
     ("attribution kept", "Critics say the dam is unsafe.", "Critics say the dam is unsafe.", ""),
     ("withdrawn itself", "The salve eases pain.", "The salve eases pain. It was withdrawn in 2004.", ""),
+    ("behind a German quotation", "Der Damm hält.", "Man nannte ihn „den Riesen“. Der Damm hält.", ""),
     ("a number behind it", "The dam of Lund holds.", "The dam of Lund holds. No. 3 is its sluice.", ""),
     ("a limit behind it", "The dam of Lund holds.", "The dam of Lund holds. It does not hold ice.", ""),
     ("Chinese", "水在一百度沸腾。", "首先看这个。水在一百度沸腾。然后冷却。", ""),
@@ -67,6 +68,7 @@ LOST: list[tuple[str, str, str, str]] = [
     ("not true behind it", "Goldfish forget at once.", "Goldfish forget at once. That is not true.", ""),
     ("said", "The dam will break.", "Engineers claimed that the dam will break.", ""),
     ("quoted", "All will drown.", 'He wrote: "The dam will break. All will drown."', ""),
+    ("quoted, German", "Alle ertrinken.", "Er schrieb: „Der Damm bricht. Alle ertrinken.“", ""),
     ("quoted, curly", "All will drown.", "He wrote: “The dam will break. All will drown.”", ""),
     (
         "myths",
