@@ -148,9 +148,15 @@ class WatchDesk:
         return await self._change(watch, lambda now: ended(now, "it was stopped"))
 
     async def renew(self, watch: Watch) -> Watch:
-        """For as long again, from now on."""
+        """For as long again, from now on. Raises `WatchRefused` for one that has ended."""
         ends_at = self._deps.clock() + ENDS_AFTER
-        return await self._change(watch, lambda now: replace(now, ends_at=ends_at, asked_renewal=False))
+
+        def renewed(now: Watch) -> Watch:
+            if not now.is_active:
+                raise WatchRefused(f"{now.id} has ended", user_message="It is watched no more; watch it anew.")
+            return replace(now, ends_at=ends_at, asked_renewal=False)
+
+        return await self._change(watch, renewed)
 
     async def tighten(self, watch: Watch) -> Watch:
         """It was told what was not worth it: less is told from now on."""
