@@ -135,14 +135,14 @@ class WatchDesk:
             raise WatchNotFound(watch_id)
         return watch
 
-    async def of_job(self, job: ResearchJob) -> Watch | None:
-        """The watch that a job is the answer or a run of."""
+    async def of_job(self, job: ResearchJob, asker: str = "") -> Watch | None:
+        """The watch that a job is the answer or a run of; where several people watch it, this person's."""
         if job.request.watch:
             try:
                 return await self._deps.watches.get(job.request.watch)
             except WatchNotFound:
                 return None
-        return await self._deps.watches.of_job(job.id)
+        return await self._deps.watches.of_job(job.id, asker=asker)
 
     async def stop(self, watch: Watch) -> Watch:
         return await self._change(watch, lambda now: ended(now, "it was stopped"))
@@ -190,7 +190,7 @@ class WatchDesk:
         return job
 
     async def _known(self, job: ResearchJob, asker: str) -> Watch | None:
-        watch = await self.of_job(job)
+        watch = await self.of_job(job, asker)
         return watch if watch and watch.is_active and (not asker or watch.asker == asker) else None
 
     async def _retimed(self, watch: Watch, rhythm: Rhythm) -> Watch:
