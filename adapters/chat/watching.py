@@ -92,7 +92,7 @@ async def obey_press(button: str, job: ResearchJob, researcher: Researcher, plac
         return WatchSaid(tuple(words.offer_lines(offer)), job, tuple(CardButton(name) for name in names))
     if button in BEGINS:
         return await _begin(job, researcher, place, words.RHYTHMS[BEGINS[button]])
-    watch = await desk.of_job(job)
+    watch = await desk.of_job(job, place.asker)
     if watch is None or not watch.is_active:
         return WatchSaid((words.NOTHING_WATCHED,))
     if watch.asker and watch.asker != place.asker:
@@ -129,7 +129,7 @@ async def _meant(wish: WatchWish, job: ResearchJob | None, researcher: Researche
     theirs = await researcher.watching.of(place.scope.tenant, place.asker)
     if wish.place:
         return theirs[wish.place - 1] if wish.place <= len(theirs) else None
-    watch = await researcher.watching.of_job(job) if job else None
+    watch = await researcher.watching.of_job(job, place.asker) if job else None
     if watch is not None and watch.asker == place.asker and watch.is_active:
         return watch
     return theirs[0] if len(theirs) == 1 else None

@@ -194,7 +194,16 @@ async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Eva
             )  # fmt: skip
     unfinished.unlink(missing_ok=True)
     new_calls = sum(tape.new_calls for tape in tapes.values() if tape) if is_replayed else None
-    return Run(name, began_at, configuration, tuple(outcomes), new_calls)
+    return Run(name, began_at, _shown(configuration), tuple(outcomes), new_calls)
+
+
+def _shown(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Without what is secret: runs are kept, and pages of them handed on."""
+    marks = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+    return {
+        name: "…" if any(mark in name.upper() for mark in marks) or "@" in value else value
+        for name, value in configuration.items()
+    }
 
 
 def _tape(case: Case, wish: EvaluationWish, now: datetime) -> Tape | None:
@@ -283,8 +292,10 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
+    """What is kept may be what people asked in private: it is for the eyes of who runs gorkd."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as exc:
         raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
@@ -292,7 +303,8 @@ def _write(path: Path, text: str) -> None:
 
 def _append(path: Path, line: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
         with path.open("a", encoding="utf-8", errors="replace") as file:
             file.write(line + "\n")
     except OSError as exc:

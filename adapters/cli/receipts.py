@@ -125,12 +125,15 @@ async def _live(pages: PageFetcher, found: Verification, place: int) -> Check:
 
 
 def _keys(key: str) -> tuple[str, ...]:
-    """Raises `InvalidQuery` for a file that cannot be read."""
+    """Raises `InvalidQuery` for a file that cannot be read, or in which there is none."""
     if not key:
         return ()
     path = Path(key)
     is_file = len(key) < 200 and path.is_file()  # a key has 44 characters
-    return keys_in(_read(path).decode("utf-8", "replace")) if is_file else keys_in(key)
+    found = keys_in(_read(path).decode("utf-8", "replace") if is_file else key)
+    if not found:
+        raise InvalidQuery(f"There is no key in {path if is_file else '--key'}.", rule="key")
+    return found
 
 
 def _read(path: Path) -> bytes:

@@ -224,7 +224,10 @@ _PUT_WATCH = """
     UPDATE watches SET is_active = ?, next_at = ?, version = version + 1, told = ?, watch = ?
     WHERE id = ? AND version = ?
 """
-_OF_JOB = "SELECT watch, version FROM watches WHERE {} = ? ORDER BY next_at DESC LIMIT 1"
+_OF_JOB = """
+    SELECT watch, version FROM watches WHERE {} = ?
+    ORDER BY CASE WHEN asker = ? THEN 0 ELSE 1 END, next_at DESC LIMIT 1
+"""
 _WATCHES_DUE = "SELECT watch, version FROM watches WHERE is_active = ? AND next_at <= ? ORDER BY next_at, id LIMIT ?"
 _ADD_PAGE = """
     INSERT INTO watched_pages (watch_id, is_seen, number, tenant, visibility, page) VALUES (?, ?, ?, ?, ?, ?)
@@ -262,9 +265,9 @@ class SqlWatches:
         watches = [_watch(row) for row in await self._tables.rows(query, (True, tenant, asker, asker))]
         return sorted(watches, key=lambda watch: (watch.created_at, watch.id))
 
-    async def of_job(self, job_id: str) -> Watch | None:
+    async def of_job(self, job_id: str, *, asker: str = "") -> Watch | None:
         for column in ("told", "origin"):
-            if rows := await self._tables.rows(_OF_JOB.format(column), (job_id,)):
+            if rows := await self._tables.rows(_OF_JOB.format(column), (job_id, asker)):
                 return _watch(rows[0])
         notice = await self.notice(job_id)
         try:

@@ -14,13 +14,14 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pydantic import TypeAdapter, ValidationError
 
 from core.model.errors import JobNotFound
 from core.model.ports import JobStore, SourceStore
 from core.pipeline.tracing import TraceLog
-from core.presentation.render import printable
+from core.presentation.render import one_line, printable
 from core.receipts.receipt import FORMAT, Receipt, build_receipt
 
 RECEIPT, PAGE, MANIFEST, SIGNATURE = "receipt.json", "answer.md", "manifest.json", "signature.json"
@@ -146,10 +147,23 @@ def _read(text: bytes) -> Receipt:
         fields = _FIELDS.validate_json(text)
         if fields.get("format") != FORMAT:
             raise _unreadable(f"it is of format {fields.get('format')!r}, and this gorkd knows format {FORMAT}")
-        return _SHAPE.validate_python(fields)
+        return _sensible(_SHAPE.validate_python(fields))
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_context=False, include_input=False)[0]
         raise _unreadable(f"{RECEIPT}: {'.'.join(map(str, fault['loc']))} {fault['type']}") from None
+
+
+def _sensible(receipt: Receipt) -> Receipt:
+    """What nobody writes would break or stall the rules: a date that is none, an order outside of its excerpt."""
+    for source in receipt.sources:
+        try:
+            datetime.fromisoformat(source.published_at or "2000-01-01")
+        except ValueError:
+            raise _unreadable(f"{one_line(source.id)} has no readable date") from None
+    for excerpt in (entry.excerpt for claim in receipt.claims for entry in claim.evidence):
+        if not all(excerpt.start <= first <= last <= excerpt.end for first, last in excerpt.instructs):
+            raise _unreadable("what speaks to an assistant stands outside of an excerpt")
+    return receipt
 
 
 def _json(document: object) -> bytes:

@@ -135,22 +135,28 @@ class WatchDesk:
             raise WatchNotFound(watch_id)
         return watch
 
-    async def of_job(self, job: ResearchJob) -> Watch | None:
-        """The watch that a job is the answer or a run of."""
+    async def of_job(self, job: ResearchJob, asker: str = "") -> Watch | None:
+        """The watch that a job is the answer or a run of; where several people watch it, this person's."""
         if job.request.watch:
             try:
                 return await self._deps.watches.get(job.request.watch)
             except WatchNotFound:
                 return None
-        return await self._deps.watches.of_job(job.id)
+        return await self._deps.watches.of_job(job.id, asker=asker)
 
     async def stop(self, watch: Watch) -> Watch:
         return await self._change(watch, lambda now: ended(now, "it was stopped"))
 
     async def renew(self, watch: Watch) -> Watch:
-        """For as long again, from now on."""
+        """For as long again, from now on. Raises `WatchRefused` for one that has ended."""
         ends_at = self._deps.clock() + ENDS_AFTER
-        return await self._change(watch, lambda now: replace(now, ends_at=ends_at, asked_renewal=False))
+
+        def renewed(now: Watch) -> Watch:
+            if not now.is_active:
+                raise WatchRefused(f"{now.id} has ended", user_message="It is watched no more; watch it anew.")
+            return replace(now, ends_at=ends_at, asked_renewal=False)
+
+        return await self._change(watch, renewed)
 
     async def tighten(self, watch: Watch) -> Watch:
         """It was told what was not worth it: less is told from now on."""
@@ -184,7 +190,7 @@ class WatchDesk:
         return job
 
     async def _known(self, job: ResearchJob, asker: str) -> Watch | None:
-        watch = await self.of_job(job)
+        watch = await self.of_job(job, asker)
         return watch if watch and watch.is_active and (not asker or watch.asker == asker) else None
 
     async def _retimed(self, watch: Watch, rhythm: Rhythm) -> Watch:

@@ -203,8 +203,8 @@ class Watches(Protocol):
         """Of a tenant, or of one of its people, oldest first, without those that ended."""
         ...
 
-    async def of_job(self, job_id: str) -> Watch | None:
-        """The newest watch whose answer, or whose run, the job is."""
+    async def of_job(self, job_id: str, *, asker: str = "") -> Watch | None:
+        """The newest watch whose answer, or whose run, the job is; of this person before those of others."""
         ...
 
     async def due(self, now: datetime, *, limit: int) -> list[Watch]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -64,6 +66,25 @@ def test_the_next_run_says_what_changed(place: Path):
     assert done.exit_code == 3
     assert "eddystone: pass → FAIL" in done.stdout
     assert (place / "gorkd-eval" / "towers" / "before.json").exists()
+
+
+def test_nobody_else_reads_what_is_kept_and_no_secret_stands_in_it(place: Path):
+    """Questions may be private, and a configuration may be another key."""
+    before = os.umask(0o022)
+    try:
+        compared = ("--compare", "GORKD_API_KEY=sk-SECRET1", "HTTPS_PROXY=http://ada:SECRET2@proxy.example")
+        for more in (("--record", "tapes"), compared):
+            done = Desk(laboratory=laboratory).run("eval", "towers.yaml", *more)
+            assert done.exit_code == 0, done.output
+            assert "SECRET" not in done.output
+    finally:
+        os.umask(before)
+
+    kept = [path for path in place.rglob("*") if path.is_file() and path.name != "towers.yaml"]
+    assert {path.parent.name for path in kept} == {"tapes", "towers"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
+    assert {stat.S_IMODE(path.parent.stat().st_mode) for path in kept} == {0o700}
+    assert [path for path in kept if "SECRET" in path.read_text("utf-8")] == []
 
 
 def test_two_models_are_compared_claim_by_claim(place: Path):

@@ -80,6 +80,18 @@ def test_another_key_is_refused(receipt: Path, tmp_path: Path, is_file: bool):
     assert "another key" in done.stdout
 
 
+def test_a_file_without_a_key_is_no_key_that_has_signed(receipt: Path, tmp_path: Path):
+    """As after a download that failed: who asks for a key is told that there is none."""
+    path = tmp_path / "gorkd-key"
+    path.write_text("# nothing\n", "utf-8")
+
+    done = desk().run("verify", str(receipt), "--key", str(path))
+
+    assert done.exit_code == 2
+    assert "no key" in done.stderr
+    assert "Sound" not in done.stdout
+
+
 def test_live_reads_the_cited_pages_alone(receipt: Path):
     first, second = samples.PAGES
     asked = desk(pages={first: samples.PAGES[first]})

@@ -161,6 +161,26 @@ def test_a_receipt_that_was_written_anew_must_still_hold(lie: Receipt, check: st
     assert check in failed(verify_receipt(sealed(lie)))
 
 
+def orders(*spans: tuple[int, int]) -> Receipt:
+    return with_evidence(0, excerpt=replace(samples.receipt().claims[0].evidence[0].excerpt, instructs=spans))
+
+
+NONSENSE = {
+    "a date that is none": written_anew(sources=(replace(samples.receipt().sources[0], published_at="yesterday"),)),
+    "an order before the excerpt": orders((-9, 4)),
+    "an order of a billion characters": orders((5_763, 10**9)),
+    "an order that ends before it begins": orders((5_770, 5_765)),
+}
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE.values(), ids=NONSENSE)
+def test_what_nobody_writes_neither_breaks_nor_stalls_who_verifies(nonsense: Receipt):
+    found = verify_receipt(sealed(nonsense))
+
+    assert failed(found) == ["file"]
+    assert found.receipt is None
+
+
 def test_another_version_of_the_rules_is_told_and_no_failure():
     """What it finds otherwise is named."""
     old = replace(versions(), gorkd="0.0.9", rules="0" * 16)

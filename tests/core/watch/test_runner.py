@@ -323,3 +323,17 @@ async def test_a_retraction_is_told_at_once_and_once():
     kinds = [change.kind for notice in notices for change in notice.changes]
     assert len(notices) == 1
     assert kinds.count("retraction") == 1
+
+
+async def test_each_of_several_people_who_watch_an_answer_has_a_watch_of_their_own():
+    """Whose is looked at sooner does not matter."""
+    world = World()
+    job, desk = await world.answered(), world.researcher.watching
+    for who in ("ada", "bob"):
+        for hours in (1, 24, 1 if who == "ada" else 168):
+            await desk.watch(job.id, who, scope=CHANNEL, rhythm=Rhythm(hours), address=PLACE)
+
+    found = {who: await desk.of_job(job, who) for who in ("ada", "bob")}
+
+    assert {who: watch.asker for who, watch in found.items() if watch} == {"ada": "ada", "bob": "bob"}
+    assert len(await world.deps.watches.of(CHANNEL.tenant)) == 2
