@@ -64,7 +64,7 @@ async def run(
 
 def outside(world: World, folder: Path) -> dict[str, str]:
     """The outside of who has nothing yet: where services are, and none of their keys."""
-    env = world.env(folder / "data", "tavily", "wikipedia", "pubmed", "arxiv")
+    env = world.env(folder / "data", "tavily", "wikipedia", "pubmed", "arxiv", "europepmc")
     return {name: value for name, value in env.items() if name != "TAVILY_API_KEY"} | {"PORT": "0"}
 
 
@@ -79,9 +79,21 @@ async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> Non
         process = await run(tmp_path, "init", "--ask", "What is a lighthouse?", env=env, at=terminal.screen)
         try:
             await terminal.until("quoted): ")
+            terminal.type("x")
+            await terminal.until("x is none of these")
+            await terminal.until("quoted): ")
             terminal.type("u")
             await terminal.until("https://host/v1: ")
-            terminal.type(world.model.url)
+            terminal.type(world.model.url.removesuffix("/v1"))
+            await terminal.until("key, Enter for none: ")
+            terminal.type("")
+            await terminal.until("model: ")
+            terminal.type("loop-1")
+            await terminal.until("end in /v1")
+            await terminal.until("quoted): ")
+            terminal.type("u")
+            await terminal.until("https://host/v1: ")
+            terminal.type(world.model.url.removeprefix("http://"))
             await terminal.until("key, Enter for none: ")
             terminal.type("sk-test-0123456789")
             await terminal.until("model: ")
