@@ -13,6 +13,7 @@ from adapters.cli.settings import known_tenant
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL, ResearchRequest
 from core.presentation.render import iso_utc, printable
+from core.presentation.wording import counted
 from core.watch import words
 from core.watch.watch import Rhythm, Watch
 
@@ -161,4 +162,4 @@ def _rhythm(every: str, zone: str) -> Rhythm:
 
 def _line(watch: Watch) -> str:
     state = f"next {iso_utc(watch.next_at)}" if watch.is_active else f"ended: {watch.ended_because}"
-    return f"{watch.id}  {words.rhythm_words(watch.rhythm)}, {state}, {watch.run} runs: {watch.subject[:80]}"
+    return f"{watch.id}  {words.rhythm_words(watch.rhythm)}, {state}, {counted(watch.run, 'run')}: {watch.subject[:80]}"
