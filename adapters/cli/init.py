@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console
@@ -183,7 +184,7 @@ async def _ask_for(talk: _Talk, part: Part) -> None:
         for variable, what in part.asked:
             label = what if part.steps else f"{part.title}, {what}"
             if value := talk.ask(label, is_secret=not variable.endswith("_URL")):
-                values[variable] = value
+                values[variable] = _with_scheme(value) if variable.endswith("_URL") else value
             else:
                 return
         if await talk.is_right(values, part):
@@ -199,7 +200,7 @@ async def _ask_for_model(talk: _Talk) -> None:
     for number, server in enumerate(servers, 1):
         talk.console.print(f"  {number}  {one_line(server.name)} at {server.url}: {_models(server)}", soft_wrap=True)
     if not servers:
-        talk.console.print("  No Ollama, llama.cpp, LM Studio or vLLM answers on this machine.")
+        talk.console.print("  No Ollama, llama.cpp, LM Studio, vLLM or Jan answers on this machine.")
     talk.console.print(
         "  k  a key of OpenAI's\n  u  the address of any other OpenAI-compatible endpoint", soft_wrap=True
     )
@@ -210,6 +211,10 @@ async def _ask_for_model(talk: _Talk) -> None:
         values = _model_settings(talk, choice, servers)
         if values and await talk.is_right(values, _MODEL):
             return
+        if not values:
+            talk.console.print(f"  {one_line(choice)} is none of these.", markup=False)
+        elif urlsplit(values.get("OPENAI_BASE_URL", "/v1")).path in ("", "/"):
+            talk.console.print("  Most such addresses end in /v1.")
 
 
 def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) -> dict[str, str]:
@@ -222,10 +227,18 @@ def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) ->
     if choice == "k":
         return _filled({"OPENAI_API_KEY": talk.ask("key (sk-…)", is_secret=True)})
     if choice == "u":
-        url = talk.ask("address, such as https://host/v1")
+        url = _with_scheme(talk.ask("address, such as https://host/v1"))
         key = talk.ask("key, Enter for none", is_secret=True)
         return _filled({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, "GORKD_MODEL": talk.ask("model")})
     return {}
+
+
+def _with_scheme(address: str) -> str:
+    """As people write addresses: without a scheme it is http on this machine or at a number, else https."""
+    if not address or "://" in address:
+        return address
+    host = address.partition("/")[0].partition(":")[0]
+    return f"{'http' if host == 'localhost' or host.replace('.', '').isdecimal() else 'https'}://{address}"
 
 
 def _filled(values: Mapping[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -103,9 +104,8 @@ def print_verification(console: Console, found: Verification) -> None:
     receipt = found.receipt
     if receipt is not None:
         console.print(Text(one_line(receipt.question), "bold"), soft_wrap=True)
-        console.print(
-            Text(f"{receipt.confidence} confidence, answered {receipt.answered_at}, {receipt.job_id}"), soft_wrap=True
-        )
+        answered = re.sub(r"\.\d+", "", receipt.answered_at or "")  # nobody reads microseconds
+        console.print(Text(f"{receipt.confidence} confidence, answered {answered}, {receipt.job_id}"), soft_wrap=True)
     width = max(len(check.name) for check in found.checks)
     for check in found.checks:
         sign, style = _SIGNS[check.state]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adapters.cli.running import Exit, OpenResearcher, run_command
+from adapters.cli.running import Exit, OpenResearcher, run_command, say
 from adapters.cli.settings import known_tenant
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL, ResearchRequest
 from core.presentation.render import iso_utc, printable
+from core.presentation.wording import counted
 from core.watch import words
 from core.watch.watch import Rhythm, Watch
 
@@ -52,13 +53,13 @@ def _add_beginnings(app: typer.Typer, run: Callable[[Doing], None]) -> None:
         every: _Every = "day",
         zone: _Zone = "UTC",
     ) -> None:
-        """Watch a job's answer: told where it was asked, and only when it means something else."""
+        """Watch a job's answer: told only when it means something else."""
 
         async def begin(desk: WatchDesk) -> list[str]:
             rhythm = _rhythm(every, zone)
             offer = await desk.offer(job.strip(), "", scope=None)
             watch = await desk.watch(job.strip(), "", scope=None, rhythm=rhythm)
-            return [watch.id, words.begun_line(watch, offer.run_usd)]
+            return _begun(watch, offer.run_usd)
 
         run(begin)
 
@@ -73,7 +74,7 @@ def _add_beginnings(app: typer.Typer, run: Callable[[Doing], None]) -> None:
 
         async def begin(desk: WatchDesk) -> list[str]:
             watch = await desk.schedule(ResearchRequest(question), rhythm=_rhythm(every, zone))
-            return [watch.id, words.begun_line(watch)]
+            return _begun(watch)
 
         run(begin)
 
@@ -88,7 +89,7 @@ def _add_beginnings(app: typer.Typer, run: Callable[[Doing], None]) -> None:
 
         async def begin(desk: WatchDesk) -> list[str]:
             watch = await desk.watch_source(url, ResearchRequest(url), rhythm=_rhythm(every, zone))
-            return [watch.id, words.begun_line(watch)]
+            return _begun(watch)
 
         run(begin)
 
@@ -105,7 +106,10 @@ def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
         """Print what is watched, and when it is looked at next."""
 
         async def listed(desk: WatchDesk) -> list[str]:
-            return [_line(watch) for watch in await desk.of(tenant)]
+            watches = await desk.of(tenant)
+            if not watches:
+                say("nothing is watched; `gorkd watch --help` says how to begin")
+            return [_line(watch) for watch in watches]
 
         run(listed)
 
@@ -143,6 +147,11 @@ def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
         run(prolong)
 
 
+def _begun(watch: Watch, run_usd: float | None = None) -> list[str]:
+    say(f"a worker looks (gorkd all or gorkd worker); gorkd watch show {watch.id} prints what it told")
+    return [watch.id, words.begun_line(watch, run_usd)]
+
+
 def _rhythm(every: str, zone: str) -> Rhythm:
     """Raises `InvalidQuery`."""
     rhythm = words.read_rhythm(every)
@@ -153,4 +162,4 @@ def _rhythm(every: str, zone: str) -> Rhythm:
 
 def _line(watch: Watch) -> str:
     state = f"next {iso_utc(watch.next_at)}" if watch.is_active else f"ended: {watch.ended_because}"
-    return f"{watch.id}  {words.rhythm_words(watch.rhythm)}, {state}, {watch.run} runs: {watch.subject[:80]}"
+    return f"{watch.id}  {words.rhythm_words(watch.rhythm)}, {state}, {counted(watch.run, 'run')}: {watch.subject[:80]}"

@@ -148,10 +148,10 @@ def what_was_done(entry: TraceEntry) -> str:
 
 
 def totals_line(totals: TraceTotals) -> str:
-    """`2 model calls · 1234 tokens · $0.0012 · 3 searches · 5 pages read`, and which models have no price."""
+    """`2 model calls · 1,234 tokens · $0.0012 · 3 searches · 5 pages read`, and which models have no price."""
     parts = [
         counted(totals.model_calls, "model call"),
-        counted(totals.tokens, "token"),
+        f"{totals.tokens:,} {'token' if totals.tokens == 1 else 'tokens'}",
         "no price known" if totals.cost_usd is None and totals.model_calls else dollars(totals.cost_usd or 0.0),
         f"{totals.searches} {'search' if totals.searches == 1 else 'searches'}",
         f"{counted(totals.pages_read, 'page')} read",

@@ -117,6 +117,8 @@ def page_of(receipt: Receipt) -> str:
 def _unpacked(content: bytes) -> dict[str, bytes]:
     if len(content) > MAX_FILE_BYTES:
         raise _unreadable("it is too large")
+    if not content.startswith(b"PK"):
+        raise _unreadable("it is no zip file")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()

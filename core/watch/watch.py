@@ -179,7 +179,9 @@ class WatchNotFound(GorkdError):
     code = "JOB_NOT_FOUND"
 
     def __init__(self, watch_id: str) -> None:
-        super().__init__(f"no watch {watch_id}", user_message="That is not watched, or no longer.")
+        super().__init__(
+            f"no watch {watch_id}", user_message="That is not watched, or no longer; `watch list` shows what is."
+        )
 
 
 class WatchRefused(GorkdError):

@@ -141,7 +141,7 @@ def offer_lines(offer: WatchOffer) -> list[str]:
 
 
 def begun_line(watch: Watch, run_usd: float | None = None) -> str:
-    cost = f"; about {_dollars(run_usd)} a run" if run_usd is not None and watch.kind != "source" else ""
+    cost = f"; about {_dollars(run_usd)} a run" if run_usd and watch.kind != "source" else ""
     until = f"until {watch.ends_at:%d %B %Y}"
     first = f"first on {watch.next_at:%d %B, %H:%M} UTC"
     if watch.kind == "schedule":

@@ -174,6 +174,20 @@ def test_any_answer_prints_as_text(outcome):
     assert not [char for char in paper if char not in "\n\t" and (ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0)]
 
 
+def test_a_watch_at_the_terminal_says_who_looks_and_where_it_tells():
+    begun = run(ScriptedResearcher(), "watch", "page", "https://tides.example/")
+    nothing = run(ScriptedResearcher(), "watch", "list")
+    unknown = run(ScriptedResearcher(), "watch", "stop", "watch_none")
+
+    watch_id = begun.stdout.split()[0]
+    assert f"gorkd watch show {watch_id}" in begun.stderr
+    assert "gorkd worker" in begun.stderr
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
+    assert "nothing is watched" in nothing.stderr
+    assert unknown.exit_code == 4
+    assert "`watch list`" in unknown.stderr
+
+
 def test_json_prints_the_job():
     """S003-19 on the command line."""
     ran = run(ScriptedResearcher(), "ask", "--json", "How tall?")

@@ -186,6 +186,12 @@ def test_trace_shows_each_step_with_durations_tokens_and_cost() -> None:
     assert lines[-1] == "1 model call · 150 tokens · $0.000225 · 1 search · 0 pages read · 1 not read"
 
 
+def test_many_tokens_can_be_read() -> None:
+    ran = Desk([replace(ENTRIES[0], prompt_tokens=16_000, completion_tokens=472)]).run("trace", JOB.id)
+
+    assert "1 model call · 16,472 tokens" in " ".join(ran.stdout.split())
+
+
 def test_prompts_are_shown_only_when_asked_for() -> None:
     """They repeat what people asked and what pages say."""
     plain, full = Desk(ENTRIES).run("trace", JOB.id), Desk(ENTRIES).run("trace", JOB.id, "--prompts")

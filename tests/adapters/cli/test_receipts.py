@@ -44,6 +44,16 @@ def test_what_is_exported_can_be_verified(receipt: Path):
     assert samples.QUESTION in done.stdout
 
 
+def test_what_is_no_zip_is_called_so(tmp_path: Path):
+    other = tmp_path / "README.md"
+    other.write_text("# gorkd\n", "utf-8")
+
+    done = desk().run("verify", str(other))
+
+    assert done.exit_code == 4
+    assert "it is no zip file" in done.stdout
+
+
 def test_verifying_needs_neither_network_nor_records(receipt: Path, tmp_path: Path):
     """As on a machine of somebody else: nothing of ours is there, and nothing is left behind."""
     home = tmp_path / "home"
