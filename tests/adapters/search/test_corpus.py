@@ -1,4 +1,4 @@
-"""Own corpora on the web: read as their lists say, again when they change, and by nobody else."""
+"""Own corpora on the web: read as their lists say, again when they change, and by nobody else (N-19)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often each confidence was right, with how sure that is."""
+"""How often each confidence was right, with how sure that is (N-25)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs go on where they stopped, and what was recorded is asked again without the outside."""
+"""Runs go on where they stopped, and what was recorded is asked again without the outside (N-23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A receipt can be checked without the server that gave it, every change of it is found, and it tells of nobody."""
+"""A receipt can be checked without its server, every change of it is found, and it tells of nobody (N-22)."""
 
 from __future__ import annotations
 

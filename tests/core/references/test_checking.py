@@ -1,4 +1,4 @@
-"""A reference against its record: found, other, differing, gone, or simply not there."""
+"""A reference against its record: found, other, differing, gone, or simply not there (N-18)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Papers are read whole where that is free, and it is said which version was read."""
+"""Papers are read whole where that is free, and it is said which version was read (N-17)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retracted supports nothing: known in time, known late, or retracted after the answer (D18)."""
+"""Retracted supports nothing: known in time, known late, or retracted after the answer (D18) (N-16)."""
 
 from __future__ import annotations
 

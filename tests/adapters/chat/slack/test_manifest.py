@@ -1,4 +1,4 @@
-"""The app's manifest: Slack takes it, it grants what the app uses, and nothing else."""
+"""The app's manifest: Slack takes it, it grants what the app uses, and nothing else (N-12)."""
 
 from __future__ import annotations
 
