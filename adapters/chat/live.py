@@ -31,7 +31,7 @@ from core.presentation.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
-    from core.watch.watch import Notice
+    from core.watch.watch import WatchNotice
 
 TURN = timedelta(seconds=120)  # longer than an upload and an edit may take together (reply.py)
 RENEW_EVERY_S = 30.0
@@ -51,7 +51,7 @@ class _Live(Generic[Payload]):
     snapshot: Snapshot = field(default_factory=Snapshot)
     urgent: asyncio.Event = field(default_factory=asyncio.Event)
     held_at: float = 0.0  # of the loop's clock
-    notice: Notice | None = None  # what a watch tells of the job, in place of its answer
+    notice: WatchNotice | None = None  # what a watch tells of the job, in place of its answer
 
     @property
     def turn(self) -> str:
@@ -298,7 +298,7 @@ class LiveAnswers(LivingMessages[Payload]):
             _log.exception("message abandoned", extra={"job": live.job.id})
             await show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
 
-    async def _notice(self, live: _Live[Payload]) -> Notice | None:
+    async def _notice(self, live: _Live[Payload]) -> WatchNotice | None:
         """What a watch has left to be told there; its key says so (adapters/records/deliveries.py)."""
         is_told = str(live.reply.address.data.get("key") or "").startswith("watch:")
         return await self._researcher.watching.notice(live.job) if is_told else None

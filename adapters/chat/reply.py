@@ -11,7 +11,7 @@ from core.model.delivery import Address
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.presentation.snapshot import Snapshot
-from core.watch.watch import Notice
+from core.watch.watch import WatchNotice
 
 Payload_contra = TypeVar("Payload_contra", contravariant=True)
 Payload_co = TypeVar("Payload_co", covariant=True)
@@ -98,7 +98,7 @@ class Voice(Protocol[Payload_co]):
         """
         ...
 
-    def told(self, job: ResearchJob, notice: Notice) -> Payload_co:
+    def told(self, job: ResearchJob, notice: WatchNotice) -> Payload_co:
         """What a watch tells of the job, in place of its answer."""
         ...
 

@@ -19,7 +19,7 @@ from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
 from core.model.errors import StoreError
 from core.model.job import ResearchJob, Scope
 from core.model.ports import Clock
-from core.watch.watch import Notice, Watch, WatchedPage, WatchNotFound, WatchTelling
+from core.watch.watch import Watch, WatchedPage, WatchNotFound, WatchNotice, WatchTelling
 
 logger = logging.getLogger(__name__)
 
@@ -307,14 +307,14 @@ class SqlWatches:
         query = "SELECT page FROM watched_pages WHERE watch_id = ? AND is_seen = ? ORDER BY number"
         return [decode(text, WatchedPage) for (text,) in await self._tables.rows(query, (watch_id, seen))]
 
-    async def notices(self, watch_id: str) -> list[Notice]:
+    async def notices(self, watch_id: str) -> list[WatchNotice]:
         query = "SELECT notice FROM notices WHERE watch_id = ? ORDER BY number"
-        return [decode(text, Notice) for (text,) in await self._tables.rows(query, (watch_id,))]
+        return [decode(text, WatchNotice) for (text,) in await self._tables.rows(query, (watch_id,))]
 
-    async def notice(self, job_id: str) -> Notice | None:
+    async def notice(self, job_id: str) -> WatchNotice | None:
         query = "SELECT notice FROM notices WHERE job_id = ? ORDER BY at DESC LIMIT 1"
         rows = await self._tables.rows(query, (job_id,))
-        return decode(rows[0][0], Notice) if rows else None
+        return decode(rows[0][0], WatchNotice) if rows else None
 
     def _tell(self, sql: Sql, watch: Watch, telling: WatchTelling) -> None:
         """The job waits to be delivered to the watch's place, under a key of the run's own."""

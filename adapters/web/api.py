@@ -53,7 +53,7 @@ from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.pipeline.conversation import following
 from core.presentation.render import iso_utc, job_json, sources_json
 from core.watch import words
-from core.watch.watch import Notice, Watch, WatchNotFound
+from core.watch.watch import Watch, WatchNotFound, WatchNotice
 
 
 class AttachedText(BaseModel):
@@ -254,7 +254,7 @@ async def watchable_job(request: web.Request) -> ResearchJob:
     return job
 
 
-def watch_json(watch: Watch, notices: Sequence[Notice]) -> dict[str, Json]:
+def watch_json(watch: Watch, notices: Sequence[WatchNotice]) -> dict[str, Json]:
     told: list[Json] = [
         {
             "at": iso_utc(notice.at),

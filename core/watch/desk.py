@@ -19,10 +19,10 @@ from core.watch.watch import (
     MAX_HOURS,
     MIN_HOURS,
     MOST_STRICT,
-    Notice,
     Rhythm,
     Watch,
     WatchNotFound,
+    WatchNotice,
     WatchRefused,
     ended,
     next_run,
@@ -168,11 +168,11 @@ class WatchDesk:
         if watch is not None and watch.is_active:
             await self._change(watch, lambda now: ended(now, "the place where it told is gone"))
 
-    async def notice(self, job: ResearchJob) -> Notice | None:
+    async def notice(self, job: ResearchJob) -> WatchNotice | None:
         """What is told below a job that has ended; None where its answer itself is. Raises `StoreError`."""
         return await self._deps.watches.notice(job.id)
 
-    async def timeline(self, watch: Watch) -> list[Notice]:
+    async def timeline(self, watch: Watch) -> list[WatchNotice]:
         """What was told, oldest first."""
         return await self._deps.watches.notices(watch.id)
 

@@ -29,10 +29,10 @@ from core.watch.watch import (
     SAYS_STILL_AFTER,
     SECOND_LOOK,
     Change,
-    Notice,
     Watch,
     WatchedPage,
     Watches,
+    WatchNotice,
     WatchTelling,
     backed_off,
     ended,
@@ -189,7 +189,7 @@ class WatchRunner:
 
     async def _tell(self, watch: Watch, now: datetime, changes: Sequence[Change], found: ToldAnswer) -> None:
         rested = replace(_rested(watch, now), told=found.job.id, said_at=now)
-        notice = Notice(watch.id, watch.run, found.job.id, "changed", now, watch.subject, tuple(changes))
+        notice = WatchNotice(watch.id, watch.run, found.job.id, "changed", now, watch.subject, tuple(changes))
         pages = _joined(pages_of(found), await self._watches.pages(watch.id, seen=True))
         await self._watches.put(rested, telling=WatchTelling(found.job.id, notice), pages=pages)
 
@@ -214,7 +214,7 @@ class WatchRunner:
             await self._rest(watch, now, [seen.page])
         else:
             rested = replace(_rested(watch, now), told=seen.job.id, said_at=now, jobs=(*watch.jobs, seen.job.id))
-            notice = Notice(watch.id, watch.run, seen.job.id, "changed", now, watch.subject, seen.changes)
+            notice = WatchNotice(watch.id, watch.run, seen.job.id, "changed", now, watch.subject, seen.changes)
             await self._watches.put(rested, telling=WatchTelling(seen.job.id, notice), pages=[seen.page])
 
     async def _fail(self, watch: Watch, now: datetime) -> None:
@@ -227,7 +227,7 @@ class WatchRunner:
         failed = replace(watch, stage="waiting", job="", suspected=(), failures=failures, next_at=next_at)
         await self._watches.put(failed)
 
-    async def _put(self, watch: Watch, notice: Notice | None, pages: Sequence[WatchedPage] | None = None) -> None:
+    async def _put(self, watch: Watch, notice: WatchNotice | None, pages: Sequence[WatchedPage] | None = None) -> None:
         telling = WatchTelling(notice.job_id, notice) if notice else None
         await self._watches.put(watch, telling=telling, pages=pages)
 
@@ -257,8 +257,8 @@ def _joined(pages: Sequence[WatchedPage], before: Sequence[WatchedPage]) -> list
     return [*as_known, *(replace(page, carriers=()) for page in before if page.url not in urls)][:MAX_PAGES]
 
 
-def _notice(watch: Watch, now: datetime, tone: str) -> Notice:
-    return Notice(watch.id, watch.run, watch.told, tone, now, watch.subject)  # type: ignore[arg-type]
+def _notice(watch: Watch, now: datetime, tone: str) -> WatchNotice:
+    return WatchNotice(watch.id, watch.run, watch.told, tone, now, watch.subject)  # type: ignore[arg-type]
 
 
 def _of_answers(told: ToldAnswer, found: ToldAnswer) -> list[Change]:

@@ -150,7 +150,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Notice:
+class WatchNotice:
     """What is told of a run, below the job that it is about. `number` is the run's."""
 
     watch_id: str
@@ -170,7 +170,7 @@ class WatchTelling:
     """
 
     job_id: str
-    notice: Notice | None = None
+    notice: WatchNotice | None = None
 
 
 class WatchNotFound(GorkdError):
@@ -232,11 +232,11 @@ class Watches(Protocol):
         """As accepted, or as seen last."""
         ...
 
-    async def notices(self, watch_id: str) -> list[Notice]:
+    async def notices(self, watch_id: str) -> list[WatchNotice]:
         """Oldest first."""
         ...
 
-    async def notice(self, job_id: str) -> Notice | None:
+    async def notice(self, job_id: str) -> WatchNotice | None:
         """The newest that is told below the job."""
         ...
 

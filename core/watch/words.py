@@ -14,7 +14,7 @@ import regex
 from core.presentation.render import cut, one_line
 from core.text.urls import domain_of
 from core.watch.desk import WatchOffer
-from core.watch.watch import Change, Notice, Rhythm, Watch
+from core.watch.watch import Change, Rhythm, Watch, WatchNotice
 
 WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew"]
 
@@ -194,16 +194,16 @@ class ToldChange:
     quotes: tuple[tuple[str, str], ...]
 
 
-def heading(notice: Notice) -> str:
+def heading(notice: WatchNotice) -> str:
     return f"{_TONES[notice.tone]}: {cut(one_line(notice.subject), 150)}"
 
 
-def sentence(notice: Notice) -> str:
+def sentence(notice: WatchNotice) -> str:
     """What is said besides the changes, "" for nothing."""
     return notice.sentence or _SENTENCES.get(notice.tone, "")
 
 
-def notice_buttons(notice: Notice) -> tuple[str, ...]:
+def notice_buttons(notice: WatchNotice) -> tuple[str, ...]:
     """By name, what can be done with it."""
     if notice.tone == "changed":
         return "show_answer", "not_worth_telling", "stop_watching"
@@ -224,7 +224,7 @@ def told_change(change: Change) -> ToldChange:
     return ToldChange(said, tuple((cut(one_line(quote), MAX_QUOTE_CHARS), url) for quote, url in quotes if quote))
 
 
-def plain_lines(notice: Notice) -> list[str]:
+def plain_lines(notice: WatchNotice) -> list[str]:
     """A notice as a terminal or a notification says it."""
     lines = [heading(notice), *([sentence(notice)] if sentence(notice) else [])]
     for change in notice.changes:

@@ -27,7 +27,7 @@ from core.model.source import Page, SearchHit, SearchQuery
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.watch.runner import WatchRunner
-from core.watch.watch import Notice, Rhythm, Watch
+from core.watch.watch import Rhythm, Watch, WatchNotice
 from tests.fakes import NOW, FakeSearch, Idle, hit, make_deps
 
 DAYS, CHANGES, DISGUISES, TOPICS = 200, 60, 600, 20
@@ -334,7 +334,7 @@ class Figures:
 
     told: Counter[str] = field(default_factory=Counter)
     happened: Counter[str] = field(default_factory=Counter)
-    false_alarms: list[tuple[str, Notice]] = field(default_factory=list)
+    false_alarms: list[tuple[str, WatchNotice]] = field(default_factory=list)
     missed: list[Happening] = field(default_factory=list)
     runs: int = 0
     unchanged_runs: int = 0

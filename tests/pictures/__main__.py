@@ -27,7 +27,7 @@ from core.library.ingest import Ingestion, PaperRecord
 from core.library.pages import PaperViews
 from core.model.job import LOCAL, ResearchJob, ResearchRequest
 from core.tenancy.usage import Usage
-from core.watch.watch import Change, Notice, Rhythm, WatchTelling
+from core.watch.watch import Change, Rhythm, WatchNotice, WatchTelling
 from tests.adapters.web.site import Site, open_site
 from tests.fakes import KeptUsage
 from tests.pictures import story
@@ -191,7 +191,7 @@ async def draw_watch(studio: Studio) -> None:
     gone = Change("gone", story.PUMPS, before_quote=story.PUMPS, before_url="https://schools.example/pilot")
     for days, change in ((40, changed), (12, gone)):
         at = utc_now() - timedelta(days=days)
-        notice = Notice(watch.id, 90 - days, job.id, "changed", at, watch.subject, (change,))
+        notice = WatchNotice(watch.id, 90 - days, job.id, "changed", at, watch.subject, (change,))
         watch = replace(watch, run=90 - days)
         await site.deps.watches.put(watch, telling=WatchTelling(job.id, notice))
         watch = await site.deps.watches.get(watch.id)

@@ -53,7 +53,7 @@ from core.presentation.wording import counted
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
-from core.watch.watch import Notice
+from core.watch.watch import WatchNotice
 from core.watch.words import heading, notice_buttons, sentence, told_change
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
@@ -165,7 +165,7 @@ class DiscordVoice:
         link = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         return replace(message, rows=((*link, *([show] if sources else [])),), details=())
 
-    def told(self, job: ResearchJob, notice: Notice) -> DiscordMessage:
+    def told(self, job: ResearchJob, notice: WatchNotice) -> DiscordMessage:
         """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
         lines = [f"_{plain(said, LINE_ROOM)}_"] if (said := sentence(notice)) else []
         for change in map(told_change, notice.changes):

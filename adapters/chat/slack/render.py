@@ -58,7 +58,7 @@ from core.presentation.snapshot import Snapshot
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
-from core.watch.watch import Notice
+from core.watch.watch import WatchNotice
 from core.watch.words import heading, notice_buttons, plain_lines, sentence, told_change
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
@@ -155,7 +155,7 @@ class SlackVoice:
         whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
 
-    def told(self, job: ResearchJob, notice: Notice) -> SlackMessage:
+    def told(self, job: ResearchJob, notice: WatchNotice) -> SlackMessage:
         return told_message(job, notice, self.links.link(job))
 
     def refusal(self, sentence: str) -> SlackMessage:
@@ -280,7 +280,7 @@ def changes_message(changes: AnswerChanges | None) -> SlackMessage:
     return message(wording.WHAT_CHANGED, [section(f"*{wording.WHAT_CHANGED}*"), *(section(line) for line in lines)])
 
 
-def told_message(job: ResearchJob, notice: Notice, page_url: str) -> SlackMessage:
+def told_message(job: ResearchJob, notice: WatchNotice, page_url: str) -> SlackMessage:
     """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
     blocks = [header(f"🔔 {heading(notice)}")]
     if said := sentence(notice):

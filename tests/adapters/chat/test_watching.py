@@ -14,7 +14,7 @@ from adapters.secrets import SecretBox
 from core.model.delivery import Address
 from core.model.job import ResearchRequest, Scope
 from core.pipeline.researcher import Researcher
-from core.watch.watch import Change, Notice, Rhythm, Watch, WatchTelling
+from core.watch.watch import Change, Rhythm, Watch, WatchNotice, WatchTelling
 from core.watch.words import WatchWish
 from tests.adapters.chat.slack.house import COMPLETE, slack_house
 from tests.adapters.durable.processes import Process
@@ -34,7 +34,7 @@ async def told(env: Mapping[str, str], data: Path, tenant: str, *, times: int = 
     try:
         watches = SqlWatches(database, SecretBox.from_env(env, data), clock=lambda: datetime.now(UTC))
         (watch,) = await watches.of(tenant)
-        notice = Notice(watch.id, 1, watch.told, "changed", datetime.now(UTC), watch.subject, (CHANGE,))
+        notice = WatchNotice(watch.id, 1, watch.told, "changed", datetime.now(UTC), watch.subject, (CHANGE,))
         kept = [
             await watches.put(replace(watch, run=1), telling=WatchTelling(watch.told, notice)) for _ in range(times)
         ]

@@ -13,7 +13,7 @@ from adapters.cli import build_app
 from core.model.job import Scope
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
-from core.watch.watch import Change, Notice, Watch, WatchTelling
+from core.watch.watch import Change, Watch, WatchNotice, WatchTelling
 from tests.fakes import NOW, Idle, make_deps
 from tests.golden import samples
 from tests.records import at_once
@@ -69,7 +69,7 @@ def test_what_was_told_is_shown_and_hostile_text_is_text():
     terminal = Terminal()
     watch = terminal.kept(terminal.begun("add", JOB.id))
     change = Change("value", "It is 120 m tall.", "It is \x1b[31m134 m tall.", now_url="https://tower.example/facts")
-    notice = Notice(watch.id, 1, JOB.id, "changed", NOW, watch.subject, (change,))
+    notice = WatchNotice(watch.id, 1, JOB.id, "changed", NOW, watch.subject, (change,))
     at_once(terminal.deps.watches.put(watch, telling=WatchTelling(JOB.id, notice)))
 
     shown = terminal.run("show", watch.id).stdout

@@ -19,7 +19,7 @@ from core.pipeline.runner import DirectSteps, run_job
 from core.tenancy.forgetting import Whose
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
-from core.watch.watch import Notice, Rhythm, Watch, Watches, WatchRefused
+from core.watch.watch import Rhythm, Watch, Watches, WatchNotice, WatchRefused
 from tests.core.works.test_standing import Standing, answered, eight_papers
 from tests.fakes import NOW, Died, FakePages, FakeSearch, Idle, hit, make_deps
 
@@ -66,7 +66,7 @@ class World:
                     await self._run(job)
                 self.now += timedelta(seconds=31)
 
-    async def told(self, watch: Watch) -> list[Notice]:
+    async def told(self, watch: Watch) -> list[WatchNotice]:
         return await self.deps.watches.notices(watch.id)
 
     async def delivered(self) -> list[str]:

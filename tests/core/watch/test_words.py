@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.watch.watch import Change, Notice, Rhythm, backed_off, next_run
+from core.watch.watch import Change, Rhythm, WatchNotice, backed_off, next_run
 from core.watch.words import command_wish, in_zone, plain_lines, read_rhythm, read_wish, rhythm_words
 
 BEGAN = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
@@ -107,7 +107,7 @@ def test_nonsense_is_no_rhythm():
 
 def test_a_change_says_what_it_was_what_it_is_and_why():
     change = Change("value", "It is 3 m.", "It is 4 m.", now_quote="It is 4 m.", now_url="https://a.example/x")
-    notice = Notice("watch_1", 1, "job_1", "changed", BEGAN, "How long is it?", (change,))
+    notice = WatchNotice("watch_1", 1, "job_1", "changed", BEGAN, "How long is it?", (change,))
 
     assert plain_lines(notice) == [
         "The answer changed: How long is it?",

@@ -16,7 +16,7 @@ from core.presentation.help import HOW_TO_ASK, Typed, help_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import cut, is_used, one_line, printable
 from core.presentation.snapshot import Snapshot
-from core.watch.watch import Notice
+from core.watch.watch import WatchNotice
 from core.watch.words import notice_buttons, plain_lines
 from tests.examples.quay.message import Button, QuayMessage
 
@@ -66,7 +66,7 @@ class QuayVoice:
         buttons = (*card.offers, *card.renewing, *card.buttons, *card.votes)
         return _message(job, lines, [one for one in buttons if one.name not in NOT_HERE][:BUTTONS], long=2)
 
-    def told(self, job: ResearchJob, notice: Notice) -> QuayMessage:
+    def told(self, job: ResearchJob, notice: WatchNotice) -> QuayMessage:
         return _message(job, plain_lines(notice), [CardButton(name) for name in notice_buttons(notice)])
 
     def watching(self, said: WatchSaid) -> QuayMessage:
