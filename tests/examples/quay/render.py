@@ -22,7 +22,8 @@ from tests.examples.quay.message import Button, QuayMessage
 
 LIMIT, BUTTONS = 3000, 6  # characters and buttons of one message
 LINE, PART = 200, 400
-NOT_HERE = frozenset({"improve", "share", "bad", "what_changed"})  # Quay has no forms; `improve: …` is a word
+# Quay has no forms, and room for six buttons: `improve: …` and `watch this daily` are words.
+NOT_HERE = frozenset({"improve", "share", "bad", "what_changed", "watch"})
 TYPED = Typed("@gorkd", "⋯", "reply in the thread", "in the question", "history", "settings")
 
 
