@@ -69,15 +69,14 @@ def execute_deep_research(params: Mapping[str, Json], researcher: Researcher, sc
     if not isinstance(rounds, int) or isinstance(rounds, bool) or not 1 <= rounds <= 20:
         raise InvalidQuery("max_iterations must be a whole number from 1 to 20.", rule="max_iterations")
     request = ResearchRequest(
-        _text(params, "question"), scope=scope, modes=("deep",), context=_text(params, "context"), max_iterations=rounds
+        _question(params), scope=scope, modes=("deep",), context=_text(params, "context"), max_iterations=rounds
     )
     return _run(request, researcher, _deep_result)
 
 
 def execute_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
-    query = _text(params, "query") or _text(params, "question")  # what it was called before
-    request = ResearchRequest(query, scope=scope, context=_text(params, "context"))
+    request = ResearchRequest(_question(params), scope=scope, context=_text(params, "context"))
     return _run(request, researcher, _quick_result, after=_text(params, "follow"))
 
 
@@ -148,6 +147,11 @@ def _quick_result(ended: _Ended) -> ToolResult:
     is_answered = ended.job.status is JobStatus.COMPLETED
     text = ended.text if is_answered else wording.failure_sentence(ended.job)
     return ToolResult(text, {"type": "research_result", "data": data}, is_error=not is_answered)
+
+
+def _question(params: Mapping[str, Json]) -> str:
+    """Programs that know one of the tools call the other's argument by the name that they know."""
+    return _text(params, "query") or _text(params, "question")
 
 
 def _text(params: Mapping[str, Json], name: str) -> str:

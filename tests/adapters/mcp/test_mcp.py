@@ -151,7 +151,7 @@ async def test_a_failed_job_is_an_error_with_the_output_of_one(world, tmp_path):
     world.model.keys = {"another"}
 
     async with over_stdio(world, tmp_path) as client:
-        done = await client.call_tool("deep_research", {"query": QUESTION}, ANSWER_S)
+        done = await client.call_tool("deep_research", {"question": QUESTION}, ANSWER_S)
 
     assert done.is_error
     assert done.structured_content["status"] == "error"
