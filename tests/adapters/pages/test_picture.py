@@ -102,7 +102,7 @@ def test_every_gold_sentence_is_found_on_its_page() -> None:
     """744 sentences of published papers, one and two columns: at least 99 % are marked on the page they stand on."""
     import pypdfium2
 
-    from adapters.pages.pdf.picture import _boxes_of
+    from adapters.pages.pdf.picture import _boxes_of, _letters
 
     rows = [json.loads(line) for line in shared_data("papers", "page_gold.jsonl").read_text("utf-8").splitlines()]
     papers: dict[str, pypdfium2.PdfDocument] = {}
@@ -111,6 +111,7 @@ def test_every_gold_sentence_is_found_on_its_page() -> None:
         name = row["paper"]
         if name not in papers:
             papers[name] = pypdfium2.PdfDocument(shared_data("papers", f"{name}.pdf").read_bytes())
-        found += bool(_boxes_of(papers[name][row["page"] - 1].get_textpage(), row["sentence"]))
+        letters = list(_letters(papers[name][row["page"] - 1].get_textpage()))
+        found += bool(_boxes_of(letters, row["sentence"]))
 
     assert found >= 0.99 * len(rows)
