@@ -147,20 +147,3 @@ def test_a_stream_is_found_by_its_tasks_or_by_its_buttons(lost: str):
     assert mark.is_of({"blocks": kept})
     assert not other.is_of({"blocks": kept})
     assert not mark.is_of({"blocks": [{"type": "section"}]})
-
-
-@pytest.mark.parametrize(
-    ("message", "title"),
-    [
-        ("🔄 Iteration 3/10", "Iteration 3/10 · 1.0 s"),
-        ('  → Searching Web: "tides"', 'Searching Web: "tides" · 1.0 s'),
-        ("“Neap” tides are read", "“Neap” tides are read · 1.0 s"),
-        ("→", "… · 1.0 s"),
-    ],
-)
-def test_a_plan_has_one_sign_before_its_title(message: str, title: str) -> None:
-    """Slack puts its own there."""
-    plan = read_plan(Snapshot(message=message), 1.0, [])
-
-    assert plan is not None
-    assert plan.title == title
