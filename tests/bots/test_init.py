@@ -37,7 +37,7 @@ class Terminal:
 
     async def until(self, text: str) -> str:
         """What was shown up to `text`, which is then taken as read."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             while text not in self.shown:
                 self.shown += (await asyncio.to_thread(os.read, self._keyboard, 65536)).decode()
         before, _, self.shown = self.shown.partition(text)
