@@ -353,7 +353,7 @@ SCRIPTS = ("share.js", "recent.js", "keys.js")
 
 @pytest.mark.parametrize("is_private", [False, True], ids=["public", "signed"])
 async def test_page_of_a_long_answer_is_small_and_quick(open_web: Open, is_private: bool):
-    """At most 64 KB, as sent 35 KB with style and scripts, and 50 ms on the server: forty sentences from ten
+    """At most 60 KB, as sent 35 KB with style and scripts, and 50 ms on the server: forty sentences from ten
     sources of 60 KB each.
     """
     result, sources = long_answer(40)
@@ -370,7 +370,7 @@ async def test_page_of_a_long_answer_is_small_and_quick(open_web: Open, is_priva
 
     assert page.count(b"#passage") >= 80
     assert b">5 more passages</a> cited" in page
-    assert len(page) <= 64_000
+    assert len(page) <= 60_000
     assert len(compress(page)) + sum(map(len, loaded)) <= 35_000
     assert min(seconds) <= 0.05
 

@@ -56,8 +56,7 @@ _TAGS = set(
 _ATTRIBUTES = set(
     "lang charset name content rel href class id value title aria-label aria-hidden role tabindex scope open start "
     "type method action http-equiv aria-live aria-current src defer property data-ask data-job data-question hidden "
-    "readonly checked for download min max viewbox preserveaspectratio x width height required maxlength autocomplete "
-    "placeholder".split()
+    "readonly checked for download min max viewbox preserveaspectratio x width height".split()
 )
 
 
