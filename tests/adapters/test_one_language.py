@@ -124,7 +124,9 @@ def test_buttons_say_the_same_for_what_they_do(end: str) -> None:
         assert said == wording.BUTTONS[action], action
     for action, said in slack.items():
         assert said == own.get(action, wording.BUTTONS[action]), action
-    apart = {"share", "show_sources", "start_deep", "not_now", "watch"}
+    apart = {"share", "show_sources", "start_deep", "not_now"}
+    if len(slack.keys() - apart) >= 5:  # what no menu of five has room for is a word: `watch this daily`
+        apart.add("watch")
     assert slack.keys() - apart == discord.keys() - apart
 
 

@@ -147,3 +147,19 @@ def test_a_stream_is_found_by_its_tasks_or_by_its_buttons(lost: str):
     assert mark.is_of({"blocks": kept})
     assert not other.is_of({"blocks": kept})
     assert not mark.is_of({"blocks": [{"type": "section"}]})
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("🔄 Iteration 3/10", "🔄 Iteration 3/10 · 1.0 s"),
+        ("“Neap” tides are read", "“Neap” tides are read · 1.0 s"),
+        ("", "… · 1.0 s"),
+    ],
+)
+def test_a_plans_title_is_what_is_done_in_its_own_words(message: str, title: str) -> None:
+    """S002-13: with the sign that a mode gives it."""
+    plan = read_plan(Snapshot(message=message), 1.0, [])
+
+    assert plan is not None
+    assert plan.title == title
