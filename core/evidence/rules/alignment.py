@@ -12,6 +12,7 @@ import regex
 from rapidfuzz.distance import JaroWinkler
 
 from core.evidence.rules.opposites import are_opposite, kinds, senses
+from core.evidence.rules.quantities import ABOUT, amounts_to, multiple_in
 from core.evidence.rules.words import Kind, Reading, Token, match_tokens, read
 from core.text.language import detect_language
 from core.text.numbers import MONTHS, is_year
@@ -257,6 +258,18 @@ class Comparison:
     def names(self, word: Token) -> bool:
         """Whether the source has the name, as `has_name`."""
         return has_name(word, self.home) or has_name(word, self.wider)
+
+    @cached_property
+    def multiple(self) -> bool | None:
+        """Whether the claim's "twice as many as" is the source's or what its numbers come to; None without one."""
+        ours = multiple_in(self.claim)
+        if ours is None:
+            return None
+        for text in (self.home, self.wider):
+            if theirs := multiple_in(text):
+                times = 1 / theirs.times if ours.turned(theirs) else theirs.times
+                return abs(ours.times / times - 1) <= ABOUT
+        return amounts_to(ours, self.home) or amounts_to(ours, read(self.passage))
 
     @property
     def is_close(self) -> bool:

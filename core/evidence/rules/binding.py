@@ -9,7 +9,7 @@ import regex
 
 from core.evidence.rules.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
 from core.evidence.rules.opposites import kinds, senses
-from core.evidence.rules.quantities import dimension_of
+from core.evidence.rules.quantities import dimension_of, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, read
 from core.evidence.verbatim import points_back, subject_of
 from core.text.language import KNOWN
@@ -24,7 +24,7 @@ def check_invention(pair: Comparison) -> Iterator[Veto]:
     """A claim that ends in words for which the source has none of the same meaning, kind or origin."""
     if pair.is_translated or pair.language not in KNOWN:
         return
-    plain = [word for word in pair.claim.content if _is_plain(word)]
+    plain = [word for word in pair.claim.content if _is_plain(word) and word not in unit_words(pair.claim)]
     last = list(takewhile(lambda word: not _has_counterpart(pair, word), reversed(plain)))
     is_known = any(pair.wider.match(word) for word in pair.claim.content if word not in last)  # else free wording
     if is_known and len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):

@@ -19,8 +19,8 @@ from core.evidence.rules.alignment import (
     is_plural,
     is_year_token,
 )
-from core.evidence.rules.quantities import has_number, shares
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, read
+from core.evidence.rules.quantities import has_number, shares, unit_words
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.text.language import KNOWN, Cue, detect_language, negations
 
@@ -163,6 +163,7 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
         return False  # of those it is compared with
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
     is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
+    is_limit = is_limit or bool({"but", "except"}.intersection(following[:2]))  # no one but her
     is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
     return not (is_limit or is_number or (following[:1] and following[0] in _NO_DENIAL))
 
@@ -258,13 +259,43 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
 
 
 def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
-    """A claim that denies or limits what its source does not."""
+    """A claim that denies or limits what its source does not, or another word of it."""
     for cue in (Cue.DENIED, Cue.ONLY):
-        word = cue.first(pair.language, pair.claim.text)
-        if not word or cue.first(pair.language, pair.wider.text) or denials(pair.home, pair.language):
+        match = next(cue.find(pair.language, pair.claim.text), None)
+        if match is None or denials(pair.home, pair.language):
             continue
-        if not any(pair.wider.match(token) for token in read(word).content):
-            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{word}"')
+        is_said = bool(cue.first(pair.language, pair.wider.text))
+        if cue is Cue.ONLY and is_said:
+            is_said = any(_limits_same(pair, match.span(), reading) for reading in (pair.home, pair.wider))
+        if not is_said and not any(pair.wider.match(token) for token in read(match.group()).content):
+            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{match.group()}"')
+
+
+def _limits_same(pair: Comparison, span: tuple[int, int], reading: Reading) -> bool:
+    """Whether a limit of the text stands beside a word that the claim's stands beside, too."""
+    limited = _beside(pair.claim, span, back=0, ahead=1) or _beside(pair.claim, span, back=1, ahead=0)
+    return any(
+        match_tokens(word, other)
+        for found in Cue.ONLY.find(pair.language, reading.text)
+        for other in _beside(reading, found.span(), back=2, ahead=3)
+        for word in limited
+    )
+
+
+def _beside(reading: Reading, span: tuple[int, int], *, back: int, ahead: int) -> list[Token]:
+    """The content words around a small one, within its clause."""
+    first = max(reading.text.rfind(mark, 0, span[0]) for mark in _CLAUSE_MARKS)
+    last = min(
+        (at for mark in _CLAUSE_MARKS if (at := reading.text.find(mark, span[1])) >= 0), default=len(reading.text)
+    )
+    before = [word for word in reading.content if first < word.start and word.end <= span[0]]
+    return (
+        before[max(0, len(before) - back) :]
+        + [word for word in reading.content if span[1] <= word.start < last][:ahead]
+    )
+
+
+_CLAUSE_MARKS = ".,;:!?\n"
 
 
 def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
@@ -444,7 +475,11 @@ def _check_frame(pair: Comparison) -> Iterator[Veto]:
 
 
 def _is_given(pair: Comparison, word: Token) -> bool:
-    return bool(pair.wider.match(word)) or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
+    return (
+        bool(pair.wider.match(word))
+        or word in unit_words(pair.claim)
+        or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
+    )
 
 
 _CAUSAL = frozenset("because therefore thus hence".split())
