@@ -163,11 +163,14 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
         return False  # of those it is compared with
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
     is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
-    is_limit = is_limit or bool({"but", "except"}.intersection(following[:2]))  # no one but her
+    is_limit = is_limit or _NOBODY_ELSE.match(reading.text, reading.tokens[at].start) is not None
     is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
     return not (is_limit or is_number or (following[:1] and following[0] in _NO_DENIAL))
 
 
+_NOBODY_ELSE = regex.compile(
+    r"(?:no(?:body|thing|ne)?|niemand|nadie|personne)(?: \p{L}+)? (?:but|except|außer|salvo|sauf)\b", regex.I
+)
 _BOUNDS = frozenset("later less fewer more sooner longer earlier larger higher greater older smaller lower".split())
 
 
@@ -240,9 +243,8 @@ _IS = regex.compile(
 
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
-    before = pair.home.text[: span[0]].lower().split()[-1:]
     is_small = pair.home.text[: span[1]].lower().endswith("only") and _is_before_number(pair.home, span[1])
-    if cue is Cue.ONLY and (negations(pair.language).intersection(before) or is_small):
+    if cue is Cue.ONLY and (_is_denied(pair.home, span[0], pair.language) or is_small):
         return False  # not only; only 3
     if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
@@ -262,7 +264,7 @@ def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
     """A claim that denies or limits what its source does not, or another word of it."""
     for cue in (Cue.DENIED, Cue.ONLY):
         match = next(cue.find(pair.language, pair.claim.text), None)
-        if match is None or denials(pair.home, pair.language):
+        if match is None or denials(pair.home, pair.language) or _is_denied(pair.claim, match.start(), pair.language):
             continue
         is_said = bool(cue.first(pair.language, pair.wider.text))
         if cue is Cue.ONLY and is_said:
@@ -271,13 +273,18 @@ def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
             yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{match.group()}"')
 
 
+def _is_denied(reading: Reading, at: int, language: str) -> bool:
+    """Whether a negation stands right before: not only."""
+    return bool(negations(language).intersection(reading.text[:at].lower().split()[-1:]))
+
+
 def _limits_same(pair: Comparison, span: tuple[int, int], reading: Reading) -> bool:
     """Whether a limit of the text stands beside a word that the claim's stands beside, too."""
     limited = _beside(pair.claim, span, back=0, ahead=1) or _beside(pair.claim, span, back=1, ahead=0)
     return any(
         match_tokens(word, other)
         for found in Cue.ONLY.find(pair.language, reading.text)
-        for other in _beside(reading, found.span(), back=2, ahead=3)
+        for other in _beside(reading, found.span(), back=2 if found.group().lower() in _ONLY else 9, ahead=3)
         for word in limited
     )
 
@@ -295,6 +302,9 @@ def _beside(reading: Reading, span: tuple[int, int], *, back: int, ahead: int) -
     )
 
 
+_ONLY = frozenset(
+    "only solely just alone nur allein lediglich solo sólo soltanto seulement uniquement somente apenas".split()
+)
 _CLAUSE_MARKS = ".,;:!?\n"
 
 
