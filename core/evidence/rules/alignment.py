@@ -213,7 +213,9 @@ class Comparison:
         self.wider = read(f"{passage}\n{context}")  # long, and only read where a rule misses something in the home
         self.passage, self.context = passage, context
         there = detect_language(passage)
-        is_same = self.alignment.matched >= HALF  # then the longer text tells the language better
+        words = [word for word in self.claim.content if word.kind is Kind.WORD and not word.values]  # names are shared
+        same = sum(word in self.partner for word in words)
+        is_same = self.alignment.matched >= HALF and same >= HALF * len(words)  # then the longer text tells it better
         self.language = there if is_same else detect_language(claim)
         self.is_translated = self.language != there
 

@@ -64,7 +64,7 @@ _NO_DENIAL = frozenset(
 )  # behind a negation these make it another thing: not only, no later than, no doubt
 _NEGATIVE = regex.compile(
     r"(?:refus|reject|den[iy]|declin|los[est]|miss|stop|prevent|avoid|except|exclu|despite|instead|only|few|littl|rare|end|"
-    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
+    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|abolish|scrap|suspend|exempt|free|clos|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
     r"il(?=l)|in(?=a|e|o|u|h|l))\p{L}*"
 )  # a source may say with one of these what a claim says with "not"
 
@@ -504,10 +504,16 @@ def _check_additions(pair: Comparison) -> Iterator[Veto]:
         yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
     for gap in pair.alignment.gaps:
         is_end = gap.after and not gap.before and pair.is_mostly
+        is_end = is_end and (not gap.said or _JOINED.search(pair.claim.text, 0, gap.claimed[0].start) is not None)
         strange = [word for word in gap.claimed if not _is_given(pair, word)] if is_end else []
         if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
             yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
             return
+
+
+_JOINED = regex.compile(
+    r"(?:[,;–—]|\b(?:and|but|while|which|who|so|to|by|with))\s(?:\p{Ll}{1,5}\s){0,3}$"
+)  # another clause
 
 
 def _check_mixture(pair: Comparison) -> Iterator[Veto]:
