@@ -179,9 +179,9 @@ MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, s
 def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether something moves by as much as two numbers of one thing differ: by 2.7, from 6.8 to 4.1."""
     value, ours = number.value or 0.0, dimension_of(claim, number)
-    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    if "by" not in claim.lead(number) or len(counted) > MAX_WORKED:
+    if "by" not in claim.lead(number) or len(reading.numbers) > 2 * MAX_WORKED:
         return False
+    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
     for one, other in combinations(counted, 2):
         kinds = {dimension_of(reading, one), dimension_of(reading, other)} - {""}
         theirs = next(iter(kinds), "")
@@ -198,20 +198,19 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
 def _is_sum_or_share(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether it is two counts of one thing together, a part of a count, or a year so many after another."""
     value = number.value or 0.0
-    years = [other for other in reading.numbers if other.value and is_year(other.text, other.value)]
+    years, spans, counts = _kinds(reading)
     if is_year(number.text, value):
-        spans = [measured for other in reading.numbers if (measured := measure(reading, other))]
-        later = [
-            round(span.amount / YEAR) for span in spans if span.dimension == "time" and _LATER.search(reading.text)
-        ]
-        return any((year.value or 0.0) + span == value for year in years for span in later)
-    counts = [other for other in reading.numbers if other.value and other not in years and not measure(reading, other)]
+        is_short = len(years) <= MAX_YEARS and len(spans) <= MAX_YEARS and _LATER.search(reading.text) is not None
+        return is_short and any(value - span in years for span in spans)
     if len(counts) > MAX_WORKED:
         return False
     pairs = [(one, other) for one, other in combinations(counts, 2) if _is_same_thing(claim, reading, one, other)]
     worth = [(one.value or 0.0) + (other.value or 0.0) for one, other in pairs]
     worth += [share.points / 100 * (other.value or 0.0) for share in shares(reading) for other in counts]
     return any(abs(one - value) <= (0.02 * value if is_about(claim, number) else 0.0) for one in worth)
+
+
+MAX_YEARS = 2  # of a text, and spans of time, of which each may be counted from each
 
 
 @lru_cache(maxsize=256)
