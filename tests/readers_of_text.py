@@ -35,7 +35,14 @@ from adapters.web.prose import prose as web_prose
 from core.deep.searching import checked_pubmed_query, plain_words
 from core.evidence.answering import expected_answer
 from core.evidence.authority import pmid_of, registrable_domain
-from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
+from core.evidence.citations import (
+    keep_markers,
+    parse_markers,
+    rewrite_markers,
+    strip_markers,
+    without_addresses,
+    without_foreign_links,
+)
 from core.evidence.conflicts import find_conflicts
 from core.evidence.differences import find_difference
 from core.evidence.grounding import Grounder
@@ -81,7 +88,6 @@ from core.text.chunking import chunk_text
 from core.text.growing_json import PartialJson, parse_object
 from core.text.injection import instructions_in
 from core.text.language import detect_language
-from core.text.links import without_addresses, without_foreign_links
 from core.text.markers import Grammar, brackets
 from core.text.passages import passage_terms, select_passages, split_passages
 from core.text.sentences import code_spans, split_sentences
