@@ -25,12 +25,11 @@ from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.section.brief import Brief, PaperConcept, is_brief, read_brief
-from core.section.document import DocumentPart, SectionDocument, document_files
 from core.section.evidence import KeptEvidence, Searched
 from core.section.gathering import TIME_IS_UP, EvidenceGathering
 from core.section.prose import BRIEF_ID, assign_keys
 from core.section.sections import NO_BRIEF, PLANS, Section, is_order, possible_sections, sections_in
-from core.section.writing import Writer, Written, select_for_writing
+from core.section.writing import DocumentPart, SectionDocument, Writer, Written, document_files, select_for_writing
 from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata
 
