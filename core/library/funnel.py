@@ -15,8 +15,17 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from core.library.calibration import STAGE_1, STAGE_2, Cosines, DefaultCutoff, measure
-from core.library.paper import Index, LibraryStore, SearchResult, answering
+from core.library.paper import (
+    STAGE_1,
+    STAGE_2,
+    Cosines,
+    DefaultCutoff,
+    Index,
+    LibraryStore,
+    SearchResult,
+    answering,
+    measure,
+)
 from core.model.errors import ModelError, StoreError
 from core.model.job import Scope
 from core.model.ports import EmbeddingModel, Vector
