@@ -44,7 +44,6 @@ from adapters.records.tenants import (
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
-from core.evaluation.calibration import EvaluationStore
 from core.library.paper import LibraryStore
 from core.library.states import Conversations
 from core.model.answer import Ratings
@@ -75,7 +74,7 @@ from core.settings.desk import SettingsStore
 from core.tenancy.admission import Spending
 from core.tenancy.departures import Departures
 from core.tenancy.forgetting import Archive, Register
-from core.tenancy.usage import UsageLog
+from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.watch import Watches
 from core.works.standing import StandingChecks
 

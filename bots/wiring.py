@@ -28,7 +28,6 @@ from adapters.search import build_providers, close_providers, shared_rates, surr
 from adapters.search.registries import build_registries, open_texts
 from bots.config import BotSettings, default_files, secrets_in
 from bots.records import Records, open_records
-from core.evaluation.calibration import EvaluationStore
 from core.evidence.authority import read_kinds
 from core.library.desk import LibraryDesk
 from core.library.funnel import WatchedLibrary
@@ -68,7 +67,7 @@ from core.stages.deliver import deliver_failure, keep_standing
 from core.tenancy.admission import Admission, Budget, Quota, require_price
 from core.tenancy.departures import Leaving, Tenancy
 from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
-from core.tenancy.usage import UsageLog
+from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
 from core.works.registry import Works

@@ -14,10 +14,9 @@ from rich.table import Table
 
 from adapters.cli.running import Exit, Operating, run_command
 from adapters.cli.settings import known_tenant
-from core.evaluation.calibration import LEVELS, Origin, calibration
 from core.presentation import wording
 from core.presentation.render import printable
-from core.tenancy.usage import MAX_DAYS, Period, Usage, UsageKey, cost_words, usage_csv
+from core.tenancy.usage import LEVELS, MAX_DAYS, Origin, Period, Usage, UsageKey, calibration, cost_words, usage_csv
 
 LEAST_WIDTH = 120  # columns; cut figures say something else than whole ones
 Grouping = Literal["day", "tenant", "both"]
