@@ -47,9 +47,9 @@ from bots.config import BotSettings
 from core.library.paper import LibraryStore
 from core.library.states import Conversations
 from core.model.answer import Ratings
-from core.model.attachments import Attachments
 from core.model.delivery import Deliveries, OpenMessages, ShownMessages
 from core.model.errors import SetupError
+from core.model.job import Attachments
 from core.model.ports import (
     AnswerCache,
     Clock,

@@ -22,11 +22,10 @@ from adapters.records.traces import SqlTraceStore
 from core.evidence.control import CONTROLS, control_of
 from core.evidence.judge import Pair
 from core.model.answer import ModelUsage
-from core.model.attachments import Attachment, AttachmentUnreadable
 from core.model.codec import decode, encode
 from core.model.config import SearchSettings, Settings
 from core.model.errors import FetchError, PageStatus, StoreError
-from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import LOCAL, Attachment, AttachmentUnreadable, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, Measurement, ProviderStrength, job_id_var
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
 from core.pipeline.deps import Deps

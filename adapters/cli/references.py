@@ -13,9 +13,8 @@ from rich.text import Text
 
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say, say_failure
 from core.model.answer import Confidence, JobResult
-from core.model.attachments import MAX_ATTACHMENT_BYTES
 from core.model.errors import InvalidQuery
-from core.model.job import JobStatus, ResearchRequest, rows
+from core.model.job import MAX_ATTACHMENT_BYTES, JobStatus, ResearchRequest, rows
 from core.presentation.render import cut, job_json, one_line, printable
 from core.references.showing import reference_files, reference_rows
 

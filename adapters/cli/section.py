@@ -12,9 +12,8 @@ import typer
 
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say, say_failure
 from core.model.answer import JobResult
-from core.model.attachments import MAX_ATTACHMENT_BYTES, Attachment
 from core.model.errors import InvalidQuery
-from core.model.job import JobStatus, Json, ResearchRequest
+from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, JobStatus, Json, ResearchRequest
 from core.presentation.render import job_json, one_line, printable
 from core.section.brief import is_brief, read_brief
 from core.section.prose import with_labels

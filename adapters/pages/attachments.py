@@ -7,8 +7,8 @@ from pathlib import PurePath
 from adapters.pages.body import document_kind, media_type
 from adapters.pages.extraction import DocumentKind, PageDocument, plain_reason
 from adapters.pages.workers import ExtractionWorkers
-from core.model.attachments import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
 from core.model.errors import FetchError, PageTimeout
+from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
 from core.presentation.render import one_line
 
 MAX_NAME_CHARS = 120

@@ -10,10 +10,9 @@ from string import Template
 
 from adapters.records.sql import POSITION, Dialect, Sql, Tables, digest, moment
 from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
-from core.model.attachments import Attachment
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
-from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
+from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, Scope
 from core.model.source import Source
 from core.model.steering import Steering
 from core.tenancy.usage import Grade, JudgedAnswers, VotedCase

@@ -11,9 +11,8 @@ from types import MappingProxyType
 
 import regex
 
-from core.model.attachments import Attachment
 from core.model.errors import InvalidQuery
-from core.model.job import ResearchRequest
+from core.model.job import Attachment, ResearchRequest
 from core.section.brief import Brief, ExperimentResult, is_brief, read_brief
 
 MAX_QUERY_CHARS = 2000  # of a default query: what embedding models read, and long runs print more

@@ -24,10 +24,10 @@ from core.model.answer import (
     SynthesisMetadata,
     Verdict,
 )
-from core.model.attachments import Attachment
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import (
     LOCAL,
+    Attachment,
     Event,
     EventType,
     JobError,

@@ -43,10 +43,18 @@ from adapters.chat.taking_away import TakingAway
 from adapters.proxies import Proxies
 from core.library.wording import RESTARTED
 from core.library.words import Incoming
-from core.model.attachments import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Attachment, AttachmentUnreadable
 from core.model.delivery import Address
 from core.model.errors import GorkdError
-from core.model.job import Json, ResearchJob, ResearchRequest, Scope
+from core.model.job import (
+    MAX_ATTACHMENT_BYTES,
+    MAX_ATTACHMENTS,
+    Attachment,
+    AttachmentUnreadable,
+    Json,
+    ResearchJob,
+    ResearchRequest,
+    Scope,
+)
 from core.presentation import wording
 from core.presentation.render import one_line
 from core.settings.tenant import TenantSettings

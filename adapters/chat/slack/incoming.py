@@ -51,10 +51,9 @@ from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackR
 from adapters.chat.slack.threads import Threads, named, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
 from adapters.chat.taking_away import TakingAway
-from core.model.attachments import Attachment
 from core.model.delivery import Address
 from core.model.errors import GorkdError
-from core.model.job import ResearchJob, ResearchRequest, Scope
+from core.model.job import Attachment, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.pipeline.conversation import read_reply
 from core.presentation import wording
