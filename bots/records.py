@@ -72,8 +72,7 @@ from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
 from core.tenancy.admission import Spending
-from core.tenancy.departures import Departures
-from core.tenancy.forgetting import Archive, Register
+from core.tenancy.forgetting import Archive, Departures, Register
 from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.watch import Watches
 from core.works.standing import StandingChecks

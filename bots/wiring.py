@@ -65,8 +65,17 @@ from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure, keep_standing
 from core.tenancy.admission import Admission, Budget, Quota, require_price
-from core.tenancy.departures import Leaving, Tenancy
-from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
+from core.tenancy.forgetting import (
+    Archive,
+    Forgotten,
+    Leaving,
+    Retention,
+    Tenancy,
+    Whose,
+    forget,
+    keep_sweeping,
+    keep_sweeping_tenants,
+)
 from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
