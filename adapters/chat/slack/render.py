@@ -49,8 +49,16 @@ from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.presentation import wording
-from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_card, first_quotes, progress_card
-from core.presentation.checks import CheckedClaim, Stand
+from core.presentation.card import (
+    AnswerCard,
+    CardButton,
+    CheckedClaim,
+    FoundEntry,
+    Stand,
+    answer_card,
+    first_quotes,
+    progress_card,
+)
 from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
