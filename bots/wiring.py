@@ -18,8 +18,7 @@ from adapters.durable.archive import JournalArchive
 from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import DurableQueue
 from adapters.llm.embeddings import build_embeddings
-from adapters.llm.openai import OpenAIChat, build_chat, build_check, build_mode_chats
-from adapters.llm.web_search import build_web_search
+from adapters.llm.openai import OpenAIChat, build_chat, build_check, build_mode_chats, build_web_search
 from adapters.logs import Redactor
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
