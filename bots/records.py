@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
-from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.cache import SqlAnswerCache, SqlRateLimits, SqlReuseStore, SqlSingleFlight
 from adapters.records.deliveries import (
     SqlDeliveries,
     SqlOpenMessages,
@@ -30,7 +30,6 @@ from adapters.records.jobs import (
     SqlSteeringStore,
 )
 from adapters.records.library import SqlConversations, SqlLibrary
-from adapters.records.limits import SqlRateLimits, SqlSingleFlight
 from adapters.records.sql import try_out
 from adapters.records.sqlite import Database
 from adapters.records.tenants import (

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
 from adapters.records.deliveries import SqlDeliveries, SqlShownMessages, SqlWatches
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlJobStore, SqlRatings, SqlSourceStore, SqlSteeringStore
 from adapters.records.library import SqlLibrary
-from adapters.records.limits import MemorySingleFlight
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore
 from core.evidence.control import CONTROLS, control_of

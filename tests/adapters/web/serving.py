@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.records.limits import MemoryRateLimits
+from adapters.records.cache import MemoryRateLimits
 from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.monitor import Ready

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from aiohttp.test_utils import TestServer
 
 from adapters.queue import InProcessQueue
-from adapters.records.limits import MemoryRateLimits
+from adapters.records.cache import MemoryRateLimits
 from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
