@@ -25,9 +25,6 @@ from core.model.ports import ChatRequest, Tool, ToolTurn
 
 if TYPE_CHECKING:
     import openai
-if TYPE_CHECKING:
-    import openai
-if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
 
 OPENAI_URL = "https://api.openai.com/v1"

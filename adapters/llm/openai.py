@@ -60,8 +60,6 @@ from core.text.growing_json import read_object
 
 if TYPE_CHECKING:
     import openai
-if TYPE_CHECKING:
-    import openai
     from openai.types.responses import Response
 
 T = TypeVar("T")

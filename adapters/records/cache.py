@@ -1,4 +1,5 @@
-"""What may be used again: finished answers, by key and by meaning, and public pages and search results.
+"""What may be used again: finished answers, by key and by meaning, and public pages and search results; and who may
+ask for more just now: token buckets and single flight, shared by the processes of a database, or of one process.
 
 Answers are a log of digests, job ids and vectors. Those of a place (scope and group) lie in memory as one matrix, so
 that the nearest question is found without a database: what may not be compared does not lie in one matrix. Whoever
@@ -23,9 +24,6 @@ from core.model.job import Scope
 from core.model.ports import Clock, KeptAnswer, Measurement, Recorder, SimilarAnswer, Vector
 from core.pipeline.limits import take_token
 
-# Token buckets and single flight: shared by the processes of a database, or of one process
-
-
 logger = logging.getLogger(__name__)
 
 MAX_BUCKETS = 10_000  # names of buckets, about 1 MB, before those that are full again are dropped
@@ -33,7 +31,7 @@ MAX_BUCKETS = 10_000  # names of buckets, about 1 MB, before those that are full
 _FILL = """
     INSERT INTO buckets (key, full_at) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET full_at = excluded.full_at
 """
-_limits_FIND = "SELECT job_id FROM flights WHERE tenant = ? AND visibility = ? AND key = ?"
+_FIND_FLIGHT = "SELECT job_id FROM flights WHERE tenant = ? AND visibility = ? AND key = ?"
 _CLAIM = "INSERT INTO flights (tenant, visibility, key, job_id, expires_at) VALUES (?, ?, ?, ?, ?)"
 _RELEASE = "DELETE FROM flights WHERE tenant = ? AND visibility = ? AND key = ? AND job_id = ?"
 
@@ -87,7 +85,7 @@ class SqlSingleFlight:
 
         def change(sql: Sql) -> str:
             sql.execute("DELETE FROM flights WHERE expires_at <= ?", (now,))
-            if rows := sql.rows(_limits_FIND, place):
+            if rows := sql.rows(_FIND_FLIGHT, place):
                 return str(rows[0][0])
             sql.execute(_CLAIM, (*place, job_id, now + ttl))
             return job_id
@@ -146,8 +144,6 @@ def _let_pass(part: str, exc: StoreError, recorder: Recorder) -> None:
     logger.warning("%s let pass: %s", part, exc)
     recorder.record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
 
-
-logger = logging.getLogger(__name__)
 
 MAX_ENTRIES = 20_000  # in a process, all places together; 120 MB at 1,536 numbers a vector
 _FIRST_ROWS = 16

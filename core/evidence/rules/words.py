@@ -482,7 +482,7 @@ MIN_BARE = 4  # letters of a root that a prefix may deny
 
 
 @lru_cache(maxsize=1)
-def _opposites_table() -> dict[str, frozenset[str]]:
+def _meanings() -> dict[str, frozenset[str]]:
     """Of each stem the stems that say the opposite."""
     table: dict[str, set[str]] = {}
     groups = [line.split("/") for line in rows("opposites")]
@@ -522,7 +522,7 @@ def _contraries(base: str) -> tuple[str, frozenset[str]]:
     """The stem as it is listed, `rar` for rarer and rarest, and its opposites: the listed, and hypo- of hyper-."""
     base = _WRITTEN.get(base, base)
     bare = next((base.removesuffix(end) for end in ("er", "est") if base.endswith(end)), base)
-    base = bare if base not in _opposites_table() and bare in _opposites_table() else base
+    base = bare if base not in _meanings() and bare in _opposites_table() else base
     rivals = {
         other + base.removeprefix(degree)
         for ones, others in (_DEGREES, _DEGREES[::-1])
@@ -530,7 +530,7 @@ def _contraries(base: str) -> tuple[str, frozenset[str]]:
         for other in others
         if base.startswith(degree)
     }
-    return base, _opposites_table().get(base, frozenset()) | rivals
+    return base, _meanings().get(base, frozenset()) | rivals
 
 
 def _is_denied(left: str, right: str) -> bool:
