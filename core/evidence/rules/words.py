@@ -522,7 +522,7 @@ def _contraries(base: str) -> tuple[str, frozenset[str]]:
     """The stem as it is listed, `rar` for rarer and rarest, and its opposites: the listed, and hypo- of hyper-."""
     base = _WRITTEN.get(base, base)
     bare = next((base.removesuffix(end) for end in ("er", "est") if base.endswith(end)), base)
-    base = bare if base not in _meanings() and bare in _opposites_table() else base
+    base = bare if base not in _meanings() and bare in _meanings() else base
     rivals = {
         other + base.removeprefix(degree)
         for ones, others in (_DEGREES, _DEGREES[::-1])

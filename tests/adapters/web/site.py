@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp.test_utils import TestServer
 
-from adapters.queue import InProcessQueue
+from adapters.durable.queue import InProcessQueue
 from adapters.records.cache import MemoryRateLimits
 from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web

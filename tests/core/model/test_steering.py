@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.queue import InProcessQueue
+from adapters.durable.queue import InProcessQueue
 from core.deep.state import ChecklistItem, Coverage, DeepState, heed
 from core.model.answer import JobResult
 from core.model.errors import InvalidQuery, JobNotFound
