@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from adapters.chat.code import excerpt
 from adapters.chat.discord.markup import code_block, rich
 from adapters.chat.discord.markup import plain as discord_plain
 from adapters.chat.discord.markup import prose as discord_prose
 from adapters.chat.discord.translate import question_of as discord_question
-from adapters.chat.fitting import true_link
+from adapters.chat.fitting import excerpt, true_link
 from adapters.chat.slack.blocks import markdown as slack_markdown
 from adapters.chat.slack.blocks import message, sentence_text
 from adapters.chat.slack.blocks import plain as slack_plain

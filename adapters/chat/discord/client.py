@@ -22,6 +22,7 @@ from discord import app_commands
 from discord.http import HTTPClient, Route
 
 from adapters.chat.connecting import ChatDeps
+from adapters.chat.desk import TakingAway
 from adapters.chat.discord.delivery import (
     GONE,
     MISSING_PERMISSIONS,
@@ -39,7 +40,6 @@ from adapters.chat.discord.translate import Asked, DiscordPlace
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers, tried
 from adapters.chat.reply import AddressDead, EditPace
-from adapters.chat.taking_away import TakingAway
 from adapters.proxies import Proxies
 from core.library.wording import RESTARTED
 from core.library.words import Incoming

@@ -12,9 +12,8 @@ from typing import Literal
 
 import regex
 
-from adapters.chat.code import about, excerpt, pieces_of, rest_of
 from adapters.chat.desk import Offer
-from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.fitting import about, excerpt, fit, pieces_of, rest_of, true_link, units
 from adapters.chat.slack.blocks import (
     ADDRESS_ROOM,
     MARKDOWN_LIMIT,
