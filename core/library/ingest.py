@@ -19,8 +19,7 @@ from typing import Protocol
 
 from core.library import wording
 from core.library.paper import Cosines, Index, LibraryStore, Paper, PaperChunk, measure, newest_first
-from core.llm.ask_model import ask_model, strict
-from core.llm.drafts import read_prose
+from core.llm.ask_model import ask_model, read_prose, strict
 from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.job import Json, Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel

@@ -13,8 +13,7 @@ from core.evidence.judge import Judging
 from core.evidence.structure import Judged, assemble
 from core.library.answer import passages_of
 from core.library.paper import Paper
-from core.llm.ask_model import ask_model, strict
-from core.llm.drafts import read_answer, read_prose
+from core.llm.ask_model import ask_model, read_answer, read_prose, strict
 from core.model.answer import AnswerFile, Claim, JobResult, ModelUsage, RemovedSentence
 from core.model.errors import ModelError
 from core.model.job import Json, rows
