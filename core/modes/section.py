@@ -10,8 +10,7 @@ from hashlib import sha256
 
 from core.evidence.confidence import score_confidence
 from core.evidence.structure import assemble
-from core.library.answer import to_source
-from core.library.funnel import Shelves
+from core.library.funnel import Shelves, to_source
 from core.library.paper import Paper, shelves_of
 from core.model.answer import JobResult, ModelUsage, ResearchAnswer
 from core.model.config import SectionSettings

@@ -11,7 +11,7 @@ import regex
 from core.evidence.citations import parse_markers, strip_markers
 from core.evidence.judge import Judging
 from core.evidence.structure import Judged, assemble
-from core.library.answer import passages_of
+from core.library.funnel import passages_of
 from core.library.paper import Paper
 from core.llm.ask_model import ask_model, read_answer, read_prose, strict
 from core.model.answer import AnswerFile, Claim, JobResult, ModelUsage, RemovedSentence
