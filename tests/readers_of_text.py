@@ -53,10 +53,10 @@ from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.rules.words import read, tokenize
 from core.evidence.same_question import read_question, veto
 from core.evidence.verbatim import quotations_in, verify_quote
-from core.findings.code import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
 from core.findings.composing import code_parts, split_sections, with_addresses
 from core.findings.opening import addresses_in as model_addresses
 from core.findings.opening import parse_research_result, read_output, with_plain_addresses
+from core.findings.results import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
 from core.library.ingest import published_of
 from core.library.paper import cited_papers
 from core.library.states import read_command

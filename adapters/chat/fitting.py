@@ -8,8 +8,8 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import regex
 
-from core.findings.code import split_fences
 from core.findings.judging import OTHER_LEVEL, level_name
+from core.findings.results import split_fences
 from core.findings.viewing import FindingsView, FoundItem, code_files, code_name
 from core.presentation import wording
 from core.presentation.render import one_line, printable

@@ -10,10 +10,10 @@ import regex
 from core.evidence.citations import Marker, rewrite_markers
 from core.evidence.grounding import Grounder
 from core.evidence.structure import Judged
-from core.findings.code import FENCE
 from core.findings.judging import JudgedItem, is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses
 from core.findings.results import (
+    FENCE,
     TITLES,
     IdeaResult,
     ImplementationResult,
