@@ -71,9 +71,8 @@ from core.modes.check import split_claims
 from core.pipeline.conversation import Turn, needs_context, read_reply, standalone_by_rules
 from core.presentation.bibliography import latex_text, names_in
 from core.presentation.render import cut, marked_text, one_line, printable
-from core.section.brief import read_brief
 from core.section.prose import Quotations, with_keys, with_labels
-from core.section.sections import asks_for_section, is_order, sections_in
+from core.section.sections import asks_for_section, is_order, read_brief, sections_in
 from core.settings.tenant import DEFAULTS, FIELDS, read_setting
 from core.stages.cache import normalise_question
 from core.stages.gathering import addresses_in

@@ -19,9 +19,8 @@ from core.model.errors import InvalidQuery
 from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, JobStatus, Json, ResearchRequest, rows
 from core.presentation.render import cut, job_json, one_line, printable
 from core.references.showing import reference_files, reference_rows
-from core.section.brief import is_brief, read_brief
 from core.section.prose import with_labels
-from core.section.sections import sections_in
+from core.section.sections import is_brief, read_brief, sections_in
 
 _Context = Annotated[
     Path, typer.Option("--context", metavar="FILE", help="What the paper is about: YAML or JSON with `concept:`.")

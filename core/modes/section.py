@@ -23,11 +23,21 @@ from core.pipeline.conversation import read_turns
 from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
-from core.section.brief import Brief, PaperConcept, is_brief, read_brief
 from core.section.evidence import KeptEvidence, Searched
 from core.section.gathering import TIME_IS_UP, EvidenceGathering
 from core.section.prose import BRIEF_ID, assign_keys
-from core.section.sections import NO_BRIEF, PLANS, Section, is_order, possible_sections, sections_in
+from core.section.sections import (
+    NO_BRIEF,
+    PLANS,
+    Brief,
+    PaperConcept,
+    Section,
+    is_brief,
+    is_order,
+    possible_sections,
+    read_brief,
+    sections_in,
+)
 from core.section.writing import DocumentPart, SectionDocument, Writer, Written, document_files, select_for_writing
 from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata

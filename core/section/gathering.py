@@ -18,9 +18,8 @@ from core.model.job import JobStatus, Json
 from core.model.ports import ChatModel, ChatRequest, Tool, ToolCall, ToolTurn
 from core.pipeline.work import Deadline, Work
 from core.prompts import load_prompt
-from core.section.brief import Brief
 from core.section.evidence import KeptEvidence, Phase, PhaseUsage, Searched, search_evidence
-from core.section.sections import PLANS, Section, default_queries
+from core.section.sections import PLANS, Brief, Section, default_queries
 from core.stages.prompting import fenced
 from core.text.growing_json import parse_object
 from core.text.terms import terms

@@ -23,11 +23,10 @@ from core.pipeline.work import Work
 from core.presentation.bibliography import latex_text
 from core.presentation.wording import counted
 from core.prompts import load_prompt
-from core.section.brief import Brief
 from core.section.evidence import KeptEvidence, Phase, PhaseUsage, Searched, usage_by_phase
 from core.section.gathering import AgentRefusal, context_block
 from core.section.prose import BRIEF_ID, KeyGrounder, Quotations, author_years, bibliography, with_keys
-from core.section.sections import PLANS, Section
+from core.section.sections import PLANS, Brief, Section
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
 from core.stages.writing import before_of, settle
 from core.text.growing_json import whole_number
