@@ -6,8 +6,6 @@ import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling, Scheduling
 
 from tests import commands
 
@@ -33,21 +31,6 @@ FIRST = (
     "tests/core/deep/",
     "tests/core/section/",
 )
-ONE_AFTER_THE_OTHER = "tests/adapters/chat/slack"
-
-
-class ByFile(LoadFileScheduling):
-    """Each file goes to one worker; the files of a folder that shares its processes go to one, in a row.
-
-    Between two of them that worker's loop would stand still, and with it the Slack that those processes talk to.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        return ONE_AFTER_THE_OTHER if nodeid.startswith(f"{ONE_AFTER_THE_OTHER}/") else super()._split_scope(nodeid)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
-    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
