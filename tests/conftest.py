@@ -7,6 +7,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from adapters.pages.workers import NURSERY
 from tests import commands
 
 # No deadline: the machine may be busy. Fewer examples than Hypothesis' 100 keep the default suite under three minutes.
@@ -16,6 +17,9 @@ settings.register_profile(
 settings.load_profile("gorkd")
 
 commands.is_forking = True
+NURSERY.start(
+    NURSERY
+)  # one parent of all tests' parsers; each would start its own, for half a second of processor time
 
 # Started in the background (nohup), a process ignores Ctrl-C, and so would all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
