@@ -17,7 +17,7 @@ import pytest
 
 from adapters.pages.extraction import PageDocument
 from adapters.pages.fetch import WebPages
-from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers
+from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers, Nursery
 from core.model.errors import PageTimeout, PageUnreadable
 from tests.loopback.web_world import PageSpec, WebWorld
 

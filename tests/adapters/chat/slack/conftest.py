@@ -1,4 +1,4 @@
-"""One process for all scenarios of a file: they differ in people and channels. A second one shows progress by updates alone."""
+"""One process for all scenarios of a file: they differ in people and channels. A second one only edits messages."""
 
 from __future__ import annotations
 
