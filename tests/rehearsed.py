@@ -12,7 +12,7 @@ from core.pipeline.runner import rehearse
 for module in pkgutil.walk_packages(adapters.search.__path__, "adapters.search."):
     importlib.import_module(module.name)
 for name in (
-    "adapters.durable.reaper", "adapters.durable.slots", "adapters.pages.papers", "dbos._sys_db_sqlite", "httpcore",
+    "adapters.pages.papers", "dbos._sys_db_sqlite", "httpcore",
     "httpcore2", "protego", "slack_bolt.listener_matcher.async_builtins", "sqlalchemy.dialects.sqlite.aiosqlite",
 ):  # fmt: skip
     importlib.import_module(name)
