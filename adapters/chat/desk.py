@@ -1,7 +1,8 @@
 """What people say and press under an answer, and what is to be done then: written once, for every platform.
 
 An utterance or a press comes in as a value, a deed goes out as one; a platform finds out which job is meant, asks
-here, and draws what comes of it. All of it is pure but the calls into the researcher: `renew`, `obey` and `sources_of`.
+here, and draws what comes of it. All of it is pure but the calls into the researcher: `renew`, `obey` and
+`sources_of`. What chats show of a job that was forgotten goes from here, too.
 """
 
 from __future__ import annotations

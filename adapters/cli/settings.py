@@ -1,4 +1,4 @@
-"""`gorkd settings` and `gorkd stats`: what a workspace has set for itself, and how it is used, for whoever runs gorkd."""
+"""`gorkd settings` and `gorkd stats`: what a workspace has set for itself, and how it is used; for operators."""
 
 from __future__ import annotations
 

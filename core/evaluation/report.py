@@ -1,6 +1,7 @@
 """What an evaluation found: runs with their figures, what changed since the last one, two configurations side by side.
 
-One format for all: `run_json` is what is kept and compared, the table and JUnit's XML are views of it.
+One format for all: `run_json` is what is kept and compared, the table and JUnit's XML are views of it. The same as one
+HTML file, which loads nothing from anywhere.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A look at what an answer rests on: its pages read again, new ones looked for, and what they say otherwise.
 
 Nothing is written and no plan is made. What has not changed costs a request without a body; other words cost one call.
+Single sources that are watched for themselves are looked at here, too.
 """
 
 from __future__ import annotations
@@ -145,7 +146,6 @@ MAX_PAGES = 20  # that are read again for one watch; those that carry a claim fi
 MAX_NEW_PAGES = 3  # a run
 SEARCHED = 5  # hits of each provider that are looked at
 GONE_AFTER = timedelta(hours=20)  # a page that is away for so long, seen in two runs, is gone
-READ_S = 30.0
 AT_ONCE = 4
 SAYING = 0.5  # how near a sentence is to the claim that it may carry
 
