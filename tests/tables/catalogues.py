@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from io import BytesIO
@@ -25,7 +24,6 @@ from core.text.saying import ENGLISH, LANGUAGES
 ROOT = Path(__file__).resolve().parents[2]
 LOCALES = ROOT / "core" / "locale"
 FLOORS = ("core", "adapters", "bots")
-TABLES = (ROOT / "adapters" / "chat" / "discord" / "words.toml",)  # every word of them is said
 SAYING = ("say", "say_many")
 
 Message = str | tuple[str, str]  # the second has its plural form
@@ -50,8 +48,6 @@ def messages() -> Mapping[Message, str]:
             pieces = [piece for piece in ([said] if isinstance(said, str) else said) if piece]
             message = (pieces[0], pieces[1]) if name == "say_many" else pieces[0]
             found[message] = path.relative_to(ROOT).as_posix()
-    for path in TABLES:
-        found |= dict.fromkeys(_texts(tomllib.loads(path.read_text("utf-8"))), path.relative_to(ROOT).as_posix())
     return found
 
 
@@ -122,6 +118,8 @@ def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[st
             yield from _resolved(table, module, scope)
         case ast.Attribute(value=ast.Name("self" | "cls"), attr=name):
             yield from _class_texts(name)
+        case ast.Call(func=ast.Name(name), args=[]):  # what reads a table
+            yield from _texts(getattr(module, name)())
         case ast.Name(name) if not hasattr(module, name):
             yield from _assigned(name, module, scope)
         case ast.Name() | ast.Attribute():
