@@ -130,11 +130,14 @@ def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[st
 
 def _assigned(name: str, module: ModuleType, scope: ast.AST) -> Iterator[str]:
     """What a local name is assigned, or goes through."""
-    values = [
-        inner.value
-        for inner in ast.walk(scope)
-        if isinstance(inner, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in inner.targets)
-    ]
+    values: list[ast.expr] = []
+    for inner in ast.walk(scope):
+        for target in inner.targets if isinstance(inner, ast.Assign) else ():
+            if isinstance(target, ast.Name) and target.id == name:
+                values.append(inner.value)
+            elif isinstance(target, ast.Tuple) and isinstance(inner.value, ast.Tuple):
+                pairs = zip(target.elts, inner.value.elts, strict=True)
+                values += [value for one, value in pairs if isinstance(one, ast.Name) and one.id == name]
     values += [
         inner.iter
         for inner in ast.walk(scope)
