@@ -9,10 +9,10 @@ if (copy) {
     const told = document.getElementById("copied");
     try {
       await navigator.clipboard.writeText(link.value);
-      told.textContent = "Copied.";
+      told.textContent = told.dataset.done;
     } catch {
       link.select(); // no clipboard without a secure connection
-      told.textContent = "Selected: press Ctrl+C or ⌘C.";
+      told.textContent = told.dataset.marked;
     }
   });
   link.addEventListener("focus", () => link.select());
@@ -26,16 +26,17 @@ if (print) {
 
 for (const button of document.querySelectorAll("[data-copies]")) {
   const code = button.closest("figure").querySelector("code");
+  const name = button.textContent;
   button.hidden = false;
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(code.textContent);
-      button.textContent = "Copied";
+      button.textContent = button.dataset.done;
     } catch {
       window.getSelection().selectAllChildren(code); // no clipboard without a secure connection
-      button.textContent = "Selected";
+      button.textContent = button.dataset.marked;
     }
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    setTimeout(() => { button.textContent = name; }, 2000);
   });
 }
 
