@@ -32,7 +32,8 @@ from core.model.job import QuestionType
 from core.model.source import Source, SourceCollection, SourceKind
 from core.model.works import Notice, NoticeKind, fullest
 from core.presentation.render import cut, one_line
-from core.presentation.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
+from core.presentation.wording import DISAGREE, DISAGREE_FURTHER, DISAGREE_ON_ONE_MORE, DISAGREES_ALONE, counted
+from core.text.saying import say, say_many
 
 # All shares are by judgement and explained in docs/confidence.md; a test keeps that page and this table equal.
 VERDICT_SHARE = {
@@ -440,9 +441,9 @@ def _by_ocr(sources: Sequence[Source], claims: Sequence[Claim]) -> Iterator[str]
 def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:
     for conflict in conflicts[:2]:
         who = DISAGREES_ALONE if lone_weaker_voice(conflict, sources) else DISAGREE
-        yield f"{who} “{_short(conflict.subject, 80)}”: {name_sides(conflict)}."
+        yield say(who, subject=_short(conflict.subject, 80), sides=name_sides(conflict))
     if len(conflicts) > 2:
-        yield f"{DISAGREE_FURTHER} {counted(len(conflicts) - 2, 'more point')}."
+        yield say_many(DISAGREE_ON_ONE_MORE, DISAGREE_FURTHER, len(conflicts) - 2)
 
 
 def _breadth(used: Sequence[Source]) -> Iterator[str]:

@@ -1,0 +1,181 @@
+"""What the product says, as messages for translators: `core/locale/*.po`, one file a language.
+
+Collected from the code, where `say` and `say_many` (core/text/saying.py) are called: literals, and the constants and
+tables that are handed to them. What is new comes in without a translation, what is said no more goes out.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+from jinja2 import Environment
+from jinja2.ext import extract_from_ast
+
+from core.text.saying import ENGLISH, LANGUAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCALES = ROOT / "core" / "locale"
+FLOORS = ("core", "adapters", "bots")
+TABLES = (ROOT / "adapters" / "chat" / "discord" / "words.toml",)  # every word of them is said
+SAYING = ("say", "say_many")
+
+Message = str | tuple[str, str]  # the second has its plural form
+
+
+class CannotTell(Exception):
+    """Something is said that cannot be looked up: neither a literal nor a constant."""
+
+
+@cache
+def messages() -> Mapping[Message, str]:
+    """Every message, and the file that says it."""
+    found: dict[Message, str] = {}
+    for floor in FLOORS:
+        for path in sorted((ROOT / floor).rglob("*.py")):
+            source = path.read_text("utf-8")
+            if "from core.text.saying import" in source:
+                found |= dict.fromkeys(_said_in(path, source), path.relative_to(ROOT).as_posix())
+    for path in sorted((ROOT / "adapters").rglob("*.html")):
+        told = extract_from_ast(Environment(autoescape=True).parse(path.read_text("utf-8")), SAYING)
+        for _, name, said in told:
+            pieces = [piece for piece in ([said] if isinstance(said, str) else said) if piece]
+            message = (pieces[0], pieces[1]) if name == "say_many" else pieces[0]
+            found[message] = path.relative_to(ROOT).as_posix()
+    for path in TABLES:
+        found |= dict.fromkeys(_texts(tomllib.loads(path.read_text("utf-8"))), path.relative_to(ROOT).as_posix())
+    return found
+
+
+def catalogue(language: str) -> Catalog:
+    with (LOCALES / f"{language}.po").open("rb") as opened:
+        return read_po(opened, locale=language)
+
+
+def write_catalogues() -> None:
+    """Of each language what is said now, with the translations that are known."""
+    for language in (code for code in LANGUAGES if code != ENGLISH):
+        path = LOCALES / f"{language}.po"
+        known = catalogue(language) if path.exists() else Catalog(locale=language)
+        fresh = Catalog(locale=language, project="gorkd", header_comment=known.header_comment, charset="utf-8")
+        fresh.mime_headers = [
+            (name, value) for name, value in fresh.mime_headers
+            if name in ("Language", "Plural-Forms", "MIME-Version", "Content-Type", "Content-Transfer-Encoding")
+        ]  # fmt: skip
+        for said in messages():
+            before = known.get(said if isinstance(said, str) else said[0])
+            is_same = before is not None and before.id == said
+            fresh.add(said, before.string if before is not None and is_same else None, flags=["python-brace-format"])
+        with path.open("wb") as opened:
+            write_po(opened, fresh, width=116, sort_output=True)
+
+
+def _said_in(path: Path, source: str) -> Iterator[Message]:
+    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    tree = ast.parse(source)
+    scopes = {
+        id(inner): scope
+        for scope in ast.walk(tree)
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef)
+        for inner in ast.walk(scope)
+    }
+    for call in ast.walk(tree):
+        name = getattr(call.func, "id", "") if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or name not in SAYING:
+            continue
+        scope = scopes.get(id(call), tree)
+        try:
+            if name == "say":
+                yield from _resolved(call.args[0], module, scope)
+            else:
+                yield from zip(*(list(_resolved(one, module, scope)) for one in call.args[:2]), strict=True)
+        except CannotTell as unknown:
+            raise CannotTell(f"{path.relative_to(ROOT)}:{call.lineno}: {unknown}") from None
+
+
+def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[str]:
+    """Every text that an expression may be."""
+    match node:
+        case ast.Constant(str(text)):
+            yield from _texts(text)
+        case ast.IfExp(body=one, orelse=other) | ast.Call(func=ast.Attribute(value=one, attr="get"), args=[_, other]):
+            yield from _resolved(one, module, scope)
+            yield from _resolved(other, module, scope)
+        case ast.BoolOp(values=values) | ast.Dict(values=values) | ast.Tuple(elts=values):
+            for value in values:
+                yield from _resolved(value, module, scope)
+        case ast.Subscript(value=table) | ast.Call(func=ast.Attribute(value=table, attr="get" | "items" | "values")):
+            yield from _resolved(table, module, scope)
+        case ast.Attribute(value=ast.Name("self" | "cls"), attr=name):
+            yield from _class_texts(name)
+        case ast.Name(name) if not hasattr(module, name):
+            yield from _assigned(name, module, scope)
+        case ast.Name() | ast.Attribute():
+            yield from _texts(_value(node, module))
+        case _:
+            raise CannotTell(ast.unparse(node))
+
+
+def _assigned(name: str, module: ModuleType, scope: ast.AST) -> Iterator[str]:
+    """What a local name is assigned, or goes through."""
+    values = [
+        inner.value
+        for inner in ast.walk(scope)
+        if isinstance(inner, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in inner.targets)
+    ]
+    values += [
+        inner.iter
+        for inner in ast.walk(scope)
+        if isinstance(inner, ast.For | ast.comprehension)
+        and any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(inner.target))
+    ]
+    if not values:
+        raise CannotTell(name)
+    for value in values:
+        yield from _resolved(value, module, scope)
+
+
+def _value(node: ast.expr, module: ModuleType) -> object:
+    if isinstance(node, ast.Name):
+        return getattr(module, node.id)
+    if isinstance(node, ast.Attribute):
+        return getattr(_value(node.value, module), node.attr)
+    raise CannotTell(ast.unparse(node))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        if any(char.isalpha() for char in value):
+            yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+    else:
+        raise CannotTell(repr(value))
+
+
+@cache
+def _class_texts(name: str) -> tuple[str, ...]:
+    """What any class says under this name."""
+    return tuple(
+        text
+        for floor in FLOORS
+        for path in sorted((ROOT / floor).rglob("*.py"))
+        if name in (source := path.read_text("utf-8"))
+        for owner in ast.walk(ast.parse(source))
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant)
+        and any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+        for text in _texts(node.value.value or "")
+    )  # fmt: skip
