@@ -261,7 +261,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     margin = " " * len(number)
     link = _link(source.url)
     paper.write(Text(_label(source), style=Style(link=link) if link else ""), first=number, rest=margin)
-    remarks = [said(place_name(source.metadata.provider))]
+    remarks = [wording.say_place(place_name(source.metadata.provider))]
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:

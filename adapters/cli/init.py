@@ -23,18 +23,18 @@ from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, run_com
 from core.model.errors import InvalidQuery
 from core.pipeline.checkup import FoundServer, is_healthy
 from core.presentation.render import one_line
-from core.text.saying import say
+from core.text.saying import later, say
 
 FIRST_QUESTION = "How is confidence scored?"
 SHOWN_MODELS = 6  # of a server's; more are named by typing
 _SLACK_STEPS = (
-    "1. Open https://api.slack.com/apps, choose Create New App, then From a manifest, and paste the lines above.",
-    "2. Install App: install it to your workspace, and copy the Bot User OAuth Token (xoxb-…).",
-    "3. Basic Information, App-Level Tokens: generate one with the scope connections:write (xapp-…).",
+    later("1. Open https://api.slack.com/apps, choose Create New App, then From a manifest, and paste the lines above."),
+    later("2. Install App: install it to your workspace, and copy the Bot User OAuth Token (xoxb-…)."),
+    later("3. Basic Information, App-Level Tokens: generate one with the scope connections:write (xapp-…)."),
 )
 _DISCORD_STEPS = (
-    "1. Open https://discord.com/developers/applications and choose New Application.",
-    "2. Bot: switch Message Content Intent on, and copy the token (Reset Token).",
+    later("1. Open https://discord.com/developers/applications and choose New Application."),
+    later("2. Bot: switch Message Content Intent on, and copy the token (Reset Token)."),
 )
 
 
@@ -50,21 +50,20 @@ class Part:
 
 
 _SEARCH = (
-    Part("Tavily (searches the web)", (("TAVILY_API_KEY", "API key"),), "search: tavily"),
-    Part("Exa (searches by meaning)", (("EXA_API_KEY", "API key"),), "search: exa"),
-    Part("SearXNG (your own web search)", (("SEARXNG_BASE_URL", "address"),), "search: searxng"),
+    Part(later("Tavily (searches the web)"), (("TAVILY_API_KEY", later("API key")),), "search: tavily"),
+    Part(later("Exa (searches by meaning)"), (("EXA_API_KEY", later("API key")),), "search: exa"),
+    Part(later("SearXNG (your own web search)"), (("SEARXNG_BASE_URL", later("address")),), "search: searxng"),
 )
 _CHATS = (
-    Part("Discord", (("DISCORD_TOKEN", "bot token"),), "Discord", _DISCORD_STEPS),
+    Part("Discord", (("DISCORD_TOKEN", later("bot token")),), "Discord", _DISCORD_STEPS),
     Part(
         "Slack",
-        (("SLACK_BOT_TOKEN", "bot token (xoxb-…)"), ("SLACK_APP_TOKEN", "app token (xapp-…)")),
+        (("SLACK_BOT_TOKEN", later("bot token (xoxb-…)")), ("SLACK_APP_TOKEN", later("app token (xapp-…)"))),
         "Slack",
         _SLACK_STEPS,
         shows_manifest=True,
     ),
 )
-_ROUNDS = (("Web search", _SEARCH), ("Chats", _CHATS))
 _MODEL = Part(
     "model",
     (("OPENAI_BASE_URL", "address"), ("OPENAI_API_KEY", "key"), ("GORKD_MODEL", "model")),
@@ -116,10 +115,12 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
             say("Each part is tried at once and kept in {file}. Enter leaves a part out; none is needed.", file=setup.file)
         )
         await _ask_for_model(talk)
-        for heading, parts in _ROUNDS:
-            talk.head(say(heading))
-            for part in parts:
-                await _ask_for(talk, part)
+        talk.head(say("Web search"))
+        for part in _SEARCH:
+            await _ask_for(talk, part)
+        talk.head(say("Chats"))
+        for part in _CHATS:
+            await _ask_for(talk, part)
     setup.keep({**given, **talk.found})
     console.print()
     console.print(say("Kept in {file}, which only you can read. Everything together:", file=setup.file) + "\n")

@@ -132,7 +132,7 @@ async def readable_job(request: web.Request) -> ResearchJob:
     return job
 
 
-_SPOKEN = "spoken until the request has its answer"
+_SPOKEN = web.RequestKey("spoken", ExitStack)  # until the request has its answer
 MAX_TONGUES = 20  # of a browser's list; nobody reads more languages
 
 

@@ -75,7 +75,7 @@ def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
     for place, row in enumerate(rows):
         top = place * ROW_HEIGHT
         drawn.append(f'<line class="rule" x1="0" y1="{top + 20}" x2="{WIDTH}" y2="{top + 20}"/>')
-        drawn.append(f'<text x="0" y="{top + 12}">{escape(say(wording.LEVELS[row.level.value]))}</text>')
+        drawn.append(f'<text x="0" y="{top + 12}">{escape(wording.say_level(row.level.value))}</text>')
         if row.share is None or row.low is None or row.high is None:
             continue
         left, right, mark = (WIDTH * value for value in (row.low, row.high, row.share))
@@ -84,7 +84,7 @@ def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
             f'<rect {colour} x="{left:.1f}" y="{top + 11}" width="{right - left:.1f}" height="18" opacity=".45"/>'
         )
         drawn.append(f'<rect {colour} x="{mark - 2:.1f}" y="{top + 5}" width="4" height="30"/>')
-    words = "; ".join(f"{say(wording.LEVELS[row.level.value])}: {row.says}" for row in rows)
+    words = "; ".join(f"{wording.say_level(row.level.value)}: {row.says}" for row in rows)
     return Markup(  # noqa: S704 -- numbers and our own words
         f'<svg class="intervals" role="img" aria-label="{escape(words)}" '
         f'viewBox="0 0 {WIDTH} {ROW_HEIGHT * len(rows)}">'
@@ -99,6 +99,7 @@ MAX_MUST_CHARS = 600  # of what a good answer must say, as of a claim for the ju
 PERIODS = (7, 30, 90, 365)  # days
 USUAL_DAYS = 30
 
+_ORIGINS: dict[Origin, str] = {"votes": "Told by votes", "evaluations": "Told by evaluations"}
 _OUTCOMES = {
     "answered": "answered",
     "cached": "from the cache",
@@ -147,7 +148,7 @@ async def get_admin(request: web.Request) -> web.Response:
         "last": wording.day(datetime.combine(period.last, period.begins_at.timetz())),
         "duration": wording.duration,
         "cost": cost_words,
-        "levels": wording.LEVELS,
+        "level": wording.say_level,
     }
     page = aiohttp_jinja2.render_template("admin.html", request, context)
     page.headers["Cache-Control"] = "no-store"
@@ -166,9 +167,8 @@ async def _calibrations(request: web.Request, wish: Wish) -> list[Calibration]:
     if EVALUATIONS not in request.app:
         return []
     judged = await request.app[EVALUATIONS].judged(wish.tenant)
-    origins: dict[Origin, str] = {"votes": "Told by votes", "evaluations": "Told by evaluations"}
     found = []
-    for origin, title in origins.items():
+    for origin, title in _ORIGINS.items():
         rows = calibration(judged, origin)
         if any(row.judged for row in rows):
             found.append(Calibration(say(title), rows, draw_intervals(rows)))
@@ -252,7 +252,7 @@ def _charts(days: Sequence[Usage]) -> list[Chart]:
         _chart(say("Seconds to the answer"), days, seconds, times, "{} s", digits=1, is_summed=False),
         _chart(say("Confidence of the answers"), days, levels, confidence, "{}"),
         _chart(
-            say("Known cost" if any(one.unpriced for one in days) else "Cost"),
+            say("Known cost") if any(one.unpriced for one in days) else say("Cost"),
             days,
             costs,
             (ChartPart("answered", say("model calls")),),

@@ -306,7 +306,7 @@ def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]
         "has_receipts": RECEIPTS in request.app,
         "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
-        "shares": say(wording.SHARES_PRIVATE if view.is_private else wording.SHARES),
+        "shares": say(wording.SHARES_PRIVATE) if view.is_private else say(wording.SHARES),
         "shown_removed": SHOWN_REMOVED,
         "marks": list(marks_legend(verdicts).items()),
     }

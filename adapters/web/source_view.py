@@ -226,7 +226,7 @@ def remarks_on(source: Source) -> list[str]:
     remarks = [metadata.author or "", say(_KINDS[metadata.kind])]
     remarks.append(say("published {day}", day=wording.day(metadata.published_at)) if metadata.published_at else "")
     remarks.append(say("read {day}", day=wording.day(source.read_at)))
-    remarks.append(say("found in {place}", place=say(place_name(metadata.provider))))
+    remarks.append(say("found in {place}", place=wording.say_place(place_name(metadata.provider))))
     remarks.append(say("only an extract: {why}", why=source.extract_of_page) if source.extract_of_page else "")
     remarks += wording.about_work(source)
     remarks.append(say(wording.INSTRUCTS) if source.instructs else "")

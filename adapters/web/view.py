@@ -154,7 +154,7 @@ def job_view(
         costs=_costs(job, result, sources),
         preview=_preview(job, card.answer),
         queries=tuple(one_line(query) for query in result.queries) if result else (),
-        providers=places_of(result.providers) if result else (),
+        providers=tuple(map(wording.say_place, places_of(result.providers))) if result else (),
         answer=_answer_view(card, card.answer, links) if card.answer else None,
         cited=tuple(views[source.id] for source in card.cited),
         uncited=tuple(views[source.id] for source in card.uncited),
