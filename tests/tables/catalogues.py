@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 
@@ -69,17 +70,23 @@ def write_catalogues() -> None:
     for language in (code for code in LANGUAGES if code != ENGLISH):
         path = LOCALES / f"{language}.po"
         known = catalogue(language) if path.exists() else Catalog(locale=language)
-        fresh = Catalog(locale=language, project="gorkd", header_comment=known.header_comment, charset="utf-8")
-        fresh.mime_headers = [
-            (name, value) for name, value in fresh.mime_headers
-            if name in ("Language", "Plural-Forms", "MIME-Version", "Content-Type", "Content-Transfer-Encoding")
-        ]  # fmt: skip
+        fresh = Catalog(locale=language, header_comment=known.header_comment)
         for said in messages():
             before = known.get(said if isinstance(said, str) else said[0])
             is_same = before is not None and before.id == said
-            fresh.add(said, before.string if before is not None and is_same else None, flags=["python-brace-format"])
-        with path.open("wb") as opened:
-            write_po(opened, fresh, width=116, sort_output=True)
+            fresh.add(said, before.string if before is not None and is_same else None)
+        store(fresh, path)
+
+
+def store(known: Catalog, path: Path) -> None:
+    """By message, without what changes with every writing."""
+    written = BytesIO()
+    write_po(written, known, width=116, sort_output=True)
+    lines = written.getvalue().decode().splitlines()
+    kept = ("MIME-Version", "Content-", "Language:", "Plural-Forms")
+    header = [line for line in lines[: lines.index("")] if line[:1] != '"' or line[1:].startswith(kept)]
+    told = [line for line in header if line != "#, fuzzy"]
+    path.write_text("\n".join([*told, *lines[lines.index("") :]]) + "\n", encoding="utf-8")
 
 
 def _said_in(path: Path, source: str) -> Iterator[Message]:
