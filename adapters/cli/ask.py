@@ -32,7 +32,8 @@ from core.pipeline.conversation import following
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable
-from core.text.saying import say as said, speaking, spoken
+from core.text.saying import say as said
+from core.text.saying import speaking, spoken
 
 
 def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
@@ -150,7 +151,9 @@ def _print_notices(paper: _Paper, card: AnswerCard) -> None:
 def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
     paper.gap()
     if answer.claims:  # a refusal has said it
-        paper.write(Text.assemble((f"{said(wording.CONFIDENCE)}  ", "bold"), one_line(wording.confidence_sentence(answer))))
+        paper.write(
+            Text.assemble((f"{said(wording.CONFIDENCE)}  ", "bold"), one_line(wording.confidence_sentence(answer)))
+        )
     if answer.stopped_because:
         paper.write(Text(said("Ended early: {why}", why=one_line(answer.stopped_because)), style="dim"))
 
@@ -161,7 +164,9 @@ def _print_rest(
     card = answer_card(job, result, sources)
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
-    _print_list(paper, said(wording.REMOVED_HEADING), [f"{removed.text} ({removed.reason})" for removed in answer.removed])
+    _print_list(
+        paper, said(wording.REMOVED_HEADING), [f"{removed.text} ({removed.reason})" for removed in answer.removed]
+    )
     _print_list(paper, said(wording.LIMITATIONS), card.limitations)
     _print_list(paper, said("Read, not cited"), [_label(source) for source in card.uncited])
     _print_foot(paper, job, result, card)

@@ -28,7 +28,9 @@ from core.text.saying import later, say
 FIRST_QUESTION = "How is confidence scored?"
 SHOWN_MODELS = 6  # of a server's; more are named by typing
 _SLACK_STEPS = (
-    later("1. Open https://api.slack.com/apps, choose Create New App, then From a manifest, and paste the lines above."),
+    later(
+        "1. Open https://api.slack.com/apps, choose Create New App, then From a manifest, and paste the lines above."
+    ),
     later("2. Install App: install it to your workspace, and copy the Bot User OAuth Token (xoxb-…)."),
     later("3. Basic Information, App-Level Tokens: generate one with the scope connections:write (xapp-…)."),
 )
@@ -112,7 +114,10 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
     talk = _Talk(console, setup, {**setup.kept, **given})
     if is_asking:
         console.print(
-            say("Each part is tried at once and kept in {file}. Enter leaves a part out; none is needed.", file=setup.file)
+            say(
+                "Each part is tried at once and kept in {file}. Enter leaves a part out; none is needed.",
+                file=setup.file,
+            )
         )
         await _ask_for_model(talk)
         talk.head(say("Web search"))
@@ -180,7 +185,9 @@ async def _ask_for(talk: _Talk, part: Part) -> None:
     """Until it works or is left out."""
     first = part.asked[0][0]
     if talk.known.get(first):
-        talk.console.print("  " + say("{part}: {setting} is set already and stays.", part=say(part.title), setting=first))
+        talk.console.print(
+            "  " + say("{part}: {setting} is set already and stays.", part=say(part.title), setting=first)
+        )
         return
     if part.steps and not typer.confirm("  " + say("Connect {part}?", part=say(part.title)), default=False):
         return

@@ -37,9 +37,9 @@ from core.presentation.render import one_line
 from core.presentation.snapshot import Snapshot
 from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
-from core.text.saying import say as said
 from core.tenancy.forgetting import Forgotten, Whose
 from core.tenancy.usage import UsageLog
+from core.text.saying import say as said
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher

@@ -20,8 +20,8 @@ from core.evaluation.calibration import CalibrationRow, EvaluationStore, Origin,
 from core.model.job import ResearchJob
 from core.presentation import wording
 from core.presentation.render import one_line
-from core.text.saying import say, say_number
 from core.tenancy.usage import Period, Usage, UsageKey, UsageLog, cost_words, days_of, usage_csv
+from core.text.saying import say, say_number
 
 # Small charts as SVG, drawn without a script. Colours are classes of the style sheet; words stand beside them
 
@@ -280,5 +280,7 @@ def _chart(
             top=top,
         )
     else:
-        summary = say("{title} a day: most on {day} with {top}. The table has every day.", title=title, day=when, top=top)
+        summary = say(
+            "{title} a day: most on {day} with {top}. The table has every day.", title=title, day=when, top=top
+        )
     return Chart(title, summary, top, tuple(parts), draw_bars(bars, parts, summary=summary))

@@ -40,7 +40,8 @@ from core.library.pages import PaperViews
 from core.pipeline.limits import RateLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
-from core.text.saying import LANGUAGES, say, say_many, say_number, spoken
+from core.text import saying
+from core.text.saying import LANGUAGES, say_number, spoken
 
 if TYPE_CHECKING:
     from core.evaluation.calibration import EvaluationStore
@@ -147,7 +148,8 @@ def _set_up_templates(app: web.Application) -> None:
 
 def _say(text: str, **values: object) -> str:
     """For templates: a value may be markup, and keeps to be."""
-    return escape(say(text)).format(**values) if values else say(text)
+    said = saying.say(text)
+    return escape(said).format(**values) if values else said
 
 
 def _lang(language: str) -> Markup:
@@ -157,7 +159,8 @@ def _lang(language: str) -> Markup:
 
 
 def _say_many(one: str, many: str, number: int, **values: object) -> str:
-    return escape(say_many(one, many, number, **{name: f"{{{name}}}" for name in values})).format(**values)
+    said = saying.say_many(one, many, number, **{name: f"{{{name}}}" for name in values})
+    return escape(said).format(**values)
 
 
 def _shown(value: object) -> object:

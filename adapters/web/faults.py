@@ -78,9 +78,7 @@ class KeyReused(GorkdError):
     def __init__(self) -> None:
         super().__init__(
             "Idempotency-Key reused",
-            user_message=say(
-                "This Idempotency-Key came with another question before; a new question takes a new key."
-            ),
+            user_message=say("This Idempotency-Key came with another question before; a new question takes a new key."),
         )
 
 

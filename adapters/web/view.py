@@ -27,19 +27,19 @@ from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
 from core.references.showing import reference_rows
 from core.text.markers import Grammar
-from core.text.saying import say, say_many, say_number
+from core.text.saying import later, say, say_many, say_number
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
 SUM_WORDS = {  # the parts of a confidence (core/evidence/confidence.py, core/works/standing.py)
-    "support": "Support",
-    "answer": "Answer",
-    "check": "Check",
-    "cap": "Cap",
-    "conflicts": "Conflicts",
-    "confirmed": "Confirmed",
-    "sources": "Sources",
-    "retracted": "Retracted",
+    "support": later("Support"),
+    "answer": later("Answer"),
+    "check": later("Check"),
+    "cap": later("Cap"),
+    "conflicts": later("Conflicts"),
+    "confirmed": later("Confirmed"),
+    "sources": later("Sources"),
+    "retracted": later("Retracted"),
 }
 
 

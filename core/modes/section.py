@@ -33,6 +33,7 @@ from core.section.sections import NO_BRIEF, PLANS, Section, is_order, possible_s
 from core.section.writing import Writer, Written, select_for_writing
 from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata
+from core.text.saying import later
 
 NO_PAPERS = "The paper library is empty; add papers to it, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
@@ -267,8 +268,8 @@ def _brief_source(brief: Brief, at: datetime) -> Source:
 
 MODE = Mode(
     name="section",
-    title="Paper section",
-    description="Writes a section of a paper from your library, citing BibTeX keys",
+    title=later("Paper section"),
+    description=later("Writes a section of a paper from your library, citing BibTeX keys"),
     deadline_s=len(Section) * SectionSettings.deadline_s,  # a whole paper; a section keeps its own share
     run=run,
     files=document_files,

@@ -49,7 +49,7 @@ def messages() -> Mapping[Message, str]:
     for path in sorted((ROOT / "adapters").rglob("*.html")):
         told = extract_from_ast(Environment(autoescape=True).parse(path.read_text("utf-8")), SAYING)
         for _, name, said in told:
-            pieces = [piece for piece in ([said] if isinstance(said, str) else said) if piece]
+            pieces = [piece for piece in ([said] if isinstance(said, str) else said or ()) if piece]
             if pieces:
                 message = (pieces[0], pieces[1]) if name == "say_many" else pieces[0]
                 found[message] = path.relative_to(ROOT).as_posix()
@@ -136,6 +136,8 @@ def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[st
             yield from _class_texts(name)
         case ast.Name(name) if not hasattr(module, name):
             yield from _assigned(name, module, scope)
+        case ast.Attribute(value=ast.Subscript()):
+            return
         case ast.Attribute(value=ast.Name(name)) if not hasattr(module, name):
             return  # of a row of a table, which marks what it says with `later`
         case ast.Name() | ast.Attribute():
