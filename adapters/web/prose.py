@@ -212,4 +212,5 @@ def _citation(found: regex.Match[str], cite: Cite) -> str:
 
 def _link(number: int, target: Target) -> str:
     hint = f' title="{escape(target.hint)}"' if target.hint else ""
-    return f'<a href="{escape(target.address)}" aria-label="{escape(say("Source {number}", number=number))}"{hint}>{number}</a>'
+    name = escape(say("Source {number}", number=number))
+    return f'<a href="{escape(target.address)}" aria-label="{name}"{hint}>{number}</a>'
