@@ -28,6 +28,7 @@ from core.model.ports import Turns
 from core.modes import files_of
 from core.presentation import wording
 from core.presentation.snapshot import Snapshot
+from core.text.saying import say, speaking
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -201,7 +202,7 @@ class LiveAnswers(LivingMessages[Payload]):
             return None
         except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
             _log.exception("question failed")
-            await show(reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
+            await show(reply, self._voice.refusal(say(wording.SOMETHING_BROKE)), within_s=self._pace.edit_timeout_s)
             return None
         finally:
             self._accepting.remove(address)
@@ -268,7 +269,8 @@ class LiveAnswers(LivingMessages[Payload]):
     async def _live(self, live: _Live[Payload]) -> None:
         try:
             await self._hold(live)
-            await self._keep_alive(live)
+            with speaking(wording.language_of(live.job)):
+                await self._keep_alive(live)
         except _TakenOver:
             _log.info("message is another process's", extra={"job": live.job.id})
         else:
@@ -287,7 +289,7 @@ class LiveAnswers(LivingMessages[Payload]):
                 await self._watch_on(live)
             await self._deliver(live)
         except asyncio.CancelledError:
-            await show(live.reply, self._voice.refusal(wording.BACK_SOON), within_s=self._pace.farewell_s)
+            await show(live.reply, self._voice.refusal(say(wording.BACK_SOON)), within_s=self._pace.farewell_s)
             await self._turns.give_back(live.turn)
             raise
         except _TakenOver:
@@ -296,7 +298,9 @@ class LiveAnswers(LivingMessages[Payload]):
             await show(live.reply, self._voice.refusal(error.user_message), within_s=self._pace.edit_timeout_s)
         except Exception:  # noqa: BLE001 -- a chat's process boundary; the address stays, and is resumed
             _log.exception("message abandoned", extra={"job": live.job.id})
-            await show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
+            await show(
+                live.reply, self._voice.refusal(say(wording.SOMETHING_BROKE)), within_s=self._pace.edit_timeout_s
+            )
 
     async def _notice(self, live: _Live[Payload]) -> WatchNotice | None:
         """What a watch has left to be told there; its key says so (adapters/records/deliveries.py)."""

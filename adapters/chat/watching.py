@@ -10,6 +10,7 @@ from core.model.errors import GorkdError
 from core.model.job import ResearchRequest, Scope
 from core.presentation import wording
 from core.presentation.card import CardButton
+from core.text.saying import say
 from core.watch import words
 from core.watch.watch import Rhythm
 from core.watch.words import WatchWish
@@ -64,7 +65,7 @@ async def obey_wish(
     rhythm = words.in_zone(wish.rhythm, await desk.timezone(place.scope))
     match wish.kind:
         case "watch":
-            nothing = WatchSaid((wording.NOTHING_HERE, words.HELP))
+            nothing = WatchSaid((say(wording.NOTHING_HERE), words.HELP))
             return await _begin(job, researcher, place, rhythm) if job else nothing
         case "schedule" | "source":
             there = await elsewhere(wish.channel) if wish.channel else place
@@ -96,7 +97,7 @@ async def obey_press(button: str, job: ResearchJob, researcher: Researcher, plac
     if watch is None or not watch.is_active:
         return WatchSaid((words.NOTHING_WATCHED,))
     if watch.asker and watch.asker != place.asker:
-        return WatchSaid((wording.NOT_YOURS,))
+        return WatchSaid((say(wording.NOT_YOURS),))
     changes = {
         "stop_watching": (desk.stop, words.STOPPED), "keep_watching": (desk.renew, words.RENEWED),
         "not_worth_telling": (desk.tighten, words.TIGHTENED),

@@ -15,7 +15,7 @@ from core.model.errors import places_of
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.model.works import fullest
-from core.text.saying import say, say_day, say_many, say_number
+from core.text.saying import ENGLISH, known_language, say, say_day, say_many, say_number
 from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
@@ -216,6 +216,11 @@ MARK_MEANINGS = {
     Verdict.UNCHECKED: "not confirmed",
     Verdict.UNSUPPORTED: "not in this source",
 }
+
+
+def language_of(job: ResearchJob) -> str:
+    """What is said of a job is in, from its first message to its last: the workspace's, else the question's."""
+    return job.request.language or known_language(job.intent.language) or ENGLISH
 
 
 def queue_message(ahead: int) -> str:

@@ -52,8 +52,8 @@ class Admission:
     clock: Clock
 
     async def admit(self, request: ResearchRequest) -> ResearchRequest:
-        """The request with its channel's policy. Raises `NotAnsweredHere`, `NoProviderAllowed`, `BudgetSpent`,
-        `QuotaExceeded`, `StoreError`.
+        """The request with its channel's policy and the workspace's language. Raises `NotAnsweredHere`,
+        `NoProviderAllowed`, `BudgetSpent`, `QuotaExceeded`, `StoreError`.
         """
         tenant = request.scope.tenant
         own = (await self.settings.get(tenant)).settings
@@ -64,7 +64,7 @@ class Admission:
             raise NoProviderAllowed(f"{tenant} allows no provider", user_message=wording.no_provider_allowed(tenant))
         await check_budget(request, self.budget, self.spending, now=self.clock(), own_usd=own.monthly_usd)
         await check_quota(request, self.quotas, self.limits, own)
-        return replace(request, policy=policy)
+        return replace(request, policy=policy, language=own.spoken)
 
     async def check_budget(self, request: ResearchRequest) -> None:
         """For a job that wants to go on. Raises `BudgetSpent`, `StoreError`."""

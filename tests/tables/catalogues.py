@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from io import BytesIO
@@ -27,7 +26,6 @@ from core.text.saying import ENGLISH, LANGUAGES
 ROOT = Path(__file__).resolve().parents[2]
 LOCALES = ROOT / "core" / "locale"
 FLOORS = ("core", "adapters", "bots")
-TABLES = (ROOT / "adapters" / "chat" / "discord" / "words.toml",)  # every word of them is said
 SAYING = ("say", "say_many", "later")
 
 Message = str | tuple[str, str]  # the second has its plural form
@@ -55,8 +53,6 @@ def messages() -> Mapping[Message, str]:
                 found[message] = path.relative_to(ROOT).as_posix()
         for name in re.findall(r"say\(words\.([A-Z_]+)\)", path.read_text("utf-8")):
             found[getattr(wording, name)] = path.relative_to(ROOT).as_posix()
-    for path in TABLES:
-        found |= dict.fromkeys(_texts(tomllib.loads(path.read_text("utf-8"))), path.relative_to(ROOT).as_posix())
     return found
 
 
@@ -134,6 +130,8 @@ def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[st
             yield from _resolved(table, module, scope)
         case ast.Attribute(value=ast.Name("self" | "cls"), attr=name):
             yield from _class_texts(name)
+        case ast.Call(func=ast.Name(name), args=[]):  # what reads a table
+            yield from _texts(getattr(module, name)())
         case ast.Name(name) if not hasattr(module, name):
             yield from _assigned(name, module, scope)
         case ast.Attribute(value=ast.Subscript()):

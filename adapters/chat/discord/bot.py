@@ -61,6 +61,7 @@ from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.section.sections import CHOICES, NO_BRIEF, words_for
+from core.text.saying import say
 from core.watch.words import HELP as WATCH_HELP
 from core.watch.words import command_wish
 
@@ -227,11 +228,14 @@ async def welcome_guild(bot: ResearchClient, guild: discord.Guild) -> None:
         channel = _place_to_greet(guild)
         if channel is None:
             return
-        text, nonce = f"**{wording.WELCOME}**\n{help_text()}\n\n{wording.DISCORD_SETTINGS}", secrets.token_hex(8)
+        text, nonce = (
+            f"**{say(wording.WELCOME)}**\n{help_text()}\n\n{say(wording.DISCORD_SETTINGS)}",
+            secrets.token_hex(8),
+        )
         if channel.permissions_for(guild.me).embed_links:
             await channel.send(embed=bot.voice.notice(text).embed, nonce=nonce)
         else:
-            await channel.send(f"**{wording.WELCOME}**\n{wording.WHAT_IT_IS}", nonce=nonce)
+            await channel.send(f"**{say(wording.WELCOME)}**\n{say(wording.WHAT_IT_IS)}", nonce=nonce)
     except GorkdError as error:
         _log.warning("what was kept before is not gone yet", extra={"guild": guild.id, "error": str(error)})
     except discord.HTTPException as exc:
@@ -309,7 +313,7 @@ def add_commands(bot: ResearchClient) -> None:
         _log.error("command failed", exc_info=error)
 
         async def apology() -> DiscordMessage:
-            return bot.voice.refusal(wording.SOMETHING_BROKE)
+            return bot.voice.refusal(say(wording.SOMETHING_BROKE))
 
         await bot.whisper(interaction, apology)
 
@@ -363,7 +367,7 @@ async def _complete_mode(_: Asked, current: str) -> list[app_commands.Choice[str
 
 
 def _research_this(bot: ResearchClient) -> app_commands.ContextMenu:
-    @app_commands.context_menu(name=wording.RESEARCH_THIS)
+    @app_commands.context_menu(name=say(wording.RESEARCH_THIS))
     @_installs
     @_contexts
     async def research_this(interaction: Asked, message: discord.Message) -> None:

@@ -25,6 +25,7 @@ from core.model.delivery import Address
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import ResearchJob, Scope
 from core.presentation import wording
+from core.text.saying import say
 
 _NAMED_AS = {Press.SHARE_HERE: "share"}  # the same rights
 
@@ -95,7 +96,7 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job
         async def thank() -> DiscordMessage:
             job = await _visible(bot, interaction, job_id)
             await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
-            return bot.voice.notice(wording.THANKS)
+            return bot.voice.notice(say(wording.THANKS))
 
         await bot.whisper(interaction, thank)
         return
@@ -120,12 +121,12 @@ async def _research_changed(bot: ResearchClient, interaction: Asked, job_id: str
 
     async def refused() -> DiscordMessage:
         deed = pressed("changed", await _visible(bot, interaction, job_id), asker, question="?")
-        return bot.voice.refusal(deed.sentence if isinstance(deed, Say) else wording.SOMETHING_BROKE)
+        return bot.voice.refusal(deed.sentence if isinstance(deed, Say) else say(wording.SOMETHING_BROKE))
 
     async def submit(job: ResearchJob, asker: str, _: str, address: Address) -> ResearchJob:
         deed = pressed("changed", job, asker, question=await _edited(bot, interaction))
         if not isinstance(deed, Renew):
-            raise InvalidQuery(deed.sentence if isinstance(deed, Say) else wording.ASK_WHAT, rule="changed")
+            raise InvalidQuery(deed.sentence if isinstance(deed, Say) else say(wording.ASK_WHAT), rule="changed")
         return await renew(deed, bot.researcher, asker, address=address)
 
     try:
@@ -171,7 +172,7 @@ async def _new_answer(
 
     reply = await bot.answer(begin, spot, in_place=in_place)
     if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere
-        await reply.edit(bot.voice.notice(wording.ALREADY_BEGUN))
+        await reply.edit(bot.voice.notice(say(wording.ALREADY_BEGUN)))
 
 
 async def _decline(bot: ResearchClient, interaction: Asked, job_id: str) -> None:
@@ -209,14 +210,14 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
 async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
     """Of what only Discord asks, or only shows."""
     if press is Press.SHARE:
-        confirm = JobButton(Press.SHARE_HERE, job.id, wording.SHARE, "primary")
-        return bot.voice.question(f"{wording.SHARE_TITLE} {wording.SHARE_QUESTION}", confirm)
+        confirm = JobButton(Press.SHARE_HERE, job.id, say(wording.SHARE), "primary")
+        return bot.voice.question(f"{say(wording.SHARE_TITLE)} {say(wording.SHARE_QUESTION)}", confirm)
     if press is Press.SHARE_HERE:
         return await _shared(bot, interaction, job)
     if press is Press.CHANGED:
         return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
-    return bot.voice.notice(wording.THANKS)
+    return bot.voice.notice(say(wording.THANKS))
 
 
 async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> WatchPlace:

@@ -50,6 +50,7 @@ from core.model.job import Json, ResearchJob, ResearchRequest, Scope
 from core.presentation import wording
 from core.presentation.render import one_line
 from core.settings.tenant import TenantSettings
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from core.model.delivery import OpenMessages
@@ -103,7 +104,7 @@ class ResearchClient(discord.AutoShardedClient):
         """`key` names the message or interaction: asked twice, it is still one question."""
         reply = self.reply(spot)
         if files and not spot.token and not self.is_retiring:  # fetching takes longer than anybody looks at nothing
-            await tried(reply, self.voice.notice(wording.ON_IT), key, self.pace)
+            await tried(reply, self.voice.notice(say(wording.ON_IT)), key, self.pace)
 
         async def submit() -> ResearchJob:
             async with self.unsubmitted.storing(key, request, reply.spot):
@@ -168,7 +169,7 @@ class ResearchClient(discord.AutoShardedClient):
             said = self.voice.refusal(error.user_message)
         except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
             _log.exception("interaction failed")
-            said = self.voice.refusal(wording.SOMETHING_BROKE)
+            said = self.voice.refusal(say(wording.SOMETHING_BROKE))
         reply = self.reply(spot)
         try:
             await reply.edit(said)
@@ -377,7 +378,7 @@ async def take_away(client: discord.Client, address: Address) -> None:
     data: Mapping[str, Any] = address.data
     if thread_id := int(data.get("thread_id") or 0):
         # Its name is the question. Who has made a thread may rename it, and only an open one takes changes.
-        await _unless_gone(client.http.edit_channel(thread_id, name=wording.FORGOTTEN_THREAD, archived=False))
+        await _unless_gone(client.http.edit_channel(thread_id, name=say(wording.FORGOTTEN_THREAD), archived=False))
         for message_id in data["message_ids"]:
             await _unless_gone(client.http.delete_message(thread_id, message_id))
         return

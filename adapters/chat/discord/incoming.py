@@ -48,6 +48,7 @@ from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scop
 from core.modes import can_be_steered
 from core.presentation import wording
 from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
+from core.text.saying import say
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
 
@@ -81,7 +82,7 @@ async def hear(bot: ResearchClient, message: discord.Message) -> None:
         _log.warning("message could not be answered", extra={"error": str(exc)})
     except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
         _log.exception("message failed")
-        await bot.reply(spot).edit(bot.voice.refusal(wording.SOMETHING_BROKE))
+        await bot.reply(spot).edit(bot.voice.refusal(say(wording.SOMETHING_BROKE)))
 
 
 async def forget_messages(bot: ResearchClient, event: Deleted, message_ids: Sequence[int]) -> None:
@@ -139,7 +140,7 @@ async def _respond(
     key = f"discord:{message.id}"
     if isinstance(deed, Ask):
         request = ResearchRequest(
-            said or wording.WHAT_DOES_IT_SAY, place.scope,
+            said or say(wording.WHAT_DOES_IT_SAY), place.scope,
             asker=utterance.asker, thread=thread, channel=place.public_id,
             heard_before=known.created_at + JUST_AFTER if known and known.request.thread == thread else None,
         )  # fmt: skip
@@ -335,14 +336,14 @@ def help_text() -> str:
 
 async def history_message(bot: ResearchClient, place: DiscordPlace) -> DiscordMessage:
     """One's own questions in this guild, newest first; for the asker's eyes only."""
-    lines = [f"**{wording.YOUR_QUESTIONS}**"]
+    lines = [f"**{say(wording.YOUR_QUESTIONS)}**"]
     for job in await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH):
         url = bot.voice.links.link(job)
         question = plain(job.request.quoted or job.query, QUESTION_ROOM)
-        state = wording.STATUS_MESSAGES[job.status]
-        link = f" · [{wording.VIEW_FULL_ANALYSIS}]({url})" if is_linkable(url) else ""
+        state = say(wording.STATUS_MESSAGES[job.status])
+        link = f" · [{say(wording.VIEW_FULL_ANALYSIS)}]({url})" if is_linkable(url) else ""
         lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
     if len(lines) == 1:
-        lines.append(wording.NO_HISTORY)
+        lines.append(say(wording.NO_HISTORY))
     shown = bot.voice.notice(within(lines, DESCRIPTION_LIMIT))
     return replace(shown, text=within(lines, CONTENT_LIMIT))

@@ -39,6 +39,7 @@ from core.model.errors import GorkdError, StoreError
 from core.model.ports import OneTimeStates, TokenStore, Turns
 from core.presentation import wording
 from core.tenancy.departures import Leaving, Tenancy
+from core.text.saying import say
 
 REFRESH_BEFORE_MIN = 120  # a token lives for 12 h (docs.slack.dev, token rotation); a long job ends before it lapses
 TURN = timedelta(minutes=5)  # longer than a refresh may take with all its waiting; the old token still works meanwhile
@@ -286,7 +287,7 @@ class InstallFlow(AsyncOAuthFlow):
 
     async def build_install_page_html(self, url: str, request: AsyncBoltRequest) -> str:
         page = _page_of(request)
-        says = (wording.WHAT_IT_IS, ASKS_FOR, PRIVACY)
+        says = (say(wording.WHAT_IT_IS), ASKS_FOR, PRIVACY)
         return page.show(page.request, title="Add gorkd to Slack", says=says, link=(url, "Add to Slack"))
 
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
