@@ -26,9 +26,20 @@ from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
 from core.references.showing import reference_rows
 from core.text.markers import Grammar
+from core.text.saying import later, say, say_many, say_number
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
+SUM_WORDS = {  # the parts of a confidence (core/evidence/confidence.py, core/works/standing.py)
+    "support": later("Support"),
+    "answer": later("Answer"),
+    "check": later("Check"),
+    "cap": later("Cap"),
+    "conflicts": later("Conflicts"),
+    "confirmed": later("Confirmed"),
+    "sources": later("Sources"),
+    "retracted": later("Retracted"),
+}
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,7 @@ class JobView:
     job: ResearchJob
     card: AnswerCard
     question: str
+    language: str
     is_running: bool
     is_private: bool
     can_be_retried: bool
@@ -129,6 +141,7 @@ def job_view(
         job=job,
         card=card,
         question=one_line(job.query),
+        language=job.intent.language,
         is_running=job.status not in TERMINAL_STATUSES,
         is_private=is_private(job),
         # Asked from here it would belong to this machine, not to a workspace, and have no files.
@@ -140,7 +153,7 @@ def job_view(
         costs=_costs(job, result, sources),
         preview=_preview(job, card.answer),
         queries=tuple(one_line(query) for query in result.queries) if result else (),
-        providers=places_of(result.providers) if result else (),
+        providers=tuple(map(wording.say_place, places_of(result.providers))) if result else (),
         answer=_answer_view(card, card.answer, links) if card.answer else None,
         cited=tuple(views[source.id] for source in card.cited),
         uncited=tuple(views[source.id] for source in card.uncited),
@@ -224,33 +237,42 @@ def _removed(removed: Sequence[RemovedSentence]) -> tuple[RemovedView, ...]:
 def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
     """What the answer took, as pairs of a word and a figure."""
     rows = [
-        ("Asked", f"{wording.day(job.created_at)}, {job.created_at:%H:%M} UTC"),
-        ("Mode", ", ".join(MODES[name].title if name in MODES else name for name in job.request.modes)),
+        (say("Asked"), f"{wording.day(job.created_at)}, {job.created_at:%H:%M} UTC"),
+        (say("Mode"), ", ".join(say(MODES[name].title) if name in MODES else name for name in job.request.modes)),
     ]
     if result is None:
         return tuple(rows)
     took = wording.duration(result.duration_s)
-    rows.append(("Took", f"{took} (an earlier answer, given {result.cached_at[:10]})" if result.cached_at else took))
-    found = f"{len(sources)} read"
-    rows.append(("Sources", f"{result.sources_considered} found, {found}" if result.sources_considered else found))
+    if result.cached_at:
+        took = say("{duration} (an earlier answer, given {day})", duration=took, day=result.cached_at[:10])
+    rows.append((say("Took"), took))
+    found, read = result.sources_considered, len(sources)
+    told = say("{found} found, {read} read", found=found, read=read) if found else say("{read} read", read=read)
+    rows.append((say("Sources"), told))
     usage = result.answer.metadata if result.answer else None
     if usage and usage.model:
-        calls = f"{wording.counted(usage.model_calls, 'call')}, {usage.tokens_used:,} tokens"
-        rows += [("Model", f"{usage.model}: {calls}"), ("Cost", _dollars(usage.cost_usd))]
+        calls = say_many(
+            "{model}: {number} call, {tokens} tokens",
+            "{model}: {number} calls, {tokens} tokens",
+            usage.model_calls,
+            model=usage.model,
+            tokens=f"{usage.tokens_used:,}",
+        )
+        rows += [(say("Model"), calls), (say("Cost"), _dollars(usage.cost_usd))]
     elif usage:
-        rows.append(("Model", "none"))
+        rows.append((say("Model"), say("none")))
     return tuple(rows)
 
 
 def _dollars(amount: float | None) -> str:
     if amount is None:
-        return "no price known"
-    return f"${amount:.3f}" if amount >= 0.001 else "under $0.001" if amount else "$0"
+        return say("no price known")
+    return f"${say_number(amount, 3)}" if amount >= 0.001 else say("under $0.001") if amount else "$0"
 
 
 def _preview(job: ResearchJob, answer: ResearchAnswer | None) -> tuple[str, str]:
     if is_private(job):
-        return "A private answer", "Only for those who have its link."
+        return say("A private answer"), say("Only for those who have its link.")
     if answer is None:
         return one_line(job.query), ""
     words = cut(one_line(strip_markers(answer.summary, Grammar.NUMBER)), _DESCRIPTION_CHARS)
@@ -330,7 +352,7 @@ def findings_page(
 ) -> FindingsPage:
     by_id = {source.id: source for source in sources}
     lists = [
-        ListView(mode, TITLES[mode], tuple(_item(item, answer, by_id, cite, links) for item in view.found(mode)))
+        ListView(mode, say(TITLES[mode]), tuple(_item(item, answer, by_id, cite, links) for item in view.found(mode)))
         for mode in view.findings.modes
         if mode != "freeform"
     ]
@@ -338,7 +360,7 @@ def findings_page(
         SectionView(title.casefold().replace(" ", "-") or "report", title, _prose(text, answer, cite))
         for title, text in view.sections
     ]
-    unverified = [(one_line(item.url) or "no address", item.why_unverified) for item in view.unverified]
+    unverified = [(one_line(item.url) or say("no address"), item.why_unverified) for item in view.unverified]
     before, after = (
         tuple(
             SectionView(f"part-{side}-{place}", one_line(other.title), _prose(_whole(other), answer, cite))
@@ -347,7 +369,7 @@ def findings_page(
         for side, others in (("before", view.before), ("after", view.after))
     )
     return FindingsPage(
-        before, tuple(lists), tuple(report), TITLES["freeform"], after, tuple(unverified), view.searched
+        before, tuple(lists), tuple(report), say(TITLES["freeform"]), after, tuple(unverified), view.searched
     )
 
 
@@ -431,7 +453,7 @@ class ReferenceRow:
 
 
 def _reference(row: Mapping[str, Json]) -> ReferenceRow:
-    named = (("record", "url"), ("notice", "notice_url"), ("free to read", "open_copy"))
+    named = ((say("record"), "url"), (say("notice"), "notice_url"), (say("free to read"), "open_copy"))
     links = [(words, _text(row, name)) for words, name in named]
     return ReferenceRow(
         number=_text(row, "number"),

@@ -14,6 +14,7 @@ from core.modes import check, deep, library, quick, references, section
 from core.modes.findings import FREEFORM, IDEA, IMPLEMENTATION
 from core.modes.mode import Mode, Option
 from core.modes.several import together
+from core.text.saying import say
 
 _ALL = (quick.MODE, deep.MODE, library.MODE, section.MODE, IDEA, IMPLEMENTATION, FREEFORM)
 MODES: dict[str, Mode] = {mode.name: mode for mode in _ALL}
@@ -70,7 +71,7 @@ def choices_for(typed: str) -> list[tuple[str, tuple[str, ...]]]:
 def option_words(option: Option) -> str:
     """`How many results to list (idea, implementation)`: what an option does, and in which modes."""
     names = [mode.name for mode in MODES.values() if option in mode.options]
-    return f"{option.description} ({', '.join(names)})"
+    return f"{say(option.description)} ({', '.join(names)})"
 
 
 def can_be_steered(modes: Sequence[str]) -> bool:

@@ -32,7 +32,7 @@ from core.stages.gathering import Gathering, addresses_in, read_given, renumbere
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, plan_by_rules
 from core.stages.search import collect_sources
 from core.stages.synthesize import usage_metadata
-from core.text.saying import say
+from core.text.saying import later, say
 from core.text.sentences import split_sentences
 from core.text.terms import terms
 from core.text.urls import canonical_url
@@ -221,8 +221,8 @@ def _citation(claim: Claim) -> Citation:
 
 MODE = Mode(
     name="check",
-    title="Fact check",
-    description="What sources say for and against each claim of a message",
+    title=later("Fact check"),
+    description=later("What sources say for and against each claim of a message"),
     deadline_s=90.0,
     run=run,
 )

@@ -6,6 +6,7 @@ from core.findings.research import conduct
 from core.findings.viewing import finding_files
 from core.model.config import FindingsSettings
 from core.modes.mode import DEPTH, TOP_K, Mode, Option
+from core.text.saying import later
 
 
 def _mode(name: str, title: str, description: str, options: tuple[Option, ...]) -> Mode:
@@ -21,8 +22,11 @@ def _mode(name: str, title: str, description: str, options: tuple[Option, ...]) 
     )
 
 
-IDEA = _mode("idea", "Ideas", "The best ideas and approaches, each with its source", (TOP_K, DEPTH))
+IDEA = _mode("idea", later("Ideas"), later("The best ideas and approaches, each with its source"), (TOP_K, DEPTH))
 IMPLEMENTATION = _mode(
-    "implementation", "Implementations", "Working code with its dependencies and source", (TOP_K, DEPTH)
+    "implementation",
+    later("Implementations"),
+    later("Working code with its dependencies and source"),
+    (TOP_K, DEPTH),
 )
-FREEFORM = _mode("freeform", "Report", "A research report in five sections, like a paper", (DEPTH,))
+FREEFORM = _mode("freeform", later("Report"), later("A research report in five sections, like a paper"), (DEPTH,))

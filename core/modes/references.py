@@ -31,6 +31,7 @@ from core.references.showing import (
     to_look_at,
 )
 from core.stages.synthesize import usage_metadata
+from core.text.saying import later
 from core.text.urls import domain_of
 from core.works.registry import is_the_paper
 
@@ -276,8 +277,10 @@ def _answer(
 
 MODE = Mode(
     name="references",
-    title="Reference check",
-    description="Whether each reference of a list exists, matches its record, stands, and says what it is cited for",
+    title=later("Reference check"),
+    description=later(
+        "Whether each reference of a list exists, matches its record, stands, and says what it is cited for"
+    ),
     deadline_s=600.0,
     run=run,
     files=reference_files,

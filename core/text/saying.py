@@ -55,6 +55,11 @@ def speaking(*tags: str) -> Iterator[None]:
         _spoken.reset(token)
 
 
+def later(text: str) -> str:
+    """`text` itself: marks what stands in a table, for `say` to say where it is shown."""
+    return text
+
+
 def say(text: str, /, **values: object) -> str:
     """`text` in the language spoken, with its `{named}` places filled; as it stands where there are no values.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from io import BytesIO
@@ -19,12 +20,13 @@ from babel.messages.pofile import read_po, write_po
 from jinja2 import Environment
 from jinja2.ext import extract_from_ast
 
+from core.presentation import wording
 from core.text.saying import ENGLISH, LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCALES = ROOT / "core" / "locale"
 FLOORS = ("core", "adapters", "bots")
-SAYING = ("say", "say_many")
+SAYING = ("say", "say_many", "later")
 
 Message = str | tuple[str, str]  # the second has its plural form
 
@@ -45,9 +47,12 @@ def messages() -> Mapping[Message, str]:
     for path in sorted((ROOT / "adapters").rglob("*.html")):
         told = extract_from_ast(Environment(autoescape=True).parse(path.read_text("utf-8")), SAYING)
         for _, name, said in told:
-            pieces = [piece for piece in ([said] if isinstance(said, str) else said) if piece]
-            message = (pieces[0], pieces[1]) if name == "say_many" else pieces[0]
-            found[message] = path.relative_to(ROOT).as_posix()
+            pieces = [piece for piece in ([said] if isinstance(said, str) else said or ()) if piece]
+            if pieces:
+                message = (pieces[0], pieces[1]) if name == "say_many" else pieces[0]
+                found[message] = path.relative_to(ROOT).as_posix()
+        for name in re.findall(r"say\(words\.([A-Z_]+)\)", path.read_text("utf-8")):
+            found[getattr(wording, name)] = path.relative_to(ROOT).as_posix()
     return found
 
 
@@ -89,13 +94,20 @@ def _said_in(path: Path, source: str) -> Iterator[Message]:
         if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef)
         for inner in ast.walk(scope)
     }
+    names = {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "core.text.saying"
+        for alias in node.names
+        if alias.name in SAYING
+    }
     for call in ast.walk(tree):
-        name = getattr(call.func, "id", "") if isinstance(call, ast.Call) else ""
-        if not isinstance(call, ast.Call) or name not in SAYING:
+        name = names.get(getattr(call.func, "id", ""), "") if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or not name:
             continue
         scope = scopes.get(id(call), tree)
         try:
-            if name == "say":
+            if name != "say_many":
                 yield from _resolved(call.args[0], module, scope)
             else:
                 yield from zip(*(list(_resolved(one, module, scope)) for one in call.args[:2]), strict=True)
@@ -122,6 +134,10 @@ def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[st
             yield from _texts(getattr(module, name)())
         case ast.Name(name) if not hasattr(module, name):
             yield from _assigned(name, module, scope)
+        case ast.Attribute(value=ast.Subscript()):
+            return
+        case ast.Attribute(value=ast.Name(name)) if not hasattr(module, name):
+            return  # of a row of a table, which marks what it says with `later`
         case ast.Name() | ast.Attribute():
             yield from _texts(_value(node, module))
         case _:
