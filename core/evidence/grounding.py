@@ -32,12 +32,12 @@ from core.evidence.structure import (
     RULE,
     Grounded,
     Judged,
+    as_claimed,
     cells,
     find_row,
     is_answer_word,
     leading_word,
     leans,
-    without_bullet,
 )
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section, Verdict
@@ -154,7 +154,7 @@ class Grounder:
             return replace(draft, shown=words if RULE.fullmatch(words) else None)
         if not asserts or is_answer_word(words):
             return replace(draft, shown=words if self._is_structure(words) else None)
-        claim = Claim(draft.id, without_bullet(words), Verdict.UNCHECKED)
+        claim = Claim(draft.id, as_claimed(words), Verdict.UNCHECKED)
         if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
         said = as_checked(claim.text, draft.before)
@@ -201,7 +201,7 @@ class Grounder:
         text = without_foreign_links(text, self._numbers).strip()
         words = strip_markers(text, Grammar.NUMBER).strip()
         cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._whole]
-        claim = Claim(f"{section}-{place}", without_bullet(words), Verdict.UNCHECKED)
+        claim = Claim(f"{section}-{place}", as_claimed(words), Verdict.UNCHECKED)
         judged = Judged(claim.id, section, text, gap, claim, None)
         return self._settled(judged, [Evidence(source_id, "", 0, 0) for source_id in cited], [], [NO_PASSAGE])
 

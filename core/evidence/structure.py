@@ -94,6 +94,14 @@ def without_bullet(text: str) -> str:
     return text[bullet.end() :] if bullet else text
 
 
+def as_claimed(text: str) -> str:
+    """What a sentence claims: its words without bullet, quotation's mark and emphasis."""
+    return _EMPHASIS.sub(r"\2", without_bullet(text).lstrip("> "))
+
+
+_EMPHASIS = regex.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+
+
 def leading_word(text: str) -> str:
     """The "However, " or "Yes, " that a sentence begins with, "" where there is none."""
     tie = _TIE.match(text, Cue.CONNECTIVE.end_at(detect_language(text), text, 0))
@@ -142,7 +150,8 @@ def _removed(entries: Sequence[Judged]) -> tuple[RemovedSentence, ...]:
     found: dict[str, RemovedSentence] = {}
     for entry in entries:
         if entry.claim and entry.shown is None and (key := _same(entry.claim.text)) not in shown:
-            found.setdefault(key, RemovedSentence(entry.claim.text, "; ".join(entry.claim.reasons)))
+            text = " · ".join(cells(entry.claim.text)) if entry.is_row else entry.claim.text
+            found.setdefault(key, RemovedSentence(text, "; ".join(entry.claim.reasons)))
     return tuple(found.values())
 
 
@@ -199,6 +208,11 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
         if not entry.is_cut:
             is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
             continue
+        if marks_cuts and entry.is_row and _has_kept_row(entries, at) and _has_head(entries, at):
+            row = f"{lost_break}| {CUT} {'| ' * len(cells(entry.text))}".rstrip()
+            pieces += [row] if row not in pieces[-1:] else []
+            lost_break, is_marked = "", False
+            continue
         has_kept_kin = any(entries[place].shown is not None for place in _list_around(entries, at))
         item = ITEM.match(entry.text) if has_kept_kin else None
         if not marks_cuts or entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
@@ -215,6 +229,16 @@ def _list_around(entries: Sequence[Judged], at: int) -> list[int]:
     while last + 1 < len(entries) and (entries[last + 1].is_item or "\n" not in entries[last + 1].gap):
         last += 1
     return [place for place in range(first, last + 1) if entries[place].is_item]
+
+
+def _has_kept_row(entries: Sequence[Judged], at: int) -> bool:
+    """Whether another row of the table is shown."""
+    first = last = at
+    while first and entries[first - 1].is_row and entries[first].gap.count("\n") < 2:
+        first -= 1
+    while last + 1 < len(entries) and entries[last + 1].is_row and entries[last + 1].gap.count("\n") < 2:
+        last += 1
+    return any(entry.is_claimed_row and entry.shown is not None for entry in entries[first : last + 1])
 
 
 def _line(entries: Sequence[Judged], at: int) -> str | None:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import regex
 from rapidfuzz.distance import JaroWinkler
 
+from core.evidence.rules.quantities import ABOUT, amounts_to, multiple_in
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, kinds, match_tokens, read, senses
 from core.text.language import detect_language
 from core.text.numbers import MONTHS, is_year
@@ -211,7 +212,9 @@ class Comparison:
         self.wider = read(f"{passage}\n{context}")  # long, and only read where a rule misses something in the home
         self.passage, self.context = passage, context
         there = detect_language(passage)
-        is_same = self.alignment.matched >= HALF  # then the longer text tells the language better
+        words = [word for word in self.claim.content if word.kind is Kind.WORD and not word.values]  # names are shared
+        same = sum(word in self.partner for word in words)
+        is_same = self.alignment.matched >= HALF and same >= HALF * len(words)  # then the longer text tells it better
         self.language = there if is_same else detect_language(claim)
         self.is_translated = self.language != there
 
@@ -256,6 +259,18 @@ class Comparison:
     def names(self, word: Token) -> bool:
         """Whether the source has the name, as `has_name`."""
         return has_name(word, self.home) or has_name(word, self.wider)
+
+    @cached_property
+    def multiple(self) -> bool | None:
+        """Whether the claim's "twice as many as" is the source's or what its numbers come to; None without one."""
+        ours = multiple_in(self.claim)
+        if ours is None:
+            return None
+        for text in (self.home, self.wider):
+            if theirs := multiple_in(text):
+                times = 1 / theirs.times if ours.turned(theirs) else theirs.times
+                return abs(ours.times / times - 1) <= ABOUT
+        return amounts_to(ours, self.home) or amounts_to(ours, read(self.passage))
 
     @property
     def is_close(self) -> bool:

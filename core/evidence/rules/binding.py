@@ -8,10 +8,10 @@ from itertools import groupby, takewhile
 import regex
 
 from core.evidence.rules.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
-from core.evidence.rules.quantities import dimension_of
+from core.evidence.rules.quantities import dimension_of, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, kinds, listed, read, senses
 from core.evidence.verbatim import points_back, subject_of
-from core.text.language import KNOWN
+from core.text.language import KNOWN, negations
 from core.text.numbers import unit_of
 
 MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
@@ -23,11 +23,16 @@ def check_invention(pair: Comparison) -> Iterator[Veto]:
     """A claim that ends in words for which the source has none of the same meaning, kind or origin."""
     if pair.is_translated or pair.language not in KNOWN:
         return
-    plain = [word for word in pair.claim.content if _is_plain(word)]
+    plain = [word for word in pair.claim.content if _is_plain(word) and not _is_counted_out(pair, word)]
     last = list(takewhile(lambda word: not _has_counterpart(pair, word), reversed(plain)))
     is_known = any(pair.wider.match(word) for word in pair.claim.content if word not in last)  # else free wording
     if is_known and len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):
         yield Veto("invention", Force.DOUBTS, f'the source has no word for "{last[1].text} … {last[0].text}"')
+
+
+def _is_counted_out(pair: Comparison, word: Token) -> bool:
+    """Whether other rules look at it: a unit, or what denies."""
+    return word in unit_words(pair.claim) or word.text.lower() in negations(pair.language)
 
 
 def _is_plain(word: Token) -> bool:

@@ -19,8 +19,8 @@ from core.evidence.rules.alignment import (
     is_plural,
     is_year_token,
 )
-from core.evidence.rules.quantities import has_number, shares
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, read
+from core.evidence.rules.quantities import has_number, shares, unit_words
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.text.language import KNOWN, Cue, detect_language, negations
 
@@ -64,7 +64,7 @@ _NO_DENIAL = frozenset(
 )  # behind a negation these make it another thing: not only, no later than, no doubt
 _NEGATIVE = regex.compile(
     r"(?:refus|reject|den[iy]|declin|los[est]|miss|stop|prevent|avoid|except|exclu|despite|instead|only|few|littl|rare|end|"
-    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
+    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|abolish|scrap|suspend|exempt|free|clos|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
     r"il(?=l)|in(?=a|e|o|u|h|l))\p{L}*"
 )  # a source may say with one of these what a claim says with "not"
 
@@ -163,10 +163,14 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
         return False  # of those it is compared with
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
     is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
+    is_limit = is_limit or _NOBODY_ELSE.match(reading.text, reading.tokens[at].start) is not None
     is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
     return not (is_limit or is_number or (following[:1] and following[0] in _NO_DENIAL))
 
 
+_NOBODY_ELSE = regex.compile(
+    r"(?:no(?:body|thing|ne)?|niemand|nadie|personne)(?: \p{L}+)? (?:but|except|außer|salvo|sauf)\b", regex.I
+)
 _BOUNDS = frozenset("later less fewer more sooner longer earlier larger higher greater older smaller lower".split())
 
 
@@ -239,9 +243,8 @@ _IS = regex.compile(
 
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
-    before = pair.home.text[: span[0]].lower().split()[-1:]
     is_small = pair.home.text[: span[1]].lower().endswith("only") and _is_before_number(pair.home, span[1])
-    if cue is Cue.ONLY and (negations(pair.language).intersection(before) or is_small):
+    if cue is Cue.ONLY and (_is_denied(pair.home, span[0], pair.language) or is_small):
         return False  # not only; only 3
     if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
@@ -258,13 +261,51 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
 
 
 def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
-    """A claim that denies or limits what its source does not."""
+    """A claim that denies or limits what its source does not, or another word of it."""
     for cue in (Cue.DENIED, Cue.ONLY):
-        word = cue.first(pair.language, pair.claim.text)
-        if not word or cue.first(pair.language, pair.wider.text) or denials(pair.home, pair.language):
+        match = next(cue.find(pair.language, pair.claim.text), None)
+        if match is None or denials(pair.home, pair.language) or _is_denied(pair.claim, match.start(), pair.language):
             continue
-        if not any(pair.wider.match(token) for token in read(word).content):
-            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{word}"')
+        is_said = bool(cue.first(pair.language, pair.wider.text))
+        if cue is Cue.ONLY and is_said:
+            is_said = any(_limits_same(pair, match.span(), reading) for reading in (pair.home, pair.wider))
+        if not is_said and not any(pair.wider.match(token) for token in read(match.group()).content):
+            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{match.group()}"')
+
+
+def _is_denied(reading: Reading, at: int, language: str) -> bool:
+    """Whether a negation stands right before: not only."""
+    return bool(negations(language).intersection(reading.text[:at].lower().split()[-1:]))
+
+
+def _limits_same(pair: Comparison, span: tuple[int, int], reading: Reading) -> bool:
+    """Whether a limit of the text stands beside a word that the claim's stands beside, too."""
+    limited = _beside(pair.claim, span, back=0, ahead=1) or _beside(pair.claim, span, back=1, ahead=0)
+    return any(
+        match_tokens(word, other)
+        for found in Cue.ONLY.find(pair.language, reading.text)
+        for other in _beside(reading, found.span(), back=2 if found.group().lower() in _ONLY else 9, ahead=3)
+        for word in limited
+    )
+
+
+def _beside(reading: Reading, span: tuple[int, int], *, back: int, ahead: int) -> list[Token]:
+    """The content words around a small one, within its clause."""
+    first = max(reading.text.rfind(mark, 0, span[0]) for mark in _CLAUSE_MARKS)
+    last = min(
+        (at for mark in _CLAUSE_MARKS if (at := reading.text.find(mark, span[1])) >= 0), default=len(reading.text)
+    )
+    before = [word for word in reading.content if first < word.start and word.end <= span[0]]
+    return (
+        before[max(0, len(before) - back) :]
+        + [word for word in reading.content if span[1] <= word.start < last][:ahead]
+    )
+
+
+_ONLY = frozenset(
+    "only solely just alone nur allein lediglich solo sólo soltanto seulement uniquement somente apenas".split()
+)
+_CLAUSE_MARKS = ".,;:!?\n"
 
 
 def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
@@ -444,7 +485,11 @@ def _check_frame(pair: Comparison) -> Iterator[Veto]:
 
 
 def _is_given(pair: Comparison, word: Token) -> bool:
-    return bool(pair.wider.match(word)) or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
+    return (
+        bool(pair.wider.match(word))
+        or word in unit_words(pair.claim)
+        or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
+    )
 
 
 _CAUSAL = frozenset("because therefore thus hence".split())
@@ -459,10 +504,16 @@ def _check_additions(pair: Comparison) -> Iterator[Veto]:
         yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
     for gap in pair.alignment.gaps:
         is_end = gap.after and not gap.before and pair.is_mostly
+        is_end = is_end and (not gap.said or _JOINED.search(pair.claim.text, 0, gap.claimed[0].start) is not None)
         strange = [word for word in gap.claimed if not _is_given(pair, word)] if is_end else []
         if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
             yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
             return
+
+
+_JOINED = regex.compile(
+    r"(?:[,;–—]|\b(?:and|but|while|which|who|so|to|by|with))\s(?:\p{Ll}{1,5}\s){0,3}$"
+)  # another clause
 
 
 def _check_mixture(pair: Comparison) -> Iterator[Veto]:

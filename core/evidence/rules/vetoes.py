@@ -30,9 +30,11 @@ from core.evidence.rules.quantities import (
     is_about,
     is_part,
     measure,
+    multiple_in,
     near,
     ratio_of,
     shares,
+    slashed_dates,
     start_of_quantity,
 )
 from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_language, denials
@@ -84,8 +86,17 @@ SAME = 0.8  # share of a sentence's content words that another has in the same o
 
 
 def _check_numbers(pair: Comparison) -> Iterator[Veto]:
-    """A number in another's place, or one that the source nowhere gives."""
+    """A number in another's place, or one that the source nowhere gives; of "twice as many", whether they are."""
+    multiple = multiple_in(pair.claim)
+    if multiple and not pair.multiple:
+        yield Veto(
+            "numbers", Force.DOUBTS, f'the source does not say "{pair.claim.text[multiple.start : multiple.end]}"'
+        )
+    taken = [(multiple.start, multiple.end)] if multiple else []
+    taken += [(date.start, date.end) for date in slashed_dates(pair.claim)]
     for number in pair.claim.numbers:
+        if any(start <= number.start < end for start, end in taken) and not is_year_token(number):
+            continue
         said = pair.in_place_of(number, lambda other: other.kind is Kind.NUMBER)
         if said is not None and number.is_ordinal is not said.is_ordinal:
             said = None
@@ -144,7 +155,7 @@ def _may_be(pair: Comparison, number: Token) -> bool:
     others = home.numbers
     if is_about(claim, number):
         return any(near(claim, number, home, other) for other in others)
-    bound = _bound(claim, number, "en")
+    bound = _bound(claim, number, pair.language)
     part = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
     if not bound or is_year_token(number):
         return False
@@ -158,9 +169,10 @@ MAX_BEYOND = 1.5  # times a number; farther from it, nobody would say "more than
 
 def _check_dates(pair: Comparison) -> Iterator[Veto]:
     """Another month or weekday in the same place, one the source has not, or another day of the month."""
+    months = {month for date in slashed_dates(pair.wider) for month, _ in date.days}
     for word in pair.claim.names:
         calendar = calendar_of(word)
-        if not calendar or word.stem in pair.home.stems or word.stem in pair.wider.stems:
+        if not calendar or word.stem in pair.home.stems or word.stem in pair.wider.stems or word.stem in months:
             continue
         said = pair.in_place_of(word, lambda other, names=calendar: other.stem in names)  # type: ignore[misc]
         if said is not None:
@@ -168,13 +180,22 @@ def _check_dates(pair: Comparison) -> Iterator[Veto]:
         else:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {word.text}")
     at_home = _days(pair.home)
-    for day, text in _days(pair.claim).items():
+    for date in slashed_dates(pair.claim):
+        if date.days.isdisjoint(_days(pair.wider)):
+            written = pair.claim.text[date.start : date.end]
+            yield Veto("dates", Force.DOUBTS, f"the source does not have {written}")
+    for day, text in _plain_days(pair.claim).items():
         if day not in at_home and (said_days := _days(pair.wider)) and day not in said_days:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {text}")
 
 
 def _days(reading: Reading) -> dict[tuple[str, int], str]:
-    """The days of the year that a text names, as month and day, with the words that say so."""
+    """The days of the year that a text names, as month and day, with the words that say so; 3/9 is two."""
+    slashed = slashed_dates(reading)
+    return {day: reading.text[date.start : date.end] for date in slashed for day in date.days} | _plain_days(reading)
+
+
+def _plain_days(reading: Reading) -> dict[tuple[str, int], str]:
     days: dict[tuple[str, int], str] = {}
     for one, other in pairwise(reading.tokens):
         month, day = (one, other) if one.stem in MONTHS else (other, one)
@@ -387,6 +408,8 @@ _PASSIVE = regex.compile(
 
 def _check_roles(pair: Comparison) -> Iterator[Veto]:
     """Two words that have taken each other's place: "A sued B" and "B sued A"; correct passives keep theirs."""
+    if pair.multiple:
+        return  # half as many men as women: twice as many women as men
     if pair.is_close and (turned := _turned(pair)):
         yield Veto("roles", pair.force(turned), "the source has it the other way round")
     elif (exchanged := _exchanged(pair)) is not None and not pair.opposed:
@@ -418,7 +441,7 @@ def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
 
 def _check_doer(pair: Comparison) -> Iterator[Veto]:
     """A name that does in the claim what is done to it in the source, or to something of it."""
-    if any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home)):
+    if any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home)) or _is_inverted(pair):
         return
     for name, verb in pairwise(pair.claim.content):
         if not name.text[0].isupper() or not _is_verb(pair, verb):
@@ -431,6 +454,14 @@ def _check_doer(pair: Comparison) -> Iterator[Veto]:
             return
 
 
+def _is_inverted(pair: Comparison) -> bool:
+    """Whether the source begins with when, where or why, behind which Germans and Dutch put the doer last."""
+    first = pair.home.tokens[0] if pair.home.tokens else None
+    is_small = first is not None and first.kind is Kind.FUNCTION and first.text.lower() not in _SUBJECTS
+    return pair.language in ("de", "nl") and is_small
+
+
+_SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
 DONE_TO = 4  # content words behind a verb among which its object stands
 _ANY_PASSIVE = regex.compile(
     r"\b(?:by|wurden?|worden|von|fu[eé](?:ron)?|sid[oa]s?|por|été|par|stat[oiae]|da[li]?|door|werd(?:en)?|"
@@ -518,6 +549,8 @@ _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "
 
 def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     """A word in the place of its opposite; a denied opposite is the same thing said twice round."""
+    if pair.multiple:
+        return
     opposed = pair.opposed
     word, said = opposed[0] if opposed else (None, None)
     denied = sum(word in scope for scope in denials(pair.claim, pair.language))
