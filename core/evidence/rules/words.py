@@ -242,6 +242,7 @@ def _is_name(text: str, word: str, start: int, following: str, language: str) ->
 
 
 _ENDINGS = ("'s", "'", "ingly", "edly", "ies", "ied", "ing", "ed", "es", "s", "ly")
+_LAST_LETTERS = frozenset(ending[-1] for ending in _ENDINGS)
 _DERIVATIONS = (
     "ization", "ational", "fulness", "iveness", "ousness", "ements", "ation", "ement", "ition", "ment", "ness", "ance",
     "ence", "able", "ible", "ical", "sion", "tion", "ion", "ity", "ive", "ous", "ant", "ent", "ate", "ize", "ist",
@@ -291,6 +292,8 @@ def _lists() -> Mapping[str, str]:
 
 
 def _uninflected(lower: str) -> str:
+    if lower[-1:] not in _LAST_LETTERS:
+        return lower  # most words
     for ending in _ENDINGS:
         kept = len(lower) - len(ending)
         if not lower.endswith(ending) or kept < 3 or (ending == "s" and lower[-2] in "su"):
