@@ -25,7 +25,7 @@ from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.queue import InProcessQueue
 from adapters.search import build_providers, close_providers, shared_rates, surroundings, warm_up_providers
-from adapters.search.registries import build_registries, open_texts
+from adapters.search.registries import PaperCatalogues, build_registries, open_texts
 from bots.config import BotSettings, default_files, secrets_in
 from bots.records import Records, open_records
 from core.evaluation.calibration import EvaluationStore
@@ -489,14 +489,16 @@ def library_desk(env: Mapping[str, str], library: LibraryStore, stack: AsyncExit
     from adapters.search import surroundings
 
     pages, files = WebPages.from_env(env), PaperFiles()
-    arxiv = arxiv_search.build(env, surroundings(env, SearchSettings()))
+    around = surroundings(env, SearchSettings())
+    arxiv, registries = arxiv_search.build(env, around), build_registries(env, around)
+    catalogues = PaperCatalogues(arxiv, registries)
     model, embedder = build_chat(env), build_embeddings(env)
-    for part in (pages, files, arxiv, model, embedder):
+    for part in (pages, files, arxiv, *registries, model, embedder):
         if part is not None:
             stack.push_async_callback(part.aclose)
     return LibraryDesk(
         Ingestion(library, files, utc_now, model, embedder),
-        PapersElsewhere(pages, arxiv.look_up, arxiv.find_papers, arxiv=arxiv.site),
+        PapersElsewhere(pages, arxiv.look_up, catalogues.search, catalogues.work_of, arxiv=arxiv.site),
     )
 
 

@@ -18,7 +18,7 @@ from tests.loopback.search_corpus import Document, best_matches, words_of
 
 CONTACT = "librarian@example.org"
 OPENALEX_KEY = "openalex-loopback"
-EVERYWHERE = frozenset({"crossref", "openalex", "europepmc", "unpaywall"})
+EVERYWHERE = frozenset({"crossref", "openalex", "europepmc", "pubmed", "unpaywall"})
 
 
 @dataclass(frozen=True)
