@@ -105,6 +105,11 @@ def crossref_routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
     return [web.get("/v1/works", several), web.get("/v1/works/{doi:.+}", one)]
 
 
+def crossref_answer(paper: Paper) -> bytes:
+    """What it says of one work."""
+    return json.dumps({"status": "ok", "message-type": "work", "message": _crossref(paper)}).encode()
+
+
 def _crossref(paper: Paper) -> dict[str, object]:
     at = paper.published_at
     names = [name.rpartition(" ") for name in paper.names]
