@@ -48,7 +48,7 @@ from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_u
 from core.modes import MODES
 from core.pipeline.checkup import Readiness, watch_backlog
 from core.pipeline.deps import Deps
-from core.pipeline.limits import LimitedSearch, RateLimits
+from core.pipeline.limits import LimitedSearch, RateLimits, SharedTurns
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, rehearse, run_job
 from core.pipeline.tracing import (
@@ -403,7 +403,7 @@ def _open_deps(
     )  # fmt: skip
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env)
-    works = _open_works(env, tunables, records, stack)
+    works = _open_works(env, tunables, records, metrics, stack)
     embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):
@@ -445,8 +445,11 @@ def _open_deps(
     )
 
 
-def _open_works(env: Mapping[str, str], tunables: Settings, records: Records, stack: AsyncExitStack) -> Works | None:
-    registries = build_registries(env, surroundings(env, tunables.search))
+def _open_works(
+    env: Mapping[str, str], tunables: Settings, records: Records, metrics: PrometheusRecorder, stack: AsyncExitStack
+) -> Works | None:
+    turns = partial(SharedTurns, limits=records.limits, recorder=metrics)
+    registries = build_registries(env, replace(surroundings(env, tunables.search), turns=turns))
     works = Works(registries, records.reuse, utc_now, texts=open_texts(registries)) if registries else None
     for part in (*registries, works):  # the calls end before the connections do
         if part is not None:

@@ -170,8 +170,8 @@ async def test_what_stands_in_a_text_box_or_was_moved_is_read_once(files: Attach
     """Word writes a box twice, for new and for old programs, within a paragraph; and a move at both its ends."""
     box = f"<w:txbxContent>{paragraph('Boxed.')}</w:txbxContent>"
     both = f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
-    moved = "<w:p><w:{0}><w:r><w:t>Moved.</w:t></w:r></w:{0}></w:p>"
-    body = f"{moved.format('moveFrom')}<w:p><w:r><w:t>Around </w:t>{both}<w:t>it.</w:t></w:r></w:p>{moved.format('moveTo')}"
+    left, come = (f"<w:p><w:{at}><w:r><w:t>Moved.</w:t></w:r></w:{at}></w:p>" for at in ("moveFrom", "moveTo"))
+    body = f"{left}<w:p><w:r><w:t>Around </w:t>{both}<w:t>it.</w:t></w:r></w:p>{come}"
 
     read = await files.read("thesis.docx", "", docx_of(document=body))
 

@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
+from adapters.records.limits import MemoryRateLimits
 from adapters.search import surroundings
 from adapters.search.arxiv import build as build_arxiv
 from adapters.search.europepmc import EuropePmc
@@ -17,7 +19,9 @@ from adapters.search.registries import REGISTRIES, OpenRegistry, PaperCatalogues
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, ProviderGarbled, ProviderUnavailable, SetupError
 from core.model.works import Notice, OpenCopy, WorkIds, WorkRecord
+from core.pipeline.limits import SharedTurns
 from core.text.sections import section_at
+from tests.fakes import Ledger
 from tests.loopback.registries import Paper, Update
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
@@ -65,6 +69,7 @@ PREPRINT = Paper(
     is_preprint=True,
     journal_doi="10.1000/attention",
 )
+BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 PAPERS = [BATHING, WITHDRAWN, DOUBTED, PREPRINT]
 each_registry = pytest.mark.parametrize("name", sorted(REGISTRIES))
 BY_TITLE = ["crossref", "europepmc", "openalex"]
@@ -236,6 +241,33 @@ async def test_works_that_pubmed_is_asked_about_together_cost_one_call_of_each_k
         [WITHDRAWN.doi], [BATHING.doi], [DOUBTED.doi], [],
     ]  # fmt: skip
     assert [asked.path.rpartition("/")[2] for asked in world.asked] == ["esearch.fcgi", "efetch.fcgi"]
+
+
+async def test_all_processes_share_a_registrys_rate() -> None:
+    """Searches have one of their own; who is over it waits for the turn (S003-23)."""
+    now = [BEGAN]
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        now[0] += timedelta(seconds=seconds)
+
+    turns = partial(SharedTurns, limits=MemoryRateLimits(clock=lambda: now[0]), recorder=Ledger(), sleep=sleep)
+    async with SearchWorld(PAPERS) as world, AsyncExitStack() as stack:
+        env = world.env("crossref") | {"GORKD_REGISTRIES": "crossref", "GORKD_SEARCH_RATES": "crossref=1/60"}
+        around = replace(surroundings(env, SearchSettings()), turns=turns)
+        processes = [one for _ in range(2) for one in build_registries(env, around)]
+        for process in processes:
+            stack.push_async_callback(process.aclose)
+
+        await processes[0].by_ids(WorkIds.of(doi=BATHING.doi))
+        await processes[1].by_title(BATHING.title)
+        waited_before = len(waited)
+        await processes[1].by_ids(WorkIds.of(doi=BATHING.doi))
+
+    assert waited_before == 0
+    assert [round(seconds) for seconds in waited] == [60]
+    assert len(world.asked) == 3
 
 
 @asynccontextmanager
