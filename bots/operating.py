@@ -286,7 +286,8 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
     from adapters import doctor
     from adapters.llm.embeddings import build_embeddings
     from adapters.llm.openai import build_chat, build_mode_chats
-    from adapters.search import build_providers, close_providers
+    from adapters.search import build_providers, close_providers, surroundings
+    from adapters.search.registries import build_registries
     from bots.config import default_files
     from core.llm.prices import read_prices
     from core.model.config import Settings
@@ -317,6 +318,13 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
         probes += [doctor.search_probe(provider) for provider in providers.values()]
     except SetupError as exc:
         probes.append(_broken("search", exc))
+    try:
+        registries = build_registries(env, surroundings(env, Settings().search))
+        for registry in registries:
+            stack.push_async_callback(registry.aclose)
+        probes += doctor.registry_probes(registries)
+    except SetupError as exc:
+        probes.append(_broken("registries", exc))
     return probes
 
 

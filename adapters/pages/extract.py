@@ -87,6 +87,7 @@ def _tidy(text: str) -> str:
 
 MAX_PART_BYTES = 30_000_000  # of one part, unpacked; a book has two million
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _PARTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
 
 
@@ -116,6 +117,8 @@ def _paragraphs(content: bytes) -> Iterator[str]:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as exc:
         raise NoText("a damaged Word document") from exc
+    for said_again in [*root.iter(_FALLBACK, f"{_W}moveFrom")]:  # a text box for old programs; what was moved from here
+        said_again.getparent().remove(said_again)
     for paragraph in root.iter(f"{_W}p"):
         text = " ".join("".join(_pieces(paragraph)).split(" ")).strip()
         style = paragraph.find(f"{_W}pPr/{_W}pStyle")
@@ -125,5 +128,7 @@ def _paragraphs(content: bytes) -> Iterator[str]:
 
 
 def _pieces(paragraph: _Element) -> Iterator[str]:
+    """Its own; a text box in it has paragraphs of its own."""
     for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br"):
-        yield node.text or "" if node.tag == f"{_W}t" else " "
+        if next(node.iterancestors(f"{_W}p")) is paragraph:
+            yield node.text or "" if node.tag == f"{_W}t" else " "

@@ -183,8 +183,8 @@ class SqlStandingChecks:
         self._tables = tables
         self._clock = clock
 
-    async def expect(self, job: ResearchJob, due_at: datetime, until: datetime) -> None:
-        await self._tables.execute(_EXPECT, (due_at, until, job.id))
+    async def expect(self, job_id: str, due_at: datetime, until: datetime) -> None:
+        await self._tables.execute(_EXPECT, (due_at, until, job_id))
 
     async def due(self, now: datetime, *, limit: int) -> list[tuple[str, datetime]]:
         return [(job_id, moment(until)) for job_id, until in await self._tables.rows(_DUE, (now, limit))]

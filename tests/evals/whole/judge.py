@@ -36,8 +36,8 @@ _WORDS: dict[Opinion, tuple[str, ...]] = {
 class Judge(StrEnum):
     """How the check calls are answered.
 
-    `COARSE`: yes, but where the passages have a "not" and the claim none; `CARELESS`: yes, but to any control, so that rules stand
-    alone; `NONE`: they cannot be asked.
+    `COARSE`: yes, but where the passages have a "not" and the claim none; `CARELESS`: yes, but to any control, so that
+    rules stand alone; `NONE`: they cannot be asked.
     """
 
     RIGHT = "right"
