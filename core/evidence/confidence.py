@@ -27,7 +27,7 @@ from core.evidence.authority import (
 )
 from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
 from core.model.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, ResearchAnswer, Verdict
-from core.model.errors import place_name, places_of
+from core.model.errors import place_name, places_of, say_place
 from core.model.job import QuestionType
 from core.model.source import Source, SourceCollection, SourceKind
 from core.model.works import Notice, NoticeKind, fullest
@@ -522,7 +522,7 @@ def _failures(found: SourceCollection) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     searched = places_of(found.search_metadata.providers_used)
     for provider, reason in sorted(found.search_metadata.failures.items()):
-        place = wording.say_place(place_name(provider))
+        place = say_place(provider)
         name = say("one search of {place}", place=place) if place_name(provider) in searched else place
         by_reason.setdefault(reason.strip().rstrip(".") or say("no reason given"), []).append(name)
     for reason, names in by_reason.items():

@@ -16,6 +16,7 @@ from core.model.errors import GorkdError, StoreError
 from core.model.ports import Clock, OneTimeStates, TokenStore, Turns
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
+from core.text.saying import say
 
 LATE = timedelta(minutes=1)  # what a cancelled step or an open conversation may still write is erased after it
 LOOK_EVERY_S = 15.0
@@ -103,7 +104,7 @@ class Leaving:
             if waited_s >= SETTLE_WITHIN_S:
                 raise StoreError(
                     f"{tenant} is not wholly forgotten",
-                    user_message="What was kept before is still being removed; please try again in a minute.",
+                    user_message=say("What was kept before is still being removed; please try again in a minute."),
                 )
             waited_s += _PAUSE_S
             await self._sleep(_PAUSE_S)
