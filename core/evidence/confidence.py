@@ -27,19 +27,12 @@ from core.evidence.authority import (
 )
 from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
 from core.model.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, ResearchAnswer, Verdict
-from core.model.errors import place_name, places_of
+from core.model.errors import place_name, places_of, say_place
 from core.model.job import QuestionType
 from core.model.source import Source, SourceCollection, SourceKind
 from core.model.works import Notice, NoticeKind, fullest
+from core.presentation import wording
 from core.presentation.render import cut, one_line
-from core.presentation.wording import (
-    DISAGREE,
-    DISAGREE_FURTHER,
-    DISAGREE_ON_ONE_MORE,
-    DISAGREES_ALONE,
-    say_level,
-    say_place,
-)
 from core.text.saying import say, say_day, say_many, say_month
 
 # All shares are by judgement and explained in docs/confidence.md; a test keeps that page and this table equal.
@@ -96,7 +89,7 @@ class _Limit:
 
     @property
     def told(self) -> str:
-        return say("at most {level}: {reason}", level=say_level(self.level), reason=self.reason)
+        return say("at most {level}: {reason}", level=wording.say_level(self.level), reason=self.reason)
 
 
 @dataclass(frozen=True)
@@ -366,6 +359,8 @@ STALE_DAYS = {  # age of the newest source that is worth saying, by kind of ques
     QuestionType.EXPLANATION: 3 * 365,  # how things work changes slowly
 }
 _UNCONFIRMED = "{few} {of_sentences} could not be confirmed"
+_CONCERN = "Source {number} has an expression of concern{when}."
+_ONE_DOMAIN, _ONE_OWNER = "All sources are from one domain: {who}.", "All sources are from one owner: {who}."
 _ENDED_EARLY = "The research ended early: {why}."
 _LATE_ONE, _LATE = "{number} page did not answer in time.", "{number} pages did not answer in time."
 _LATER: tuple[NoticeKind, NoticeKind] = ("concern", "correction")
@@ -391,13 +386,10 @@ def find_limitations(
     They speak of the sources that the claims rest on; where there is no claim, of what was read and dropped.
     """
     used, late = _used(found.sources, claims), found.search_metadata.pages_late
+    ended = stopped_because.strip().rstrip(".")
     sentences = [
         *_checking(claims, is_checked=is_checked),
-        *(
-            [say("The research ended early: {why}.", why=stopped_because.strip().rstrip("."))]
-            if stopped_because
-            else []
-        ),
+        *([say(_ENDED_EARLY, why=ended)] if ended else []),
         *found.search_metadata.notes,
         *standing_limitations(found.sources, claims),
         *([] if claims else _in_vain(found)),
@@ -463,11 +455,7 @@ def _notices(used: Sequence[Source]) -> Iterator[str]:
     for source in used:
         concern, correction = (fullest(source.metadata.notices, kind) for kind in _LATER)
         if concern is not None:
-            yield say(
-                "Source {number} has an expression of concern{when}.",
-                number=source.number,
-                when=_when_and_where(concern),
-            )
+            yield say(_CONCERN, number=source.number, when=_when_and_where(concern))
         elif correction is not None:
             yield say("Source {number} was corrected{when}.", number=source.number, when=_when_and_where(correction))
 
@@ -490,10 +478,10 @@ def _by_ocr(sources: Sequence[Source], claims: Sequence[Claim]) -> Iterator[str]
 
 def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:
     for conflict in conflicts[:2]:
-        who = DISAGREES_ALONE if lone_weaker_voice(conflict, sources) else DISAGREE
+        who = wording.DISAGREES_ALONE if lone_weaker_voice(conflict, sources) else wording.DISAGREE
         yield say(who, subject=_short(conflict.subject, 80), sides=name_sides(conflict))
     if len(conflicts) > 2:
-        yield say_many(DISAGREE_ON_ONE_MORE, DISAGREE_FURTHER, len(conflicts) - 2)
+        yield say_many(wording.DISAGREE_ON_ONE_MORE, wording.DISAGREE_FURTHER, len(conflicts) - 2)
 
 
 def _breadth(used: Sequence[Source]) -> Iterator[str]:
@@ -507,10 +495,7 @@ def _breadth(used: Sequence[Source]) -> Iterator[str]:
     if owners == {LOCAL_FILES}:
         return  # the reasons of the level say so
     if len(owners) == 1:
-        told = (
-            "All sources are from one domain: {who}." if len(domains) == 1 else "All sources are from one owner: {who}."
-        )
-        yield say(told, who=f" {say('and')} ".join(domains))
+        yield say(_ONE_DOMAIN if len(domains) == 1 else _ONE_OWNER, who=f" {say('and')} ".join(domains))
         return
     known = {source.id: source for source in used}
     independent = heaviest_independent(
@@ -537,8 +522,8 @@ def _failures(found: SourceCollection) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     searched = places_of(found.search_metadata.providers_used)
     for provider, reason in sorted(found.search_metadata.failures.items()):
-        place = place_name(provider)
-        name = say("one search of {place}", place=say_place(place)) if place in searched else say_place(place)
+        place = say_place(provider)
+        name = say("one search of {place}", place=place) if place_name(provider) in searched else place
         by_reason.setdefault(reason.strip().rstrip(".") or say("no reason given"), []).append(name)
     for reason, names in by_reason.items():
         *first, last = dict.fromkeys(names)

@@ -97,13 +97,13 @@ def say_day(moment: datetime) -> str:
     return format_date(moment, "long", locale=_spoken.get())
 
 
-def say_month(moment: datetime) -> str:
-    """`March 2024`."""
+def say_month(moment: datetime, *, year: bool = True) -> str:
+    """`March 2024`, or `March`."""
     if _spoken.get() == ENGLISH:
-        return f"{moment:%B} {moment.year}"
+        return f"{moment:%B} {moment.year}" if year else f"{moment:%B}"
     from babel.dates import format_skeleton
 
-    return format_skeleton("yMMMM", moment, locale=_spoken.get())
+    return format_skeleton("yMMMM" if year else "MMMM", moment, locale=_spoken.get())
 
 
 @cache

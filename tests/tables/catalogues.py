@@ -128,7 +128,7 @@ def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[st
                 yield from _resolved(value, module, scope)
         case ast.Subscript(value=table) | ast.Call(func=ast.Attribute(value=table, attr="get" | "items" | "values")):
             yield from _resolved(table, module, scope)
-        case ast.Attribute(value=ast.Name("self" | "cls"), attr=name):
+        case ast.Attribute(value=ast.Name(owner), attr=name) if not hasattr(module, owner):
             yield from _class_texts(name)
         case ast.Call(func=ast.Name(name), args=[]):  # what reads a table
             yield from _texts(getattr(module, name)())
