@@ -20,6 +20,7 @@ from core.presentation.bibliography import answer_markdown, findings_markdown
 from core.presentation.render import one_line
 from core.receipts.container import keys_in
 from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt
+from core.text.saying import say as said
 
 _SIGNS: dict[State, tuple[str, str]] = {
     "ok": ("ok", "green"),
@@ -80,7 +81,7 @@ async def _give(operating: Operating, job_id: str, out: str, *, is_signed: bool)
         content = await kept.receipts().give(job_id, is_signed=is_signed)
     path = Path(out or f"{job_id}.receipt.zip")
     _save(path, content)
-    say(f"written to {path}; check it anywhere with: gorkd verify {path}")
+    say(said("written to {file}; check it anywhere with: gorkd verify {file}", file=path))
     return Exit.ANSWERED
 
 
@@ -105,13 +106,23 @@ def print_verification(console: Console, found: Verification) -> None:
     if receipt is not None:
         console.print(Text(one_line(receipt.question), "bold"), soft_wrap=True)
         answered = re.sub(r"\.\d+", "", receipt.answered_at or "")  # nobody reads microseconds
-        console.print(Text(f"{receipt.confidence} confidence, answered {answered}, {receipt.job_id}"), soft_wrap=True)
+        console.print(
+            Text(
+                said(
+                    "{level} confidence, answered {moment}, {job}",
+                    level=receipt.confidence,
+                    moment=answered,
+                    job=receipt.job_id,
+                )
+            ),
+            soft_wrap=True,
+        )
     width = max(len(check.name) for check in found.checks)
     for check in found.checks:
         sign, style = _SIGNS[check.state]
         line = Text.assemble((f"{sign:<5}", style), f"{check.name:<{width}}  ", one_line(check.says))
         console.print(line, soft_wrap=True)
-    words = "Sound: nothing in it was changed." if found.is_sound else "Do not rely on it."
+    words = said("Sound: nothing in it was changed.") if found.is_sound else said("Do not rely on it.")
     console.print(Text(words, "bold green" if found.is_sound else "bold red"), soft_wrap=True)
 
 
@@ -132,7 +143,7 @@ def _keys(key: str) -> tuple[str, ...]:
     is_file = len(key) < 200 and path.is_file()  # a key has 44 characters
     found = keys_in(_read(path).decode("utf-8", "replace") if is_file else key)
     if not found:
-        raise InvalidQuery(f"There is no key in {path if is_file else '--key'}.", rule="key")
+        raise InvalidQuery(said("There is no key in {place}.", place=path if is_file else "--key"), rule="key")
     return found
 
 
@@ -140,11 +151,11 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as exc:
-        raise InvalidQuery(f"{path} cannot be read: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be read: {why}.", file=path, why=exc.strerror), rule="file") from exc
 
 
 def _save(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as exc:
-        raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc
