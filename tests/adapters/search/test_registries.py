@@ -10,17 +10,17 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
-
 from adapters.records.limits import MemoryRateLimits
+
 from adapters.search import surroundings
 from adapters.search.arxiv import build as build_arxiv
 from adapters.search.europepmc import EuropePmc
 from adapters.search.registries import REGISTRIES, OpenRegistry, PaperCatalogues, build_registries
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, ProviderGarbled, ProviderUnavailable, SetupError
+from core.model.source import section_at
 from core.model.works import Notice, OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import SharedTurns
-from core.text.sections import section_at
 from tests.fakes import Ledger
 from tests.loopback.registries import Paper, Update
 from tests.loopback.search_faults import Fault
