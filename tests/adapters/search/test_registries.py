@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
-from adapters.records.limits import MemoryRateLimits
 
+from adapters.records.cache import MemoryRateLimits
 from adapters.search import surroundings
 from adapters.search.arxiv import build as build_arxiv
 from adapters.search.europepmc import EuropePmc
