@@ -387,8 +387,8 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
         "ALTER TABLE watches ADD COLUMN looks_usd <number> NOT NULL DEFAULT 0",
         "ALTER TABLE watches ADD COLUMN is_unreadable <flag> NOT NULL DEFAULT FALSE",
         "CREATE INDEX watches_by_place ON watches (tenant, place)",
-        # What is to be told and has not arrived: behind others of its job, or in a digest. `carrier` is the job at whose
-        # address it goes out.
+        # What is to be told and has not arrived: behind others of its job, or in a digest. It goes out at the
+        # address of the job `carrier`.
         """CREATE TABLE tellings (
             watch_id TEXT NOT NULL REFERENCES watches (id) ON DELETE CASCADE, number INTEGER NOT NULL, <job>, <whose>,
             place TEXT NOT NULL, platform TEXT NOT NULL, sealed TEXT NOT NULL, is_digest <flag> NOT NULL,
