@@ -155,6 +155,16 @@ def begun_line(watch: Watch, run_usd: float | None = None) -> str:
     return f"Watching {what} {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. {_TELLS[watch.manner]}"
 
 
+def next_line(watch: Watch) -> str:
+    """When it is looked at next, of one that has not ended."""
+    return NEXT_LOOK.format(when=f"{watch.next_at:%d %B %Y, %H:%M}") if watch.stage == "waiting" else LOOKING
+
+
+def spent_line(spent_usd: float) -> str:
+    """What its runs have cost; "" for nothing, or for what nobody knows."""
+    return SPENT.format(cost=_dollars(spent_usd)) if spent_usd else ""
+
+
 def list_lines(watches: Sequence[Watch], aside: Collection[str] = ()) -> list[str]:
     """Those with ids in `aside` are counted, and not named."""
     if not watches:
@@ -173,6 +183,9 @@ _TELLS: dict[Manner, str] = {
     "fresh": "I tell you only when it says something else, each time in a new thread.",
     "digest": f"I tell you only when it says something else, at {DIGEST_AT}, together with what else is watched here.",
 }
+NEXT_LOOK = "Next look on {when} UTC."
+LOOKING = "Being looked at now."
+SPENT = "Its runs have cost {cost} so far."
 STOPPED = "Stopped: it is watched no more."
 RENEWED = "Watched on, for another 90 days."
 TIGHTENED = "Understood: I tell less from now on."
