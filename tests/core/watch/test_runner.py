@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
@@ -14,6 +14,7 @@ from adapters.records.traces import SqlSpending, SqlTraceLog
 from core.model.delivery import Address
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatModel
+from core.model.source import Page
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
@@ -513,3 +514,59 @@ async def test_what_a_look_asks_the_judge_is_booked_to_who_watches():
     after = await world.deps.watches.get(watch.id)
     assert (spent.user_usd, after.looks_usd) == (pytest.approx(0.04), pytest.approx(0.04))
     assert await world.researcher.watching.spent_usd(after) == pytest.approx(0.04)
+
+
+async def test_a_feed_is_told_of_by_its_new_entries_alone():
+    """N-20: other titles, another order and entries that it names no more are silence."""
+    first, second, third = ((title, f"https://n.example/{title}") for title in ("One", "Two", "Three"))
+    world = World()
+    feed = FakeFeed(entries=[second, first])
+    world.deps = replace(world.deps, pages=feed)
+    world.runner = WatchRunner(world.deps, world.deps.watches, world.researcher.submit_run)
+    request = ResearchRequest("x", CHANNEL, asker="ada")
+    watch = await world.researcher.watching.watch_source(URL, request, rhythm=Rhythm(1), address=PLACE)
+    await world.pass_until(NOW + timedelta(hours=3))
+    feed.entries = [("One and a half", first[1]), second]
+    await world.pass_until(NOW + timedelta(hours=6))
+    silent = await world.told(watch)
+    feed.entries = [third, second]
+    await world.pass_until(NOW + timedelta(hours=9))
+    feed.entries = [third, second, first]
+
+    await world.pass_until(NOW + timedelta(hours=12))
+
+    (notice,) = await world.told(watch)
+    assert silent == []
+    assert [(change.kind, change.now, change.now_url) for change in notice.changes] == [("new", *third)]
+
+
+async def test_a_paper_is_told_of_when_it_is_retracted():
+    """N-20: by the registries, whatever its page says."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    researcher = Researcher(deps, Idle())
+    runner = WatchRunner(deps, deps.watches, researcher.submit_run)
+    request = ResearchRequest("x", CHANNEL, asker="ada")
+    watch = await researcher.watching.watch_source(
+        "https://doi.org/10.1000/cats.3", request, rhythm=Rhythm(48), address=PLACE
+    )
+
+    for number in range(5):
+        registry.retracted = {3} if number >= 2 else set()
+        clock.now = max(clock.now, (await deps.watches.get(watch.id)).next_at)
+        await runner.tick(clock.now)
+
+    (notice,) = await deps.watches.notices(watch.id)
+    (change,) = notice.changes
+    assert (change.kind, change.now) == ("retraction", "“Purring in 3 colonies of cats” was retracted.")
+
+
+@dataclass
+class FakeFeed(FakePages):
+    """A feed in place of a page."""
+
+    entries: Sequence[tuple[str, str]] = ()
+
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+        text = "\n\n".join(title for title, _ in self.entries)
+        return Page(url, "News", text, NOW, entries=tuple(self.entries))
