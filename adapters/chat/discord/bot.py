@@ -209,7 +209,7 @@ class ResearchBot(ResearchClient):
     async def _reopen(self, address: Address) -> DiscordReply | None:
         try:
             at = MessageAddress.of(address).lasting
-            if at.key and not await is_member(self, at):
+            if at.key.startswith(("watch:", "digest:")) and not await is_member(self, at):
                 return None
             is_below = bool(at.key and at.message_id and not at.question_id)  # what is shown, by its own address
             return self.reply(replace(at, question_id=at.message_id, message_id=0) if is_below else at)
