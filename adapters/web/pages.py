@@ -61,7 +61,7 @@ from core.presentation.bibliography import bibtex, cited_works, ris
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.page_links import PaperPlace, is_private
-from core.presentation.render import cut, job_json, marks_legend, one_line, printable
+from core.presentation.render import cut, for_others, job_json, marks_legend, one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.watch import words as watch_words
 from core.watch.words import told_change
@@ -508,7 +508,7 @@ class Export:
 
 
 def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return json.dumps(job_json(job, result, sources), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(for_others(job_json(job, result, sources)), ensure_ascii=False, indent=2) + "\n"
 
 
 def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
