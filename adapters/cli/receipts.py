@@ -21,7 +21,7 @@ from adapters.proxies import Proxies
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
 from core.model.job import Json
 from core.model.ports import PageFetcher
-from core.presentation.document import answer_markdown, findings_markdown
+from core.presentation.bibliography import answer_markdown, findings_markdown
 from core.presentation.render import one_line
 from core.presentation.wording import counted
 from core.receipts.container import keys_in
