@@ -36,7 +36,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-class _Nursery:
+class Nursery:
     """The process that parsers come from: started with the first, one for all pools, ended with the last of them.
 
     It has neither our environment (it holds keys), nor our session (Ctrl-C is for us), nor our open files.
@@ -88,7 +88,7 @@ class _Nursery:
             await asyncio.to_thread(process.wait)
 
 
-_NURSERY = _Nursery()
+NURSERY = Nursery()
 
 
 @dataclass
@@ -173,7 +173,7 @@ class ExtractionWorkers:
         """Start what parsers come from, for a document that is still on its way."""
         if not self._is_closed:
             with contextlib.suppress(OSError):  # said when the document is there
-                _NURSERY.start(self)
+                NURSERY.start(self)
 
     async def warm_up(self) -> None:
         """Start every worker and wait until each can parse. Raises `SetupError`."""
@@ -201,7 +201,7 @@ class ExtractionWorkers:
             await self._turn.acquire()
         for _ in range(self._count):
             self._turn.release()
-        await _NURSERY.leave(self)
+        await NURSERY.leave(self)
 
     @contextlib.asynccontextmanager
     async def _worker(self, url: str) -> AsyncIterator[_Worker]:
@@ -232,7 +232,7 @@ class ExtractionWorkers:
         if self._is_closed:
             raise PageUnreadable(url, "the page reader is shut down")
         try:
-            return _Worker(_NURSERY.bear(self, self._limit_s, self._memory_bytes))
+            return _Worker(NURSERY.bear(self, self._limit_s, self._memory_bytes))
         except OSError as exc:
             raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
 
