@@ -51,7 +51,7 @@ from core.presentation import wording
 from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.page_links import PaperPlace, is_private
-from core.presentation.render import job_json, marks_legend
+from core.presentation.render import for_others, job_json, marks_legend
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say
 from core.watch import words as watch_words
@@ -439,7 +439,7 @@ class Export:
 
 
 def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return json.dumps(job_json(job, result, sources), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(for_others(job_json(job, result, sources)), ensure_ascii=False, indent=2) + "\n"
 
 
 def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:

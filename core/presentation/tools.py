@@ -19,7 +19,7 @@ from core.pipeline.researcher import Researcher
 from core.pipeline.trace import trace_id_of
 from core.presentation import wording
 from core.presentation.bibliography import answer_markdown
-from core.presentation.render import job_json
+from core.presentation.render import for_others, job_json
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ async def _run(
         has_ended = True
         result, sources = await researcher.result(job.id), await researcher.sources(job.id)
         text = answer_markdown(job, result, sources) if result else wording.failure_sentence(job)
-        yield conclude(_Ended(job, job_json(job, result, sources), text, sources))
+        yield conclude(_Ended(job, for_others(job_json(job, result, sources)), text, sources))
     finally:
         if not has_ended:
             with suppress(GorkdError):

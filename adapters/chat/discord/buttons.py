@@ -12,13 +12,14 @@ from typing import cast
 import aiohttp
 import discord
 
-from adapters.chat.desk import PressWatch, Renew, Say, ShowSources, Steer, obey, renew, sources_of
+from adapters.chat.desk import PressWatch, Prove, Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
+from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.reply import AddressDead
 from adapters.chat.watching import WatchPlace, obey_press, said_or_why
 from core.model.delivery import Address
@@ -96,7 +97,7 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job
         async def thank() -> DiscordMessage:
             job = await _visible(bot, interaction, job_id)
             await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
-            return bot.voice.notice(say(wording.THANKS))
+            return bot.voice.watching(thanks_for_vote(bot.proving, job, is_admin=_is_admin(interaction)))
 
         await bot.whisper(interaction, thank)
         return
@@ -192,7 +193,7 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
     """What a press is answered with; the deeds are done on the way. Raises `GorkdError`."""
     match pressed(_NAMED_AS.get(press, press.value), job, str(interaction.user.id)):
         case Say(sentence):
-            return bot.voice.refusal(sentence)
+            said = bot.voice.refusal(sentence)
         case ShowSources():
             return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job.id)))
         case PressWatch("show_answer"):
@@ -201,10 +202,13 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
         case PressWatch(button):
             here = await watch_place(interaction, place_of_interaction(interaction), job.scope)
             return bot.voice.watching(await said_or_why(obey_press(button, job, bot.researcher, here)))
+        case Prove() as deed:
+            said = bot.voice.proved(await prove(bot.proving, deed, partial(_asked_admin, interaction)))
         case Steer() as deed:
             return bot.voice.notice(await obey(deed, bot.researcher, str(interaction.user.id)))
         case _:
             return await _told_here(bot, interaction, press, job)
+    return said
 
 
 async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
@@ -218,6 +222,15 @@ async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job:
         return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
     return bot.voice.notice(say(wording.THANKS))
+
+
+def _is_admin(interaction: Asked) -> bool:
+    place = place_of_interaction(interaction)
+    return place.is_direct or place.is_manager
+
+
+async def _asked_admin(interaction: Asked) -> bool:
+    return _is_admin(interaction)
 
 
 async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> WatchPlace:

@@ -17,6 +17,7 @@ from adapters.chat.desk import (
     Deed,
     Forget,
     Offer,
+    Prove,
     React,
     Reaction,
     Renew,
@@ -42,6 +43,7 @@ from adapters.chat.discord.markup import is_linkable, plain, within
 from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
 from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
+from adapters.chat.proving import prove
 from adapters.chat.watching import WatchPlace, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
@@ -218,6 +220,12 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
             said = bot.voice.watching(
                 await said_or_why(obey_wish(wish, job, researcher, here, partial(elsewhere, bot, place)))
             )
+        case Prove():
+
+            async def is_admin() -> bool:
+                return place.is_direct or place.is_manager
+
+            said = bot.voice.proved(await prove(bot.proving, deed, is_admin))
         case Forget() | Steer() | Cancel():
             said = bot.voice.notice(await obey(deed, researcher, asker, bot.taking_away))
         case _:

@@ -27,8 +27,18 @@ from adapters.chat.discord.markup import (
     tables_in,
     within,
 )
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
+from adapters.chat.discord.payload import (
+    DiscordMessage,
+    DiscordUpload,
+    JobButton,
+    LinkButton,
+    MoreMenu,
+    Press,
+    Row,
+    word,
+)
 from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
+from adapters.chat.proving import ProofSaid
 from adapters.chat.watching import WatchSaid
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
@@ -196,6 +206,11 @@ class DiscordVoice:
         """What is said of a wish to watch, with its buttons."""
         shown = self.notice(within([plain(line, QUESTION_ROOM) for line in said.lines], RUNNING_LIMIT))
         return replace(shown, rows=(_row(said.job, said.buttons),)) if said.job and said.buttons else shown
+
+    def proved(self, proof: ProofSaid) -> DiscordMessage:
+        """With the file; where nothing may be attached, what stands there says where it is."""
+        files = (DiscordUpload(*proof.file),) if proof.file else ()
+        return replace(self.watching(proof.said), files=files)
 
     def refusal(self, sentence: str) -> DiscordMessage:
         said = plain(sentence, 1000) or say(wording.SOMETHING_BROKE)
@@ -419,7 +434,7 @@ def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
         if button.url
         else JobButton(Press(button.name), job.id, button.label, "primary" if button.is_primary else "secondary")
         for button in buttons
-        if button.name != "view_full_analysis" or is_linkable(button.url)
+        if not (button.url or button.name == "view_full_analysis") or is_linkable(button.url)
     )
 
 

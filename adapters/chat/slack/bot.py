@@ -130,7 +130,17 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         inbox = Inbox(deps.open_messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
         desk = Entrance(
-            researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads, inbox
+            researcher,
+            live,
+            voice,
+            workspaces,
+            session,
+            settings.api_url,
+            administration,
+            library,
+            threads,
+            inbox,
+            deps.proving,
         )
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
         taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")

@@ -107,7 +107,7 @@ SHOW_SOURCES, SHARE, CANCEL, START_DEEP, IMPROVE = "show_sources", "share", "can
 CHANGED, RATE, VIEW, MORE, FOLLOW_UP = "what_changed", "rate", "view_full_analysis", "more", "follow_up"
 MENU_HOLDS = 5  # options of an overflow menu (docs.slack.dev, Block Kit)
 SHOWN_BLOCKS = 45  # of what is told of a watch; Slack takes 50
-IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, VIEW)
+IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, "export", VIEW)
 
 _TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
 _CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
@@ -327,7 +327,11 @@ def _changed(change: ToldChange) -> list[Block]:
 def watch_message(said: WatchSaid) -> SlackMessage:
     """What is said of a wish to watch, with its buttons."""
     job_id = said.job.id if said.job else ""
-    row = actions([button(one.name, one.label, job_id) for one in said.buttons]) if said.buttons else []
+    made = [
+        link_button(one.name, one.label, one.url) if one.url else [button(one.name, one.label, job_id)]
+        for one in said.buttons
+    ]
+    row = actions([one for some in made for one in some]) if any(made) else []
     return message(said.text, [section(plain(said.text, SECTION_LIMIT)), *row])
 
 
@@ -399,7 +403,8 @@ def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
         row.append(button(START_DEEP, say(wording.GO_DEEPER), job.id, style="primary" if card.offers else ""))
     row += _buttons(job, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
     rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
-    rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != "watch"]  # its word does the same
+    for spare in ("export", "watch"):  # their words do the same
+        rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != spare]
     return [*row, *overflow(MORE, [option(one.label, f"{one.name}:{job.id}", one.url) for one in rest])]
 
 
