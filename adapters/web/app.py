@@ -42,11 +42,10 @@ from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
 
 if TYPE_CHECKING:
-    from core.evaluation.calibration import EvaluationStore
     from core.pipeline.researcher import Researcher
     from core.pipeline.tracing import TraceLog
     from core.receipts.container import Receipts
-    from core.tenancy.usage import UsageLog
+    from core.tenancy.usage import EvaluationStore, UsageLog
 
 
 _HERE = Path(__file__).parent

@@ -57,9 +57,8 @@ from core.pipeline.tracing import (
     without_repeats,
 )
 from core.presentation import wording
-from core.presentation.bibliography import bibtex, cited_works, ris
+from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
 from core.presentation.card import said_so_far, stage_states
-from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import cut, job_json, marks_legend, one_line, printable
 from core.presentation.snapshot import Snapshot

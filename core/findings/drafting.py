@@ -13,8 +13,8 @@ from dataclasses import replace
 from string import Template
 
 from core.evidence.authority import is_retracted
+from core.findings.composing import SECTIONS, split_sections
 from core.findings.opening import addresses_in, read_output
-from core.findings.report import SECTIONS, split_sections
 from core.findings.results import Drafts, ModeDraft, ResearchMode, Telling
 from core.llm.ask_model import Heard, complete, retry_once
 from core.llm.memo import remembered

@@ -36,7 +36,7 @@
     ├── TookTooLong             retryable: a mode that had to be ended
     ├── QueueFull               retryable: too many questions are waiting
     ├── QuotaExceeded           retryable, after `retry_after_s`: asked too often (core/tenancy/admission.py)
-    ├── AttachmentUnreadable    the asker can send another file (core/model/attachments.py)
+    ├── AttachmentUnreadable    the asker can send another file (core/model/job.py)
     ├── PaperUnreadable         the asker can add another file (core/library/ingest.py)
     ├── BudgetSpent             a month's money is spent (core/tenancy/admission.py)
     ├── NotAnsweredHere         an admin can mend it: a channel that is not to be answered (core/tenancy/admission.py)

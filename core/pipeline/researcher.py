@@ -12,10 +12,19 @@ from dataclasses import replace
 from time import perf_counter
 
 from core.model.answer import MAX_REASON_CHARS, JobResult, Rating
-from core.model.attachments import MAX_ATTACHMENTS, Attachment
 from core.model.delivery import Address, Delivery
 from core.model.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
-from core.model.job import TERMINAL_STATUSES, Event, JobError, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import (
+    MAX_ATTACHMENTS,
+    TERMINAL_STATUSES,
+    Attachment,
+    Event,
+    JobError,
+    JobStatus,
+    ResearchJob,
+    ResearchRequest,
+    Scope,
+)
 from core.model.ports import JobQueue, Measurement
 from core.model.source import Source
 from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering

@@ -22,21 +22,19 @@ import regex
 
 from core.evidence.authority import kind_of
 from core.llm.memo import remembered
-from core.model.attachments import Attachment
 from core.model.codec import decode, encode
 from core.model.config import ReuseSettings
 from core.model.errors import FetchError, JobNotFound, PageTimeout, ProviderTimeout, SiteExcluded, StoreError
-from core.model.job import ResearchJob
+from core.model.job import Attachment, ResearchJob
 from core.model.ports import Measurement
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
-from core.model.works import NO_IDS
+from core.model.works import NO_IDS, ids_in_url
 from core.pipeline.deps import Deps
 from core.pipeline.freshness import is_of_the_day
 from core.text.injection import instructions_in
 from core.text.passages import passage_terms
 from core.text.urls import canonical_url, domain_of, is_web_url
-from core.works.fulltext import ABSTRACT
-from core.works.recognising import ids_in_url
+from core.works.registry import ABSTRACT
 
 T = TypeVar("T")
 

@@ -17,8 +17,16 @@ from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
 from core.evidence.rules.alignment import Force
 from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
-from core.llm.ask_model import UNREADABLE, asked_in_words, with_more_tokens
-from core.llm.drafts import SECTIONS, AnswerStream, DraftAnswer, is_answer, read_prose
+from core.llm.ask_model import (
+    SECTIONS,
+    UNREADABLE,
+    AnswerStream,
+    DraftAnswer,
+    asked_in_words,
+    is_answer,
+    read_prose,
+    with_more_tokens,
+)
 from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
