@@ -415,6 +415,31 @@ async def test_a_plan_that_understands_another_question_discards_what_was_begun(
     assert final(events)["answer"]["summary"] == TWITCH
 
 
+async def test_what_was_begun_in_vain_is_paid_and_counted() -> None:
+    """The price of an answer is that of all its calls; one that the job's memo answers anew counts as well."""
+    german = json.dumps({**json.loads(PLAN), "language": "de"})
+    model = TwoCalls(plan=german, holds={"plan": "summary done"})
+
+    answer = await answered(deps_of(model))
+
+    assert len(model.calls("summary")) == 2
+    assert answer.metadata.model_calls >= len(model.asked)
+
+
+@dataclass
+class WithIdeas(TwoCalls):
+    idea: str = "<research_result></research_result>"
+
+
+async def test_of_several_modes_the_first_ones_early_summary_is_shown() -> None:
+    """It is written while the plan is made, and told as it is."""
+    model = WithIdeas(holds={"plan": "check done"})
+
+    events = await research(deps_of(model), modes=("quick", "idea"))
+
+    assert ("summary-0", TWITCH) in shown(events)
+
+
 ASKED_ON = ["Why do the muscles twitch?", "Do lions purr as well?"]
 
 
