@@ -103,7 +103,8 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
         if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
             is_exact = any(other.stem == number.stem for other in pair.wider.numbers)
             is_exact = is_exact and start_of_quantity(pair.claim, number) == number.start and not is_part(number)
-            if said is not None and is_exact and _is_of_another(pair, number, said):
+            is_meant = said is not None and is_about(pair.claim, number) and near(pair.claim, number, pair.home, said)
+            if said is not None and is_exact and not is_meant and _is_of_another(pair, number, said):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
         elif _may_be(pair, number):
             continue
@@ -212,6 +213,8 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
+        if {ours.dimension, theirs.dimension} == {"sterling", "mass"}:
+            continue  # twelve pounds may be £12
         if ours.is_in_unit_of(theirs):
             continue  # another number, perhaps rounded, of the same
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
