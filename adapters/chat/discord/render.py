@@ -247,8 +247,8 @@ def _changed(change: ToldChange) -> list[str]:
     """What a change says, then the passages behind it."""
     lines = [f"**{label}**: {plain(text, QUESTION_ROOM)}" for label, text in change.lines]
     for quote, url in change.quotes:
-        place = f" – [{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
-        lines.append(f"> {plain(quote, QUESTION_ROOM)}{place}")
+        place = f"[{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
+        lines.append("> " + " – ".join(filter(None, (plain(quote, QUESTION_ROOM), place))))
     return lines
 
 

@@ -320,7 +320,8 @@ def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> Sla
 def _changed(change: ToldChange) -> list[Block]:
     """What a change says, then the passages behind it."""
     lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
-    quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" for quote, url in change.quotes]
+    quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" if quote else _address(url)
+              for quote, url in change.quotes]  # fmt: skip
     return [section("\n".join(lines) or "…"), *(context(quote) for quote in quotes)]
 
 
