@@ -55,6 +55,11 @@ def speaking(*tags: str) -> Iterator[None]:
         _spoken.reset(token)
 
 
+def speak(*tags: str) -> None:
+    """As `speaking`, for the rest of the task: where a listener is called by others' code."""
+    _spoken.set(next(filter(None, map(known_language, tags)), ENGLISH))
+
+
 def say(text: str, /, **values: object) -> str:
     """`text` in the language spoken, with its `{named}` places filled; as it stands where there are no values.
 
