@@ -372,7 +372,7 @@ def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
 def _is_news(record: logging.LogRecord) -> bool:
     """Not what bolt says of Slack's variables, which it finds in the environment too and does not use here."""
     unused = (messages.warning_client_prioritized_and_token_skipped, messages.warning_token_skipped)
-    return record.getMessage() not in {say() for say in (*unused, messages.info_default_oauth_settings_loaded)}
+    return record.getMessage() not in {phrase() for phrase in (*unused, messages.info_default_oauth_settings_loaded)}
 
 
 def _acknowledge_the_rest(app: AsyncApp) -> None:
