@@ -107,7 +107,7 @@ async def test_a_list_is_checked_in_slack(slack: SlackHouse) -> None:
 async def test_an_answer_is_corrected_in_place_in_discord_and_the_asker_told_once(
     discord: House, registries: SearchWorld
 ) -> None:
-    """Its source was retracted after it (D18): the same message says so, and one below it, whoever starts again (N-16)."""
+    """Its source was retracted after it (D18) (N-16): the message says so, and one below it, whoever starts again."""
     registries.answers.clear()
     asked = discord.discord.say(f"@gorkd {QUESTION}")
     answer = await discord.final(asked)
