@@ -196,6 +196,7 @@ _TONES = {
     "still": "Still watched, and nothing has changed",
     "renew": "Watched for nearly 90 days",
     "ended": "Watched no more",
+    "digest": "What is watched here",
 }
 NEWS = "Something is new there"
 DIGEST = "What is watched here: {news} changed"
@@ -226,9 +227,13 @@ def heading(notice: WatchNotice) -> str:
     if notice.tone == "digest":
         news = sum(part.tone == "changed" for part in notice.parts)
         return DIGEST.format(news=news) if news else DIGEST_STILL
+    return f"{tone_words(notice)}: {cut(one_line(notice.subject), 150)}"
+
+
+def tone_words(notice: WatchNotice) -> str:
+    """The heading where its subject stands above it already."""
     is_page = notice.subject.startswith(("http://", "https://"))
-    tone = NEWS if is_page and notice.tone == "changed" else _TONES[notice.tone]
-    return f"{tone}: {cut(one_line(notice.subject), 150)}"
+    return NEWS if is_page and notice.tone == "changed" else _TONES[notice.tone]
 
 
 def sentence(notice: WatchNotice) -> str:

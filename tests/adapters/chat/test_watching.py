@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from sqlite3 import connect
 
+import pytest
+
+from adapters.chat.slack.installations import hear_leaving
 from adapters.chat.watching import WatchPlace, WatchSaid, nowhere_else, obey_wish
 from adapters.records.deliveries import SqlWatches
 from adapters.records.sqlite import FILE_NAME, Database
@@ -23,6 +26,7 @@ from tests.adapters.chat.slack.house import COMPLETE, slack_house
 from tests.adapters.durable.processes import Process
 from tests.fakes import Idle, make_deps
 from tests.loopback.discord_house import discord_house
+from tests.loopback.slack_state import BOT_USER
 
 TIDES = "What causes the tides?"
 WAS = "Tides are caused by the Moon alone."
@@ -109,6 +113,31 @@ async def test_slack_tells_a_change_once_in_the_thread(tmp_path: Path):
         assert notices()[0].thread_ts == answer.thread_ts
         assert all(word in notices()[0].shown for word in (WAS, NOW, "now.example"))
         assert COMPLETE not in notices()[0].text
+
+
+GONE = {
+    "archived": ({"type": "channel_archive", "channel": "C1", "user": "U9"}, {"ada", "bob"}),
+    "thrown out": ({"type": "member_left_channel", "channel": "C1", "user": BOT_USER}, {"ada", "bob"}),
+    "left the channel": ({"type": "member_left_channel", "channel": "C1", "user": "ada"}, {"ada"}),
+    "left another": ({"type": "member_left_channel", "channel": "C2", "user": "ada"}, set()),
+    "left the workspace": ({"type": "user_change", "user": {"id": "ada", "deleted": True}}, {"ada"}),
+    "another name": ({"type": "user_change", "user": {"id": "ada", "deleted": False}}, set()),
+}
+
+
+@pytest.mark.parametrize(("event", "whose"), GONE.values(), ids=GONE)
+async def test_what_slack_tells_of_a_place_or_a_person_ends_watches(event: dict[str, object], whose: set[str]):
+    """N-20: of everybody there, of one person there, or of one person anywhere."""
+    here = Scope("slack:T1", "channel:C1")
+    researcher = Researcher(make_deps(), Idle())
+    for who in ("ada", "bob"):
+        address = Address("slack", {}, place="C1")
+        await researcher.watching.schedule(ResearchRequest(TIDES, here, asker=who), rhythm=Rhythm(), address=address)
+    body = {"team_id": "T1", "event": event, "authorizations": [{"user_id": BOT_USER, "is_bot": True}]}
+
+    await hear_leaving(body, researcher.watching)
+
+    assert {"ada", "bob"} - {watch.asker for watch in await researcher.watching.of(here.tenant)} == whose
 
 
 async def test_what_one_watches_elsewhere_is_not_read_out_where_others_hear_it():
