@@ -42,7 +42,7 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         *,
         mode: Annotated[
             str,
-            typer.Option("--mode", metavar="M[,M]", help=f"{MODE.description}: {', '.join(MODES)}."),
+            typer.Option("--mode", metavar="M[,M]", help=f"{said(MODE.description)}: {', '.join(MODES)}."),
         ] = DEFAULT_MODE,
         depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
         top_k: Annotated[
@@ -54,12 +54,12 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
                 "--max-iterations", metavar="N", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}."
             ),
         ] = ROUNDS.default,
-        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
+        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{said(CONTEXT.description)}.")] = "",
         follow_up: Annotated[
             str,
             typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
         ] = "",
-        fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,
+        fresh: Annotated[bool, typer.Option("--fresh", help=f"{said(FRESH.description)}.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     ) -> None:
         def run() -> Coroutine[None, None, Exit]:

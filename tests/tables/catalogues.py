@@ -68,8 +68,10 @@ def _helps() -> Iterator[str]:
     for command in [group.commands[name] for name in group.table]:
         for one in (command, *getattr(command, "commands", {}).values()):
             yield one.help or ""
-            for parameter in one.params:
-                yield getattr(parameter, "help", "") or ""
+    for path in sorted((ROOT / "adapters" / "cli").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "help" and isinstance(node.value, ast.Constant):
+                yield str(node.value.value)
 
 
 def catalogue(language: str) -> Catalog:
