@@ -46,9 +46,8 @@ def build_operating() -> Operating:
 @asynccontextmanager
 async def open_kept() -> AsyncIterator[Kept]:
     """Raises `SetupError`."""
-    from adapters.durable.archive import JournalArchive
     from adapters.durable.journal import DurableSettings
-    from adapters.durable.queue import DurableQueue
+    from adapters.durable.queue import DurableQueue, JournalArchive
     from bots.processes import page_links, receipts_of
     from bots.records import open_records
     from bots.wiring import utc_now

@@ -288,7 +288,7 @@ async def _slack_events(app: web.Application, env: Mapping[str, str], house: Hou
 def _slack_turns(house: House) -> Iterator[ChatTurns]:
     """Under a name that this process has again when it is started again. Raises `SetupError`."""
     from adapters.chat.live import ChatTurns
-    from adapters.durable.slots import WorkerSlot
+    from adapters.durable.journal import WorkerSlot
 
     slot = WorkerSlot.take(house.settings.data, kind="slack-app")
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
-from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.cache import SqlAnswerCache, SqlRateLimits, SqlReuseStore, SqlSingleFlight
 from adapters.records.deliveries import (
     SqlDeliveries,
     SqlOpenMessages,
@@ -30,7 +30,6 @@ from adapters.records.jobs import (
     SqlSteeringStore,
 )
 from adapters.records.library import SqlConversations, SqlLibrary
-from adapters.records.limits import SqlRateLimits, SqlSingleFlight
 from adapters.records.sql import try_out
 from adapters.records.sqlite import Database
 from adapters.records.tenants import (
@@ -44,13 +43,12 @@ from adapters.records.tenants import (
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
-from core.evaluation.calibration import EvaluationStore
 from core.library.paper import LibraryStore
 from core.library.states import Conversations
 from core.model.answer import Ratings
-from core.model.attachments import Attachments
 from core.model.delivery import Deliveries, OpenMessages, ShownMessages
 from core.model.errors import SetupError
+from core.model.job import Attachments
 from core.model.ports import (
     AnswerCache,
     Clock,
@@ -73,9 +71,8 @@ from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
 from core.tenancy.admission import Spending
-from core.tenancy.departures import Departures
-from core.tenancy.forgetting import Archive, Register
-from core.tenancy.usage import UsageLog
+from core.tenancy.forgetting import Archive, Departures, Register
+from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.watch import Watches
 from core.works.standing import StandingChecks
 

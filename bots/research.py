@@ -24,12 +24,10 @@ from core.findings.results import (
 )
 from core.findings.viewing import read_view
 from core.library import funnel
-from core.library.answer import answer_text, synthesize_research_answer, to_source
-from core.library.calibration import STAGE_1, STAGE_2
 from core.library.desk import LibraryDesk
-from core.library.funnel import Shelves, papers_of
+from core.library.funnel import Shelves, answer_text, papers_of, synthesize_research_answer, to_source
 from core.library.ingest import MAX_PAPER_BYTES
-from core.library.paper import Paper, SearchResult, format_research_result, shelves_of
+from core.library.paper import STAGE_1, STAGE_2, Paper, SearchResult, format_research_result, shelves_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import LOCAL, Depth, JobStatus, Json, ResearchJob, ResearchRequest, Scope

@@ -14,21 +14,17 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
-from adapters.durable.archive import JournalArchive
 from adapters.durable.journal import DurableSettings
-from adapters.durable.queue import DurableQueue
+from adapters.durable.queue import DurableQueue, InProcessQueue, JournalArchive
 from adapters.llm.embeddings import build_embeddings
-from adapters.llm.openai import OpenAIChat, build_chat, build_check, build_mode_chats
-from adapters.llm.web_search import build_web_search
+from adapters.llm.openai import OpenAIChat, build_chat, build_check, build_mode_chats, build_web_search
 from adapters.logs import Redactor
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
-from adapters.queue import InProcessQueue
 from adapters.search import build_providers, close_providers, shared_rates, surroundings, warm_up_providers
 from adapters.search.registries import build_registries, open_texts
 from bots.config import BotSettings, default_files, secrets_in
 from bots.records import Records, open_records
-from core.evaluation.calibration import EvaluationStore
 from core.evidence.authority import read_kinds
 from core.library.desk import LibraryDesk
 from core.library.funnel import WatchedLibrary
@@ -66,9 +62,18 @@ from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure, keep_standing
 from core.tenancy.admission import Admission, Budget, Quota, require_price
-from core.tenancy.departures import Leaving, Tenancy
-from core.tenancy.forgetting import Archive, Forgotten, Retention, Whose, forget, keep_sweeping, keep_sweeping_tenants
-from core.tenancy.usage import UsageLog
+from core.tenancy.forgetting import (
+    Archive,
+    Forgotten,
+    Leaving,
+    Retention,
+    Tenancy,
+    Whose,
+    forget,
+    keep_sweeping,
+    keep_sweeping_tenants,
+)
+from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
 from core.works.registry import Works
@@ -330,9 +335,13 @@ async def _working(
     durable: DurableSettings, queue: DurableQueue, deps: Deps, heartbeats: Heartbeats, grace_s: float
 ) -> AsyncIterator[None]:
     """Run jobs, and look after those of workers that went silent, within the block."""
-    from adapters.durable.reaper import Endings, Reaper  # these import DBOS, which fronts do not need at once
-    from adapters.durable.slots import WorkerSlot
-    from adapters.durable.worker import DurableSteps, DurableWorker
+    from adapters.durable.journal import WorkerSlot
+    from adapters.durable.worker import (  # these import DBOS, which fronts do not need at once
+        DurableSteps,
+        DurableWorker,
+        Endings,
+        Reaper,
+    )
 
     async def run(job_id: str) -> None:
         await run_job(job_id, deps, DurableSteps(), is_resumable=True)

@@ -6,9 +6,8 @@ import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling, Scheduling
 
+from adapters.pages.workers import NURSERY
 from tests import commands
 
 # No deadline: the machine may be busy. Fewer examples than Hypothesis' 100 keep the default suite under three minutes.
@@ -18,6 +17,9 @@ settings.register_profile(
 settings.load_profile("gorkd")
 
 commands.is_forking = True
+NURSERY.start(
+    NURSERY
+)  # one parent of all tests' parsers; each would start its own, for half a second of processor time
 
 # Started in the background (nohup), a process ignores Ctrl-C, and so would all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -33,21 +35,6 @@ FIRST = (
     "tests/core/deep/",
     "tests/core/section/",
 )
-ONE_AFTER_THE_OTHER = "tests/adapters/chat/slack"
-
-
-class ByFile(LoadFileScheduling):
-    """Each file goes to one worker; the files of a folder that shares its processes go to one, in a row.
-
-    Between two of them that worker's loop would stand still, and with it the Slack that those processes talk to.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        return ONE_AFTER_THE_OTHER if nodeid.startswith(f"{ONE_AFTER_THE_OTHER}/") else super()._split_scope(nodeid)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
-    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,22 +11,20 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from adapters.records.cache import SqlAnswerCache, SqlReuseStore
+from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
 from adapters.records.deliveries import SqlDeliveries, SqlShownMessages, SqlWatches
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlJobStore, SqlRatings, SqlSourceStore, SqlSteeringStore
 from adapters.records.library import SqlLibrary
-from adapters.records.limits import MemorySingleFlight
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore
 from core.evidence.control import CONTROLS, control_of
 from core.evidence.judge import Pair
 from core.model.answer import ModelUsage
-from core.model.attachments import Attachment, AttachmentUnreadable
 from core.model.codec import decode, encode
 from core.model.config import SearchSettings, Settings
 from core.model.errors import FetchError, PageStatus, StoreError
-from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import LOCAL, Attachment, AttachmentUnreadable, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, Measurement, ProviderStrength, job_id_var
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
 from core.pipeline.deps import Deps

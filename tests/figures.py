@@ -17,8 +17,7 @@ from pathlib import Path
 from time import perf_counter
 
 from core.evaluation.cases import Met
-from core.evaluation.page import page_of
-from core.evaluation.report import Run, changes_since, junit_xml, read_run, run_json
+from core.evaluation.report import Run, changes_since, junit_xml, page_of, read_run, run_json
 from core.evaluation.running import Outcome
 from core.model.errors import StoreError
 from tests.shared_data import DataAbsent

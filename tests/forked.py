@@ -11,12 +11,15 @@ import multiprocessing
 import os
 import runpy
 import signal
+import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 
+from adapters.pages import workers
+from adapters.pages.workers import NURSERY, Nursery
 from tests.shared_data import ROOT
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -24,7 +27,7 @@ _CONTEXT.set_forkserver_preload([
     "bots.operating", "bots.processes", "bots.research", "bots.wiring", "tests.forked",
     "adapters.chat.discord.bot", "adapters.chat.slack.bot", "adapters.durable.worker",
     "dbos", "exa_py", "openai.resources.chat", "openai.resources.embeddings", "openai.resources.responses",
-    "psycopg_pool", "slack_bolt.adapter.socket_mode.aiohttp", "tavily",
+    "psycopg_pool", "slack_bolt.adapter.socket_mode.aiohttp", "tavily", "tests.rehearsed",
 ])  # fmt: skip
 
 
@@ -43,7 +46,9 @@ class Forked:
         """As `python -m module …` would, in the same folder."""
         (stdin, to_it), (from_it, stdout), (errors, stderr) = (_CONTEXT.Pipe(duplex=False) for _ in range(3))
         process = _CONTEXT.Process(
-            target=_become, args=(module, arguments, dict(env), (stdin, stdout, stderr)), daemon=True
+            target=_become,
+            args=(module, arguments, dict(env), (stdin, stdout, stderr), NURSERY.start(NURSERY)),
+            daemon=True,
         )
         await asyncio.to_thread(process.start)  # the first one waits for the template
         for end in (stdin, stdout, stderr):
@@ -87,7 +92,28 @@ class Forked:
         self._has_ended.set()
 
 
-def _become(module: str, arguments: tuple[str, ...], env: dict[str, str], streams: tuple[Connection, ...]) -> None:
+class _Others(Nursery):
+    """The parent of all parsers, started by somebody else, who also ends it."""
+
+    def __init__(self, asks: socket.socket) -> None:
+        super().__init__()
+        self._its = asks
+
+    def start(self, pool: object) -> socket.socket:
+        return self._its
+
+    async def leave(self, pool: object) -> None:
+        pass
+
+
+def _become(
+    module: str,
+    arguments: tuple[str, ...],
+    env: dict[str, str],
+    streams: tuple[Connection, ...],
+    parsers: socket.socket,
+) -> None:
+    workers.NURSERY = _Others(parsers)
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from adapters.chat.code import excerpt
 from adapters.chat.discord.markup import code_block, rich
 from adapters.chat.discord.markup import plain as discord_plain
 from adapters.chat.discord.markup import prose as discord_prose
 from adapters.chat.discord.translate import question_of as discord_question
-from adapters.chat.fitting import true_link
+from adapters.chat.fitting import excerpt, true_link
 from adapters.chat.slack.blocks import markdown as slack_markdown
 from adapters.chat.slack.blocks import message, sentence_text
 from adapters.chat.slack.blocks import plain as slack_plain
@@ -35,7 +34,14 @@ from adapters.web.prose import prose as web_prose
 from core.deep.searching import checked_pubmed_query, plain_words
 from core.evidence.answering import expected_answer
 from core.evidence.authority import pmid_of, registrable_domain
-from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
+from core.evidence.citations import (
+    keep_markers,
+    parse_markers,
+    rewrite_markers,
+    strip_markers,
+    without_addresses,
+    without_foreign_links,
+)
 from core.evidence.conflicts import find_conflicts
 from core.evidence.differences import find_difference
 from core.evidence.grounding import Grounder
@@ -47,11 +53,10 @@ from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.rules.words import read, tokenize
 from core.evidence.same_question import read_question, veto
 from core.evidence.verbatim import quotations_in, verify_quote
-from core.findings.code import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
-from core.findings.composing import code_parts, with_addresses
+from core.findings.composing import code_parts, split_sections, with_addresses
 from core.findings.opening import addresses_in as model_addresses
 from core.findings.opening import parse_research_result, read_output, with_plain_addresses
-from core.findings.report import split_sections
+from core.findings.results import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
 from core.library.ingest import published_of
 from core.library.paper import cited_papers
 from core.library.states import read_command
@@ -66,9 +71,8 @@ from core.modes.check import split_claims
 from core.pipeline.conversation import Turn, needs_context, read_reply, standalone_by_rules
 from core.presentation.bibliography import latex_text, names_in
 from core.presentation.render import cut, marked_text, one_line, printable
-from core.section.brief import read_brief
 from core.section.prose import Quotations, with_keys, with_labels
-from core.section.sections import asks_for_section, is_order, sections_in
+from core.section.sections import asks_for_section, is_order, read_brief, sections_in
 from core.settings.tenant import DEFAULTS, FIELDS, read_setting
 from core.stages.cache import normalise_question
 from core.stages.gathering import addresses_in
@@ -81,7 +85,6 @@ from core.text.chunking import chunk_text
 from core.text.growing_json import PartialJson, parse_object
 from core.text.injection import instructions_in
 from core.text.language import detect_language
-from core.text.links import without_addresses, without_foreign_links
 from core.text.markers import Grammar, brackets
 from core.text.passages import passage_terms, select_passages, split_passages
 from core.text.sentences import code_spans, split_sentences

@@ -35,7 +35,7 @@ OWN = {  # what only operators and admins read
     "core/pipeline/checkup.py": "gorkd worker",
     "core/pipeline/work.py": "OPENAI_API_KEY",
     "core/presentation/wording.py": "gorkd settings set --tenant",
-    "core/library/answer.py": "PAPER_ID",  # S000-16's own words
+    "core/library/funnel.py": "PAPER_ID",  # S000-16's own words
     "adapters/chat/discord/bot.py": "DISCORD_TOKEN",
     "adapters/chat/slack/client.py": "SLACK_BOT_TOKEN",
 }

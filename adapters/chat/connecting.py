@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.model.delivery import OpenMessages
     from core.pipeline.researcher import Researcher
     from core.presentation.page_links import PageLinks
-    from core.tenancy.departures import Tenancy
+    from core.tenancy.forgetting import Tenancy
 
 
 RETRY_S = (1.0, 5.0, 15.0, 60.0)  # between tries while a platform is away; the last is repeated

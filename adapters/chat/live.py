@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from adapters.chat.reply import AddressDead, ChatReply, EditPace, FilesRefused, StoppedByPerson, Voice
 from core.library.session import Waiting
 from core.model.answer import AnswerFile, JobResult
-from core.model.attachments import Attachment
 from core.model.delivery import Address, Delivery
 from core.model.errors import GorkdError, JobNotFound, StoreError
-from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Turns
 from core.modes import files_of
 from core.presentation import wording

@@ -33,7 +33,7 @@ _ASKING = {
     ),
     "paper": ("section", "Write all sections of a paper, with the same BibTeX keys."),
     "refs": (
-        "references",
+        "section",
         "Check the references of a file.\n\n"
         "Whether each exists, matches its record, was retracted, and says what it is cited for.",
     ),
@@ -68,7 +68,7 @@ _OPERATING = {
         "Ask your own questions, and check the answers.\n\nRepeatable, and with what changed since the last run.",
     ),
     "stats": (
-        "stats",
+        "settings",
         "Print how gorkd is used.\n\nQuestions, latency, confidence, votes, cost, cache hits and failures.",
     ),
     "chat": (

@@ -21,7 +21,6 @@ from rich.text import Text
 from adapters.cli.running import Exit, Operating, run_command, say
 from adapters.cli.settings import known_tenant
 from core.evaluation.cases import Case, read_cases, voted_case
-from core.evaluation.page import page_of
 from core.evaluation.report import (
     OutcomeChange,
     Run,
@@ -31,6 +30,7 @@ from core.evaluation.report import (
     figures,
     grades_of,
     junit_xml,
+    page_of,
     read_run,
     run_json,
     state_of,

@@ -16,7 +16,7 @@ from adapters.cli.running import Exit, Operating, print_json, run_command, say
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
 from core.model.job import Json
 from core.model.ports import PageFetcher
-from core.presentation.document import answer_markdown, findings_markdown
+from core.presentation.bibliography import answer_markdown, findings_markdown
 from core.presentation.render import one_line
 from core.receipts.container import keys_in
 from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt

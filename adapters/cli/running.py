@@ -21,7 +21,6 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from core.evaluation.calibration import EvaluationStore
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
 from core.model.errors import GorkdError, InvalidQuery
@@ -38,7 +37,7 @@ from core.presentation.snapshot import Snapshot
 from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
-from core.tenancy.usage import UsageLog
+from core.tenancy.usage import EvaluationStore, UsageLog
 from core.text.saying import say as said
 
 if TYPE_CHECKING:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, DurableSettings, open_client, reason_of
 from adapters.write_ahead import OpenedFile
 from core.model.errors import JobNotFound, QueueFull, SetupError, StoreError
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob
-from core.model.ports import JobStore
+from core.model.ports import JobStore, job_id_var
 from core.modes import find_modes
+from core.tenancy.forgetting import Whose
 
 if TYPE_CHECKING:
     from dbos import DBOSClient, EnqueueOptions
@@ -261,3 +265,172 @@ def _enqueue_all(client: DBOSClient, jobs: Sequence[ResearchJob]) -> None:
             client.enqueue_in_transaction(connection, _options(job), job.id)
             asked_ms = int(job.created_at.timestamp() * 1000)
             connection.execute(update(rows).where(rows.c.workflow_uuid == job.id).values(created_at=asked_ms))
+
+
+# Taking forgotten jobs out of the journal, whose rows hold what steps returned
+
+
+SCRUB_WITHIN_S = 15.0
+_BUSY_TIMEOUT_S = 5.0
+_PAUSE_S = 0.2
+
+
+class JournalArchive:
+    """An `Archive`. `file` is the journal's SQLite file; None with a database server, which vacuums by itself."""
+
+    name = "journal"
+
+    def __init__(self, queue: DurableQueue, file: Path | None) -> None:
+        self._queue = queue
+        self._file = file
+
+    async def erase(self, whose: Whose, job_ids: Sequence[str]) -> int:
+        """Raises `StoreError`."""
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            for job_id in job_ids:
+                await self._queue.forget(job_id)
+        except SQLAlchemyError as exc:
+            raise StoreError(
+                f"the journal failed: {exc}", operator_message="The journal of jobs cannot be changed."
+            ) from exc
+        await self._scrub()
+        return 0  # what it held was counted where it is kept
+
+    async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
+        """Workers take ended jobs out within minutes; this cleans the file behind them."""
+        await self._scrub()
+        return 0
+
+    async def _scrub(self) -> None:
+        """Rewrite the file without its free space and empty its write-ahead log. Raises `StoreError`."""
+        if self._file is None or not self._file.exists():
+            return
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + SCRUB_WITHIN_S
+        while not await asyncio.to_thread(_is_scrubbed, self._file):
+            if loop.time() > ends_at:
+                words = f"What was removed may still stand in {self._file.name}, which is in use; please try again."
+                raise StoreError(f"{self._file} is in use", operator_message=words)
+            await asyncio.sleep(_PAUSE_S)
+
+
+def _is_scrubbed(file: Path) -> bool:
+    """False when another process was in the way."""
+    try:
+        with closing(sqlite3.connect(file, timeout=_BUSY_TIMEOUT_S, isolation_level=None)) as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("VACUUM")
+            (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not is_busy
+    except sqlite3.OperationalError as exc:
+        if getattr(exc, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return False
+        raise StoreError(f"{file} cannot be cleaned: {exc}") from exc
+    except sqlite3.Error as exc:
+        raise StoreError(f"{file} cannot be cleaned: {exc}") from exc
+
+
+# The job queue of a single process: a few jobs run, a bounded number waits, nothing is durable
+
+
+CANCEL_GRACE_S = 5.0  # a cancelled job stores its end and leaves; one that does not is given up, loudly
+
+
+class InProcessQueue:
+    """A `JobQueue` that runs `run(job_id)` for at most `concurrency` jobs at once, first come first served.
+
+    `limit` bounds those that wait. A running job that is cancelled gets `CancelledError` and marks
+    itself; for one that never began `on_cancelled(job_id)` is called instead. A job that has ended may
+    be enqueued again.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[str], Awaitable[None]],
+        *,
+        concurrency: int,
+        limit: int,
+        on_cancelled: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        self._run = run
+        self._concurrency = concurrency
+        self._limit = limit
+        self._on_cancelled = on_cancelled
+        self._waiting: dict[str, None] = {}  # in order of arrival
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._begun: set[str] = set()
+        self._cancelled: set[str] = set()
+        self._is_closed = False
+
+    async def enqueue(self, job: ResearchJob) -> None:
+        """Does nothing for a job that waits or runs. Raises `QueueFull`, also once the queue is closing."""
+        if job.id in self._waiting or job.id in self._running:
+            return
+        if self._is_closed or (len(self._running) >= self._concurrency and len(self._waiting) >= self._limit):
+            raise QueueFull(len(self._waiting))
+        self._waiting[job.id] = None
+        self._start_waiting()
+
+    async def cancel(self, job_id: str) -> None:
+        """Returns once the job has stopped; does nothing for a job that is not here."""
+        task = self._running.get(job_id)
+        if job_id in self._waiting:
+            del self._waiting[job_id]
+            await self._report_cancelled(job_id)
+        elif task is not None:
+            has_begun = job_id in self._begun
+            await self._cancel_running([job_id])
+            if not has_begun:
+                await self._report_cancelled(job_id)
+
+    async def position(self, job_id: str) -> int | None:
+        """0 for the next to start, and so on; None for one that runs or is not here."""
+        return list(self._waiting).index(job_id) if job_id in self._waiting else None
+
+    async def aclose(self, grace_s: float) -> None:
+        """Take no more work, give running jobs `grace_s` to end, then cancel them. May be called again."""
+        self._is_closed = True
+        self._waiting.clear()
+        running = dict(self._running)
+        if running:
+            await asyncio.wait(running.values(), timeout=grace_s)
+        await self._cancel_running([job_id for job_id, task in running.items() if not task.done()])
+
+    def _start_waiting(self) -> None:
+        while self._waiting and len(self._running) < self._concurrency and not self._is_closed:
+            job_id = next(iter(self._waiting))
+            del self._waiting[job_id]
+            task = asyncio.create_task(self._execute(job_id), name=job_id)
+            self._running[job_id] = task
+            task.add_done_callback(partial(self._ended, job_id))
+
+    async def _execute(self, job_id: str) -> None:
+        self._begun.add(job_id)
+        job_id_var.set(job_id)
+        try:
+            await self._run(job_id)
+        except Exception:  # the worker's own boundary: one job must not take the others down
+            log.exception("job failed unexpectedly")
+
+    def _ended(self, job_id: str, _: asyncio.Task[None]) -> None:
+        self._running.pop(job_id, None)
+        self._begun.discard(job_id)
+        self._cancelled.discard(job_id)
+        self._start_waiting()
+
+    async def _cancel_running(self, job_ids: list[str]) -> None:
+        tasks = {job_id: self._running[job_id] for job_id in job_ids}
+        for job_id, task in tasks.items():
+            if job_id not in self._cancelled:  # a second cancel would interrupt the job's own cleaning up
+                self._cancelled.add(job_id)
+                task.cancel()
+        if tasks:
+            _, stuck = await asyncio.wait(tasks.values(), timeout=CANCEL_GRACE_S)
+            for task in stuck:
+                log.error("job does not stop although it was cancelled", extra={"stuck_job": task.get_name()})
+
+    async def _report_cancelled(self, job_id: str) -> None:
+        if self._on_cancelled is not None:
+            await self._on_cancelled(job_id)

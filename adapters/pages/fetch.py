@@ -25,11 +25,10 @@ from aiohttp.abc import AbstractResolver
 from aiolimiter import AsyncLimiter
 from yarl import URL
 
-from adapters.pages.attachments import AttachedFiles
 from adapters.pages.body import ACCEPT_ENCODING, document_kind, may_be_readable, media_type, read_body
 from adapters.pages.extraction import DocumentKind, Extraction, PageDocument
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
-from adapters.pages.workers import ExtractionWorkers
+from adapters.pages.workers import AttachedFiles, ExtractionWorkers
 from adapters.proxies import DaemonResolver, read_proxy
 from core.model.errors import (
     AddressBlocked,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from adapters.pages.extraction import MAX_ID_CHARS, MAX_TEXT_CHARS, Extraction, NoText
-from core.works.recognising import ids_in_tags
+from core.model.works import ids_in_tags
 
 if TYPE_CHECKING:
     from lxml.etree import _Element  # type: ignore[import-untyped] # lxml ships no types

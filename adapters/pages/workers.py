@@ -18,10 +18,13 @@ import time
 from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from adapters.pages.extraction import BROKE_READER, LENGTH, LIMITS, Extraction, PageDocument
+from adapters.pages.body import document_kind, media_type
+from adapters.pages.extraction import BROKE_READER, LENGTH, LIMITS, DocumentKind, Extraction, PageDocument, plain_reason
 from core.model.errors import FetchError, PageTimeout, PageUnreadable, SetupError
+from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
+from core.presentation.render import one_line
 
 EXTRACTION_LIMIT_S = 5.0
 MEMORY_LIMIT_BYTES = 768 * 1024 * 1024  # address space; 5 MB of HTML need at most some 500 MB (tests/adapters/pages)
@@ -33,7 +36,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-class _Nursery:
+class Nursery:
     """The process that parsers come from: started with the first, one for all pools, ended with the last of them.
 
     It has neither our environment (it holds keys), nor our session (Ctrl-C is for us), nor our open files.
@@ -85,7 +88,7 @@ class _Nursery:
             await asyncio.to_thread(process.wait)
 
 
-_NURSERY = _Nursery()
+NURSERY = Nursery()
 
 
 @dataclass
@@ -170,7 +173,7 @@ class ExtractionWorkers:
         """Start what parsers come from, for a document that is still on its way."""
         if not self._is_closed:
             with contextlib.suppress(OSError):  # said when the document is there
-                _NURSERY.start(self)
+                NURSERY.start(self)
 
     async def warm_up(self) -> None:
         """Start every worker and wait until each can parse. Raises `SetupError`."""
@@ -198,7 +201,7 @@ class ExtractionWorkers:
             await self._turn.acquire()
         for _ in range(self._count):
             self._turn.release()
-        await _NURSERY.leave(self)
+        await NURSERY.leave(self)
 
     @contextlib.asynccontextmanager
     async def _worker(self, url: str) -> AsyncIterator[_Worker]:
@@ -229,7 +232,7 @@ class ExtractionWorkers:
         if self._is_closed:
             raise PageUnreadable(url, "the page reader is shut down")
         try:
-            return _Worker(_NURSERY.bear(self, self._limit_s, self._memory_bytes))
+            return _Worker(NURSERY.bear(self, self._limit_s, self._memory_bytes))
         except OSError as exc:
             raise PageUnreadable(url, f"no parser could be started: {exc}") from exc
 
@@ -283,3 +286,53 @@ async def _exactly(channel: socket.socket, count: int) -> bytes:
             raise ConnectionResetError("it ended without an answer")
         received += piece
     return bytes(received)
+
+
+# Files that people attach to a question, read by the same killable workers as pages
+
+
+MAX_NAME_CHARS = 120
+_BY_SUFFIX: dict[str, DocumentKind] = {
+    ".pdf": "pdf", ".txt": "text", ".text": "text", ".md": "text", ".markdown": "text", ".rst": "text",
+    ".csv": "text", ".log": "text", ".html": "html", ".htm": "html", ".xhtml": "html",
+    ".yaml": "text", ".yml": "text", ".json": "text", ".bib": "text", ".bibtex": "text", ".ris": "text", ".tex": "text",
+    ".docx": "docx",
+}  # fmt: skip
+_READABLE = "PDF, Word (.docx), text, Markdown, BibTeX, RIS, YAML, JSON and HTML"
+
+
+class AttachedFiles:
+    """An `AttachmentReader`."""
+
+    def __init__(self, workers: ExtractionWorkers) -> None:
+        self._workers = workers
+
+    async def read(self, name: str, media_type: str, content: bytes) -> Attachment:
+        name = one_line(PurePath(name.replace("\\", "/")).name)[:MAX_NAME_CHARS] or "file"
+        if not content:
+            raise _unreadable(name, "it is empty")
+        if len(content) > MAX_ATTACHMENT_BYTES:
+            raise _unreadable(name, f"it is larger than {MAX_ATTACHMENT_BYTES // 1_000_000} MB")
+        kind, charset = _kind(name, media_type, content)
+        try:
+            found = await self._workers.extract(PageDocument(f"attachment:{name}", kind, charset, content))
+        except FetchError as exc:
+            is_known = kind == "pdf" or isinstance(exc, PageTimeout)
+            raise _unreadable(name, plain_reason(exc) if is_known else "it holds no readable text") from exc
+        cut = f"Of {name} {found.gap}." if found.gap else ""
+        return Attachment(name, media_type, found.title or name, found.text, cut)
+
+
+def _kind(name: str, label: str, content: bytes) -> tuple[DocumentKind, str]:
+    """By the bytes and the label as for a page; by the file's ending where the label says nothing we know."""
+    kind, charset = media_type(label)
+    by_name = _BY_SUFFIX.get(PurePath(name).suffix.lower())
+    found = by_name if by_name == "docx" else document_kind(kind, content) or by_name
+    is_other = (found == "pdf" and b"%PDF-" not in content[:1024]) or (found == "docx" and content[:2] != b"PK")
+    if found is None or is_other:
+        raise _unreadable(name, f"it is not one of the kinds I read ({_READABLE})")
+    return found, charset
+
+
+def _unreadable(name: str, why: str) -> AttachmentUnreadable:
+    return AttachmentUnreadable(f"attachment refused: {why}", user_message=f"I could not read {name}: {why}.")

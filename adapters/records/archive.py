@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from adapters.records.search import drop_deleted_words
+from adapters.records.library import drop_deleted_words
 from adapters.records.sql import LISTED, POSITION, Dialect, Sql, Tables
 from adapters.records.traces import naive
 from core.model.errors import StoreError

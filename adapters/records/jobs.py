@@ -9,14 +9,13 @@ from datetime import datetime
 from string import Template
 
 from adapters.records.sql import POSITION, Dialect, Sql, Tables, digest, moment
-from core.evaluation.calibration import Grade, JudgedAnswers, VotedCase
 from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
-from core.model.attachments import Attachment
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
-from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
+from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, Scope
 from core.model.source import Source
 from core.model.steering import Steering
+from core.tenancy.usage import Grade, JudgedAnswers, VotedCase
 
 _OF_JOB = ("id", "tenant", "visibility", "status", "attempt", "created_at", "thread", "asker", "dedupe_key", "job")
 _OF_RESULT = ("result", "seconds", "confidence", "cost_usd", "is_cached")

@@ -19,7 +19,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from adapters.records.limits import MemoryRateLimits, MemorySingleFlight
+from adapters.records.cache import MemoryRateLimits, MemorySingleFlight
 from adapters.records.sql import digest
 from core.model.errors import SetupError, StoreError
 from core.model.job import Scope, personal

@@ -14,7 +14,7 @@ from core.model.job import ResearchJob
 from core.model.ports import Clock
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import TenantSettings
-from core.tenancy.departures import Departure
+from core.tenancy.forgetting import Departure
 
 _PUT_TOKENS = """
     INSERT INTO installations (tenant, sealed, put_at) VALUES (?, ?, ?)

@@ -30,10 +30,9 @@ from adapters.search.hits import (
 )
 from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
 from core.model.ports import ProviderStrength
-from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
+from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind, heading
 from core.model.works import Notice, NoticeKind, OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
-from core.text.sections import heading
 
 SERVICE = Service(
     "europepmc",

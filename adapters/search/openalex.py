@@ -27,9 +27,8 @@ from adapters.search.hits import (
 from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, with_path
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
-from core.model.works import ARXIV_DOI, CopyVersion, Notice, OpenCopy, WorkIds, WorkRecord
+from core.model.works import ARXIV_DOI, CopyVersion, Notice, OpenCopy, WorkIds, WorkRecord, ids_in_url
 from core.pipeline.limits import CallRate
-from core.works.recognising import ids_in_url
 
 SERVICE = Service(
     "openalex",

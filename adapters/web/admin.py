@@ -16,11 +16,23 @@ from markupsafe import Markup, escape
 
 from adapters.web.access import LINKS, JobLinks, is_own_origin, may_look_after, readable_job
 from adapters.web.faults import Forbidden
-from core.evaluation.calibration import CalibrationRow, EvaluationStore, Origin, VotedCase, calibration
 from core.model.job import ResearchJob
 from core.presentation import wording
 from core.presentation.render import one_line
-from core.tenancy.usage import Period, Usage, UsageKey, UsageLog, cost_words, days_of, usage_csv
+from core.tenancy.usage import (
+    CalibrationRow,
+    EvaluationStore,
+    Origin,
+    Period,
+    Usage,
+    UsageKey,
+    UsageLog,
+    VotedCase,
+    calibration,
+    cost_words,
+    days_of,
+    usage_csv,
+)
 from core.text.saying import say, say_number
 
 # Small charts as SVG, drawn without a script. Colours are classes of the style sheet; words stand beside them

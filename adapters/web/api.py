@@ -33,10 +33,10 @@ from adapters.web.access import (
 )
 from adapters.web.faults import Forbidden, KeyReused
 from adapters.web.limits import stream_slot
-from core.model.attachments import MAX_ATTACHMENTS
 from core.model.errors import GorkdError, InvalidQuery, QueueFull
 from core.model.job import (
     LOCAL,
+    MAX_ATTACHMENTS,
     TERMINAL_STATUSES,
     Depth,
     Event,

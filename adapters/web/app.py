@@ -45,11 +45,10 @@ from core.text import saying
 from core.text.saying import LANGUAGES, say_number, spoken
 
 if TYPE_CHECKING:
-    from core.evaluation.calibration import EvaluationStore
     from core.pipeline.researcher import Researcher
     from core.pipeline.tracing import TraceLog
     from core.receipts.container import Receipts
-    from core.tenancy.usage import UsageLog
+    from core.tenancy.usage import EvaluationStore, UsageLog
 
 
 _HERE = Path(__file__).parent

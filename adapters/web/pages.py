@@ -48,9 +48,8 @@ from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_wor
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following
 from core.presentation import wording
-from core.presentation.bibliography import bibtex, cited_works, ris
+from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
 from core.presentation.card import said_so_far, stage_states
-from core.presentation.document import answer_markdown, findings_markdown
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import job_json, marks_legend
 from core.presentation.snapshot import Snapshot

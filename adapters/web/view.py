@@ -12,9 +12,8 @@ from adapters.web.prose import Cite, Target, claim_tag, highlighted, prose
 from adapters.web.source_view import CitedPassage, SourceView, hint_of, passages_of, place_of, source_view
 from core.evidence.citations import strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
-from core.findings.code import CodeBlock, Remark
 from core.findings.judging import OTHER_LEVEL, level_name
-from core.findings.results import TITLES
+from core.findings.results import TITLES, CodeBlock, Remark
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.model.errors import places_of

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from core.deep.searching import known_sources
-from core.deep.state import Coverage, DeepState, Fact
-from core.deep.steering import Stop
+from core.deep.state import Coverage, DeepState, Fact, Stop
 from core.evidence.authority import pmid_of, quality_of
 from core.model.answer import ResearchAnswer, SynthesisMetadata
 from core.model.errors import StoreError

@@ -15,7 +15,7 @@ from typing import Final
 import regex
 
 from core.evidence.judge import AnswerRuling, JsonJudge, Judgement, Pair, PairwiseJudge, Ruling, Rulings
-from core.evidence.rules.opposites import opposite_of
+from core.evidence.rules.words import opposite_of
 from core.model.errors import ControlFailed, ModelError
 from core.text.language import Cue, language_of, negations, small_words
 from core.text.numbers import MONTHS, numerals

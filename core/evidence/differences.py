@@ -12,9 +12,8 @@ from functools import lru_cache
 from textwrap import shorten
 from typing import Literal
 
-from core.evidence.rules.opposites import are_opposite
 from core.evidence.rules.quantities import Measure, measure
-from core.evidence.rules.words import Kind, Reading, Token, listed, match_tokens, read
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, read
 from core.text.language import language_of, negations
 from core.text.numbers import MONTHS
 

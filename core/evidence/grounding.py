@@ -15,7 +15,14 @@ import regex
 from rapidfuzz import fuzz
 
 from core.evidence.authority import is_retracted
-from core.evidence.citations import keep_markers, parse_markers, rewrite_markers, strip_markers
+from core.evidence.citations import (
+    keep_markers,
+    parse_markers,
+    rewrite_markers,
+    strip_markers,
+    without_addresses,
+    without_foreign_links,
+)
 from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, AskedPair, Judgement, Pair, Ruling
 from core.evidence.passages import EvidenceIndex
@@ -37,7 +44,6 @@ from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section,
 from core.model.source import Source
 from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import detect_language
-from core.text.links import without_addresses, without_foreign_links
 from core.text.markers import Grammar
 from core.text.passages import Passage
 from core.text.terms import terms

@@ -11,9 +11,8 @@ from itertools import combinations
 
 import regex
 
-from core.evidence.rules.opposites import are_opposite
 from core.evidence.rules.small_words import is_denying
-from core.evidence.rules.words import ROOT_MATCH, Kind, Reading, Token, listed, match_tokens, read, rows
+from core.evidence.rules.words import ROOT_MATCH, Kind, Reading, Token, are_opposite, listed, match_tokens, read, rows
 
 _SIGNED = regex.compile(r"[\p{L}\p{N}]+[+#]+|(?<![\p{L}\p{N}])[.][\p{L}]\p{L}+")  # C++, C#, .NET
 _ASKS = regex.compile(r"\b(who|whom|whose|where|when|why|how many|how much|how often|how far|how long|how)\b")

@@ -19,8 +19,7 @@ import regex
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
 
-from core.evidence.rules.opposites import are_opposite
-from core.evidence.rules.words import Kind, Reading, Token, read, tokenize
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, read, tokenize
 from core.text.language import Cue, detect_language, negations
 from core.text.sentences import Sentence, sentences_of
 

@@ -14,18 +14,18 @@ import regex
 from core.evidence.authority import kind_of, registrable_domain, same_voice
 from core.evidence.grounding import Grounder
 from core.evidence.structure import Judged
-from core.findings.code import (
+from core.findings.opening import Opened, ReadItem, with_plain_addresses
+from core.findings.results import (
     CodeBlock,
     CodeCheck,
     Remark,
+    ResearchMode,
     check_code,
     dependencies_of,
     first_code,
     prose_of,
     without_code,
 )
-from core.findings.opening import Opened, ReadItem, with_plain_addresses
-from core.findings.results import ResearchMode
 from core.model.source import Source, SourceKind
 from core.presentation.wording import counted
 from core.stages.writing import before_of

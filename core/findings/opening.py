@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from core.findings.code import FENCE, first_code
 from core.findings.results import (
+    FENCE,
     Drafts,
     IdeaResult,
     ImplementationResult,
     ResearchFindings,
     ResearchMode,
     ResearchReport,
+    first_code,
 )
 from core.model.errors import FetchError
 from core.model.ports import WEB_SEARCH

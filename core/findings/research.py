@@ -12,11 +12,10 @@ from functools import partial
 
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judging
-from core.findings.composing import Composed, findings_of, placed, sections_of, texts_of, view_of
+from core.findings.composing import Composed, findings_of, judge_report, placed, sections_of, texts_of, view_of
 from core.findings.drafting import draft_all
 from core.findings.judging import find_corroborators, judge_item, rank_items, settle_item
 from core.findings.opening import Opened, ReadOutput, open_addresses, read_output
-from core.findings.report import judge_report
 from core.findings.results import ALL_MODES, TITLES, Drafts, ResearchMode, Telling
 from core.findings.viewing import findings_json
 from core.model.answer import JobResult, ResearchAnswer

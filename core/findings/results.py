@@ -5,11 +5,15 @@ Also the drafts that they begin with, and how far each mode is while they run at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import sys
+import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-from core.findings.code import dependencies_of, first_code, prose_of
+import regex
+
 from core.model.answer import ModelUsage
 from core.model.job import JobStatus, Json, furthest_behind, rows
 from core.model.ports import FoundPage
@@ -199,3 +203,216 @@ class Telling:
         parts: list[Json] = [f"{TITLES[name]}: {said}" for name, (said, _) in self._doing.items()]
         line = f"{TITLES[mode]}: {what}"
         await self._progress.status(stage, message=line, data={"line": line, "parts": parts, "mode": mode})
+
+
+# Code in a finding, looked at and never run: its block, its language, what it imports, what it says it needs
+
+
+FENCE = regex.compile(
+    r"^[ \t]{0,8}(?P<mark>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]*)[^\n]*\n(?P<code>.*?)"
+    r"(?:^[ \t]{0,8}(?P=mark)[`~]*[ \t]*$|\Z)",
+    regex.DOTALL | regex.MULTILINE,
+)
+_DEPENDENCIES = regex.compile(
+    r"^[ \t>*_#-]*(?:dependencies|requirements|requires)[*_]*[ \t]*:[*_]*[ \t]*(?P<what>[^\n]*)$",
+    regex.IGNORECASE | regex.MULTILINE,
+)
+_INSTALL_WORDS = frozenset(
+    "pip pip3 install uv add npm i yarn pnpm cargo go get conda poetry python python3 -m -u -U --upgrade and or -g apt "
+    "apt-get sudo brew gem"
+    .split()
+)  # fmt: skip
+_NONE = regex.compile(r"^\W*(?:none|no dependencies|nothing|n/?a|standard library(?: only)?)\b", regex.IGNORECASE)
+_NAME = regex.compile(r"^@?[A-Za-z][\w.\-/]*")
+MAX_CODE_CHARS = 100_000  # of one block; a longer one is no snippet, and parsing must stay cheap
+
+# What is imported under another name than it is installed under; the common ones.
+_INSTALLED_AS = {
+    "bs4": "beautifulsoup4", "cv2": "opencv-python", "dotenv": "python-dotenv", "fitz": "pymupdf", "google": "google",
+    "jose": "python-jose", "jwt": "pyjwt", "openssl": "pyopenssl", "pil": "pillow", "skimage": "scikit-image",
+    "sklearn": "scikit-learn", "yaml": "pyyaml", "attr": "attrs", "dateutil": "python-dateutil", "git": "gitpython",
+    "faiss": "faiss-cpu", "crypto": "pycryptodome", "serial": "pyserial", "psycopg2": "psycopg2-binary",
+    "slack_bolt": "slack-bolt", "discord": "discord.py", "tavily": "tavily-python", "exa_py": "exa-py",
+}  # fmt: skip
+_NAMES = {
+    "py": "python", "python3": "python", "js": "javascript", "ts": "typescript", "sh": "bash", "shell": "bash",
+    "zsh": "bash", "console": "bash", "golang": "go", "rs": "rust", "c++": "cpp", "yml": "yaml", "cs": "csharp",
+}  # fmt: skip
+_SIGNS = (
+    ("json", regex.compile(r"\A\s*[{\[]\s*(?:\"|\]|\})")),
+    ("go", regex.compile(r"^package \w+$|^func \w+\(", regex.MULTILINE)),
+    ("rust", regex.compile(r"^\s*(?:pub )?fn \w+|^use \w+(?:::\w+)+;", regex.MULTILINE)),
+    ("java", regex.compile(r"\bpublic (?:static )?(?:class|void|interface)\b")),
+    ("cpp", regex.compile(r"^#include\s*[<\"]", regex.MULTILINE)),
+    (
+        "sql",
+        regex.compile(r"^\s*(?:SELECT|CREATE TABLE|INSERT INTO|WITH \w+ AS)\b", regex.MULTILINE | regex.IGNORECASE),
+    ),
+    ("javascript", regex.compile(r"^\s*(?:const|let|var) \w+|=>\s*[{(]|\brequire\(|\bconsole\.log\(", regex.MULTILINE)),
+    (
+        "bash",
+        regex.compile(r"\A#!.*\b(?:ba)?sh\b|^\s*(?:\$ |curl |pip install|npm |git |export \w+=)", regex.MULTILINE),
+    ),
+    ("html", regex.compile(r"\A\s*<(?:!doctype|html|div|head|body)\b", regex.IGNORECASE)),
+    ("yaml", regex.compile(r"\A(?:[\w-]+:(?: .*)?\n[ \t]*(?:-|\w+:))", regex.MULTILINE)),
+)
+_PYTHON_SIGNS = regex.compile(
+    r"^\s*(?:def \w+\(|class \w+[(:]|from [\w.]+ import |import \w+|async def |@\w+|print\()", regex.MULTILINE
+)
+
+
+RemarkKind = Literal["language", "fact", "doubt"]
+REMARK_KINDS: tuple[RemarkKind, ...] = get_args(RemarkKind)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What checking found, in a few words. A `doubt` is a reason to be careful; `language` names that of the code."""
+
+    text: str
+    kind: RemarkKind = "fact"
+
+
+@dataclass(frozen=True)
+class CodeBlock:
+    """`language` is lower case, "" where it could not be told."""
+
+    language: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CodeCheck:
+    """What can be said of code without running it.
+
+    `parses` is None where we have no parser for its language; `fault` says where it does not. `imports` are top-level
+    packages beyond the standard library, `undeclared` those that no stated dependency brings. `has_dependencies` says
+    whether there was a `Dependencies:` line.
+    """
+
+    language: str
+    parses: bool | None = None
+    fault: str = ""
+    imports: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
+    has_dependencies: bool = True
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """`parses`, `imports: torch`, `not among the dependencies: torch`, …"""
+        said: list[Remark] = []
+        if self.parses is False:
+            said.append(Remark(f"does not parse ({self.fault})", "doubt"))
+        if self.parses:
+            said += [Remark("parses"), Remark(f"imports: {', '.join(self.imports) or 'standard library only'}")]
+        if self.undeclared:
+            said.append(Remark(f"not among the dependencies: {', '.join(self.undeclared)}", "doubt"))
+        if not self.has_dependencies:
+            said.append(Remark("dependencies not stated", "doubt"))
+        return tuple(said)
+
+
+def code_blocks(text: str) -> list[CodeBlock]:
+    """Every fenced block in order; one that is never closed goes to the end."""
+    blocks = [
+        CodeBlock(_language(found["language"], found["code"]), found["code"].strip("\n"))
+        for found in FENCE.finditer(text)
+    ]
+    return [block for block in blocks if block.text.strip()]
+
+
+def split_fences(text: str) -> list[tuple[str, str, bool]]:
+    """Everything in order, `(text, language, is_code)`; code without its fence."""
+    pieces: list[tuple[str, str, bool]] = []
+    end = 0
+    for found in FENCE.finditer(text):
+        pieces.append((text[end : found.start()], "", False))
+        pieces.append((found["code"].strip("\n"), _language(found["language"], found["code"]), True))
+        end = found.end()
+    return [*pieces, (text[end:], "", False)]
+
+
+def first_code(text: str) -> CodeBlock | None:
+    """The block that is the snippet: the first that is no mere installation, else the first."""
+    blocks = code_blocks(text)
+    return next((block for block in blocks if block.language != "bash"), blocks[0] if blocks else None)
+
+
+def prose_of(text: str) -> str:
+    """`text` without code and without its `Dependencies:` line."""
+    bare = _DEPENDENCIES.sub("", without_code(text))
+    return regex.sub(r"\n{3,}", "\n\n", bare).strip()
+
+
+def without_code(text: str) -> str:
+    """`text` without fenced blocks."""
+    return regex.sub(r"\n{3,}", "\n\n", FENCE.sub("\n", text)).strip()
+
+
+def dependencies_of(text: str) -> tuple[str, ...] | None:
+    """Names of the packages on the `Dependencies:` line; empty for "none", None without such a line."""
+    lines = list(_DEPENDENCIES.finditer(FENCE.sub("\n", text)))
+    if not lines:
+        return None
+    what = lines[-1]["what"].strip(" `*_")
+    if _NONE.match(what):
+        return ()
+    words = regex.split(r"[\s,;`]+", regex.sub(r"\([^)]*\)", "", what))
+    names = [found.group().rstrip(".") for word in words if word not in _INSTALL_WORDS and (found := _NAME.match(word))]
+    return tuple(dict.fromkeys(names))
+
+
+def check_code(block: CodeBlock, dependencies: Collection[str] | None) -> CodeCheck:
+    """Parse Python and compare its imports with what is stated; of other languages only the name is known."""
+    has_dependencies = dependencies is not None
+    if block.language != "python" or len(block.text) > MAX_CODE_CHARS:
+        return CodeCheck(block.language, has_dependencies=has_dependencies)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd escapes in somebody's snippet are not ours to report
+            tree = ast.parse(block.text)
+    except SyntaxError as exc:
+        return CodeCheck("python", False, f"line {exc.lineno or 1}: {exc.msg}", has_dependencies=has_dependencies)
+    except (ValueError, RecursionError, MemoryError):
+        return CodeCheck("python", False, "cannot be read", has_dependencies=has_dependencies)
+    imports = tuple(dict.fromkeys(name for name in _imports(tree) if name not in sys.stdlib_module_names))
+    stated = {_plain(name) for name in dependencies or ()}
+    undeclared = tuple(name for name in imports if not _is_stated(name, stated)) if has_dependencies else ()
+    return CodeCheck("python", True, "", imports, undeclared, has_dependencies)
+
+
+def _imports(tree: ast.AST) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.append(node.module.partition(".")[0])
+    return names
+
+
+def _is_stated(name: str, stated: Collection[str]) -> bool:
+    """Whether a stated package brings the import: its own name, a known other one, or one that begins with it."""
+    plain = _plain(name)
+    wanted = {plain, _plain(_INSTALLED_AS.get(name.casefold(), name)), f"python-{plain}", f"{plain}-python"}
+    return any(entry in wanted or entry.startswith(f"{plain}-") for entry in stated)
+
+
+def _plain(name: str) -> str:
+    """As package indexes compare names (PEP 503), without extras and versions."""
+    return regex.sub(r"[-_.]+", "-", regex.split(r"[\[<>=!~;@ ]", name.strip(), maxsplit=1)[0]).casefold()
+
+
+def _language(stated: str, code: str) -> str:
+    """As stated on the fence, else guessed from signs that only one language has."""
+    if stated:
+        name = stated.casefold()
+        return _NAMES.get(name, name)
+    if _PYTHON_SIGNS.search(code) and _parses_as_python(code):
+        return "python"
+    guess = next((name for name, sign in _SIGNS if sign.search(code)), "")
+    return guess or ("python" if _PYTHON_SIGNS.search(code) else "")
+
+
+def _parses_as_python(code: str) -> bool:
+    return check_code(CodeBlock("python", code), None).parses is True

@@ -7,8 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from core.findings.code import REMARK_KINDS, Remark, RemarkKind
-from core.findings.results import ALL_MODES, ResearchFindings, ResearchMode, read_findings
+from core.findings.results import (
+    ALL_MODES,
+    REMARK_KINDS,
+    Remark,
+    RemarkKind,
+    ResearchFindings,
+    ResearchMode,
+    read_findings,
+)
 from core.model.answer import AnswerFile, JobResult
 from core.model.job import Json, rows
 

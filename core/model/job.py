@@ -5,14 +5,15 @@ Every job has a scope, and whatever is kept for it is valid in exactly that scop
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from typing_extensions import TypeAliasType
 
+from core.model.errors import GorkdError
 from core.settings.tenant import EVERYTHING, SourcePolicy
 
 PERSON = "user:"  # before a person's id, in tenants and visibilities
@@ -108,7 +109,7 @@ class ResearchRequest:
     `thread` is the conversation it belongs to (`<platform>:<channel>` with `:<thread>`, where it is one), valid
     in its scope; `basis` an earlier job of the scope whose sources this one starts from; `feedback` what is to be
     better than in that job; `quoted` a message whose claims are to be checked; `attachments` the names of
-    the files that came along, whose texts are kept by job (core/model/attachments.py); `refreshes` the job whose
+    the files that came along, whose texts are kept by job (core/model/job.py); `refreshes` the job whose
     repeated answer is to be renewed, `corrects` the one whose question its asker has changed to this.
     `channel` is the platform's id of where it was asked, of a thread its
     parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted; `digest` is
@@ -229,3 +230,45 @@ class Event:
     attempt: int
     at: datetime
     data: Mapping[str, Json]
+
+
+# Files that come with a question: sources of that question and of no other
+
+
+MAX_ATTACHMENTS = 5  # a question; more than that is a library
+MAX_ATTACHMENT_BYTES = 10_000_000  # what Discord takes from members without a subscription
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A file as read. Form feeds part the pages of `text`; `cut` says what was left out, "" when nothing was."""
+
+    name: str
+    media_type: str
+    title: str
+    text: str
+    cut: str = ""
+
+
+class AttachmentUnreadable(GorkdError):
+    """A file that gives no text; the message names it and says why."""
+
+    code = "INVALID_QUERY"
+
+
+class AttachmentReader(Protocol):
+    async def read(self, name: str, media_type: str, content: bytes) -> Attachment:
+        """Raises `AttachmentUnreadable`."""
+        ...
+
+
+class Attachments(Protocol):
+    """The attachments of jobs, durable. Each method raises `StoreError`."""
+
+    async def put(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
+        """All attachments of a stored job, at once; again replaces them."""
+        ...
+
+    async def of(self, job_id: str) -> list[Attachment]:
+        """In the order given."""
+        ...

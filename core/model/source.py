@@ -5,6 +5,7 @@ A `Source` carries the text exactly as it was read; every citation points into t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,7 +14,6 @@ from typing import Literal
 
 from core.model.works import NO_IDS, Notice, WorkIds
 from core.text.injection import mask
-from core.text.sections import section_at
 
 Recency = Literal["day", "week", "month", "year", "any"]
 ContentType = Literal["news", "academic", "general"]
@@ -237,3 +237,24 @@ class SourceCollection:
     sources: tuple[Source, ...] = ()
     search_metadata: SearchMetadata = SearchMetadata()
     considered: int = 0
+
+
+# The sections of a full text: headings on lines of their own, and under which of them a character stands
+
+
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+
+
+def heading(title: str, depth: int) -> str:
+    """The line of a heading; `depth` counts from 1.
+
+    >>> heading("Results", 1)
+    '## Results'
+    """
+    return f"{'#' * min(depth + 1, 6)} {' '.join(title.split())}"
+
+
+def section_at(text: str, offset: int) -> str:
+    """The title of the section that the character at `offset` stands in, "" above the first heading."""
+    titles = _HEADING.findall(text, 0, max(offset, 0))
+    return titles[-1] if titles else ""

@@ -30,10 +30,14 @@ def find_mode(name: str) -> Mode:
     """Raises `InvalidQuery` that names the known modes."""
     mode = MODES.get(name) or _ACTIONS.get(name)
     if name in _RETIRED:
-        raise InvalidQuery(f'The mode "{name}" is retired; use {_RETIRED[name]}.', rule="retired-mode")
+        raise InvalidQuery(
+            say('The mode "{name}" is retired; use {other}.', name=name, other=_RETIRED[name]), rule="retired-mode"
+        )
     if mode is None:
         known = ", ".join(MODES)
-        raise InvalidQuery(f'There is no mode "{name[:40]}"; known modes: {known}.', rule="unknown-mode")
+        raise InvalidQuery(
+            say('There is no mode "{name}"; known modes: {known}.', name=name[:40], known=known), rule="unknown-mode"
+        )
     return mode
 
 
@@ -89,7 +93,7 @@ def check_modes(names: Sequence[str]) -> None:
     for name in names or ("",):
         find_mode(name)
     if len(set(names)) > 1 and any(name in _ACTIONS for name in names):
-        raise InvalidQuery("A check is made by itself; please name no other mode.", rule="modes-together")
+        raise InvalidQuery(say("A check is made by itself; please name no other mode."), rule="modes-together")
 
 
 def files_of(job: ResearchJob, result: JobResult | None) -> tuple[AnswerFile, ...]:

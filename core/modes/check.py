@@ -26,7 +26,7 @@ from core.pipeline.conversation import Turn, standalone_by_rules
 from core.pipeline.deps import Deps
 from core.pipeline.work import Work
 from core.presentation import wording
-from core.presentation.checks import CheckedClaim, checks_json
+from core.presentation.card import CheckedClaim, checks_json
 from core.presentation.render import cut, one_line
 from core.stages.gathering import Gathering, addresses_in, read_given, renumbered, without_addresses
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, plan_by_rules

@@ -8,9 +8,16 @@ from functools import partial
 from typing import TypeVar
 
 from core.library import wording
-from core.library.answer import answer_text, synthesize_research_answer, to_source
-from core.library.funnel import Shelves, papers_of, search_content_index_filtered, select_papers
-from core.library.indexing import mend
+from core.library.funnel import (
+    Shelves,
+    answer_text,
+    papers_of,
+    search_content_index_filtered,
+    select_papers,
+    synthesize_research_answer,
+    to_source,
+)
+from core.library.ingest import mend
 from core.library.paper import Paper, PaperChunk, SearchResult, format_research_result, names_no_page, shelves_of
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
 from core.model.errors import GorkdError, ModelError

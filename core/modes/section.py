@@ -10,8 +10,7 @@ from hashlib import sha256
 
 from core.evidence.confidence import score_confidence
 from core.evidence.structure import assemble
-from core.library.answer import to_source
-from core.library.funnel import Shelves
+from core.library.funnel import Shelves, to_source
 from core.library.paper import Paper, shelves_of
 from core.model.answer import JobResult, ModelUsage, ResearchAnswer
 from core.model.config import SectionSettings
@@ -24,13 +23,22 @@ from core.pipeline.conversation import read_turns
 from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
-from core.section.brief import Brief, PaperConcept, is_brief, read_brief
-from core.section.document import DocumentPart, SectionDocument, document_files
 from core.section.evidence import KeptEvidence, Searched
 from core.section.gathering import TIME_IS_UP, EvidenceGathering
 from core.section.prose import BRIEF_ID, assign_keys
-from core.section.sections import NO_BRIEF, PLANS, Section, is_order, possible_sections, sections_in
-from core.section.writing import Writer, Written, select_for_writing
+from core.section.sections import (
+    NO_BRIEF,
+    PLANS,
+    Brief,
+    PaperConcept,
+    Section,
+    is_brief,
+    is_order,
+    possible_sections,
+    read_brief,
+    sections_in,
+)
+from core.section.writing import DocumentPart, SectionDocument, Writer, Written, document_files, select_for_writing
 from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata
 from core.text.saying import later

@@ -105,7 +105,7 @@ async def _find(probe: Probe, timeout_s: float) -> Finding:
 
 CHECK_WITHIN_S = 4.0  # of each part; who asks for readiness waits no longer than for a page
 KEPT_S = 2.0  # whoever asks more often hears the last finding again: strangers may ask, and a check writes
-HEARD_WITHIN_S = 20.0  # a worker beats every 2 s, and is given up after 15 to 20 (adapters/durable/reaper.py)
+HEARD_WITHIN_S = 20.0  # a worker beats every 2 s, and is given up after 15 to 20 (adapters/durable/worker.py)
 
 TryOut = Callable[[], Awaitable[None]]  # raises `GorkdError` for what cannot be used
 

@@ -13,11 +13,10 @@ from core.evidence.control import ControlledJudge
 from core.evidence.judge import SupportJudge, judge_of
 from core.library.paper import LibraryStore
 from core.model.answer import Ratings
-from core.model.attachments import AttachmentReader, Attachments
 from core.model.config import Settings
 from core.model.delivery import Deliveries, ShownMessages
 from core.model.errors import GorkdError
-from core.model.job import ResearchRequest
+from core.model.job import AttachmentReader, Attachments, ResearchRequest
 from core.model.ports import (
     WEB_SEARCH,
     AnswerCache,

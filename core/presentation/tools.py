@@ -18,7 +18,7 @@ from core.pipeline.conversation import following
 from core.pipeline.researcher import Researcher
 from core.pipeline.trace import trace_id_of
 from core.presentation import wording
-from core.presentation.document import answer_markdown
+from core.presentation.bibliography import answer_markdown
 from core.presentation.render import job_json
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
-from core.model.errors import places_of
+from core.model.errors import places_of, say_place
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.model.works import fullest
@@ -194,7 +194,6 @@ CORROBORATING_ONE = "{level} ({number} corroborating source)"
 CORROBORATING = "{level} ({number} corroborating sources)"
 CITED_ONE, CITED = "{level} ({number} cited source)", "{level} ({number} cited sources)"
 LEVELS = {level.value: words.lower() for level, words in CONFIDENCE_WORDS.items()}  # within a sentence
-PLACES = {place: place for place in ("the web", "the local files")}  # those that are no name
 
 
 def about_work(source: Source) -> list[str]:
@@ -494,11 +493,6 @@ def changes_lines(changes: AnswerChanges) -> list[str]:
 def say_level(level: str) -> str:
     """`medium`, as it stands in a sentence."""
     return say(LEVELS[level]) if level in LEVELS else level
-
-
-def say_place(place: str) -> str:
-    """Of `core.model.errors.place_name`."""
-    return say(PLACES[place]) if place in PLACES else place
 
 
 def age(seconds: float) -> str:

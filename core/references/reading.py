@@ -14,9 +14,8 @@ import regex
 
 from core.library.reading_list import BibtexEntry, bibtex_entries, bibtex_names, plain, ris_entries
 from core.model.errors import InvalidQuery
-from core.model.works import ARXIV_ID, NO_IDS, WorkIds, is_of_arxiv
+from core.model.works import ARXIV_ID, NO_IDS, WorkIds, doi_in, ids_in_url, is_of_arxiv
 from core.text.sentences import split_sentences
-from core.works.recognising import doi_in, ids_in_url
 
 MAX_REFERENCES = 1_000  # of one job; a thesis has three hundred
 MAX_ENTRY_CHARS = 1_500  # of one reference in prose; what is longer is no reference

@@ -7,8 +7,9 @@ query is kept for its place, so that no chunk is summarised twice for one query;
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from hashlib import sha256
 from math import inf, isnan
@@ -25,11 +26,47 @@ from core.model.job import Json, ResearchJob, rows
 from core.model.ports import ChatModel, ChatRequest, Vector
 from core.pipeline.deps import Deps
 from core.prompts import load_prompt
-from core.section.usage import Phase, PhaseUsage
 from core.stages.cache import is_hidden
 from core.stages.prompting import fenced
 from core.text.growing_json import whole_number
 from core.text.injection import masked
+
+# What each phase of a section cost in tokens
+
+
+class Phase(StrEnum):
+    """Each is the `purpose` of its model calls."""
+
+    SUMMARIES = "summaries"
+    SCORES = "scores"
+    AGENT = "agent"
+    PROSE = "section"
+    REPHRASE = "rephrase"
+    CHECK = "check"
+
+
+@dataclass(frozen=True)
+class PhaseUsage:
+    """One call of a phase."""
+
+    phase: Phase
+    usage: ModelUsage
+
+
+def usage_by_phase(calls: Iterable[PhaseUsage]) -> dict[str, Json]:
+    """Calls and tokens of each phase that had any."""
+    rows: dict[str, Json] = {}
+    known = list(calls)
+    for phase in Phase:
+        own = [call.usage for call in known if call.phase is phase]
+        if own:
+            rows[phase.value] = {
+                "calls": len(own),
+                "prompt_tokens": sum(usage.prompt_tokens for usage in own),
+                "completion_tokens": sum(usage.completion_tokens for usage in own),
+            }
+    return rows
+
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTraces, trace_id_of
-from core.presentation.checks import checks_json, read_checks
+from core.presentation.card import checks_json, read_checks
 from core.presentation.render import is_used, job_json
 from core.stages.cache import keep_result
 from core.works.standing import (

@@ -17,13 +17,22 @@ from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
 from core.evidence.rules.alignment import Force
 from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
-from core.llm.ask_model import UNREADABLE, asked_in_words, with_more_tokens
-from core.llm.drafts import SECTIONS, AnswerStream, DraftAnswer, is_answer, read_prose
+from core.llm.ask_model import (
+    SECTIONS,
+    UNREADABLE,
+    AnswerStream,
+    DraftAnswer,
+    asked_in_words,
+    is_answer,
+    read_prose,
+    with_more_tokens,
+)
 from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
 from core.pipeline.progress import Progress
 from core.text.markers import Grammar
+from core.text.saying import say
 from core.text.sentences import Sentence, may_end, split_sentences
 from core.text.terms import terms
 
@@ -442,7 +451,7 @@ class Tries:
             self.vary = with_more_tokens
         elif written.draft.is_complete or any(self.part in (None, entry.section) for entry in self.writing.judged):
             return
-        unread = ModelGarbled("the model's answer holds no summary", user_message=UNREADABLE)
+        unread = ModelGarbled("the model's answer holds no summary", user_message=say(UNREADABLE))
         self.count_error("synthesize", unread)
         raise unread
 

@@ -97,6 +97,15 @@ def say_day(moment: datetime) -> str:
     return format_date(moment, "long", locale=_spoken.get())
 
 
+def say_month(moment: datetime, *, year: bool = True) -> str:
+    """`March 2024`, or `March`."""
+    if _spoken.get() == ENGLISH:
+        return f"{moment:%B} {moment.year}" if year else f"{moment:%B}"
+    from babel.dates import format_skeleton
+
+    return format_skeleton("yMMMM" if year else "MMMM", moment, locale=_spoken.get())
+
+
 @cache
 def _decimal_sign(language: str) -> str:
     from babel.numbers import get_decimal_symbol

@@ -13,6 +13,7 @@ from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope, Tenant
 from core.presentation.render import one_line
 from core.stages.intake import read_query
+from core.text.saying import say
 from core.text.urls import domain_of
 from core.watch.watch import (
     ENDS_AFTER,
@@ -117,10 +118,10 @@ class WatchDesk:
         _check_rhythm(rhythm)
         if not url.startswith(("http://", "https://")) or not domain_of(url) or len(url) > MAX_URL_CHARS:
             raise WatchRefused(
-                f"{url[:80]} is no address", user_message="I can watch pages of the web: give an address."
+                f"{url[:80]} is no address", user_message=say("I can watch pages of the web: give an address.")
             )
         if not request.policy.permits_site(url):
-            raise WatchRefused(f"{url[:80]} is excluded", user_message="The settings here exclude that site.")
+            raise WatchRefused(f"{url[:80]} is excluded", user_message=say("The settings here exclude that site."))
         asked = replace(request, query=read_query(f"What has changed on {one_line(url)[:300]}?"))
         return await self._begin("source", asked, rhythm, address, url=url)
 
@@ -153,7 +154,7 @@ class WatchDesk:
 
         def renewed(now: Watch) -> Watch:
             if not now.is_active:
-                raise WatchRefused(f"{now.id} has ended", user_message="It is watched no more; watch it anew.")
+                raise WatchRefused(f"{now.id} has ended", user_message=say("It is watched no more; watch it anew."))
             return replace(now, ends_at=ends_at, asked_renewal=False)
 
         return await self._change(watch, renewed)
@@ -181,11 +182,13 @@ class WatchDesk:
         if scope is not None and job.scope != scope:
             raise JobNotFound(job_id)
         if job.status is not JobStatus.COMPLETED:
-            raise WatchRefused(f"{job_id} has no answer", user_message="There is no answer to watch yet.")
+            raise WatchRefused(f"{job_id} has no answer", user_message=say("There is no answer to watch yet."))
         if UNWATCHED & set(job.request.modes) or job.request.quoted:
             raise WatchRefused(
                 f"{job_id} is of {job.request.modes}",
-                user_message="Only answers from the web can be watched, not checks and not what your own papers say.",
+                user_message=say(
+                    "Only answers from the web can be watched, not checks and not what your own papers say."
+                ),
             )
         return job
 
@@ -205,7 +208,7 @@ class WatchDesk:
             changed = how(current)
             if await self._deps.watches.put(changed):
                 return changed
-        raise GorkdError(f"{watch.id} is written by others", user_message="Please try again in a moment.")
+        raise GorkdError(f"{watch.id} is written by others", user_message=say("Please try again in a moment."))
 
     async def _begin(
         self,

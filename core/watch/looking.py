@@ -10,17 +10,22 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from hashlib import sha256
+
+import regex
 
 from core.evidence.authority import kind_of
 from core.evidence.differences import find_difference
 from core.evidence.rules.vetoes import find_vetoes
-from core.model.answer import JobResult, ModelUsage
+from core.model.answer import Citation, Claim, Confidence, Evidence, JobResult, ModelUsage, ResearchAnswer, Verdict
 from core.model.errors import FetchError, GorkdError, SiteExcluded
-from core.model.job import ResearchJob
-from core.model.source import Page, SearchHit, SearchQuery, Source
+from core.model.job import JobStatus, ResearchJob
+from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
 from core.pipeline.deps import Deps
-from core.text.urls import canonical_url
+from core.stages.intake import parse_intent
+from core.text.urls import canonical_url, domain_of
 from core.watch.comparison import (
+    MIN_SAID,
     Nearness,
     bare,
     carriers_of,
@@ -32,8 +37,109 @@ from core.watch.comparison import (
     topic_of,
 )
 from core.watch.voting import is_suspect, on_pages, vote
-from core.watch.watch import Carrier, Change, WatchedPage
+from core.watch.watch import Carrier, Change, Watch, WatchedPage
 from core.works.standing import newly_retracted, stand
+
+# A source that is watched for itself: a page, and what is said on it otherwise, new, or no more
+
+
+READ_S = 30.0
+MAX_CARRIED = 400  # sentences of a page that are watched, from its beginning
+MAX_TOLD = 12  # changes of one run
+# What a page says of itself and not of its matter: its date, its counts, its advertisements.
+_BESIDE = regex.compile(
+    r"^\W*(?:(?:last )?(?:updated?|modified|reviewed|published|posted|printed)\b|copyright|©|\d+ (?:comments?|views?"
+    r"|shares?|likes?)\b|advertisement|sponsored|cookies?\b|sign up|subscribe|log in|today is)"
+    r"|\b(?:minutes?|hours?) ago\b",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class SourceLook:
+    """`job` is what tells the changes; None where there are none."""
+
+    page: WatchedPage
+    changes: tuple[Change, ...] = ()
+    job: ResearchJob | None = None
+
+
+async def look_at_source(watch: Watch, page: WatchedPage | None, deps: Deps, *, now: datetime) -> SourceLook | None:
+    """None where it cannot be read. The first look finds no change. Raises `StoreError`."""
+    found = await _read(watch.url, page, deps)
+    if found is None:
+        return None
+    fresh = WatchedPage(
+        watch.url, found.title, found.text, found.etag, found.last_modified, kind_of(watch.url), _carried(found.text)
+    )
+    if page is None or found.text == page.text:
+        return SourceLook(fresh)
+    topic = topic_of(page.title, [carrier.claim for carrier in page.carriers])
+    difference = await asyncio.to_thread(compare_page, page, found.text, topic)
+    candidates = [change for change in difference.candidates if not _BESIDE.search(change.now or change.before)]
+    before, after = sentences_in(page.text), sentences_in(found.text)
+    votes = await vote(candidates, on_pages(before, after), deps.judge)
+    changes = tuple(change for change in votes.changes if is_suspect(change))[:MAX_TOLD]
+    if not changes:
+        return SourceLook(fresh)
+    return SourceLook(fresh, changes, await _told(watch, found, changes, deps, now))
+
+
+async def _read(url: str, page: WatchedPage | None, deps: Deps) -> Page | None:
+    known = None
+    if page is not None and (page.etag or page.last_modified):
+        known = Page(url, page.title, page.text, deps.clock(), etag=page.etag, last_modified=page.last_modified)
+    try:
+        async with asyncio.timeout(READ_S):
+            return await deps.pages.fetch(url, known=known)
+    except (FetchError, TimeoutError) as exc:
+        log.info("a watched source is away", extra={"url": url, "reason": str(exc)})
+        return None
+
+
+def _carried(text: str) -> tuple[Carrier, ...]:
+    said = [one for one in sentences_in(text) if len(one) >= MIN_SAID and not _BESIDE.search(one)]
+    return tuple(Carrier(one, one) for one in said[:MAX_CARRIED])
+
+
+async def _told(watch: Watch, page: Page, changes: Sequence[Change], deps: Deps, now: datetime) -> ResearchJob:
+    """The same run tells it once."""
+    request = replace(watch.request, watch=watch.id)
+    job = ResearchJob(deps.new_id(), request, parse_intent(request.query), JobStatus.COMPLETED, now, completed_at=now)
+    job = await deps.jobs.save(job, dedupe_key=f"watch:{watch.id}:{watch.run}")
+    source = _source(page, now)
+    await deps.sources.put(job, [source])
+    await deps.jobs.finish(job, JobResult(_answer(source, changes), (source.id,), sources_considered=1))
+    return job
+
+
+def _source(page: Page, now: datetime) -> Source:
+    domain = domain_of(page.url)
+    metadata = SourceMetadata(domain, len(page.text.split()), "watch", kind=kind_of(page.url))
+    digest = sha256(page.text.encode()).hexdigest()
+    return Source("src_1", page.url, page.title or domain, page.text, digest, now, metadata)
+
+
+def _answer(source: Source, changes: Sequence[Change]) -> ResearchAnswer:
+    """The sentences that are new, each verbatim in its source; what is gone is told in words alone."""
+    claims: list[Claim] = []
+    citations: list[Citation] = []
+    for change in changes:
+        start = source.content.find(change.now_quote) if change.now_quote else -1
+        if start < 0:
+            continue
+        evidence = Evidence(source.id, change.now_quote, start, start + len(change.now_quote), Verdict.SUPPORTED)
+        claims.append(Claim(f"summary-{len(claims)}", change.now, Verdict.SUPPORTED, (evidence,)))
+        citations.append(
+            Citation(change.now, source.id, evidence.quote, Verdict.SUPPORTED, evidence.start, evidence.end)
+        )
+    said = [f"{claim.text.rstrip('.')} [1]." for claim in claims]
+    gone = [f"No longer said: {change.before}" for change in changes if not change.now]
+    return ResearchAnswer(
+        " ".join(said) or " ".join(gone), " ".join(gone) if said else "", Confidence.HIGH,
+        citations=tuple(citations), claims=tuple(claims),
+    )  # fmt: skip
+
 
 MAX_PAGES = 20  # that are read again for one watch; those that carry a claim first
 MAX_NEW_PAGES = 3  # a run

@@ -18,8 +18,7 @@ from core.model.ports import Clock
 from core.pipeline.deps import Deps
 from core.text.urls import domain_of
 from core.watch.comparison import new_conflicts
-from core.watch.looking import MAX_PAGES, ToldAnswer, known_sentences, look, pages_of, still_stands
-from core.watch.sources import look_at_source
+from core.watch.looking import MAX_PAGES, ToldAnswer, known_sentences, look, look_at_source, pages_of, still_stands
 from core.watch.voting import is_confirmed, on_answer, vote
 from core.watch.watch import (
     ASKS_BEFORE_END,

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from core.model.delivery import Address
 from core.model.errors import GorkdError
 from core.model.job import ResearchRequest, Scope
+from core.text.saying import say
 
 Kind = Literal["answer", "schedule", "source"]
 Stage = Literal["waiting", "looking", "researching", "ended"]
@@ -180,7 +181,7 @@ class WatchNotFound(GorkdError):
 
     def __init__(self, watch_id: str) -> None:
         super().__init__(
-            f"no watch {watch_id}", user_message="That is not watched, or no longer; `watch list` shows what is."
+            f"no watch {watch_id}", user_message=say("That is not watched, or no longer; `watch list` shows what is.")
         )
 
 

@@ -32,7 +32,7 @@ from core.model.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, 
 from core.model.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.modes.mode import ASKED
 from core.presentation import wording
-from core.presentation.document import answer_markdown
+from core.presentation.bibliography import answer_markdown
 from core.presentation.help import help_entries
 from core.presentation.snapshot import Snapshot
 from tests.adapters.web.serving import web_app

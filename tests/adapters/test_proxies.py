@@ -20,8 +20,7 @@ from adapters.chat.slack.settings import SLACK_API
 from adapters.chat.slack.translate import SlackFile
 from adapters.doctor import discord_probe, slack_install_probe, slack_probe
 from adapters.llm.embeddings import build_embeddings
-from adapters.llm.openai import build_chat
-from adapters.llm.web_search import build_web_search
+from adapters.llm.openai import build_chat, build_web_search
 from adapters.pages import WebPages
 from adapters.proxies import Proxies
 from adapters.search import build_providers, close_providers

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from adapters.llm.openai import build_chat
-from core.model.attachments import Attachment
+from core.model.job import Attachment
 from core.model.ports import ChatDelta, ChatModel, ChatRequest
 from core.pipeline.runner import DirectSteps, run_job
 from tests.bench.conditions import Conditions, Pace

@@ -12,7 +12,7 @@ from functools import cache
 from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_PAPER_CHARS, PageDocument
 from core.evidence.judge import Judgement, Ruling
-from core.library.answer import to_source
+from core.library.funnel import to_source
 from core.library.pages import PageGrounder
 from core.library.paper import Paper
 from core.model.answer import Claim, Verdict

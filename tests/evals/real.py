@@ -20,8 +20,7 @@ from time import perf_counter
 from bots.config import read_settings
 from bots.wiring import House, library_desk, open_house
 from core.model.answer import Claim, ResearchAnswer, Verdict
-from core.model.attachments import Attachment
-from core.model.job import LOCAL, ResearchJob, ResearchRequest
+from core.model.job import LOCAL, Attachment, ResearchJob, ResearchRequest
 from core.pipeline.tracing import TraceEntry
 from tests.core.section.samples import BRIEF
 from tests.loopback.world import SitePage, World

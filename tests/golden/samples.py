@@ -24,10 +24,10 @@ from core.model.answer import (
     SynthesisMetadata,
     Verdict,
 )
-from core.model.attachments import Attachment
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import (
     LOCAL,
+    Attachment,
     Event,
     EventType,
     JobError,
@@ -44,7 +44,7 @@ from core.model.steering import Steering
 from core.modes.mode import Mode
 from core.presentation.page_links import PageLinks
 from core.presentation.render import job_json
-from core.tenancy.departures import Tenancy
+from core.tenancy.forgetting import Tenancy
 from core.watch.desk import WatchDesk
 
 NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from adapters.records.jobs import SqlEvaluations
-from core.evaluation.calibration import JudgedAnswers
 from core.evaluation.cases import read_cases
 from core.evaluation.report import Run
 from core.evaluation.running import asking, run_cases
@@ -21,6 +20,7 @@ from core.model.errors import ModelUnavailable
 from core.model.job import Scope
 from core.model.ports import ChatDelta, ChatRequest
 from core.model.source import SearchHit, SearchQuery, SourceKind
+from core.tenancy.usage import JudgedAnswers
 from tests.adapters.web.site import Library, Writer
 from tests.core.evaluation import worlds
 from tests.fakes import FakeModel, by_words, hit

@@ -146,7 +146,7 @@ def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[st
                 yield from _resolved(value, module, scope)
         case ast.Subscript(value=table) | ast.Call(func=ast.Attribute(value=table, attr="get" | "items" | "values")):
             yield from _resolved(table, module, scope)
-        case ast.Attribute(value=ast.Name("self" | "cls"), attr=name):
+        case ast.Attribute(value=ast.Name(owner), attr=name) if not hasattr(module, owner):
             yield from _class_texts(name)
         case ast.Call(func=ast.Name(name), args=[]):  # what reads a table
             yield from _texts(getattr(module, name)())
@@ -164,11 +164,14 @@ def _resolved(node: ast.expr, module: ModuleType, scope: ast.AST) -> Iterator[st
 
 def _assigned(name: str, module: ModuleType, scope: ast.AST) -> Iterator[str]:
     """What a local name is assigned, or goes through."""
-    values = [
-        inner.value
-        for inner in ast.walk(scope)
-        if isinstance(inner, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in inner.targets)
-    ]
+    values: list[ast.expr] = []
+    for inner in ast.walk(scope):
+        for target in inner.targets if isinstance(inner, ast.Assign) else ():
+            if isinstance(target, ast.Name) and target.id == name:
+                values.append(inner.value)
+            elif isinstance(target, ast.Tuple) and isinstance(inner.value, ast.Tuple):
+                pairs = zip(target.elts, inner.value.elts, strict=True)
+                values += [value for one, value in pairs if isinstance(one, ast.Name) and one.id == name]
     values += [
         inner.iter
         for inner in ast.walk(scope)

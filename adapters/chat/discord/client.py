@@ -22,6 +22,7 @@ from discord import app_commands
 from discord.http import HTTPClient, Route
 
 from adapters.chat.connecting import ChatDeps
+from adapters.chat.desk import TakingAway
 from adapters.chat.discord.delivery import (
     GONE,
     MISSING_PERMISSIONS,
@@ -39,14 +40,21 @@ from adapters.chat.discord.translate import Asked, DiscordPlace
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers, tried
 from adapters.chat.reply import AddressDead, EditPace
-from adapters.chat.taking_away import TakingAway
 from adapters.proxies import Proxies
 from core.library.wording import RESTARTED
 from core.library.words import Incoming
-from core.model.attachments import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Attachment, AttachmentUnreadable
 from core.model.delivery import Address
 from core.model.errors import GorkdError
-from core.model.job import Json, ResearchJob, ResearchRequest, Scope
+from core.model.job import (
+    MAX_ATTACHMENT_BYTES,
+    MAX_ATTACHMENTS,
+    Attachment,
+    AttachmentUnreadable,
+    Json,
+    ResearchJob,
+    ResearchRequest,
+    Scope,
+)
 from core.presentation import wording
 from core.presentation.render import one_line
 from core.settings.tenant import TenantSettings

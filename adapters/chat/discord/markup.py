@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import regex
 
-from adapters.chat.code import excerpt, pieces_of
-from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.fitting import excerpt, fit, pieces_of, true_link, units
 from core.findings.viewing import FENCE
 from core.model.source import Source
 from core.presentation import wording

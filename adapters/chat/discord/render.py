@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import discord
 
-from adapters.chat.code import about, excerpt, rest_of, shares
 from adapters.chat.desk import Offer
 from adapters.chat.discord.markup import (
     LEAST_ROOM,
@@ -29,7 +28,7 @@ from adapters.chat.discord.markup import (
     within,
 )
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
-from adapters.chat.fitting import fit, units
+from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
 from adapters.chat.watching import WatchSaid
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer

@@ -78,7 +78,7 @@ from adapters.proxies import DIRECT, Proxies
 from core.model.errors import SetupError, StoreError
 from core.model.ports import OneTimeStates
 from core.presentation.page_links import PageLinks
-from core.tenancy.departures import Tenancy
+from core.tenancy.forgetting import Tenancy
 
 ANY = re.compile(".*")
 Body = dict[str, Any]  # Slack's JSON

@@ -21,8 +21,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.slack.settings import SCOPES, SLACK_API
 from adapters.chat.slack.translate import SlackFile, described_file
 from adapters.proxies import DIRECT, Proxies
-from core.model.attachments import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Attachment, AttachmentUnreadable
 from core.model.errors import GorkdError
+from core.model.job import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Attachment, AttachmentUnreadable
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher

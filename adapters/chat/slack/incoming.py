@@ -28,6 +28,7 @@ from adapters.chat.desk import (
     Show,
     ShowSources,
     Steer,
+    TakingAway,
     Utterance,
     Watching,
     changed_key,
@@ -50,11 +51,9 @@ from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.threads import Threads, named, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
-from adapters.chat.taking_away import TakingAway
-from core.model.attachments import Attachment
 from core.model.delivery import Address
 from core.model.errors import GorkdError
-from core.model.job import ResearchJob, ResearchRequest, Scope
+from core.model.job import Attachment, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.pipeline.conversation import read_reply
 from core.presentation import wording

@@ -38,7 +38,7 @@ from adapters.chat.slack.translate import Payload, tenant_of
 from core.model.errors import GorkdError, StoreError
 from core.model.ports import OneTimeStates, TokenStore, Turns
 from core.presentation import wording
-from core.tenancy.departures import Leaving, Tenancy
+from core.tenancy.forgetting import Leaving, Tenancy
 from core.text.saying import say
 
 REFRESH_BEFORE_MIN = 120  # a token lives for 12 h (docs.slack.dev, token rotation); a long job ends before it lapses

@@ -12,9 +12,8 @@ from typing import Literal
 
 import regex
 
-from adapters.chat.code import about, excerpt, pieces_of, rest_of
 from adapters.chat.desk import Offer
-from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.fitting import about, excerpt, fit, pieces_of, rest_of, true_link, units
 from adapters.chat.slack.blocks import (
     ADDRESS_ROOM,
     MARKDOWN_LIMIT,
@@ -49,8 +48,16 @@ from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.presentation import wording
-from core.presentation.card import AnswerCard, CardButton, FoundEntry, answer_card, first_quotes, progress_card
-from core.presentation.checks import CheckedClaim, Stand
+from core.presentation.card import (
+    AnswerCard,
+    CardButton,
+    CheckedClaim,
+    FoundEntry,
+    Stand,
+    answer_card,
+    first_quotes,
+    progress_card,
+)
 from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable

@@ -11,9 +11,9 @@ from contextlib import closing, suppress
 from adapters.pages.extraction import EMPTY_PAGES, MAX_TEXT_CHARS, NO_PAGES, NO_TEXT_LAYER, Extraction, NoText
 from adapters.pages.pdf.lines import MAX_CHARS_A_PAGE, ReadPage, read_page
 from adapters.pages.pdf.markdown import lay_out, to_markdown
-from adapters.pages.pdf.ocr import ocr_page
+from adapters.pages.pdf.picture import ocr_page
 from core.model.source import READ_BY_OCR
-from core.works.recognising import ids_in_text
+from core.model.works import ids_in_text
 
 PAGE_BREAK = "\f"  # the n-th page is `text.split("\f")[n - 1]`
 MAX_PAGES = 2_000

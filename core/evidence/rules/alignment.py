@@ -11,8 +11,7 @@ from itertools import pairwise
 import regex
 from rapidfuzz.distance import JaroWinkler
 
-from core.evidence.rules.opposites import are_opposite, kinds, senses
-from core.evidence.rules.words import Kind, Reading, Token, match_tokens, read
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, kinds, match_tokens, read, senses
 from core.text.language import detect_language
 from core.text.numbers import MONTHS, is_year
 from core.text.sentences import sentences_of

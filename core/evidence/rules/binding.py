@@ -8,9 +8,8 @@ from itertools import groupby, takewhile
 import regex
 
 from core.evidence.rules.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
-from core.evidence.rules.opposites import kinds, senses
 from core.evidence.rules.quantities import dimension_of
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, read
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, kinds, listed, read, senses
 from core.evidence.verbatim import points_back, subject_of
 from core.text.language import KNOWN
 from core.text.numbers import unit_of

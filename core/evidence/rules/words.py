@@ -470,3 +470,104 @@ def match_tokens(left: Token, right: Token) -> float:
         return ROOT_MATCH
     ours = meanings(left.stem)
     return SYNONYM_MATCH if ours and not set(ours).isdisjoint(meanings(right.stem)) else 0.0
+
+
+# How two words stand to each other: opposites ("rises", "falls") and words of one meaning or kind
+
+
+_WRITTEN = {"#1th": "first", "#2th": "second"}  # ordinals as tokens have them
+_DEGREES = ({"hyper", "over"}, {"hypo", "under"})
+_PREFIXES = ("un", "non")  # others make too many words that are no opposites (invaluable, discharge)
+MIN_BARE = 4  # letters of a root that a prefix may deny
+
+
+@lru_cache(maxsize=1)
+def _meanings() -> dict[str, frozenset[str]]:
+    """Of each stem the stems that say the opposite."""
+    table: dict[str, set[str]] = {}
+    groups = [line.split("/") for line in rows("opposites")]
+    groups += [[word, " ".join(others)] for word, others in _antonyms().items()]
+    for left, right in groups:
+        ones, others = {stem(word) for word in left.split()}, {stem(word) for word in right.split()}
+        for base in ones:
+            table.setdefault(base, set()).update(others - {base})
+        for base in others:
+            table.setdefault(base, set()).update(ones - {base})
+    return {base: frozenset(others) for base, others in table.items()}
+
+
+@lru_cache(maxsize=1)
+def _antonyms() -> dict[str, list[str]]:
+    listed = files(__package__).joinpath("antonyms.txt").read_text(encoding="ascii")
+    return {word: others for word, *others in map(str.split, listed.splitlines())}
+
+
+def opposite_of(lower: str) -> str:
+    """Another word that WordNet knows for the opposite, none with a prefix (untune); "" where there is none."""
+    return next((other for other in _antonyms().get(lower, ()) if other not in lower and lower not in other), "")
+
+
+def are_opposite(left: str, right: str) -> bool:
+    """Whether two stems are opposites: listed, or one denies the other by a prefix; never words of one meaning."""
+    (one, contrary), (other, _) = _contraries(left), _contraries(right)
+    if one == other or not (other in contrary or other.startswith(_PREFIXES) or one.startswith(_PREFIXES)):
+        return False
+    if other not in contrary and not _is_denied(one, other):
+        return False
+    return set(meanings(_WRITTEN.get(left, left))).isdisjoint(meanings(_WRITTEN.get(right, right)))
+
+
+@lru_cache(maxsize=65536)
+def _contraries(base: str) -> tuple[str, frozenset[str]]:
+    """The stem as it is listed, `rar` for rarer and rarest, and its opposites: the listed, and hypo- of hyper-."""
+    base = _WRITTEN.get(base, base)
+    bare = next((base.removesuffix(end) for end in ("er", "est") if base.endswith(end)), base)
+    base = bare if base not in _meanings() and bare in _meanings() else base
+    rivals = {
+        other + base.removeprefix(degree)
+        for ones, others in (_DEGREES, _DEGREES[::-1])
+        for degree in ones
+        for other in others
+        if base.startswith(degree)
+    }
+    return base, _meanings().get(base, frozenset()) | rivals
+
+
+def _is_denied(left: str, right: str) -> bool:
+    """Whether the longer is the shorter with a prefix that denies it."""
+    short, long = sorted((left, right), key=len)
+    bare, whole = root(short), root(long)
+    return len(bare) >= MIN_BARE and whole.endswith(bare) and whole.removesuffix(bare) in _PREFIXES
+
+
+@lru_cache(maxsize=1)
+def _kinship() -> tuple[dict[str, frozenset[int]], tuple[frozenset[int], ...]]:
+    """Of each stem the synonym sets that it or a word derived from it is in; of each set what it is a kind of."""
+    own: dict[str, set[int]] = {}
+    above: list[frozenset[int]] = []
+    beside: dict[int, set[int]] = {}
+    lines = files(__package__).joinpath("kinship.txt").read_text(encoding="ascii").splitlines()
+    for place, line in enumerate(lines):
+        links, *words = line.split(" ")
+        parents, _, kin = links.partition("|")
+        above.append(frozenset(int(one, 36) for one in parents.split(",") if one))
+        for other in (int(one, 36) for one in kin.split(",") if one):
+            beside.setdefault(place, set()).add(other)
+            beside.setdefault(other, set()).add(place)
+        for word in words:
+            own.setdefault(stem(word), set()).add(place)
+    senses = {base: frozenset(places.union(*(beside.get(one, ()) for one in places))) for base, places in own.items()}
+    return senses, tuple(above)
+
+
+@lru_cache(maxsize=65536)
+def senses(base: str) -> frozenset[int]:
+    """WordNet's synonym sets of a stem and of what is derived from it; none for a word that it lacks."""
+    return _kinship()[0].get(base, frozenset())
+
+
+@lru_cache(maxsize=65536)
+def kinds(base: str) -> frozenset[int]:
+    """The synonym sets that the stem's own are kinds of."""
+    above = _kinship()[1]
+    return frozenset(one for place in senses(base) for one in above[place])

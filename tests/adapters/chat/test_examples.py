@@ -12,7 +12,7 @@ import pytest
 
 from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.slack.library import SlackLibraryVoice
-from adapters.queue import InProcessQueue
+from adapters.durable.queue import InProcessQueue
 from adapters.records.deliveries import SqlOpenMessages
 from adapters.records.library import SqlConversations
 from core.library.desk import LibraryDesk

@@ -12,7 +12,7 @@ import pytest
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
-from adapters.queue import InProcessQueue
+from adapters.durable.queue import InProcessQueue
 from adapters.records.deliveries import SqlOpenMessages
 from adapters.records.library import SqlConversations
 from core.library.desk import LibraryDesk

@@ -17,7 +17,7 @@ from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.live import LiveAnswers
 from adapters.chat.slack.render import SlackVoice
 from adapters.cli.ask import print_answer
-from adapters.queue import InProcessQueue
+from adapters.durable.queue import InProcessQueue
 from adapters.web.access import JobLinks
 from adapters.web.view import job_view
 from core.model.answer import JobResult

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
-from core.evaluation.calibration import VotedCase
 from core.evaluation.report import read_run
 from core.pipeline.deps import Deps
+from core.tenancy.usage import VotedCase
 from tests.adapters.cli.test_operating import Desk
 from tests.core.evaluation import worlds
 from tests.core.evaluation.worlds import EDDYSTONE, FASTNET, ROCK

@@ -9,7 +9,7 @@ from bots.wiring import House
 from core.model.answer import JobResult
 from core.model.delivery import Address
 from core.model.job import JobStatus, ResearchRequest, Scope
-from core.presentation.checks import Stand, read_checks
+from core.presentation.card import Stand, read_checks
 from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
 from tests.adapters.durable.outside import QUESTION
 from tests.adapters.durable.processes import Process, Reader, front

@@ -14,7 +14,7 @@ import pytest
 
 from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import DurableQueue
-from adapters.durable.reaper import Endings, Reaper
+from adapters.durable.worker import Endings, Reaper
 from adapters.records.jobs import SqlHeartbeats
 from bots.config import read_settings
 from bots.wiring import open_house

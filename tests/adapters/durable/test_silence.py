@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.durable.reaper import SilentWorkers
+from adapters.durable.worker import SilentWorkers
 from tests.fakes import NOW
 
 HOUR = 3600.0

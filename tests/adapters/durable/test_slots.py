@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.durable.slots import WorkerSlot
+from adapters.durable.journal import WorkerSlot
 from core.model.errors import SetupError
 
 

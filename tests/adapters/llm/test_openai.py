@@ -10,8 +10,7 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, _gathered, build_chat, build_check, build_mode_chats
-from core.llm.ask_model import complete
-from core.llm.drafts import AnswerStream
+from core.llm.ask_model import AnswerStream, complete
 from core.model.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
 from core.model.ports import ChatRequest
 from core.text.growing_json import parse_object

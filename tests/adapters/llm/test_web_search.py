@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.llm.endpoint import Endpoint
-from adapters.llm.web_search import OpenAIWebSearch, build_web_search
+from adapters.llm.openai import OpenAIWebSearch, build_web_search
 from core.model.errors import ModelGarbled, ModelRejected, WebSearchUnavailable
 from core.model.job import Depth
 from core.model.ports import FoundPage, SearchedText

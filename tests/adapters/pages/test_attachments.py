@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.pages.attachments import AttachedFiles
-from adapters.pages.workers import ExtractionWorkers
-from core.model.attachments import MAX_ATTACHMENT_BYTES, AttachmentUnreadable
+from adapters.pages.workers import AttachedFiles, ExtractionWorkers
+from core.model.job import MAX_ATTACHMENT_BYTES, AttachmentUnreadable
 from tests.adapters.pages.test_workers import SLOW
 
 

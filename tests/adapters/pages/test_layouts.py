@@ -15,8 +15,8 @@ import pytest
 import pytest_asyncio
 
 from adapters.pages.papers import PaperFiles
-from adapters.pages.pdf.authors import authors_under
 from adapters.pages.pdf.lines import Line
+from adapters.pages.pdf.markdown import authors_under
 from core.library.ingest import Ingestion
 from core.model.job import LOCAL
 from tests.fakes import now

@@ -17,7 +17,7 @@ import pytest
 
 from adapters.pages.extraction import PageDocument
 from adapters.pages.fetch import WebPages
-from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers
+from adapters.pages.workers import MEMORY_LIMIT_BYTES, ExtractionWorkers, Nursery
 from core.model.errors import PageTimeout, PageUnreadable
 from tests.loopback.web_world import PageSpec, WebWorld
 
@@ -200,8 +200,9 @@ async def test_a_process_is_started_while_the_page_is_on_its_way() -> None:
         await pages.aclose()
 
 
-async def test_closing_leaves_no_process_behind() -> None:
-    """Idle and busy workers are gone when `aclose` returns, which may be called twice."""
+async def test_closing_leaves_no_process_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Idle and busy workers are gone when the last pool's `aclose` returns, which may be called twice."""
+    monkeypatch.setattr("adapters.pages.workers.NURSERY", Nursery())
     workers = ExtractionWorkers(count=2)
     await workers.warm_up()
     pids = workers.pids

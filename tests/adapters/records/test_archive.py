@@ -13,10 +13,9 @@ import pytest
 from redis.asyncio import Redis
 
 from adapters.records.archive import SqlArchive
-from adapters.records.cache import SqlAnswerCache
+from adapters.records.cache import SqlAnswerCache, SqlRateLimits, SqlSingleFlight
 from adapters.records.events import SqlEventLog
 from adapters.records.jobs import SqlJobMemo, SqlJobStore, SqlSourceStore
-from adapters.records.limits import SqlRateLimits, SqlSingleFlight
 from adapters.records.redis import RedisArchive, RedisSingleFlight
 from adapters.records.sqlite import FILE_NAME, Database
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore

@@ -10,11 +10,11 @@ import pytest
 from adapters.records.archive import SqlArchive
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlRatings
 from adapters.records.sql import Tables
-from core.evaluation.calibration import Grade, JudgedAnswers, VotedCase
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
 from core.model.errors import JobNotFound
 from core.model.job import JobStatus, ResearchJob, Scope
 from core.tenancy.forgetting import Whose
+from core.tenancy.usage import Grade, JudgedAnswers, VotedCase
 from tests.adapters.records.samples import make_job
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from adapters.records.limits import MemoryRateLimits, MemorySingleFlight, SqlRateLimits, SqlSingleFlight
+from adapters.records.cache import MemoryRateLimits, MemorySingleFlight, SqlRateLimits, SqlSingleFlight
 from adapters.records.redis import RedisRateLimits, RedisSingleFlight
 from core.model.job import Scope
 from core.model.ports import NoRecorder

@@ -19,8 +19,7 @@ from core.model.errors import StoreError
 from core.model.job import Scope
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import TenantSettings
-from core.tenancy.departures import Departure
-from core.tenancy.forgetting import Whose, sweep_tenants
+from core.tenancy.forgetting import Departure, Whose, sweep_tenants
 from tests.adapters.records.samples import NOON, RESULT, finished, make_job
 
 TTL = timedelta(minutes=10)

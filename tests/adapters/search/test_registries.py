@@ -13,8 +13,8 @@ from adapters.search.europepmc import EuropePmc
 from adapters.search.registries import REGISTRIES, OpenRegistry, build_registries
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, ProviderGarbled, ProviderUnavailable, SetupError
+from core.model.source import section_at
 from core.model.works import Notice, OpenCopy, WorkIds, WorkRecord
-from core.text.sections import section_at
 from tests.loopback.registries import Paper, Update
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld

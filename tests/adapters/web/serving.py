@@ -6,18 +6,17 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.records.limits import MemoryRateLimits
+from adapters.records.cache import MemoryRateLimits
 from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
-from core.evaluation.calibration import EvaluationStore
 from core.library.pages import PaperViews
 from core.pipeline.limits import RateLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.receipts.container import Receipts
-from core.tenancy.usage import UsageLog
+from core.tenancy.usage import EvaluationStore, UsageLog
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 from tests.records import MemoryTables

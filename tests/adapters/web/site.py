@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp.test_utils import TestServer
 
-from adapters.queue import InProcessQueue
-from adapters.records.limits import MemoryRateLimits
+from adapters.durable.queue import InProcessQueue
+from adapters.records.cache import MemoryRateLimits
 from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from bots.wiring import new_job_id, observed, utc_now
-from core.evaluation.calibration import EvaluationStore
 from core.findings.results import ALL_MODES
 from core.library.pages import PaperViews
 from core.model.errors import ModelUnavailable
@@ -32,7 +31,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.page_links import PageLinks
-from core.tenancy.usage import UsageLog
+from core.tenancy.usage import EvaluationStore, UsageLog
 from tests.adapters.web.serving import all_well
 from tests.fakes import FakeModel, MemoryTraceLog, by_words, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text

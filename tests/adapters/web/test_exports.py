@@ -8,7 +8,7 @@ import bibtexparser
 import pytest
 
 from adapters.web.pages import EXPORTS
-from core.presentation.document import answer_markdown
+from core.presentation.bibliography import answer_markdown
 from core.presentation.render import job_json
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from adapters.records.limits import MemoryRateLimits
+from adapters.records.cache import MemoryRateLimits
 from adapters.web.settings import WebSettings, counted_as
 from core.model.errors import SetupError
 from tests.adapters.records.samples import StandingClock

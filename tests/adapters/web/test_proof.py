@@ -9,10 +9,10 @@ import pytest
 
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlRatings, SqlSourceStore
 from adapters.web.settings import WebSettings
-from core.evaluation.calibration import JudgedAnswers
 from core.model.answer import Confidence, Rating
 from core.receipts.container import Receipts, public_key
 from core.receipts.verify import verify_receipt
+from core.tenancy.usage import JudgedAnswers
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.test_admin import AFAR, bearer, words

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import TestServer
 
-from adapters.queue import InProcessQueue
+from adapters.durable.queue import InProcessQueue
 from adapters.records.events import SqlEventLog
 from core.model.job import EventType, JobStatus, Json
 from core.pipeline.deps import Deps

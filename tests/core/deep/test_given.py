@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.model.attachments import Attachment
-from core.model.job import JobStatus, Scope
+from core.model.job import Attachment, JobStatus, Scope
 from core.pipeline.runner import DirectSteps, run_job
 from tests.core.deep.making import SOUND, address, deep_deps, look_at, pubmed, research, scripted, tavily
 from tests.core.deep.world import QUESTION

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evaluation.calibration import MIN_JUDGED, JudgedAnswers, calibration, wilson
 from core.model.answer import Confidence
+from core.tenancy.usage import MIN_JUDGED, JudgedAnswers, calibration, wilson
 
 # Newcombe, Statistics in Medicine 17 (1998) 857-872, table I, method 3: Wilson's interval of 81/263, 15/148, 0/20, 1/29
 PUBLISHED = [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)]

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import pytest
 
 from core.evaluation.cases import Met
-from core.evaluation.page import page_of
 from core.evaluation.report import (
     Run,
     changes_since,
@@ -16,6 +15,7 @@ from core.evaluation.report import (
     figures,
     grades_of,
     junit_xml,
+    page_of,
     read_run,
     run_json,
     state_of,

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence.citations import strip_markers
+from core.evidence.citations import REMOVED, strip_markers, without_foreign_links
 from core.evidence.grounding import BY_OCR, Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
 from core.evidence.structure import assemble
 from core.model.answer import Citation, Verdict
 from core.model.source import READ_BY_OCR
 from core.text.injection import instructions_in
-from core.text.links import REMOVED, without_foreign_links
 from core.text.passages import split_passages
 from tests.core.judging import Rule, everything, judge_text, nobody, nothing
 from tests.fakes import make_source

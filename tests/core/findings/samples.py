@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.findings.code import Remark
-from core.findings.results import IdeaResult, ImplementationResult, ResearchFindings, ResearchMode, ResearchReport
+from core.findings.results import (
+    IdeaResult,
+    ImplementationResult,
+    Remark,
+    ResearchFindings,
+    ResearchMode,
+    ResearchReport,
+)
 from core.findings.viewing import FoundItem, findings_json
 from core.model.answer import JobResult
 from core.model.job import ResearchJob

@@ -18,7 +18,7 @@ from adapters.web.prose import highlighted
 from core.findings.viewing import FoundItem, code_files, read_view
 from core.model.answer import JobResult
 from core.model.job import ResearchJob
-from core.presentation.document import answer_markdown, findings_markdown
+from core.presentation.bibliography import answer_markdown, findings_markdown
 from tests.core.findings.pages import LONG, TICKED
 from tests.core.findings.samples import SECTIONS, found, idea, implementation
 from tests.golden import samples

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from core.findings.code import check_code, dependencies_of, first_code
 from core.findings.judging import level_of
 from core.findings.results import (
     IdeaResult,
     ImplementationResult,
     ResearchFindings,
     ResearchReport,
+    check_code,
+    dependencies_of,
+    first_code,
     normalise_modes,
     read_findings,
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.findings.report import SECTIONS, split_sections
+from core.findings.composing import SECTIONS, split_sections
 from core.model.errors import ModelUnavailable
 from tests.core.cats import final, research
 from tests.core.findings.test_malformed import FIRST, QUESTION, REPORT, SECOND, A, B, pages, wrapped

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.records.library import SqlLibrary
-from core.library.calibration import STAGE_1, STAGE_2, Cosines, calibration_pairs, measure
 from core.library.funnel import (
     Shelves,
     WatchedLibrary,
@@ -21,8 +20,8 @@ from core.library.funnel import (
     select_diverse,
     select_papers,
 )
-from core.library.indexing import index_paper
-from core.library.paper import Index, PaperChunk, SearchResult
+from core.library.ingest import index_paper
+from core.library.paper import STAGE_1, STAGE_2, Cosines, Index, PaperChunk, SearchResult, calibration_pairs, measure
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL
 from tests.core.library.samples import TEXTS, TIDES, YEAST, shelve

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.library.desk import LibraryDesk
-from core.library.indexing import mend
-from core.library.ingest import Ingestion, PaperRecord, PaperUnreadable
+from core.library.ingest import Ingestion, PaperRecord, PaperUnreadable, mend
 from core.library.paper import Index, Paper
 from core.library.words import Added
 from core.model.errors import ModelTimeout, ModelUnavailable

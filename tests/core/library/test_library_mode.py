@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.library import wording
-from core.library.answer import answer_text, synthesize_research_answer, to_source
+from core.library.funnel import answer_text, synthesize_research_answer, to_source
 from core.library.pages import PageGrounder
 from core.library.paper import Index, Paper, PaperChunk
 from core.model.answer import Confidence, Verdict

@@ -9,9 +9,8 @@ from datetime import timedelta
 import pytest
 
 from core.evidence.authority import same_voice
-from core.library.answer import to_source
 from core.library.desk import LibraryDesk
-from core.library.funnel import Shelves, search_content_index, select_papers
+from core.library.funnel import Shelves, search_content_index, select_papers, to_source
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.paper import Paper
 from core.library.words import Added

@@ -14,8 +14,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.llm.ask_model import MAX_RETRY_WAIT_S, ask_model, complete, retry_once, strict
-from core.llm.drafts import AnswerStream, DraftAnswer, DraftCitation, SectionUpdate
+from core.llm.ask_model import (
+    MAX_RETRY_WAIT_S,
+    AnswerStream,
+    DraftAnswer,
+    DraftCitation,
+    SectionUpdate,
+    ask_model,
+    complete,
+    retry_once,
+    strict,
+)
 from core.llm.prices import cost_usd, estimate_tokens
 from core.model.answer import ModelUsage
 from core.model.errors import GorkdError, ModelGarbled, ModelRateLimited, ModelRejected, ModelTimeout, ModelUnavailable

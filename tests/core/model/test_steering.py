@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.queue import InProcessQueue
-from core.deep.state import ChecklistItem, Coverage, DeepState
-from core.deep.steering import heed
+from adapters.durable.queue import InProcessQueue
+from core.deep.state import ChecklistItem, Coverage, DeepState, heed
 from core.model.answer import JobResult
 from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import JobStatus, Scope

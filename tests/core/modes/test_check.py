@@ -19,7 +19,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
-from core.presentation.checks import CheckedClaim, Stand, checks_json, read_checks
+from core.presentation.card import CheckedClaim, Stand, checks_json, read_checks
 from tests.fakes import FakeModel, FakeSearch, Idle, hit, is_control, make_deps
 
 TOWER = (

@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from core.model.answer import Confidence, JobResult
-from core.model.attachments import Attachment
 from core.model.errors import InvalidQuery
-from core.model.job import JobStatus, ResearchJob, ResearchRequest
+from core.model.job import Attachment, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Page
 from core.model.works import Notice, OpenCopy, WorkIds, WorkRecord
 from core.modes import files_of, references

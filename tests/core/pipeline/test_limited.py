@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.records.limits import MemoryRateLimits
+from adapters.records.cache import MemoryRateLimits
 from core.model.errors import ProviderRateLimited
 from core.model.job import LOCAL
 from core.model.source import SearchQuery

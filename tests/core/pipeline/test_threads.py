@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from core.model.answer import Confidence, JobResult
-from core.model.attachments import Attachment
 from core.model.errors import ModelUnavailable, PageStatus, ProviderUnavailable
-from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import Attachment, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.source import SourceKind
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.records.limits import MemoryRateLimits
+from adapters.records.cache import MemoryRateLimits
 from core.llm.ask_model import complete
 from core.model.errors import ModelUnavailable, PageStatus, ProviderTimeout, StoreError
 from core.model.job import LOCAL

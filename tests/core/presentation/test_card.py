@@ -12,8 +12,15 @@ from core.deep.viewing import CardItem, ChecklistCard
 from core.model.answer import AnswerFile, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.job import JobError, ResearchJob
 from core.presentation import wording
-from core.presentation.card import AnswerCard, CardButton, answer_card, first_quotes, progress_card
-from core.presentation.checks import CheckedClaim, checks_json
+from core.presentation.card import (
+    AnswerCard,
+    CardButton,
+    CheckedClaim,
+    answer_card,
+    checks_json,
+    first_quotes,
+    progress_card,
+)
 from core.presentation.snapshot import Snapshot
 from tests.core.findings.samples import found, idea, implementation
 from tests.golden import samples

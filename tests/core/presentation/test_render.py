@@ -15,7 +15,7 @@ from core.evidence.citations import MARKS
 from core.model.answer import Claim, Confidence, ConfidencePart, Evidence, JobResult, Verdict
 from core.model.job import JobStatus
 from core.presentation import wording
-from core.presentation.document import answer_markdown
+from core.presentation.bibliography import answer_markdown
 from core.presentation.render import (
     cut,
     iso_utc,

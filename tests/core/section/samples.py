@@ -10,10 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 from adapters.records.library import SqlLibrary
 from core.library.paper import Index, Paper, PaperChunk
-from core.model.attachments import Attachment
 from core.model.config import SectionSettings
 from core.model.errors import ToolsUnsupported
-from core.model.job import LOCAL
+from core.model.job import LOCAL, Attachment
 from core.model.ports import ChatRequest, Vector
 from core.pipeline.deps import Deps
 from core.pipeline.runner import DirectSteps, run_job

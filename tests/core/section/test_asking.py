@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer
-from core.model.attachments import Attachment
-from core.model.job import JobStatus
+from core.model.job import Attachment, JobStatus
 from core.pipeline.runner import DirectSteps, run_job
 from core.section.sections import asks_for_section
 from tests.core.section.samples import BRIEF, KEYS, model, shelve

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.errors import InvalidQuery
-from core.section.brief import read_brief
-from core.section.sections import PLANS, Section, default_queries, sections_in
+from core.section.sections import PLANS, Section, default_queries, read_brief, sections_in
 
 RUN = {
     "experimental_plan": "plan words",

@@ -14,8 +14,7 @@ import pytest
 
 from bots.wiring import library_desk
 from core.library.paper import Index, Paper
-from core.model.attachments import Attachment
-from core.model.job import LOCAL, JobStatus
+from core.model.job import LOCAL, Attachment, JobStatus
 from core.pipeline.deps import Deps
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.bibliography import latex_text

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.model.attachments import Attachment
-from core.model.job import LOCAL, ResearchRequest
+from core.model.job import LOCAL, Attachment, ResearchRequest
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.core.section.shelves import BRIEF, shelve_papers
 from tests.loopback.openai_responders import ChatCall, Fault, by_schema

@@ -11,10 +11,9 @@ import pytest
 
 from core.library.paper import StoredChunk
 from core.model.answer import Verdict
-from core.model.attachments import Attachment
 from core.model.config import SectionSettings
 from core.model.errors import ModelTimeout
-from core.model.job import JobStatus
+from core.model.job import Attachment, JobStatus
 from core.model.ports import ChatDelta, ChatRequest
 from core.modes.section import MODE, NO_PAPERS
 from core.pipeline.runner import DirectSteps, run_job

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.records.limits import MemoryRateLimits
+from adapters.records.cache import MemoryRateLimits
 from adapters.records.tenants import SqlSettings
 from core.model.answer import JobResult
 from core.model.errors import GorkdError

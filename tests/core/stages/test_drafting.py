@@ -13,11 +13,10 @@ import pytest
 from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling, Rulings
 from core.model.answer import ModelUsage, ResearchAnswer, Verdict
-from core.model.attachments import Attachment
 from core.model.codec import decode
 from core.model.config import SynthesisSettings
 from core.model.errors import ModelUnavailable
-from core.model.job import Event, ResearchRequest
+from core.model.job import Attachment, Event, ResearchRequest
 from core.model.ports import ChatDelta, ChatRequest, JobMemo
 from core.model.source import SearchHit, SearchQuery
 from core.modes import MODES

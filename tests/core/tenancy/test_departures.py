@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.model.errors import StoreError
-from core.tenancy.departures import LATE, SETTLE_WITHIN_S, Departure, Leaving
-from core.tenancy.forgetting import Forgotten, Whose
+from core.tenancy.forgetting import LATE, SETTLE_WITHIN_S, Departure, Forgotten, Leaving, Whose
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TEAM = "slack:T1"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.records.limits import MemoryRateLimits
+from adapters.records.cache import MemoryRateLimits
 from core.model.errors import GorkdError
 from core.model.job import ResearchRequest, Scope
 from core.pipeline.researcher import Researcher

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.model.works import WorkIds
-from core.works.recognising import doi_in, ids_in_tags, ids_in_text, ids_in_url
+from core.model.works import WorkIds, doi_in, ids_in_tags, ids_in_text, ids_in_url
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from adapters.chat.desk import (
     Show,
     ShowSources,
     Steer,
+    TakingAway,
     Utterance,
     Watching,
     changed_key,
@@ -39,7 +40,6 @@ from adapters.chat.desk import (
 )  # fmt: skip
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
-from adapters.chat.taking_away import TakingAway
 from adapters.chat.watching import WatchPlace, nowhere_else, obey_press, obey_wish
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound

@@ -1,4 +1,4 @@
-"""One process for all scenarios: they differ in people and channels. A second one shows progress by updates alone."""
+"""One process for all scenarios of a file: they differ in people and channels. A second one only edits messages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest_asyncio
 from tests.adapters.chat.slack.house import SlackHouse, slack_house
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
     async with slack_house(tmp_path_factory.mktemp("gorkd")) as house:
         yield house
 
 
-@pytest_asyncio.fixture(scope="package", loop_scope="session")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def updating_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
     async with slack_house(tmp_path_factory.mktemp("gorkd"), GORKD_SLACK_STREAMING="off") as house:
         yield house

@@ -47,7 +47,7 @@ async def acked(house: SlackHouse, what: Awaitable[object]) -> Ack:
     return house.slack.acks[before]
 
 
-@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.asyncio(loop_scope="module")
 async def test_whatever_slack_is_slow_to_say_is_acknowledged_at_once_and_answered(house: SlackHouse) -> None:
     """A mention, one in a strange thread, a file, commands, the shortcut: a second each, then the answer."""
     ada, ben = house.person(), house.person()
@@ -78,7 +78,7 @@ async def test_whatever_slack_is_slow_to_say_is_acknowledged_at_once_and_answere
         assert await records.open_messages.waiting(INBOX) == []
 
 
-@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("parent", ["said", "unsaid"])
 async def test_a_question_between_others_asks_slack_nothing(house: SlackHouse, parent: str) -> None:
     """Our own records say that nobody there has asked us; a mention elsewhere does not wait for it."""
@@ -101,7 +101,7 @@ async def test_a_question_between_others_asks_slack_nothing(house: SlackHouse, p
     assert house.slack.state.of_bot(strange) == []
 
 
-@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_thread_on_an_answer_is_known_from_our_own_records(house: SlackHouse) -> None:
     """It hangs on a message that no mention began: whose conversation it is need not be asked of Slack."""
     ada = house.person()

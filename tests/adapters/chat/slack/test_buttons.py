@@ -11,7 +11,7 @@ from tests.adapters.durable.outside import QUESTION, heal
 from tests.loopback.openai_responders import Fault
 from tests.loopback.slack_limits import view_faults
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def metric(house: SlackHouse, name: str) -> str:

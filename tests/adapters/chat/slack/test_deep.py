@@ -17,7 +17,7 @@ from tests.loopback.openai_responders import by_schema
 from tests.loopback.slack_state import Message
 
 ANSWERS = {**USUAL, **DEEP}
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def stands(message: Message, words: str) -> bool:

@@ -12,7 +12,7 @@ from tests.loopback.slack_forms import filled
 from tests.loopback.slack_limits import view_faults
 from tests.loopback.web_world import PageSpec
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ACK_S = 1.0
 
 

@@ -12,7 +12,7 @@ from tests.adapters.durable.outside import QUESTION, hang_at, heal
 from tests.adapters.durable.processes import front
 from tests.loopback.slack_api import Fault
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 from adapters.chat.slack.client import Workspace, download, web_client
 from adapters.chat.slack.settings import SLACK_API
 from adapters.chat.slack.translate import SlackFile
-from core.model.attachments import AttachmentUnreadable
+from core.model.job import AttachmentUnreadable
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.loopback.slack_state import ADA, GENERAL, Message
 from tests.pdfs import make_pdf
 from tests.shared_data import shared_data
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 PAPER = "1310.10009"
 TITLE = "Lost Branches on the Tree of Life"
 QUESTION = "How many peer-reviewed papers were examined for data deposition?"

@@ -18,7 +18,7 @@ from tests.shared_data import shared_data
 ACK_S = 1.0
 WAITING = "Waiting for a free worker …"
 FIRST = "The tides are caused by the gravity of the Moon and of the Sun [1]✓."
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def hang_in_detail(call: ChatCall) -> ModelFault:

@@ -17,7 +17,7 @@ from tests.core.section.shelves import BRIEF
 from tests.loopback.slack_forms import filled, initial
 from tests.loopback.slack_state import TEAM
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ACK_S = 3.0
 DEFAULTS = {
     "channels": [], "visibility": "workspace", "threads": "auto", "retention_days": "", "user_per_min": "",
@@ -25,7 +25,7 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest_asyncio.fixture(loop_scope="module")
 async def admin(house: SlackHouse) -> AsyncIterator[str]:
     """An admin, in a channel of theirs. What they have set is undone, since others live in this workspace too."""
     user = house.person()

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from adapters.queue import InProcessQueue
+from adapters.durable.queue import InProcessQueue
 from core.model.errors import QueueFull
 from core.model.ports import job_id_var
 from tests.adapters.records.samples import make_job
