@@ -146,9 +146,9 @@ async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -
     if changes:
         embed.set_footer(text=f"{word('settings.last_changed')} {wording.day(changes[0].at)}")
     buttons = [PanelButton(f"settings:{group}", title) for group, title in GROUPS.items()]
-    buttons.append(PanelButton(f"settings:{LOG}", word("settings.log")))
+    log = PanelButton(f"settings:{LOG}", word("settings.log"))
     said = "\n".join([notice, *(f"{field.name}\n{field.value}" for field in embed.fields)]).strip()
-    return DiscordMessage(embed, said[:2000], rows=(tuple(buttons),))
+    return DiscordMessage(embed, said[:2000], rows=(tuple(buttons), (log,)))
 
 
 async def _log_of(bot: ResearchClient, interaction: Asked) -> DiscordMessage:

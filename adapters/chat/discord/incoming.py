@@ -48,7 +48,7 @@ from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scop
 from core.modes import can_be_steered
 from core.presentation import wording
 from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
-from core.text.saying import say
+from core.text.saying import say, speak
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
 
@@ -71,6 +71,7 @@ async def hear(bot: ResearchClient, message: discord.Message) -> None:
     if spot is None:
         return
     said = question_of(message.content, bot.user.id)
+    speak(*bot.tongues.of(place.scope.tenant, said=said))
     try:
         if message.reference and not message.content:
             await bot.reply(spot).edit(bot.voice.refusal(word("asking.mention_me", name=bot.user.name)))

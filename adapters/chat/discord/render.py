@@ -29,6 +29,7 @@ from adapters.chat.discord.markup import (
 )
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
 from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
+from adapters.chat.reply import in_its_language
 from adapters.chat.watching import WatchSaid
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
@@ -102,6 +103,7 @@ class DiscordVoice:
 
     links: PageLinks
 
+    @in_its_language
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
         """Until there is a sentence, what is done; from then on the sentences as each is checked."""
         card = progress_card(job, snapshot, elapsed_s)
@@ -131,6 +133,7 @@ class DiscordVoice:
         message = _message(embed, text.strip(), " · ".join(card.facts), (row,))
         return replace(message, page_url=self.links.link(job))
 
+    @in_its_language
     def outcome(
         self,
         job: ResearchJob,
@@ -157,6 +160,7 @@ class DiscordVoice:
             return message
         return replace(message, thread_name=_thread_name(card), details=tuple(parts.details()))
 
+    @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
         """A private answer, shown to a channel on its asker's wish."""
         message = self.outcome(job, result, sources, may_offer=False)
@@ -165,6 +169,7 @@ class DiscordVoice:
         link = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         return replace(message, rows=((*link, *([show] if sources else [])),), details=())
 
+    @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> DiscordMessage:
         """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
         lines = [f"_{plain(said, LINE_ROOM)}_"] if (said := sentence(notice)) else []

@@ -14,6 +14,7 @@ import regex
 
 from adapters.chat.desk import Offer
 from adapters.chat.fitting import about, excerpt, fit, pieces_of, rest_of, true_link, units
+from adapters.chat.reply import in_its_language
 from adapters.chat.slack.blocks import (
     ADDRESS_ROOM,
     MARKDOWN_LIMIT,
@@ -112,6 +113,7 @@ _TABLE = regex.compile(r"(?:^\|.*\n)\|[ :|-]+\|?[^\S\n]*(?:\n\|.*)+", regex.MULT
 class SlackVoice:
     links: PageLinks
 
+    @in_its_language
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
         """What is done as a plan, and the sentences that passed; in a stream, else by updates."""
         card = progress_card(job, snapshot, elapsed_s)
@@ -124,6 +126,7 @@ class SlackVoice:
         shown += [section(plain(card.earlier, SECTION_LIMIT))] if card.earlier.strip() else []
         return message(said, [*shown, context(" · ".join(card.facts)), *actions([*steer, cancel])])
 
+    @in_its_language
     def outcome(
         self,
         job: ResearchJob,
@@ -163,6 +166,7 @@ class SlackVoice:
         whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
 
+    @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> SlackMessage:
         return told_message(job, notice, self.links.link(job))
 
@@ -170,6 +174,7 @@ class SlackVoice:
         text = plain(sentence, SECTION_LIMIT) or say(wording.SOMETHING_BROKE)
         return replace(message(one_line(sentence), [section(text)]), is_aside=True)
 
+    @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], sharer: str) -> SlackMessage:
         """The answer for all of the channel, without buttons that are its asker's business."""
         whole = self.outcome(job, result, sources, may_offer=False)
