@@ -139,6 +139,7 @@ class _Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        _translate(self)
         self.commands = _Made(self.table)  # type: ignore[assignment]  # it is only read
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

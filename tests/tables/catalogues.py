@@ -65,11 +65,13 @@ def _helps() -> Iterator[str]:
     """The help of every command and option at the terminal."""
     nothing = partial(build_app, lambda: None, lambda name: None, PROCESSES)  # type: ignore[arg-type, return-value]
     group: Any = get_command(nothing(operating=lambda: None, run_mcp=lambda is_http: None))  # type: ignore[arg-type, return-value]
-    for command in [group.commands[name] for name in group.table]:
+    for command in [group, *(group.commands[name] for name in group.table)]:
         for one in (command, *getattr(command, "commands", {}).values()):
             yield one.help or ""
-            for parameter in one.params:
-                yield getattr(parameter, "help", "") or ""
+    for path in sorted((ROOT / "adapters" / "cli").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "help" and isinstance(node.value, ast.Constant):
+                yield str(node.value.value)
 
 
 def catalogue(language: str) -> Catalog:
