@@ -74,7 +74,7 @@ _LABEL_TERMS = frozenset(
         "summary overview background introduction answer detail key main point finding fact note context conclusion "
         "limitation source evidence result reason cause effect benefit risk example definition history timeline "
         "comparison difference similarity advantage disadvantage step number figure short brief works matters follow "
-        "include list item type kind way option"
+        "include list item type kind way option thing important known one two three four five six several many"
     )
 )  # what a heading may say besides the words of the question and of what was read
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)

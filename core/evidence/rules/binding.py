@@ -242,7 +242,7 @@ def _is_given(pair: Comparison, word: Token) -> bool:
 
 
 _CAUSAL = frozenset("because therefore thus hence".split())
-_CAUSES = frozenset("because so therefore thus hence thereby as since due owing cause reason".split())
+_CAUSES = frozenset("because so therefore thus hence thereby as since due owing caus reason".split())
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own
 
 

@@ -185,7 +185,8 @@ def _is_negative(token: Token, language: str) -> bool:
 
 
 def _is_same_denial(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
-    return pair.partner.get(ours[0]) == theirs[0]
+    is_same_word = ours[0].stem == theirs[0].stem and not _CONTRAST.search(pair.home.text)
+    return pair.partner.get(ours[0]) == theirs[0] or is_same_word
 
 
 def _overlaps(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
@@ -225,6 +226,8 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
         for match in cue.find(pair.language, pair.home.text):
             if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
                 continue  # more likely, among likely voters
+            if match.group().lower() == "may" and _CAN.search(pair.claim.text):
+                continue  # what is allowed
             if _bears(pair, cue, match.span()):
                 force = (
                     pair.force([]) if cue is Cue.DENIED and pair.language == "en" and pair.is_close else Force.DOUBTS
@@ -233,6 +236,7 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
                 break
 
 
+_CAN = regex.compile(r"\b(?:can|able|allow\w*|permit\w*)\b", regex.IGNORECASE)
 _COMPARED = regex.compile(r"\b(?:more|less|most|least|equally|as|among|of) likely$", regex.IGNORECASE)
 _IS = regex.compile(
     r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
@@ -303,6 +307,14 @@ def _beside(reading: Reading, span: tuple[int, int], *, back: int, ahead: int) -
 _ONLY = frozenset(
     "only solely just alone nur allein lediglich solo sólo soltanto seulement uniquement somente apenas".split()
 )
+
+
+def are_limits_opposed(pair: Comparison) -> bool:
+    """Whether one excepts and the other limits: forbidden except at three, allowed only at three."""
+    ours, theirs = (Cue.ONLY.first(pair.language, reading.text).lower() for reading in (pair.claim, pair.home))
+    return bool(ours and theirs) and (ours in _ONLY) is not (theirs in _ONLY)
+
+
 _CLAUSE_MARKS = ".,;:!?\n"
 
 

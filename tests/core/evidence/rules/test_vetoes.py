@@ -268,6 +268,17 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 
 PASSED: list[tuple[str, str, str]] = [
+    ("up to, and the most", "Its greatest depth is 94 metres.", "It is up to 94 m deep."),
+    ("degrees", "The mill was at -30 °C.", "The mill was at minus 30 degrees Celsius."),
+    ("twice behind a year", "The ferry ran until 1968.", "A ferry crossed twice a day until 1968."),
+    ("may, as can", "A table can have at most 16 rows.", "A table may have up to 16 rows."),
+    ("denied, in the other voice", "You cannot restore such copies.", "Such copies cannot be restored."),
+    ("forbidden except", "Rowing is forbidden except at three piers.", "Rowing is allowed only at three piers."),
+    (
+        "it, in the middle",
+        "Until 1919 Quill was under the Seal.",
+        "Quill is old. Since 1919 it was under the Crown; before, the Seal.",
+    ),
     ("years later", "The mill was finished in 1889.", "The mill was begun in 1887 and finished two years later."),
     ("half of a count", "120 of the smiths walked home.", "Of 240 smiths, half walked home."),
     ("two counts together", "The guild built 100 boats.", "The guild built 60 boats in 1950 and 40 boats in 1951."),
