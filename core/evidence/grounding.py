@@ -522,10 +522,10 @@ def _tells(word: str, label: str, new: set[str]) -> bool:
 
 def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
     """The passage as the judge reads it: where it leans on the sentence before it, behind that."""
-    before = [span for span in index.passages.spans if span[1] <= evidence.start][-1:]
-    if not before or not leans(evidence.quote):
+    if not leans(evidence.quote):
         return evidence.quote
-    return f"{index.source.content[slice(*before[0])]} {evidence.quote}"
+    before = [span for span in index.spans if span[1] <= evidence.start][-1:]
+    return " ".join([*(index.source.content[slice(*span)] for span in before), evidence.quote])
 
 
 def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:
