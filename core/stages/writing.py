@@ -32,6 +32,7 @@ from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
 from core.pipeline.progress import Progress
 from core.text.markers import Grammar
+from core.text.saying import say
 from core.text.sentences import Sentence, may_end, split_sentences
 from core.text.terms import terms
 
@@ -451,7 +452,7 @@ class Tries:
             self.vary = with_more_tokens
         elif written.draft.is_complete or any(self.part in (None, entry.section) for entry in self.writing.judged):
             return
-        unread = ModelGarbled("the model's answer holds no summary", user_message=UNREADABLE)
+        unread = ModelGarbled("the model's answer holds no summary", user_message=say(UNREADABLE))
         self.count_error("synthesize", unread)
         raise unread
 

@@ -1,6 +1,7 @@
 """Text as tokens with offsets: words, names and numbers, each with the form it is compared by.
 
-Matching is by `stem` (inflection taken off) or, weaker, by `root` (derivation taken off too).
+Matching is by `stem` (inflection taken off) or, weaker, by `root` (derivation taken off too). How two words stand to
+each other, opposites ("rises", "falls") or words of one kind, is told here.
 """
 
 from __future__ import annotations
