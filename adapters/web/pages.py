@@ -51,7 +51,7 @@ from core.presentation import wording
 from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.page_links import PaperPlace, is_private
-from core.presentation.render import job_json, marks_legend
+from core.presentation.render import for_others, job_json, marks_legend
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say
 from core.watch import words as watch_words
@@ -145,7 +145,8 @@ async def get_job(request: web.Request) -> web.Response:
         watch = await researcher.watching.of_job(job)
         told = [(notice, [told_change(one) for one in notice.changes])
                 for notice in (await researcher.watching.timeline(watch) if watch else [])]  # fmt: skip
-        context |= {"watch": watch, "told": told, "watching": watch_words}
+        spent_usd = await researcher.watching.spent_usd(watch) if watch else 0.0
+        context |= {"watch": watch, "told": told, "watching": watch_words, "spent_usd": spent_usd}
         context |= _finished(request, view, exports_of(job, result, sources))
         context |= {"changes": changes, "conversation": await _conversation(request, job)}
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
@@ -438,7 +439,7 @@ class Export:
 
 
 def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return json.dumps(job_json(job, result, sources), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(for_others(job_json(job, result, sources)), ensure_ascii=False, indent=2) + "\n"
 
 
 def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:

@@ -1,6 +1,7 @@
 """One question to a language model: the call, what is read of its answer, the second try, what it cost.
 
-Whatever asks a model for an object asks here; the model comes in as a port.
+Whatever asks a model for an object asks here; the model comes in as a port. And an answer as it grows, read as a
+draft.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A question on its way: the request, what was understood of it, and the job that carries it.
 
-Every job has a scope, and whatever is kept for it is valid in exactly that scope.
+Every job has a scope, and whatever is kept for it is valid in exactly that scope. Files that come with a question are
+sources of that question and of no other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A source as an entry of a bibliography: who wrote what, where and when, told apart as reference managers want it.
 
-What the providers give as one line (`Moore A, Lee B et al. (The Lancet)`) is taken apart here; a name that
-cannot be told from an organisation's is kept whole. Entries are written as BibTeX and RIS.
+What the providers give as one line (`Moore A, Lee B et al. (The Lancet)`) is taken apart here; a name that cannot be
+told from an organisation's is kept whole. Entries are written as BibTeX and RIS. An answer as a Markdown document to
+keep ends in such entries, and is written here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Letting go of what is kept: at somebody's wish, all of it at once; and by itself, when its time is over.
 
-What has to be gone is in several places (records, journal, Redis); each is an `Archive`.
+What has to be gone is in several places (records, journal, Redis); each is an `Archive`. A workspace or guild that
+removes the app is forgotten the same way, whichever process heard of it and died.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Registries of published works, asked together and joined: `Works` is the one to ask.
 
 A registry that is slow or away costs its own words and never the rest: what was kept of it stands in, and the call
-goes on behind, so that the next one who asks finds its answer.
+goes on behind, so that the next one who asks finds its answer. The whole of a paper instead of its abstract, where it
+is free to read, comes from here.
 """
 
 from __future__ import annotations
@@ -333,7 +334,7 @@ async def _find(source: Source, record: WorkRecord | None, works: Works, read: R
         try:
             page = await read(url)
         except (FetchError, ProviderError) as exc:
-            log.info("an open copy was not read", extra={"reason": str(exc)[:200]})
+            log.info("an open copy was not read", extra={"reason": exc.reason})
             continue
         if is_the_paper(page.text, title=source.title, read=source.content):
             return FullText(page.text, version)

@@ -12,13 +12,14 @@ from typing import cast
 import aiohttp
 import discord
 
-from adapters.chat.desk import PressWatch, Renew, Say, ShowSources, Steer, obey, renew, sources_of
+from adapters.chat.desk import PressWatch, Prove, Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
+from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.reply import AddressDead
 from adapters.chat.watching import WatchPlace, obey_press, said_or_why
 from core.model.delivery import Address
@@ -96,7 +97,7 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job
         async def thank() -> DiscordMessage:
             job = await _visible(bot, interaction, job_id)
             await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
-            return bot.voice.notice(say(wording.THANKS))
+            return bot.voice.watching(thanks_for_vote(bot.proving, job, is_admin=_is_admin(interaction)))
 
         await bot.whisper(interaction, thank)
         return
@@ -192,7 +193,7 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
     """What a press is answered with; the deeds are done on the way. Raises `GorkdError`."""
     match pressed(_NAMED_AS.get(press, press.value), job, str(interaction.user.id)):
         case Say(sentence):
-            return bot.voice.refusal(sentence)
+            said = bot.voice.refusal(sentence)
         case ShowSources():
             return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job.id)))
         case PressWatch("show_answer"):
@@ -201,10 +202,13 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
         case PressWatch(button):
             here = await watch_place(interaction, place_of_interaction(interaction), job.scope)
             return bot.voice.watching(await said_or_why(obey_press(button, job, bot.researcher, here)))
+        case Prove() as deed:
+            said = bot.voice.proved(await prove(bot.proving, deed, partial(_asked_admin, interaction)))
         case Steer() as deed:
             return bot.voice.notice(await obey(deed, bot.researcher, str(interaction.user.id)))
         case _:
             return await _told_here(bot, interaction, press, job)
+    return said
 
 
 async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
@@ -220,6 +224,15 @@ async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job:
     return bot.voice.notice(say(wording.THANKS))
 
 
+def _is_admin(interaction: Asked) -> bool:
+    place = place_of_interaction(interaction)
+    return place.is_direct or place.is_manager
+
+
+async def _asked_admin(interaction: Asked) -> bool:
+    return _is_admin(interaction)
+
+
 async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> WatchPlace:
     """Where a watch tells: below the message that was pressed, in its thread, or to the asker alone."""
     channel, above = interaction.channel_id or 0, interaction.message.id if interaction.message else 0
@@ -228,7 +241,17 @@ async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> 
     if interaction.message and interaction.message.flags.ephemeral:
         above = 0
     spot = MessageAddress(channel, interaction.user.id, question_id=above, can_post=True)
-    return WatchPlace(str(interaction.user.id), scope, spot.to_address(), place.public_id, f"discord:{channel}")
+    return spoken_place(spot, scope, place)
+
+
+def spoken_place(spot: MessageAddress, scope: Scope, place: DiscordPlace, *, is_overheard: bool = False) -> WatchPlace:
+    """What ends with its channel, and hangs there below a message or on none."""
+    is_aside = scope.is_one_persons and not place.is_direct
+    channel = str(spot.channel_id) if is_aside or place.is_direct else place.public_id
+    in_channel = replace(spot, question_id=0, message_id=0, channel_id=int(channel))
+    at, fresh = (replace(one.to_address(), place=channel) for one in (spot, in_channel))
+    talk = f"discord:{spot.channel_id}"
+    return WatchPlace(str(spot.asker_id), scope, at, fresh, place.public_id, talk, is_overheard=is_overheard)
 
 
 async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> DiscordMessage:

@@ -89,7 +89,7 @@ class ResearchClient(discord.AutoShardedClient):
         _guide(self.http, settings.proxies)
         self.settings, self.pace = settings, PACE
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
-        self.voice = DiscordVoice(deps.links)
+        self.voice, self.proving = DiscordVoice(deps.links), deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
         self.library = LiveTalks(
             deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=self.pace, turns=deps.turns

@@ -17,6 +17,7 @@ from adapters.chat.desk import (
     Deed,
     Forget,
     Offer,
+    Prove,
     React,
     Reaction,
     Renew,
@@ -34,6 +35,7 @@ from adapters.chat.desk import (
     under_way,
 )
 from adapters.chat.desk import hear as hear_words
+from adapters.chat.discord.buttons import spoken_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
@@ -41,6 +43,7 @@ from adapters.chat.discord.markup import is_linkable, plain, within
 from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
 from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
+from adapters.chat.proving import prove
 from adapters.chat.watching import WatchPlace, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
@@ -214,11 +217,16 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
             said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
         case Watching(wish, job):
             at = replace(spot, token="", token_until=0.0)
-            here = WatchPlace(asker, place.scope, at.to_address(), place.public_id, f"discord:{place.channel_id}",
-                              is_overheard=not place.is_direct)  # fmt: skip
+            here = spoken_place(at, place.scope, place, is_overheard=not place.is_direct)
             said = bot.voice.watching(
                 await said_or_why(obey_wish(wish, job, researcher, here, partial(elsewhere, bot, place)))
             )
+        case Prove():
+
+            async def is_admin() -> bool:
+                return place.is_direct or place.is_manager
+
+            said = bot.voice.proved(await prove(bot.proving, deed, is_admin))
         case Forget() | Steer() | Cancel():
             said = bot.voice.notice(await obey(deed, researcher, asker, bot.taking_away))
         case _:
@@ -240,7 +248,7 @@ async def elsewhere(bot: ResearchClient, place: DiscordPlace, channel: str) -> W
         return None
     there = await bot.placed(DiscordPlace(place.user_id, found.id, place.guild_id, is_open=True))
     at = MessageAddress(found.id, place.user_id, can_post=True)
-    return WatchPlace(str(place.user_id), there.scope, at.to_address(), there.public_id, f"discord:{found.id}")
+    return spoken_place(at, there.scope, there)
 
 
 async def _known(bot: ResearchClient, job_id: str) -> ResearchJob | None:

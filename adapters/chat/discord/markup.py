@@ -33,6 +33,7 @@ Cite = Callable[[str], str]  # the address for a number that is cited; "" where 
 _ACTIVE = frozenset("\\`*_~|<>#[]")  # what Discord's Markdown acts on; `@` and addresses are broken before
 # `[1]` may stand as it is, but not as a link's label.
 _ESCAPED_MARKER = regex.compile(r"\\\[(\d{1,3}(?:, ?\d{1,3})*)\\\](?!\()")
+_WORK = regex.compile(r"https://(?=doi\.org/10\.\d|pubmed\.ncbi\.nlm\.nih\.gov/\d)")
 _INVITE = regex.compile(r"(?i)(discord(?:app)?)\.(?=(?:gg|com|io|me|li)\b)")
 _INLINE = regex.compile(
     r"`(?P<code>[^`\n]{1,200})`"
@@ -147,6 +148,7 @@ def _title(source: Source) -> str:
 
 def _defused(text: str) -> str:
     """Mentions, addresses and invites broken by a zero-width space, so that none is made a link or a ping."""
+    text = _WORK.sub("", text)  # no link either, and can be copied
     return _INVITE.sub("\\1\u200b.", text.replace("@", "@\u200b").replace("://", ":\u200b//"))
 
 

@@ -51,12 +51,14 @@ from adapters.chat.slack.client import (
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.incoming import SECTION_COMMAND, SECTION_FORM, Entrance, Sections
 from adapters.chat.slack.installations import (
+    LEAVING,
     Installations,
     InstalledWorkspaces,
     InstallFlow,
     ShowPage,
     add_install_routes,
     hear_departure,
+    hear_leaving,
 )
 from adapters.chat.slack.library import (
     ASK,
@@ -129,7 +131,17 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         inbox = Inbox(deps.open_messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
         desk = Entrance(
-            researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads, inbox
+            researcher,
+            live,
+            voice,
+            workspaces,
+            session,
+            settings.api_url,
+            administration,
+            library,
+            threads,
+            inbox,
+            deps.proving,
         )
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
         taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
@@ -247,6 +259,10 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
         await hear_departure(body, tenancy)
         await next()
 
+    async def left(body: Body, next: Next) -> None:
+        await hear_leaving(body, desk.researcher.watching)
+        await next()
+
     async def done() -> None: ...
 
     middleware = {
@@ -255,6 +271,7 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
         "agent_session_stopped": before(desk.stopped),
         "app_uninstalled": removed,
         "tokens_revoked": removed,
+        **dict.fromkeys(LEAVING, left),
     }
     for name, taken in middleware.items():
         app.event(name, middleware=[taken])(done)

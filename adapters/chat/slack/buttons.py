@@ -15,6 +15,7 @@ from typing import Any
 from adapters.chat.desk import (
     Deed,
     PressWatch,
+    Prove,
     Renew,
     Say,
     ShowSources,
@@ -25,6 +26,7 @@ from adapters.chat.desk import (
     renew,
     sources_of,
 )
+from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of
@@ -207,8 +209,14 @@ class Buttons:
                 where = watch_place(place, job.scope, thread_ts=click.thread_ts, conversation=job.request.thread)
                 said = await said_or_why(obey_press(name, job, self.desk.researcher, where))
                 await self._show(click, watch_message(said))
+            case Prove():
+                proof = await prove(self.desk.proving, deed, partial(self._is_admin, click))
+                await self._show(click, watch_message(proof.said))
             case Say() | Steer():
                 await self._whisper(click, await obey(deed, self.desk.researcher, click.user))
+
+    async def _is_admin(self, click: Click) -> bool:
+        return await self.desk.administration.admins.is_admin(click.workspace, click.user)
 
     async def _renew(self, deed: Renew, click: Click) -> None:
         """A retry takes the place of the message that told of the failure."""
@@ -277,8 +285,9 @@ class Buttons:
         is_good = click.value.startswith("good:")
         is_asked = not is_good and await open_view(click.workspace, click.trigger_id, feedback_modal(job.id))
         await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
-        if not is_asked:
-            await self._whisper(click, say(wording.THANKS))
+        is_admin = not is_good and self.desk.proving is not None and await self._is_admin(click)
+        if is_admin or not is_asked:
+            await self._show(click, watch_message(thanks_for_vote(self.desk.proving, job, is_admin=is_admin)))
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
         at = SlackAddress(

@@ -22,6 +22,7 @@ from adapters.chat.desk import (
     Forget,
     Nothing,
     Offer,
+    Prove,
     React,
     Renew,
     Say,
@@ -40,6 +41,7 @@ from adapters.chat.desk import (
     under_way,
 )
 from adapters.chat.live import LiveAnswers
+from adapters.chat.proving import Proving, prove
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration, help_message
 from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message
@@ -84,6 +86,7 @@ class Entrance:
     library: SlackLibrary
     threads: Threads
     inbox: Inbox
+    proving: Proving | None = None
     taking_away: TakingAway = field(init=False)
 
     def __post_init__(self) -> None:
@@ -395,6 +398,11 @@ class Entrance:
                 workspace = await self.workspaces.find(place.team_id)
                 watched = await self.threads.watched(workspace, place, wish, job, reply.at)
                 await self._tell(watch_message(watched), said, place, reply)
+            case Prove():
+                workspace = await self.workspaces.find(place.team_id)
+                is_admin = partial(self.administration.admins.is_admin, workspace, place.user_id)
+                proof = await prove(self.proving, deed, is_admin)
+                await self._tell(watch_message(proof.said), said, place, reply)
             case Say() | Forget() | Steer() | Cancel():
                 told = await obey(deed, self.researcher, place.user_id, self.taking_away)
                 await self._tell(self.voice.refusal(told), said, place, reply)

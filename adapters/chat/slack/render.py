@@ -68,7 +68,16 @@ from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
 from core.watch.watch import WatchNotice
-from core.watch.words import heading, notice_buttons, plain_lines, sentence, told_change
+from core.watch.words import (
+    DIGEST_HELP,
+    ToldChange,
+    digest_parts,
+    heading,
+    notice_buttons,
+    plain_lines,
+    sentence,
+    told_change,
+)
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
 QUESTION_ROOM = 500
@@ -99,7 +108,7 @@ SHOW_SOURCES, SHARE, CANCEL, START_DEEP, IMPROVE = "show_sources", "share", "can
 CHANGED, RATE, VIEW, MORE, FOLLOW_UP = "what_changed", "rate", "view_full_analysis", "more", "follow_up"
 MENU_HOLDS = 5  # options of an overflow menu (docs.slack.dev, Block Kit)
 SHOWN_BLOCKS = 45  # of what is told of a watch; Slack takes 50
-IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, VIEW)
+IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, "export", VIEW)
 
 _TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
 _CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
@@ -168,7 +177,7 @@ class SlackVoice:
 
     @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> SlackMessage:
-        return told_message(job, notice, self.links.link(job))
+        return told_message(job, notice, self.links)
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or say(wording.SOMETHING_BROKE)
@@ -296,25 +305,39 @@ def changes_message(changes: AnswerChanges | None) -> SlackMessage:
     )
 
 
-def told_message(job: ResearchJob, notice: WatchNotice, page_url: str) -> SlackMessage:
+def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> SlackMessage:
     """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
     blocks = [header(f"🔔 {heading(notice)}")]
     if said := sentence(notice):
         blocks.append(section(plain(said, SECTION_LIMIT)))
-    for change in map(told_change, notice.changes):
-        lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
-        blocks.append(section("\n".join(lines) or "…"))
-        quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" for quote, url in change.quotes]
-        blocks += [context(quote) for quote in quotes]
+    blocks += [block for change in notice.changes for block in _changed(told_change(change))]
+    for part in digest_parts(notice):
+        page, title = links.link(replace(job, id=part.job_id)), plain(heading(part), 2 * LINE_ROOM)
+        blocks.append(section(f"*<{escaped(page)}|{title}>*" if is_linkable(page) else f"*{title}*"))
+        blocks += [block for change in part.changes for block in _changed(told_change(change))]
     buttons = [button(name, say(wording.BUTTONS[name]), job.id) for name in notice_buttons(notice)]
+    page_url = "" if notice.parts else links.link(job)
     link = link_button(VIEW, say(wording.BUTTONS[VIEW]), page_url) if is_linkable(page_url) else []
-    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *actions([*link, *buttons])])
+    last = actions([*link, *buttons]) if link or buttons else [context(DIGEST_HELP)]
+    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
+
+
+def _changed(change: ToldChange) -> list[Block]:
+    """What a change says, then the passages behind it."""
+    lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
+    quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" if quote else _address(url)
+              for quote, url in change.quotes]  # fmt: skip
+    return [section("\n".join(lines) or "…"), *(context(quote) for quote in quotes)]
 
 
 def watch_message(said: WatchSaid) -> SlackMessage:
     """What is said of a wish to watch, with its buttons."""
     job_id = said.job.id if said.job else ""
-    row = actions([button(one.name, one.label, job_id) for one in said.buttons]) if said.buttons else []
+    made = [
+        link_button(one.name, one.label, one.url) if one.url else [button(one.name, one.label, job_id)]
+        for one in said.buttons
+    ]
+    row = actions([one for some in made for one in some]) if any(made) else []
     return message(said.text, [section(plain(said.text, SECTION_LIMIT)), *row])
 
 
@@ -386,7 +409,8 @@ def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
         row.append(button(START_DEEP, say(wording.GO_DEEPER), job.id, style="primary" if card.offers else ""))
     row += _buttons(job, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
     rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
-    rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != "watch"]  # its word does the same
+    for spare in ("export", "watch"):  # their words do the same
+        rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != spare]
     return [*row, *overflow(MORE, [option(one.label, f"{one.name}:{job.id}", one.url) for one in rest])]
 
 
