@@ -425,10 +425,16 @@ async def _findings(site: Site, *before: str, mood: str = "") -> str:
     return site.page(await site.ask(mood=mood, modes=(*before, *ALL_MODES)))
 
 
+async def _in_german(site: Site) -> str:
+    """N-28: with words that are longer than a phone is wide."""
+    return site.page(await site.ask("Wie hoch ist der Eddystone-Donaudampfschifffahrtsgesellschaftsleuchtturm?"))
+
+
 STATES: dict[str, Open] = {
     "ask": lambda site: _at(site.address),
     "running": lambda site: asked(site, "slow"),
     "finished": lambda site: asked(site, ""),
+    "german": _in_german,
     "insufficient": lambda site: asked(site, "unheard"),
     "failed": lambda site: asked(site, "broken"),
     "source": lambda site: _below(site, "/sources/1?claim=summary-0"),
