@@ -259,7 +259,12 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         from bots.wiring import utc_now
 
         async with AsyncExitStack() as opened:
-            await open_records(env, settings, opened, clock=utc_now, recorder=NoRecorder())
+            records = await open_records(env, settings, opened, clock=utc_now, recorder=NoRecorder())
+            if aside := await records.watches.unreadable():
+                named = ", ".join(aside[:5])
+                raise Doubt(
+                    f"{len(aside)} watches cannot be read and are set aside: {named}; they are to be begun anew"
+                )
 
     async def open_secret() -> str:
         SecretBox.from_env(env, settings.data).seal("gorkd")

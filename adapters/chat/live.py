@@ -229,8 +229,8 @@ class LiveAnswers(LivingMessages[Payload]):
         for delivery in await self._left():
             reply = await reopen(delivery.address)
             if reply is None:
+                await self._researcher.watching.place_gone(delivery.address)
                 await self._researcher.delivered(delivery.job.id)
-                await self._researcher.watching.place_gone(delivery.job)
                 await self._turns.give_back(turn_of(delivery.job.id))
                 continue
             self.follow(delivery.job, reply)
@@ -302,9 +302,8 @@ class LiveAnswers(LivingMessages[Payload]):
             )
 
     async def _notice(self, live: _Live[Payload]) -> WatchNotice | None:
-        """What a watch has left to be told there; its key says so (adapters/records/deliveries.py)."""
-        is_told = str(live.reply.address.data.get("key") or "").startswith("watch:")
-        return await self._researcher.watching.notice(live.job) if is_told else None
+        """What a watch has left to be told there; its key says so."""
+        return await self._researcher.watching.told_at(live.reply.address)
 
     async def _watch_on(self, live: _Live[Payload]) -> None:
         """While the records are away there are no edits; when they are back, from where it was."""
@@ -432,8 +431,8 @@ class LiveAnswers(LivingMessages[Payload]):
                 raise
             except AddressDead:
                 _log.error("no place is left for an answer", extra={"job": live.job.id})
+                await self._researcher.watching.place_gone(live.reply.address)
                 await self._researcher.delivered(live.job.id)
-                await self._researcher.watching.place_gone(live.job)
                 return None
             except Exception:  # noqa: BLE001 -- whatever the platform or a store raised; tried again
                 _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})

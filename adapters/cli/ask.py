@@ -23,7 +23,7 @@ from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_c
 from core.evidence.citations import MARKS
 from core.library.paper import content_of
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
-from core.model.errors import InvalidQuery, place_name
+from core.model.errors import InvalidQuery, place_name, say_place
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
@@ -266,7 +266,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     margin = " " * len(number)
     link = _link(source.url)
     paper.write(Text(_label(source), style=Style(link=link) if link else ""), first=number, rest=margin)
-    remarks = [wording.say_place(place_name(source.metadata.provider))]
+    remarks = [say_place(place_name(source.metadata.provider))]
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:

@@ -120,6 +120,7 @@ def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
         async def told(desk: WatchDesk) -> list[str]:
             found = await desk.get(watch.strip())
             lines = [_line(found)]
+            lines += [spent] if (spent := words.spent_line(await desk.spent_usd(found))) else []
             for notice in await desk.timeline(found):
                 lines += [f"{iso_utc(notice.at)}  {notice.job_id}", *(f"  {one}" for one in words.plain_lines(notice))]
             return lines

@@ -362,6 +362,7 @@ def _page(url: str, extraction: Extraction, read_at: datetime) -> Page:
         author=extraction.author,
         published_at=published_at,
         ids=extraction.ids,
+        entries=extraction.entries,
     )
 
 

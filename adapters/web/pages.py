@@ -158,7 +158,8 @@ async def get_job(request: web.Request) -> web.Response:
         watch = await researcher.watching.of_job(job)
         told = [(notice, [told_change(one) for one in notice.changes])
                 for notice in (await researcher.watching.timeline(watch) if watch else [])]  # fmt: skip
-        context |= {"watch": watch, "told": told, "watching": watch_words}
+        spent_usd = await researcher.watching.spent_usd(watch) if watch else 0.0
+        context |= {"watch": watch, "told": told, "watching": watch_words, "spent_usd": spent_usd}
         context |= _finished(request, view, exports_of(job, result, sources))
         context |= {"changes": changes, "conversation": await _conversation(request, job)}
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}

@@ -16,7 +16,7 @@ from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.results import TITLES, CodeBlock, Remark
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
-from core.model.errors import places_of
+from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
@@ -153,7 +153,7 @@ def job_view(
         costs=_costs(job, result, sources),
         preview=_preview(job, card.answer),
         queries=tuple(one_line(query) for query in result.queries) if result else (),
-        providers=tuple(map(wording.say_place, places_of(result.providers))) if result else (),
+        providers=tuple(map(say_place, places_of(result.providers))) if result else (),
         answer=_answer_view(card, card.answer, links) if card.answer else None,
         cited=tuple(views[source.id] for source in card.cited),
         uncited=tuple(views[source.id] for source in card.uncited),

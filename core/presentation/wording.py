@@ -102,6 +102,7 @@ BUTTONS = {
     "watch_hours": "Every 6 hours",
     "watch_day": "Every day",
     "watch_week": "Every week",
+    "watch_digest": "In a daily digest",
     "stop_watching": "Stop watching",
     "keep_watching": "Watch on",
     "not_worth_telling": "Not worth telling",

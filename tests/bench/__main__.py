@@ -18,6 +18,7 @@ from tests.bench.limits import measure_limits
 from tests.bench.questions import measure_questions
 from tests.bench.section import measure_section
 from tests.bench.serving import measure_serving
+from tests.bench.watching import measure_watching
 from tests.bench.web_start import measure_web_start
 from tests.figures import run_parts
 
@@ -32,6 +33,7 @@ PARTS: Mapping[str, Callable[[Conditions], str]] = {
     "deep": measure_deep,
     "library": measure_library,
     "section": measure_section,
+    "watching": measure_watching,
 }
 
 

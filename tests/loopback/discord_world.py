@@ -64,6 +64,7 @@ class DiscordWorld:
     holds_files: bool = False
     waiting_for_files: int = 0
     joined: bool = False
+    left: set[str] = field(default_factory=set)  # who is in the server no more
     ids: data.Snowflakes = field(default_factory=data.Snowflakes)
 
     def __post_init__(self) -> None:

@@ -173,6 +173,9 @@ class ResearchBot(ResearchClient):
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         await leave_guild(self, guild)
 
+    async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
+        await end_watches(self, channel.guild.id, str(channel.id))
+
     async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
         await forget_messages(self, event, [event.message_id])
 
@@ -207,6 +210,8 @@ class ResearchBot(ResearchClient):
     async def _reopen(self, address: Address) -> DiscordReply | None:
         try:
             at = MessageAddress.of(address).lasting
+            if at.key and not await is_member(self, at):
+                return None
             is_below = bool(at.key and at.message_id and not at.question_id)  # what is shown, by its own address
             return self.reply(replace(at, question_id=at.message_id, message_id=0) if is_below else at)
         except TypeError:
@@ -217,6 +222,7 @@ class ResearchBot(ResearchClient):
 # Servers that invite the bot, and servers that remove it: a word of welcome, and nothing left behind
 
 
+UNKNOWN_MEMBER = 10007  # what Discord says of who is not in a server
 UNKNOWN_GUILD, MISSING_ACCESS = 10004, 50001  # what Discord says of a server that the bot is not in
 
 
@@ -248,6 +254,31 @@ async def leave_guild(bot: ResearchClient, guild: discord.Guild) -> None:
         await bot.leaving.leave(_tenant(guild.id))
     except GorkdError as error:
         _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
+
+
+async def end_watches(bot: ResearchClient, guild_id: int, channel: str) -> None:
+    """A channel was deleted: nothing can be told there any more."""
+    try:
+        await bot.researcher.watching.place_closed(_tenant(guild_id), channel)
+    except GorkdError as error:
+        _log.error("the watches of a channel go on", extra={"channel": channel, "error": str(error)})
+
+
+async def is_member(bot: ResearchClient, at: MessageAddress) -> bool:
+    """Whether who watches is in the server still. Discord tells of departures only with an intent that we do not ask
+    for, so it is looked up before something is told; what is not known counts as yes.
+    """
+    channel = bot.get_channel(at.channel_id)
+    guild = getattr(channel, "guild", None)
+    if guild is None:
+        return True
+    try:
+        await guild.fetch_member(at.asker_id)
+    except discord.NotFound as exc:
+        return exc.code != UNKNOWN_MEMBER
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as exc:
+        _log.warning("not known whether somebody has left", extra={"error": str(exc)})
+    return True
 
 
 async def notice_departures(bot: ResearchClient) -> None:

@@ -228,7 +228,17 @@ async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> 
     if interaction.message and interaction.message.flags.ephemeral:
         above = 0
     spot = MessageAddress(channel, interaction.user.id, question_id=above, can_post=True)
-    return WatchPlace(str(interaction.user.id), scope, spot.to_address(), place.public_id, f"discord:{channel}")
+    return spoken_place(spot, scope, place)
+
+
+def spoken_place(spot: MessageAddress, scope: Scope, place: DiscordPlace, *, is_overheard: bool = False) -> WatchPlace:
+    """What ends with its channel, and hangs there below a message or on none."""
+    is_aside = scope.is_one_persons and not place.is_direct
+    channel = str(spot.channel_id) if is_aside or place.is_direct else place.public_id
+    in_channel = replace(spot, question_id=0, message_id=0, channel_id=int(channel))
+    at, fresh = (replace(one.to_address(), place=channel) for one in (spot, in_channel))
+    talk = f"discord:{spot.channel_id}"
+    return WatchPlace(str(spot.asker_id), scope, at, fresh, place.public_id, talk, is_overheard=is_overheard)
 
 
 async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> DiscordMessage:

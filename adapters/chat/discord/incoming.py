@@ -34,6 +34,7 @@ from adapters.chat.desk import (
     under_way,
 )
 from adapters.chat.desk import hear as hear_words
+from adapters.chat.discord.buttons import spoken_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
@@ -213,8 +214,7 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
             said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
         case Watching(wish, job):
             at = replace(spot, token="", token_until=0.0)
-            here = WatchPlace(asker, place.scope, at.to_address(), place.public_id, f"discord:{place.channel_id}",
-                              is_overheard=not place.is_direct)  # fmt: skip
+            here = spoken_place(at, place.scope, place, is_overheard=not place.is_direct)
             said = bot.voice.watching(
                 await said_or_why(obey_wish(wish, job, researcher, here, partial(elsewhere, bot, place)))
             )
@@ -239,7 +239,7 @@ async def elsewhere(bot: ResearchClient, place: DiscordPlace, channel: str) -> W
         return None
     there = await bot.placed(DiscordPlace(place.user_id, found.id, place.guild_id, is_open=True))
     at = MessageAddress(found.id, place.user_id, can_post=True)
-    return WatchPlace(str(place.user_id), there.scope, at.to_address(), there.public_id, f"discord:{found.id}")
+    return spoken_place(at, there.scope, there)
 
 
 async def _known(bot: ResearchClient, job_id: str) -> ResearchJob | None:

@@ -43,6 +43,7 @@ class Press(StrEnum):
     WATCH_HOURS = "watch_hours"
     WATCH_DAY = "watch_day"
     WATCH_WEEK = "watch_week"
+    WATCH_DIGEST = "watch_digest"
     STOP_WATCHING = "stop_watching"
     KEEP_WATCHING = "keep_watching"
     NOT_WORTH = "not_worth_telling"

@@ -54,7 +54,15 @@ from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
 from core.watch.watch import WatchNotice
-from core.watch.words import heading, notice_buttons, sentence, told_change
+from core.watch.words import (
+    DIGEST_HELP,
+    ToldChange,
+    digest_parts,
+    heading,
+    notice_buttons,
+    sentence,
+    told_change,
+)
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
 CONTENT_LIMIT = 2000
@@ -168,18 +176,20 @@ class DiscordVoice:
     def told(self, job: ResearchJob, notice: WatchNotice) -> DiscordMessage:
         """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
         lines = [f"_{plain(said, LINE_ROOM)}_"] if (said := sentence(notice)) else []
-        for change in map(told_change, notice.changes):
-            lines += [f"**{label}**: {plain(text, QUESTION_ROOM)}" for label, text in change.lines]
-            for quote, url in change.quotes:
-                place = f" – [{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
-                lines.append(f"> {plain(quote, QUESTION_ROOM)}{place}")
+        lines += [line for change in notice.changes for line in (*_changed(told_change(change)), "")]
+        for part in digest_parts(notice):
+            page, title = self.links.link(replace(job, id=part.job_id)), plain(heading(part), QUESTION_ROOM)
+            lines += [f"**[{title}]({page})**" if is_linkable(page) else f"**{title}**"]
+            lines += [line for change in part.changes for line in _changed(told_change(change))]
             lines.append("")
+        lines += [DIGEST_HELP] if notice.parts else []
         embed = discord.Embed(
             title=fit(f"🔔 {one_line(heading(notice))}", 256), colour=COLOUR_RUNNING
         )  # Discord: titles have 256
-        view = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
+        view = [] if notice.parts else _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         buttons = _row(job, [CardButton(name) for name in notice_buttons(notice)])
-        message = _message(embed, within(lines, RUNNING_LIMIT).strip(), "", ((*view, *buttons),))
+        rows = ((*view, *buttons),) if view or buttons else ()
+        message = _message(embed, within(lines, RUNNING_LIMIT).strip(), "", rows)
         return replace(message, job_id=job.id)
 
     def watching(self, said: WatchSaid) -> DiscordMessage:
@@ -216,6 +226,15 @@ class DiscordVoice:
         if not page_url:
             return self.notice(word("progress.moved"))
         return self.notice(word("progress.moved_to_page", link=page_link(page_url) or page_url))
+
+
+def _changed(change: ToldChange) -> list[str]:
+    """What a change says, then the passages behind it."""
+    lines = [f"**{label}**: {plain(text, QUESTION_ROOM)}" for label, text in change.lines]
+    for quote, url in change.quotes:
+        place = f" – [{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
+        lines.append(f"> {plain(quote, QUESTION_ROOM)}{place}")
+    return lines
 
 
 @dataclass(frozen=True)

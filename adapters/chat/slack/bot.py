@@ -51,12 +51,14 @@ from adapters.chat.slack.client import (
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.incoming import SECTION_COMMAND, SECTION_FORM, Entrance, Sections
 from adapters.chat.slack.installations import (
+    LEAVING,
     Installations,
     InstalledWorkspaces,
     InstallFlow,
     ShowPage,
     add_install_routes,
     hear_departure,
+    hear_leaving,
 )
 from adapters.chat.slack.library import (
     ASK,
@@ -232,6 +234,10 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
         await hear_departure(body, tenancy)
         await next()
 
+    async def left(body: Body, next: Next) -> None:
+        await hear_leaving(body, desk.researcher.watching)
+        await next()
+
     async def done() -> None: ...
 
     middleware = {
@@ -240,6 +246,7 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
         "agent_session_stopped": before(desk.stopped),
         "app_uninstalled": removed,
         "tokens_revoked": removed,
+        **dict.fromkeys(LEAVING, left),
     }
     for name, taken in middleware.items():
         app.event(name, middleware=[taken])(done)

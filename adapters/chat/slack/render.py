@@ -67,7 +67,16 @@ from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
 from core.watch.watch import WatchNotice
-from core.watch.words import heading, notice_buttons, plain_lines, sentence, told_change
+from core.watch.words import (
+    DIGEST_HELP,
+    ToldChange,
+    digest_parts,
+    heading,
+    notice_buttons,
+    plain_lines,
+    sentence,
+    told_change,
+)
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
 QUESTION_ROOM = 500
@@ -164,7 +173,7 @@ class SlackVoice:
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
 
     def told(self, job: ResearchJob, notice: WatchNotice) -> SlackMessage:
-        return told_message(job, notice, self.links.link(job))
+        return told_message(job, notice, self.links)
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or say(wording.SOMETHING_BROKE)
@@ -291,19 +300,28 @@ def changes_message(changes: AnswerChanges | None) -> SlackMessage:
     )
 
 
-def told_message(job: ResearchJob, notice: WatchNotice, page_url: str) -> SlackMessage:
+def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> SlackMessage:
     """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
     blocks = [header(f"🔔 {heading(notice)}")]
     if said := sentence(notice):
         blocks.append(section(plain(said, SECTION_LIMIT)))
-    for change in map(told_change, notice.changes):
-        lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
-        blocks.append(section("\n".join(lines) or "…"))
-        quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" for quote, url in change.quotes]
-        blocks += [context(quote) for quote in quotes]
+    blocks += [block for change in notice.changes for block in _changed(told_change(change))]
+    for part in digest_parts(notice):
+        page, title = links.link(replace(job, id=part.job_id)), plain(heading(part), 2 * LINE_ROOM)
+        blocks.append(section(f"*<{escaped(page)}|{title}>*" if is_linkable(page) else f"*{title}*"))
+        blocks += [block for change in part.changes for block in _changed(told_change(change))]
     buttons = [button(name, say(wording.BUTTONS[name]), job.id) for name in notice_buttons(notice)]
+    page_url = "" if notice.parts else links.link(job)
     link = link_button(VIEW, say(wording.BUTTONS[VIEW]), page_url) if is_linkable(page_url) else []
-    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *actions([*link, *buttons])])
+    last = actions([*link, *buttons]) if link or buttons else [context(DIGEST_HELP)]
+    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
+
+
+def _changed(change: ToldChange) -> list[Block]:
+    """What a change says, then the passages behind it."""
+    lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
+    quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" for quote, url in change.quotes]
+    return [section("\n".join(lines) or "…"), *(context(quote) for quote in quotes)]
 
 
 def watch_message(said: WatchSaid) -> SlackMessage:

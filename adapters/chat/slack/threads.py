@@ -206,7 +206,10 @@ def watch_place(place: SlackPlace, scope: Scope, *, thread_ts: str = "", convers
     is_aside = scope.is_one_persons and not place.is_direct
     channel, thread_ts = ("", "") if is_aside else (place.channel_id, thread_ts)
     at = SlackAddress(place.team_id, place.user_id, "", channel, thread_ts, conversation=conversation)
-    return WatchPlace(place.user_id, scope, Address(PLATFORM, dict(asdict(at))), place.public_id, conversation)
+    there, fresh = (
+        Address(PLATFORM, dict(asdict(one)), place=channel or place.user_id) for one in (at, replace(at, thread_ts=""))
+    )
+    return WatchPlace(place.user_id, scope, there, fresh, place.public_id, conversation)
 
 
 def watch_wish(text: str) -> WatchWish | None:

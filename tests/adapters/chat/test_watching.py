@@ -102,7 +102,7 @@ async def test_what_one_watches_elsewhere_is_not_read_out_where_others_hear_it()
         await researcher.watching.schedule(ResearchRequest(query, scope, asker="7"), rhythm=Rhythm())
 
     async def said(*, is_overheard: bool) -> WatchSaid:
-        place = WatchPlace("7", here, Address("discord", {}), is_overheard=is_overheard)
+        place = WatchPlace("7", here, Address("discord", {}), Address("discord", {}), is_overheard=is_overheard)
         return await obey_wish(WatchWish("list"), None, researcher, place, nowhere_else)
 
     aloud, aside = await said(is_overheard=True), await said(is_overheard=False)
