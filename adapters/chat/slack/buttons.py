@@ -12,19 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import (
-    Deed,
-    PressWatch,
-    Renew,
-    Say,
-    ShowSources,
-    Steer,
-    changed_key,
-    obey,
-    press,
-    renew,
-    sources_of,
-)
+from adapters.chat.desk import Deed, Renew, Speaking, changed_key, press, renew, told_of
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of
@@ -37,14 +25,12 @@ from adapters.chat.slack.render import (
     RATE,
     SHARE,
     VIEW,
-    all_sources_message,
     changes_message,
-    watch_message,
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
-from adapters.chat.watching import obey_press, said_or_why
+from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
 from core.model.errors import GorkdError, JobNotFound
@@ -195,20 +181,20 @@ class Buttons:
     async def _do(self, deed: Deed, click: Click) -> None:
         """Raises `GorkdError`."""
         match deed:
-            case ShowSources(job):
-                await self._show(click, all_sources_message(*await sources_of(self.desk.researcher, job.id)))
             case Renew():
                 await self._renew(deed, click)
-            case PressWatch("show_answer", job):
-                result, sources = await self.desk.researcher.result(job.id), await self.desk.researcher.sources(job.id)
-                await self._show(click, self.desk.voice.outcome(job, result, sources))
-            case PressWatch(name, job):
-                place = await self.desk.threads.place(click.workspace, click.channel, click.user)
-                where = watch_place(place, job.scope, thread_ts=click.thread_ts, conversation=job.request.thread)
-                said = await said_or_why(obey_press(name, job, self.desk.researcher, where))
-                await self._show(click, watch_message(said))
-            case Say() | Steer():
-                await self._whisper(click, await obey(deed, self.desk.researcher, click.user))
+            case _ if shown := await told_of(deed, self._speaking(click)):
+                await self._show(click, shown)
+
+    def _speaking(self, click: Click) -> Speaking[SlackMessage]:
+        desk = self.desk
+
+        async def where(watched: ResearchJob | None) -> WatchPlace:
+            place = await desk.threads.place(click.workspace, click.channel, click.user)
+            scope, talk = (watched.scope, watched.request.thread) if watched else (place.scope, "")
+            return watch_place(place, scope, thread_ts=click.thread_ts, conversation=talk)
+
+        return Speaking(desk.researcher, desk.voice, click.user, f"{PLATFORM}:{click.workspace.team_id}", where)
 
     async def _renew(self, deed: Renew, click: Click) -> None:
         """A retry takes the place of the message that told of the failure."""
