@@ -40,6 +40,7 @@ def build_operating() -> Operating:
         setup=_setup,
         open_laboratory=open_laboratory,
         open_pages=open_pages,
+        fetch_key=_fetch_key,
     )
 
 
@@ -119,6 +120,12 @@ async def open_pages() -> AsyncIterator[PageFetcher]:
         yield pages
     finally:
         await pages.aclose()
+
+
+async def _fetch_key(url: str) -> str:
+    from adapters.cli.receipts import fetch_key
+
+    return await fetch_key(url, Proxies.from_env(environment()))
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import unicodedata
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -53,7 +53,7 @@ _RENEWS: dict[ReplyKind, Renewal] = {
 }  # fmt: skip
 _OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history", "references"})
 _ALSO_OF_RUNNING = frozenset(
-    {"sources", "help", "history", "forget", "courtesy", "watch", "references"}
+    {"sources", "help", "history", "forget", "courtesy", "watch", "references", "export", "test"}
 )  # the rest steers what can be steered
 _ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now", "changed"})
 REACTIONS: dict[Reaction, tuple[str, str]] = {"thanks": ("❤️", "heart"), "heard": ("👀", "eyes")}  # and Slack's names
@@ -170,6 +170,15 @@ class PressWatch:
 
 
 @dataclass(frozen=True)
+class Prove:
+    """Hand out the receipt of an answer, or make its question a test (adapters/chat/proving.py)."""
+
+    job: ResearchJob
+    what: Literal["receipt", "test"]
+    must: str = ""
+
+
+@dataclass(frozen=True)
 class Cancel:
     """End all that who spoke has under way in the conversation."""
 
@@ -188,7 +197,20 @@ _AT_ONCE: dict[ReplyKind, React | Show] = {
     "courtesy": React("thanks"), "help": Show("help"), "history": Show("history"),
 }  # fmt: skip
 Deed = (
-    Nothing | React | Say | Show | Ask | Renew | ShowSources | Forget | Steer | Cancel | Offer | Watching | PressWatch
+    Nothing
+    | React
+    | Say
+    | Show
+    | Ask
+    | Renew
+    | ShowSources
+    | Forget
+    | Steer
+    | Cancel
+    | Offer
+    | Watching
+    | PressWatch
+    | Prove
 )
 
 
@@ -248,6 +270,9 @@ async def under_way(said: Utterance, researcher: Researcher, thread: str, *scope
     return here or [job for job in found.values() if is_new and job.request.thread.startswith(f"{channel}:")]
 
 
+_PROVES: Mapping[str, Literal["receipt", "test"]] = {"export": "receipt", "make_test": "test"}
+
+
 def press(button: str, job: ResearchJob, presser: str, *, question: str = "") -> Deed | None:
     """What a button does, by the name that it has on every platform; None where only the platform knows.
 
@@ -265,7 +290,8 @@ def press(button: str, job: ResearchJob, presser: str, *, question: str = "") ->
         case "cancel" | "go_deeper" | "answer_now":
             return Steer(job, Steering(button))
         case _:
-            return PressWatch(button, job) if button in PRESSED else None
+            proves = _PROVES.get(button)
+            return Prove(job, proves) if proves else PressWatch(button, job) if button in PRESSED else None
 
 
 async def renew(
@@ -379,6 +405,8 @@ def _obey(said: Utterance, job: ResearchJob) -> Deed:
         return Say(say(wording.ALREADY_BEGUN))
     if kind in _RENEWS:
         return Renew(job, _RENEWS[kind], said.reply.rest)
+    if kind in ("export", "test"):
+        return Prove(job, "receipt" if kind == "export" else "test", said.reply.rest)
     if kind == "sources":
         return ShowSources(job)
     return Forget(job) if kind == "forget" else Steer(job, Steering("cancel"))

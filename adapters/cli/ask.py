@@ -23,7 +23,7 @@ from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_c
 from core.evidence.citations import MARKS
 from core.library.paper import content_of
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
-from core.model.errors import InvalidQuery, place_name, say_place
+from core.model.errors import InvalidQuery, say_place
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
@@ -42,7 +42,7 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         *,
         mode: Annotated[
             str,
-            typer.Option("--mode", metavar="M[,M]", help=f"{MODE.description}: {', '.join(MODES)}."),
+            typer.Option("--mode", metavar="M[,M]", help=f"{said(MODE.description)}: {', '.join(MODES)}."),
         ] = DEFAULT_MODE,
         depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
         top_k: Annotated[
@@ -54,12 +54,12 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
                 "--max-iterations", metavar="N", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}."
             ),
         ] = ROUNDS.default,
-        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
+        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{said(CONTEXT.description)}.")] = "",
         follow_up: Annotated[
             str,
             typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
         ] = "",
-        fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,
+        fresh: Annotated[bool, typer.Option("--fresh", help=f"{said(FRESH.description)}.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     ) -> None:
         def run() -> Coroutine[None, None, Exit]:
@@ -266,7 +266,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     margin = " " * len(number)
     link = _link(source.url)
     paper.write(Text(_label(source), style=Style(link=link) if link else ""), first=number, rest=margin)
-    remarks = [say_place(place_name(source.metadata.provider))]
+    remarks = [say_place(source.metadata.provider)]
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:

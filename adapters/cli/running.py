@@ -268,7 +268,7 @@ class Operating:
     `open_chatting` all that a conversation with the library needs; `examine` looks at every part, `open_trials` at what
     the model endpoints can do, and `foresee` at what a start of this version would change. `setup` is for `gorkd init`.
     `open_pages` reads pages as they are now, `open_laboratory` gives what a question needs, with settings changed and
-    records of its own.
+    records of its own; `fetch_key` gives what a server publishes of its key, and raises `InvalidQuery`.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
@@ -281,3 +281,4 @@ class Operating:
     setup: Callable[[], Setup]
     open_laboratory: Callable[[Mapping[str, str]], AbstractAsyncContextManager[Deps]]
     open_pages: Callable[[], AbstractAsyncContextManager[PageFetcher]]
+    fetch_key: Callable[[str], Awaitable[str]]

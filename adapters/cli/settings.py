@@ -1,4 +1,4 @@
-"""`gorkd settings` and `gorkd stats`: what a workspace has set for itself, and how it is used; for operators."""
+"""`gorkd settings` and `gorkd stats`: what a workspace has set for itself, and how it is used, for who runs gorkd."""
 
 from __future__ import annotations
 

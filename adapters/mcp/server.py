@@ -9,6 +9,7 @@ import hmac
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from importlib.metadata import version as version_of
 from typing import Any
 
 import uvicorn
@@ -61,7 +62,7 @@ def build_server(researcher: Researcher) -> Server[dict[str, Any]]:
             log.exception("a tool broke")
             return _failed(SOMETHING_BROKE)
 
-    return Server(NAME, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(NAME, version=version_of("gorkd"), on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 async def serve_stdio(researcher: Researcher) -> None:

@@ -396,6 +396,14 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
         "CREATE INDEX tellings_by_job ON tellings (job_id)",
         "CREATE INDEX tellings_by_carrier ON tellings (carrier)",
     ),
+    (
+        # Grades told a question by its hash, and outlived its job; whoever could guess the question could find it.
+        "DROP TABLE grades",
+        """CREATE TABLE grades (
+            key TEXT PRIMARY KEY, job_id TEXT NOT NULL, level TEXT NOT NULL, is_right <count> NOT NULL,
+            at <moment> NOT NULL)<keyed>""",
+        "CREATE INDEX grades_by_job ON grades (job_id)",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 

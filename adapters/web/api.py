@@ -51,7 +51,7 @@ from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.pipeline.conversation import following
-from core.presentation.render import iso_utc, job_json, sources_json
+from core.presentation.render import for_others, iso_utc, job_json, sources_json
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound, WatchNotice
 
@@ -189,12 +189,12 @@ def _accepted(request: web.Request, job: ResearchJob) -> web.Response:
 
 async def get_job(request: web.Request) -> web.Response:
     job, researcher = await readable_job(request), request.app[RESEARCHER]
-    return _json(job_json(job, await researcher.result(job.id), await researcher.sources(job.id)))
+    return _json(for_others(job_json(job, await researcher.result(job.id), await researcher.sources(job.id))))
 
 
 async def get_sources(request: web.Request) -> web.Response:
     job, researcher = await readable_job(request), request.app[RESEARCHER]
-    return _json(sources_json(job, await researcher.result(job.id), await researcher.sources(job.id)))
+    return _json(for_others(sources_json(job, await researcher.result(job.id), await researcher.sources(job.id))))
 
 
 async def post_steering(request: web.Request) -> web.Response:
@@ -398,7 +398,9 @@ async def _pump(stream: EventSourceResponse, events: AsyncGenerator[Event, None]
     try:
         async with aclosing(events) as following:
             async for event in following:
-                await stream.send(json.dumps(dict(event.data)), id=str(event.seq), event=event.type, retry=retry_ms)
+                await stream.send(
+                    json.dumps(for_others(dict(event.data))), id=str(event.seq), event=event.type, retry=retry_ms
+                )
                 retry_ms = None
     except GorkdError as error:
         log.warning("a stream broke off", extra={"reason": str(error)})

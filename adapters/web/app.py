@@ -36,6 +36,7 @@ from adapters.web.monitor import Ready, add_health_routes
 from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
+from adapters.web.view import thousands
 from core.library.pages import PaperViews
 from core.pipeline.limits import RateLimits
 from core.presentation.page_links import PageLinks, Revocations
@@ -141,7 +142,7 @@ def _set_up_templates(app: web.Application) -> None:
     )
     environment.globals.update(
         say=_say, say_many=_say_many, say_number=say_number, spoken=spoken, languages=LANGUAGES, lang=_lang,
-        end_link=Markup("</a>"), thousands="{:,}".format,
+        end_link=Markup("</a>"), thousands=thousands,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from adapters.web.access import JobLinks, live_link
 from core.evidence.citations import MARKS
 from core.library.paper import PAPER_SCHEME
 from core.model.answer import ResearchAnswer, Verdict
-from core.model.errors import place_name, say_place
+from core.model.errors import say_place
 from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.render import cut, one_line
@@ -226,7 +226,7 @@ def remarks_on(source: Source) -> list[str]:
     remarks = [metadata.author or "", say(_KINDS[metadata.kind])]
     remarks.append(say("published {day}", day=wording.day(metadata.published_at)) if metadata.published_at else "")
     remarks.append(say("read {day}", day=wording.day(source.read_at)))
-    remarks.append(say("found in {place}", place=say_place(place_name(metadata.provider))))
+    remarks.append(say("found in {place}", place=say_place(metadata.provider)))
     remarks.append(say("only an extract: {why}", why=source.extract_of_page) if source.extract_of_page else "")
     remarks += wording.about_work(source)
     remarks.append(say(wording.INSTRUCTS) if source.instructs else "")

@@ -20,13 +20,23 @@ from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
+from core.pipeline.tracing import (
+    Exchange,
+    TraceEntry,
+    dollars,
+    in_order,
+    totals_line,
+    totals_of,
+    what_was_done,
+    without_repeats,
+)
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
 from core.references.showing import reference_rows
 from core.text.markers import Grammar
-from core.text.saying import later, say, say_many, say_number
+from core.text.saying import ENGLISH, later, say, say_many, say_number, spoken
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
@@ -256,12 +266,17 @@ def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]
             "{model}: {number} calls, {tokens} tokens",
             usage.model_calls,
             model=usage.model,
-            tokens=f"{usage.tokens_used:,}",
+            tokens=thousands(usage.tokens_used),
         )
         rows += [(say("Model"), calls), (say("Cost"), _dollars(usage.cost_usd))]
     elif usage:
         rows.append((say("Model"), say("none")))
     return tuple(rows)
+
+
+def thousands(number: int) -> str:
+    """`5,120`; in other languages with a no-break space, since a comma begins their decimals (ISO 80000-1)."""
+    return f"{number:,}" if spoken() == ENGLISH else f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
 def _dollars(amount: float | None) -> str:
@@ -498,3 +513,77 @@ def _text(row: Mapping[str, Json], name: str) -> str:
 def _score(row: Mapping[str, Json], name: str) -> str:
     value = row.get(name)
     return f"{value:.2f}" if isinstance(value, int | float) else ""
+
+
+# What the job did, step by step
+
+
+SHOWN_PROMPT_CHARS = 20_000  # of one prompt or answer; the rest is for `gorkd trace`
+MAX_ROWS = 300
+_MIN_WIDTH = 0.6  # of 100: a step of a millisecond is still seen
+
+
+@dataclass(frozen=True)
+class RowView:
+    """`left` and `width` are the bar's, of 100; `exchange` holds what was sent and said, by heading."""
+
+    kind: str
+    began: str
+    took: str
+    name: str
+    what: str
+    tokens: str
+    cost: str
+    outcome: str
+    left: float
+    width: float
+    exchange: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class TimelineView:
+    rows: tuple[RowView, ...]
+    totals: str
+    has_prompts: bool
+    left_out: int
+
+
+def timeline_view(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool) -> TimelineView:
+    """In the order in which things began. Without `with_prompts` no exchange is in it."""
+    rows = without_repeats(in_order(entries))
+    start = job.created_at
+    whole = max([(entry.at - start).total_seconds() for entry in entries], default=0.0) or 1.0
+    return TimelineView(
+        rows=tuple(_step(job, entry, times, whole, with_prompts=with_prompts) for entry, times in rows[:MAX_ROWS]),
+        totals=totals_line(totals_of(entries)),
+        has_prompts=with_prompts,
+        left_out=max(0, len(rows) - MAX_ROWS),
+    )
+
+
+def _step(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with_prompts: bool) -> RowView:
+    began = max((entry.at - job.created_at).total_seconds() - entry.seconds, 0.0)
+    left = min(100 * began / whole, 100 - _MIN_WIDTH)
+    tokens = f"{thousands(entry.prompt_tokens)} + {thousands(entry.completion_tokens)}"
+    if entry.is_estimated:
+        tokens = say("{tokens} (estimated)", tokens=tokens)
+    outcome = "" if entry.outcome == "done" else entry.outcome
+    repeated = " " + say_many("({number} time)", "({number} times)", times) if times > 1 else ""
+    return RowView(
+        kind=entry.kind,
+        began=f"{say_number(began, 2)} s",
+        took=f"{say_number(entry.seconds, 2)} s" if entry.kind != "mark" else "",
+        name=one_line(entry.name if entry.kind in ("stage", "mark", "page") else f"{entry.kind} {entry.name}"),
+        what=one_line(what_was_done(entry)),
+        tokens=tokens if entry.kind == "model" else "",
+        cost=dollars(entry.cost_usd) if entry.cost_usd is not None else "",
+        outcome=one_line(f"{outcome}{repeated}"),
+        left=round(left, 2),
+        width=round(min(max(100 * entry.seconds / whole, _MIN_WIDTH), 100 - left), 2),
+        exchange=_exchange(entry.exchange) if with_prompts else (),
+    )
+
+
+def _exchange(said: Exchange) -> tuple[tuple[str, str], ...]:
+    texts = ((say("Instructions"), said.system), (say("Prompt"), said.user), (say("Answer"), said.answer))
+    return tuple((heading, cut(printable(text), SHOWN_PROMPT_CHARS)) for heading, text in texts if text)

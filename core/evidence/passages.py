@@ -64,7 +64,7 @@ class PassageIndex:
     def __init__(self, text: str, title: str = "") -> None:
         self.text = text
         self._about = read(title).stems
-        self.spans = [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
+        self.spans = _spans_of(text)
         self.language = language_of(text[:TELLING_CHARS]) or "en"
         self._by_stem: dict[str, list[int]] = defaultdict(list)
         self._by_root: dict[str, list[int]] = defaultdict(list)
@@ -213,6 +213,11 @@ class EvidenceIndex:
     def passages(self) -> PassageIndex:
         return PassageIndex(self.source.content, self.source.title)
 
+    @cached_property
+    def spans(self) -> list[Span]:
+        """Its sentences; where they stand takes far less than to look them up by word."""
+        return _spans_of(self.source.content)
+
     def find(self, claim: str) -> Evidence | None:
         """The best 1–3 sentences, unchecked; None where the source has nothing of the claim."""
         passage = self.passages.best(claim)
@@ -255,6 +260,10 @@ class EvidenceIndex:
 def _content_words(sentence: str, language: str) -> tuple[Token, ...]:
     """A sentence is read with its source, then as the passage for a claim, then among those around it."""
     return tuple(token for token in tokenize(sentence, language) if token.is_content)
+
+
+def _spans_of(text: str) -> list[Span]:
+    return [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
 
 
 def _cut(text: str, start: int, end: int) -> list[Span]:

@@ -96,10 +96,10 @@ def without_bullet(text: str) -> str:
 
 def as_claimed(text: str) -> str:
     """What a sentence claims: its words without bullet, quotation's mark and emphasis."""
-    return _EMPHASIS.sub(r"\2", without_bullet(text).lstrip("> "))
+    return _EMPHASIS.sub(r"\1", without_bullet(text).lstrip("> "))
 
 
-_EMPHASIS = regex.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS = regex.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # not __, which names of code have
 
 
 def leading_word(text: str) -> str:
@@ -127,7 +127,7 @@ def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True) -> Grounded:
         _text([entry for entry in entries if entry.section == section], marks_cuts=marks_cuts)
         for section in ("summary", "detail")
     )
-    claims = tuple(entry.claim for entry in entries if entry.claim and entry.shown is not None)
+    claims = tuple(entry.claim for at, entry in enumerate(entries) if entry.claim and _line(entries, at) is not None)
     citations = tuple(_citation(claim, evidence) for claim in claims for evidence in claim.evidence)
     return Grounded(summary, detail, claims, citations, _removed(entries))
 
@@ -244,7 +244,8 @@ def _has_kept_row(entries: Sequence[Judged], at: int) -> bool:
 def _line(entries: Sequence[Judged], at: int) -> str | None:
     """An entry as it is shown; None where it is not. A table that has lost its head becomes a list."""
     entry = entries[at]
-    if entry.shown is None or (entry.claim is None and not _holds(entries, at)):
+    is_above = entry.claim is None or is_lead(entry.text)
+    if entry.shown is None or (is_above and not _holds(entries, at)):
         return None
     if entry.claim is not None and entry.is_row and not _has_head(entries, at):
         return "- " + " · ".join(cells(entry.shown))
@@ -304,7 +305,7 @@ def _level(entry: Judged) -> int:
     """1…6 for Markdown headings, 7 for a bold line, 8 for a lead, 9 for a table's head; 0 for a claim."""
     text = entry.text.strip()
     if entry.claim is not None:
-        return 0
+        return _LEAD if is_lead(text) else 0
     if text.startswith("#"):
         return len(text) - len(text.lstrip("#"))
     if regex.fullmatch(r"(\*\*|__).+\1[:：]?", text):

@@ -105,7 +105,7 @@ async def _plan(work: Work, head: HeadStart) -> ResearchPlan:
             )
             showing.confirmed = "" if plan.question else plan.same_as
         if is_otherwise(plan, by_rules):
-            await head.discard()
+            plan = replace(plan, usage=(*plan.usage, *await head.discard()))
         return plan
 
 

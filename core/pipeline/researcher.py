@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from core.library.paper import LibraryStore
 from core.model.answer import MAX_REASON_CHARS, JobResult, Rating
 from core.model.delivery import Address, Delivery
 from core.model.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
@@ -207,6 +208,11 @@ class Researcher:
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
         """Raises `AttachmentUnreadable`, whose `user_message` names the file and says why."""
         return await self._deps.attachment_reader.read(name, media_type, content)
+
+    @property
+    def library(self) -> LibraryStore:
+        """The papers of all shelves; whoever asks names theirs."""
+        return self._deps.library
 
     async def attach(self, job_id: str, address: Address) -> None:
         """Remember which message waits for the job's answer; a later address replaces an earlier one."""

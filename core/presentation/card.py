@@ -167,6 +167,7 @@ def answer_card(
         )
     offers_deep = may_offer and wording.offers_deep(job, result)
     share = [CardButton("share")] if may_share else []
+    export = [CardButton("export")] if answer.citations else []
     findings = read_view(result)
     has_found = findings is not None and findings.has_any
     return AnswerCard(
@@ -177,7 +178,7 @@ def answer_card(
         parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached, explains=explains),
         sources=tuple(sources),
         footer=wording.footer(result, len(sources)),
-        buttons=(view, *show, *share, again, CardButton("improve"), *_watching(job, answer)),
+        buttons=(view, *show, *share, again, CardButton("improve"), *_watching(job, answer), *export),
         renewing=_renewing(job, result),
         votes=(CardButton("good"), CardButton("bad")),
         offers=(CardButton("start_deep", is_primary=True), CardButton("not_now")) if offers_deep else (),

@@ -52,6 +52,9 @@ BAD_ANSWER = "Somebody found this answer bad"
 TEST_MEANS = "A test asks the question again from these sources whenever gorkd eval --from-votes runs."
 GOOD_ANSWER_SAYS = "A good answer says (a sentence, which a model judges; it may be left out)"
 MAKE_A_TEST = "Make this a test"
+NO_BAD_VOTE = "Nobody has found this answer bad yet: press 👎 first, and it can be made a test."
+TESTS_ADMINS_ONLY = "Only admins can make a test of an answer; please ask one of them."
+RECEIPT_MEANS = "A receipt of this answer: gorkd verify checks it on any machine, without this server."
 IS_A_TEST = "This question is a test."
 TEST_NO_MORE = "A test no more"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
@@ -107,6 +110,9 @@ BUTTONS = {
     "keep_watching": "Watch on",
     "not_worth_telling": "Not worth telling",
     "show_answer": "New answer",
+    "export": EXPORT,
+    "receipt": RECEIPT,
+    "make_test": MAKE_A_TEST,
 }
 
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"

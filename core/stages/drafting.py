@@ -355,14 +355,16 @@ class HeadStart:
             await self._write_from(sources)
         return self._begun
 
-    async def discard(self) -> None:
-        """The plan understands the question otherwise: what was begun answers another one."""
+    async def discard(self) -> tuple[ModelUsage, ...]:
+        """The plan understands the question otherwise: what was begun answers another one. What it has cost."""
         await kept_anew(self._deps.memo, self._job.id, CHOICE, EarlyChoice(()))
         await self.aclose()
-        self._running = None
-        if self._begun is not None:
-            self._begun = None
-            await self._progress.take_back()
+        self._running, begun = None, self._begun
+        if begun is None:
+            return ()
+        self._begun = None
+        await self._progress.take_back()
+        return (*begun.tries.usage, *begun.writing.judging.usage)
 
     async def aclose(self) -> None:
         if self._running is not None:

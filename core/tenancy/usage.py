@@ -165,11 +165,15 @@ class CalibrationRow:
 
 @dataclass(frozen=True)
 class Grade:
-    """Whether an evaluation found an answer right. `key` names its question, which it does not tell."""
+    """Whether an evaluation found an answer right. `key` names the case of a run, and tells nothing of its question.
+
+    `job_id` is the job that the question was taken from, with which the grade goes; "" for a question of a file.
+    """
 
     key: str
     level: Confidence
     is_right: bool
+    job_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,7 @@ class EvaluationStore(Protocol):
         ...
 
     async def put_grades(self, grades: Sequence[Grade], at: datetime) -> None:
-        """Each in place of an earlier one of its key."""
+        """Each in place of an earlier one of its key; none of a job that is no longer kept."""
         ...
 
     async def judged(self, tenant: str) -> list[JudgedAnswers]:

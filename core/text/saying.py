@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from gettext import c2py
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,6 +51,11 @@ def speaking(*tags: str) -> Iterator[None]:
         yield
     finally:
         _spoken.reset(token)
+
+
+def speak(*tags: str) -> None:
+    """As `speaking`, for the rest of the task: where a listener is called by others' code."""
+    _spoken.set(next(filter(None, map(known_language, tags)), ENGLISH))
 
 
 def later(text: str) -> str:
@@ -121,11 +124,15 @@ def _translated(language: str, text: str) -> str:
 
 @cache
 def _plural(language: str) -> Callable[[int], int]:
+    from gettext import c2py  # English has its rule in the code
+
     return c2py(_catalog(language).plural_expr)
 
 
 @cache
 def _catalog(language: str) -> Catalog:
+    from importlib.resources import files
+
     from babel.messages.pofile import read_po  # English never needs it
 
     with files("core").joinpath("locale", f"{language}.po").open("rb") as opened:

@@ -196,7 +196,9 @@ _TONES = {
     "still": "Still watched, and nothing has changed",
     "renew": "Watched for nearly 90 days",
     "ended": "Watched no more",
+    "digest": "What is watched here",
 }
+NEWS = "Something is new there"
 DIGEST = "What is watched here: {news} changed"
 DIGEST_STILL = "What is watched here: nothing has changed"
 DIGEST_HELP = "`watch list` shows what is watched, and ends it."
@@ -213,7 +215,9 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class ToldChange:
-    """One change as it is told: lines of a label and text, and the passages behind them with their addresses."""
+    """One change as it is told: lines of a label and text, and the passages behind them with their addresses; a
+    passage that stands in a line already is "".
+    """
 
     lines: tuple[tuple[str, str], ...]
     quotes: tuple[tuple[str, str], ...]
@@ -223,7 +227,13 @@ def heading(notice: WatchNotice) -> str:
     if notice.tone == "digest":
         news = sum(part.tone == "changed" for part in notice.parts)
         return DIGEST.format(news=news) if news else DIGEST_STILL
-    return f"{_TONES[notice.tone]}: {cut(one_line(notice.subject), 150)}"
+    return f"{tone_words(notice)}: {cut(one_line(notice.subject), 150)}"
+
+
+def tone_words(notice: WatchNotice) -> str:
+    """The heading where its subject stands above it already."""
+    is_page = notice.subject.startswith(("http://", "https://"))
+    return NEWS if is_page and notice.tone == "changed" else _TONES[notice.tone]
 
 
 def sentence(notice: WatchNotice) -> str:
@@ -251,12 +261,19 @@ def told_change(change: Change) -> ToldChange:
     lines += [(now, change.now)] if now and change.now else []
     place = domain_of(change.now_url or change.before_url)
     why = change.because or (
-        f"{place} says so now" if change.now_quote else f"{place} says it no more" if place else ""
+        ""
+        if change.kind == "retraction" or not place
+        else f"{place} says so now"
+        if change.now_quote
+        else f"{place} says it no more"
     )
     lines += [("Because", why)] if why else []
     quotes = [(change.before_quote, change.before_url), (change.now_quote, change.now_url)]
     said = tuple((label, cut(one_line(text), MAX_CLAIM_CHARS)) for label, text in lines)
-    return ToldChange(said, tuple((cut(one_line(quote), MAX_QUOTE_CHARS), url) for quote, url in quotes if quote))
+    known = {one_line(text) for _, text in lines}
+    shown = {("" if one_line(quote) in known else cut(one_line(quote), MAX_QUOTE_CHARS), url): None
+             for quote, url in quotes if quote}  # fmt: skip
+    return ToldChange(said, tuple(shown))
 
 
 def plain_lines(notice: WatchNotice) -> list[str]:

@@ -101,6 +101,10 @@ class DiscordWorld:
         self.joined = False
         self.gateway.dispatch("GUILD_DELETE", {"id": self.foreign.id})
 
+    def deletes_channel(self) -> None:
+        """Somebody deletes the first channel."""
+        self.gateway.dispatch("CHANNEL_DELETE", self.open.to_json())
+
     # What people do
 
     def slash(

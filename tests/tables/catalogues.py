@@ -10,16 +10,20 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2 import Environment
 from jinja2.ext import extract_from_ast
+from typer.main import get_command
 
+from adapters.cli.app import build_app
+from bots.__main__ import PROCESSES
 from core.presentation import wording
 from core.text.saying import ENGLISH, LANGUAGES
 
@@ -53,7 +57,21 @@ def messages() -> Mapping[Message, str]:
                 found[message] = path.relative_to(ROOT).as_posix()
         for name in re.findall(r"say\(words\.([A-Z_]+)\)", path.read_text("utf-8")):
             found[getattr(wording, name)] = path.relative_to(ROOT).as_posix()
+    found |= {text: "adapters/cli/app.py" for text in _helps() if text}
     return found
+
+
+def _helps() -> Iterator[str]:
+    """The help of every command and option at the terminal."""
+    nothing = partial(build_app, lambda: None, lambda name: None, PROCESSES)  # type: ignore[arg-type, return-value]
+    group: Any = get_command(nothing(operating=lambda: None, run_mcp=lambda is_http: None))  # type: ignore[arg-type, return-value]
+    for command in [group, *(group.commands[name] for name in group.table)]:
+        for one in (command, *getattr(command, "commands", {}).values()):
+            yield one.help or ""
+    for path in sorted((ROOT / "adapters" / "cli").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "help" and isinstance(node.value, ast.Constant):
+                yield str(node.value.value)
 
 
 def catalogue(language: str) -> Catalog:

@@ -37,7 +37,6 @@ LOG_LENGTH = 15
 MAX_CHOSEN = 25  # of one menu (docs.discord.com, select menus)
 LABEL_ROOM, HINT_ROOM, TEXT_ROOM = 45, 100, 4000  # of a form's field
 VALUE_ROOM = 300  # of one value where they are listed
-ROW_LENGTH = 5  # buttons (Discord, action rows)
 FIELD_ROOM = 1024  # of an embed's field
 COLOUR = 0x1D3C4F
 _PANEL = rf"settings:(?P<group>{'|'.join([*GROUPS, LOG])})"
@@ -147,10 +146,9 @@ async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -
     if changes:
         embed.set_footer(text=f"{word('settings.last_changed')} {wording.day(changes[0].at)}")
     buttons = [PanelButton(f"settings:{group}", title) for group, title in GROUPS.items()]
-    buttons.append(PanelButton(f"settings:{LOG}", word("settings.log")))
+    log = PanelButton(f"settings:{LOG}", word("settings.log"))
     said = "\n".join([notice, *(f"{field.name}\n{field.value}" for field in embed.fields)]).strip()
-    rows = tuple(tuple(buttons[at : at + ROW_LENGTH]) for at in range(0, len(buttons), ROW_LENGTH))
-    return DiscordMessage(embed, said[:2000], rows=rows)
+    return DiscordMessage(embed, said[:2000], rows=(tuple(buttons), (log,)))
 
 
 async def _log_of(bot: ResearchClient, interaction: Asked) -> DiscordMessage:

@@ -36,10 +36,10 @@ from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings, Threads
-from adapters.chat.discord.translate import Asked, DiscordPlace
+from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers, tried
-from adapters.chat.reply import AddressDead, EditPace
+from adapters.chat.reply import AddressDead, EditPace, Tongues
 from adapters.chat.watching import Elsewhere, WatchPlace, nowhere_else
 from adapters.proxies import Proxies
 from core.library.wording import RESTARTED
@@ -59,7 +59,7 @@ from core.model.job import (
 from core.presentation import wording
 from core.presentation.render import one_line
 from core.settings.tenant import TenantSettings
-from core.text.saying import say
+from core.text.saying import say, speak
 
 if TYPE_CHECKING:
     from core.model.delivery import OpenMessages
@@ -71,6 +71,17 @@ MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones
 _log = logging.getLogger(__name__)
 
 
+class _Tree(app_commands.CommandTree[Any]):
+    def __init__(self, bot: ResearchClient) -> None:
+        super().__init__(bot)
+        self._bot = bot
+
+    async def interaction_check(self, interaction: Asked, /) -> bool:
+        """Before each command, in its task."""
+        speak(*self._bot.spoken_to(interaction))
+        return True
+
+
 class ResearchClient(discord.AutoShardedClient):
     def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
@@ -79,7 +90,7 @@ class ResearchClient(discord.AutoShardedClient):
         _guide(self.http, settings.proxies)
         self.settings, self.pace = settings, PACE
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
-        self.voice = DiscordVoice(deps.links)
+        self.voice, self.proving = DiscordVoice(deps.links), deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
         self.library = LiveTalks(
             deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=self.pace, turns=deps.turns
@@ -89,7 +100,8 @@ class ResearchClient(discord.AutoShardedClient):
         self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
-        self.tree = app_commands.CommandTree(self)
+        self.tongues = Tongues()
+        self.tree = _Tree(self)
 
     async def placed(self, place: DiscordPlace) -> DiscordPlace:
         """With its server's settings as they are now. A store that is away refuses the question itself."""
@@ -100,7 +112,14 @@ class ResearchClient(discord.AutoShardedClient):
             return place
 
     async def _settings_of(self, tenant: str) -> TenantSettings:
-        return (await self.rules.show(tenant)).settings
+        settings = (await self.rules.show(tenant)).settings
+        self.tongues.note_workspace(tenant, settings.spoken)
+        return settings
+
+    def spoken_to(self, interaction: Asked) -> tuple[str, ...]:
+        """For `speaking`: what whoever presses or commands is spoken to in."""
+        tenant = place_of_interaction(interaction).scope.tenant
+        return self.tongues.of(tenant, locale=str(interaction.locale))
 
     async def ask(
         self,

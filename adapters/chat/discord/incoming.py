@@ -15,6 +15,7 @@ from adapters.chat.desk import (
     Ask,
     Deed,
     Offer,
+    Prove,
     React,
     Reaction,
     Renew,
@@ -34,15 +35,16 @@ from adapters.chat.discord.buttons import spoken_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
-from adapters.chat.discord.payload import job_of, view_of, word
+from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
+from adapters.chat.proving import prove
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.presentation import wording
-from core.text.saying import say
+from core.text.saying import say, speak
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
 
@@ -65,6 +67,7 @@ async def hear(bot: ResearchClient, message: discord.Message) -> None:
     if spot is None:
         return
     said = question_of(message.content, bot.user.id)
+    speak(*bot.tongues.of(place.scope.tenant, said=said))
     try:
         if message.reference and not message.content:
             await bot.reply(spot).edit(bot.voice.refusal(word("asking.mention_me", name=bot.user.name)))
@@ -203,7 +206,15 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
 
     if deed == Show("history") and not place.is_direct:  # one's own questions are nobody else's business
         deed = Show("help")
-    said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
+
+    async def is_admin() -> bool:
+        return place.is_direct or place.is_manager
+
+    said: DiscordMessage | None
+    if isinstance(deed, Prove):
+        said = bot.voice.proved(await prove(bot.proving, deed, is_admin))
+    else:
+        said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
     if said is None:
         return
     shown = bot.reply(spot)

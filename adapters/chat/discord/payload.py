@@ -48,6 +48,8 @@ class Press(StrEnum):
     KEEP_WATCHING = "keep_watching"
     NOT_WORTH = "not_worth_telling"
     NEW_ANSWER = "show_answer"
+    EXPORT = "export"
+    MAKE_TEST = "make_test"
     GOOD = "good"
     BAD = "bad"
 
@@ -140,6 +142,8 @@ class DiscordMessage:
     def without_files(self) -> DiscordMessage:
         """For where nothing may be attached: what is shown without its picture, or no more than that a file is not."""
         said = word("library.not_attached")
+        if self.rows and not self.embed.image:  # a link says where the file is
+            return replace(self, files=())
         if not self.embed.image:
             return DiscordMessage(discord.Embed(description=said), said)
         embed = self.embed.copy().set_image(url=None)

@@ -27,8 +27,19 @@ from adapters.chat.discord.markup import (
     tables_in,
     within,
 )
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
+from adapters.chat.discord.payload import (
+    DiscordMessage,
+    DiscordUpload,
+    JobButton,
+    LinkButton,
+    MoreMenu,
+    Press,
+    Row,
+    word,
+)
 from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
+from adapters.chat.proving import ProofSaid
+from adapters.chat.reply import in_its_language
 from adapters.chat.watching import WatchSaid
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
@@ -112,6 +123,7 @@ class DiscordVoice:
 
     links: PageLinks
 
+    @in_its_language
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
         """Until there is a sentence, what is done; from then on the sentences as each is checked."""
         card = progress_card(job, snapshot, elapsed_s)
@@ -141,6 +153,7 @@ class DiscordVoice:
         message = _message(embed, text.strip(), " · ".join(card.facts), (row,))
         return replace(message, page_url=self.links.link(job))
 
+    @in_its_language
     def outcome(
         self,
         job: ResearchJob,
@@ -167,6 +180,7 @@ class DiscordVoice:
             return message
         return replace(message, thread_name=_thread_name(card), details=tuple(parts.details()))
 
+    @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
         """A private answer, shown to a channel on its asker's wish."""
         message = self.outcome(job, result, sources, may_offer=False)
@@ -175,6 +189,7 @@ class DiscordVoice:
         link = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         return replace(message, rows=((*link, *([show] if sources else [])),), details=())
 
+    @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> DiscordMessage:
         """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
         lines = [f"_{plain(said, LINE_ROOM)}_"] if (said := sentence(notice)) else []
@@ -198,6 +213,11 @@ class DiscordVoice:
         """What is said of a wish to watch, with its buttons."""
         shown = self.notice(within([plain(line, QUESTION_ROOM) for line in said.lines], RUNNING_LIMIT))
         return replace(shown, rows=(_row(said.job, said.buttons),)) if said.job and said.buttons else shown
+
+    def proved(self, proof: ProofSaid) -> DiscordMessage:
+        """With the file; where nothing may be attached, what stands there says where it is."""
+        files = (DiscordUpload(*proof.file),) if proof.file else ()
+        return replace(self.watching(proof.said), files=files)
 
     def refusal(self, sentence: str) -> DiscordMessage:
         said = plain(sentence, 1000) or say(wording.SOMETHING_BROKE)
@@ -251,8 +271,8 @@ def _changed(change: ToldChange) -> list[str]:
     """What a change says, then the passages behind it."""
     lines = [f"**{label}**: {plain(text, QUESTION_ROOM)}" for label, text in change.lines]
     for quote, url in change.quotes:
-        place = f" – [{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
-        lines.append(f"> {plain(quote, QUESTION_ROOM)}{place}")
+        place = f"[{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
+        lines.append("> " + " – ".join(filter(None, (plain(quote, QUESTION_ROOM), place))))
     return lines
 
 
@@ -454,7 +474,7 @@ def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
         if button.url
         else JobButton(Press(button.name), job.id, button.label, "primary" if button.is_primary else "secondary")
         for button in buttons
-        if button.name != "view_full_analysis" or is_linkable(button.url)
+        if not (button.url or button.name == "view_full_analysis") or is_linkable(button.url)
     )
 
 

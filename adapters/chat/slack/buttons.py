@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import Deed, Renew, Speaking, changed_key, press, renew, told_of
+from adapters.chat.desk import Deed, Prove, Renew, Speaking, changed_key, press, renew, told_of
+from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of
@@ -183,6 +184,9 @@ class Buttons:
         match deed:
             case Renew():
                 await self._renew(deed, click)
+            case Prove():
+                proof = await prove(self.desk.proving, deed, partial(self._is_admin, click))
+                await self._show(click, self.desk.voice.watching(proof.said))
             case _ if shown := await told_of(deed, self._speaking(click)):
                 await self._show(click, shown)
 
@@ -195,6 +199,9 @@ class Buttons:
             return watch_place(place, scope, thread_ts=click.thread_ts, conversation=talk)
 
         return Speaking(desk.researcher, desk.voice, click.user, f"{PLATFORM}:{click.workspace.team_id}", where)
+
+    async def _is_admin(self, click: Click) -> bool:
+        return await self.desk.administration.admins.is_admin(click.workspace, click.user)
 
     async def _renew(self, deed: Renew, click: Click) -> None:
         """A retry takes the place of the message that told of the failure."""
@@ -263,8 +270,11 @@ class Buttons:
         is_good = click.value.startswith("good:")
         is_asked = not is_good and await open_view(click.workspace, click.trigger_id, feedback_modal(job.id))
         await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
-        if not is_asked:
-            await self._whisper(click, say(wording.THANKS))
+        is_admin = not is_good and self.desk.proving is not None and await self._is_admin(click)
+        if is_admin or not is_asked:
+            await self._show(
+                click, self.desk.voice.watching(thanks_for_vote(self.desk.proving, job, is_admin=is_admin))
+            )
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
         at = SlackAddress(

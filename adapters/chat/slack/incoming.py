@@ -21,6 +21,7 @@ from adapters.chat.desk import (
     Deed,
     Nothing,
     Offer,
+    Prove,
     React,
     Renew,
     ShowSources,
@@ -37,6 +38,7 @@ from adapters.chat.desk import (
     under_way,
 )
 from adapters.chat.live import LiveAnswers
+from adapters.chat.proving import Proving, prove
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message
@@ -81,6 +83,7 @@ class Entrance:
     library: SlackLibrary
     threads: Threads
     inbox: Inbox
+    proving: Proving | None = None
     taking_away: TakingAway = field(init=False)
 
     def __post_init__(self) -> None:
@@ -383,6 +386,11 @@ class Entrance:
             case Renew(job):
                 submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
                 await self.begin(submit, reply, job.scope)
+            case Prove():
+                workspace = await self.workspaces.find(place.team_id)
+                is_admin = partial(self.administration.admins.is_admin, workspace, place.user_id)
+                proof = await prove(self.proving, deed, is_admin)
+                await self._tell(self.voice.watching(proof.said), said, place, reply)
             case _ if shown := await told_of(deed, await self._speaking(place, reply.at)):
                 if isinstance(deed, ShowSources):
                     await self._post_sources(deed.job, shown, reply)

@@ -14,6 +14,7 @@ import regex
 
 from adapters.chat.desk import Offer
 from adapters.chat.fitting import about, excerpt, fit, pieces_of, rest_of, true_link, units
+from adapters.chat.reply import in_its_language
 from adapters.chat.slack.blocks import (
     ADDRESS_ROOM,
     MARKDOWN_LIMIT,
@@ -108,7 +109,7 @@ SHOW_SOURCES, SHARE, CANCEL, START_DEEP, IMPROVE = "show_sources", "share", "can
 CHANGED, RATE, VIEW, MORE, FOLLOW_UP = "what_changed", "rate", "view_full_analysis", "more", "follow_up"
 MENU_HOLDS = 5  # options of an overflow menu (docs.slack.dev, Block Kit)
 SHOWN_BLOCKS = 45  # of what is told of a watch; Slack takes 50
-IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, VIEW)
+IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, "export", VIEW)
 
 _TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
 _CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
@@ -122,6 +123,7 @@ _TABLE = regex.compile(r"(?:^\|.*\n)\|[ :|-]+\|?[^\S\n]*(?:\n\|.*)+", regex.MULT
 class SlackVoice:
     links: PageLinks
 
+    @in_its_language
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
         """What is done as a plan, and the sentences that passed; in a stream, else by updates."""
         card = progress_card(job, snapshot, elapsed_s)
@@ -134,6 +136,7 @@ class SlackVoice:
         shown += [section(plain(card.earlier, SECTION_LIMIT))] if card.earlier.strip() else []
         return message(said, [*shown, context(" · ".join(card.facts)), *actions([*steer, cancel])])
 
+    @in_its_language
     def outcome(
         self,
         job: ResearchJob,
@@ -173,6 +176,7 @@ class SlackVoice:
         whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
 
+    @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> SlackMessage:
         return told_message(job, notice, self.links)
 
@@ -195,6 +199,7 @@ class SlackVoice:
     def watching(self, said: WatchSaid) -> SlackMessage:
         return watch_message(said)
 
+    @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], sharer: str) -> SlackMessage:
         """The answer for all of the channel, without buttons that are its asker's business."""
         whole = self.outcome(job, result, sources, may_offer=False)
@@ -336,14 +341,19 @@ def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> Sla
 def _changed(change: ToldChange) -> list[Block]:
     """What a change says, then the passages behind it."""
     lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
-    quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" for quote, url in change.quotes]
+    quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" if quote else _address(url)
+              for quote, url in change.quotes]  # fmt: skip
     return [section("\n".join(lines) or "…"), *(context(quote) for quote in quotes)]
 
 
 def watch_message(said: WatchSaid) -> SlackMessage:
     """What is said of a wish to watch, with its buttons."""
     job_id = said.job.id if said.job else ""
-    row = actions([button(one.name, one.label, job_id) for one in said.buttons]) if said.buttons else []
+    made = [
+        link_button(one.name, one.label, one.url) if one.url else [button(one.name, one.label, job_id)]
+        for one in said.buttons
+    ]
+    row = actions([one for some in made for one in some]) if any(made) else []
     return message(said.text, [section(plain(said.text, SECTION_LIMIT)), *row])
 
 
@@ -415,7 +425,8 @@ def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
         row.append(button(START_DEEP, say(wording.GO_DEEPER), job.id, style="primary" if card.offers else ""))
     row += _buttons(job, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
     rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
-    rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != "watch"]  # its word does the same
+    for spare in ("export", "watch"):  # their words do the same
+        rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != spare]
     return [*row, *overflow(MORE, [option(one.label, f"{one.name}:{job.id}", one.url) for one in rest])]
 
 

@@ -65,7 +65,16 @@ class Share:
 
 
 def measure(reading: Reading, number: Token) -> Measure | None:
-    """The number with the unit beside it, a part in words as a share; None where it has none that is known."""
+    """A number of the text with its unit, a part in words as a share; None where it has none that is known."""
+    return _measures(reading).get(number)
+
+
+@lru_cache(maxsize=256)
+def _measures(reading: Reading) -> dict[Token, Measure | None]:
+    return {number: _measured(reading, number) for number in reading.numbers}
+
+
+def _measured(reading: Reading, number: Token) -> Measure | None:
     position = reading.positions[number]
     after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
     before = reading.tokens[position - 1] if position else None
@@ -157,7 +166,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
-    is_worked_out = _is_difference(claim, number, reading)
+    is_worked_out = _is_difference(claim, number, reading) or _is_sum_or_share(claim, number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
@@ -170,9 +179,9 @@ MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, s
 def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether something moves by as much as two numbers of one thing differ: by 2.7, from 6.8 to 4.1."""
     value, ours = number.value or 0.0, dimension_of(claim, number)
-    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    if "by" not in claim.lead(number) or len(counted) > MAX_WORKED:
+    if "by" not in claim.lead(number) or len(reading.numbers) > 2 * MAX_WORKED:
         return False
+    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
     for one, other in combinations(counted, 2):
         kinds = {dimension_of(reading, one), dimension_of(reading, other)} - {""}
         theirs = next(iter(kinds), "")
@@ -184,6 +193,38 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
             if _is_same_thing(claim, reading, one, other):
                 return True
     return False
+
+
+def _is_sum_or_share(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether it is two counts of one thing together, a part of a count, or a year so many after another."""
+    value = number.value or 0.0
+    years, spans, counts = _kinds(reading)
+    if is_year(number.text, value):
+        is_short = len(years) <= MAX_YEARS and len(spans) <= MAX_YEARS and _LATER.search(reading.text) is not None
+        return is_short and any(value - span in years for span in spans)
+    if len(counts) > MAX_WORKED:
+        return False
+    pairs = [(one, other) for one, other in combinations(counts, 2) if _is_same_thing(claim, reading, one, other)]
+    worth = [(one.value or 0.0) + (other.value or 0.0) for one, other in pairs]
+    worth += [share.points / 100 * (other.value or 0.0) for share in shares(reading) for other in counts]
+    return any(abs(one - value) <= (0.02 * value if is_about(claim, number) else 0.0) for one in worth)
+
+
+MAX_YEARS = 2  # of a text, and spans of time, of which each may be counted from each
+
+
+@lru_cache(maxsize=256)
+def _kinds(reading: Reading) -> tuple[frozenset[float], frozenset[int], tuple[Token, ...]]:
+    """The text's years, how many years its spans of time are, and its counts of things."""
+    years = frozenset(other.value for other in reading.numbers if other.value and is_year(other.text, other.value))
+    measured = [(other, measure(reading, other)) for other in reading.numbers if other.value]
+    spans = frozenset(round(span.amount / YEAR) for _, span in measured if span and span.dimension == "time")
+    return years, spans, tuple(other for other, span in measured if span is None and other.value not in years)
+
+
+_LATER = regex.compile(
+    r"\b(?:later|after(?:wards)?|später|danach|después|más tarde|plus tard|après|dopo|depois)\b", regex.IGNORECASE
+)
 
 
 def _is_same_thing(claim: Reading, reading: Reading, one: Token, other: Token) -> bool:

@@ -37,7 +37,7 @@ from core.evidence.rules.quantities import (
     slashed_dates,
     start_of_quantity,
 )
-from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_language, denials
+from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, are_limits_opposed, check_language, denials
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, read
 from core.evidence.verbatim import points_back
 from core.text.language import Cue, negations
@@ -103,7 +103,8 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
         if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
             is_exact = any(other.stem == number.stem for other in pair.wider.numbers)
             is_exact = is_exact and start_of_quantity(pair.claim, number) == number.start and not is_part(number)
-            if said is not None and is_exact and _is_of_another(pair, number, said):
+            is_meant = said is not None and is_about(pair.claim, number) and near(pair.claim, number, pair.home, said)
+            if said is not None and is_exact and not is_meant and _is_of_another(pair, number, said):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
         elif _may_be(pair, number):
             continue
@@ -122,6 +123,8 @@ def _counting_same(pair: Comparison, number: Token) -> Token | None:
 
 def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
     """Contradicts where the numbers are of one kind and nothing else differs; of years, in short sentences too."""
+    if Cue.HEDGE.first(pair.language, pair.claim.text):
+        return Force.DOUBTS  # what should have been may differ from what was
     is_year = is_year_token(number)
     if is_year is not is_year_token(said) or dimension_of(pair.claim, number) != dimension_of(pair.home, said):
         return Force.DOUBTS
@@ -132,7 +135,7 @@ def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
 
 def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     """Whether the source has the number of something else, and `said` of what the claim counts."""
-    if has_number(pair.home, said, pair.claim):
+    if has_number(pair.home, said, pair.claim) or is_year_token(number) is not is_year_token(said):
         return False
     if pair.is_mostly and not _is_range_end(pair.home, number):
         return True
@@ -212,6 +215,8 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
+        if {ours.dimension, theirs.dimension} == {"sterling", "mass"}:
+            continue  # twelve pounds may be £12
         if ours.is_in_unit_of(theirs):
             continue  # another number, perhaps rounded, of the same
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
@@ -239,7 +244,12 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
             bounds = [token for token in pair.missing if token.text.lower() in ours[1].lower().split()]
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {word.text}"
             yield Veto("bounds", pair.force(bounds), reason)
-        elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said) and not _is_beyond(word, said, ours):
+        elif (
+            bool(ours) != bool(theirs)
+            and not _is_range_end(pair.home, said)
+            and not _is_beyond(word, said, ours)
+            and not _MOST.search((pair.home if ours else pair.claim).text)
+        ):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
             yield Veto("bounds", Force.DOUBTS, f'the source {says} "{written}" of {said.text}')
@@ -247,6 +257,9 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
         if led and leads and led != leads:
             reason = f'the source says "{leads} {said.text}", not "{led} {word.text}"'
             yield Veto("bounds", pair.force([]), reason)
+
+
+_MOST = regex.compile(r"\b(?:\p{L}{2,}est|most|maximum|minimum|peak|record)\b", regex.IGNORECASE)  # bounds as well
 
 
 def _is_beyond(number: Token, said: Token, bound: tuple[Cue, str] | None) -> bool:
@@ -283,7 +296,7 @@ def _is_place(word: str, behind: str) -> bool:
 
 _IS = regex.compile(r"\b(?:is|are|was|were|stayed|remained)\b", regex.IGNORECASE)
 _BEHIND = regex.compile(
-    r"[\s-]*(?:%|°?\p{L}{1,10})?(?: (?:old|of age))?,? "
+    r"[\s-]*(?:%|°?\p{L}{1,10})?(?: (?:old|of \p{L}{1,12}))?,? "
     r"(?:(?P<above>(?:or|and) (?:more|older|over|above|higher|longer|larger))|"
     r"(?P<below>(?:or|and) (?:less|fewer|younger|under|below|lower|shorter|smaller)))\b"
 )
@@ -354,7 +367,7 @@ def _name_runs(pair: Comparison) -> list[list[Token]]:
     """The claim's names, those side by side as one; months and weekdays left out."""
     runs: list[list[Token]] = []
     for word in pair.claim.content:
-        if not _is_proper(pair, word) or _names_nobody(word):
+        if not _is_proper(pair, word) or _names_nobody(word) or pair.claim.text[word.start - 1 : word.start] == "°":
             continue
         if runs and word.start - runs[-1][-1].end == 1:
             runs[-1].append(word)
@@ -388,7 +401,11 @@ def _replacing(pair: Comparison, word: Token) -> Token | None:
 
 def _is_meant(pair: Comparison, run: list[Token]) -> bool:
     """Whether the claim begins with the name and the home with a "he" or "it" that may stand for it."""
-    return points_back(pair.home.text) and run[0] is pair.claim.content[0]
+    first = next(word for word in pair.claim.content if not word.values)
+    return (points_back(pair.home.text) or _PRONOUN.search(pair.home.text) is not None) and run[0] is first
+
+
+_PRONOUN = regex.compile(r"\b(?:it|he|she|they)\b")
 
 
 def _is_form_of(name: str, said: Token, home: Reading) -> bool:
@@ -549,7 +566,7 @@ _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "
 
 def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     """A word in the place of its opposite; a denied opposite is the same thing said twice round."""
-    if pair.multiple:
+    if pair.multiple or are_limits_opposed(pair):
         return
     opposed = pair.opposed
     word, said = opposed[0] if opposed else (None, None)

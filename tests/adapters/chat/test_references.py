@@ -81,7 +81,7 @@ async def retracted_a_day_later(folder: str, registries: SearchWorld) -> None:
 
 
 async def test_a_list_is_checked_in_discord(discord: House) -> None:
-    """A line for each reference, the table and the BibTeX as files."""
+    """A line for each reference, the table and the BibTeX as files (N-18)."""
     answer = await discord.final(discord.discord.say(f"@gorkd {SAID}", file=FILE))
     without = await discord.final(discord.discord.say(f"@gorkd {SAID}"))
 
@@ -107,7 +107,7 @@ async def test_a_list_is_checked_in_slack(slack: SlackHouse) -> None:
 async def test_an_answer_is_corrected_in_place_in_discord_and_the_asker_told_once(
     discord: House, registries: SearchWorld
 ) -> None:
-    """Its source was retracted after it (D18): the same message says so, and one below it, whoever starts again."""
+    """Its source was retracted after it (D18) (N-16): the message says so, and one below it, whoever starts again."""
     registries.answers.clear()
     asked = discord.discord.say(f"@gorkd {QUESTION}")
     answer = await discord.final(asked)

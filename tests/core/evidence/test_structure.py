@@ -71,6 +71,9 @@ def judged(text: str, section: str = "summary") -> list[Judged]:
         pytest.param(
             "| Drink | Heat |\n|---|---|\n| XX | it is hot |\n\nTea is hot.", "Tea is hot.", id="a table without rows"
         ),
+        pytest.param(
+            "Some drinks may not stand [1]:\n\n- XX the tea.", "", id="a lead that is a claim, and its list gone"
+        ),
         pytest.param("Yes. Tea is hot.", "Yes. Tea is hot.", id="a yes with its reason"),
         pytest.param("Yes. XX is hot.\n\nMilk is white.", "[…]\n\nMilk is white.", id="a yes whose reason was cut"),
     ],

@@ -570,3 +570,18 @@ class FakeFeed(FakePages):
     async def fetch(self, url: str, *, known: Page | None = None) -> Page:
         text = "\n\n".join(title for title, _ in self.entries)
         return Page(url, "News", text, NOW, entries=tuple(self.entries))
+
+
+@pytest.mark.parametrize(("presses", "told"), [(0, ["gone"]), (2, ["gone"]), (3, [])])
+async def test_what_was_not_worth_telling_is_told_less_each_time(presses: int, told: list[str]):
+    """N-20: confidence and news go first, what is gone last; another value is always told."""
+    world = World()
+    watch = await world.watched()
+    for _ in range(presses):
+        await world.researcher.watching.tighten(watch)
+    world.pages[URL] = "The Harbour Tower is 120 metres tall."
+    world.search.hits = [hit(URL, "The Harbour Tower is 120 metres tall.", title="Harbour Tower")]
+
+    await world.pass_until(NOW + 4 * DAY, step=timedelta(hours=1))
+
+    assert [change.kind for notice in await world.told(watch) for change in notice.changes] == told

@@ -74,6 +74,12 @@ SLEPT = "41% of the walkers and 20% of the sitters slept."
 WATER = "The forge uses 80 litres an hour and the mill 40 litres."
 PUMPS = "The old pump is three times as fast as the new one."
 DOUBTED: list[tuple[str, str, str]] = [
+    (
+        "another year later",
+        "The mill was finished in 1890.",
+        "The mill was begun in 1887 and finished two years later.",
+    ),
+    ("counts of two things together", "The guild has 100 boats.", "The guild has 60 boats and 40 carts."),
     ("limit added beside another's", "Only men may vote.", "Men may vote, but only women over thirty may be elected."),
     ("limit of the next sentence", "Only men may vote.", "Men may vote. Only the mayor may call an election."),
     ("German limit added", "Nur Männer wählen.", "Männer wählen. Nur der Rat darf eine Wahl ausrufen."),
@@ -262,6 +268,29 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 
 PASSED: list[tuple[str, str, str]] = [
+    ("up to, and the most", "Its greatest depth is 94 metres.", "It is up to 94 m deep."),
+    ("degrees", "The mill was at -30 °C.", "The mill was at minus 30 degrees Celsius."),
+    ("twice behind a year", "The ferry ran until 1968.", "A ferry crossed twice a day until 1968."),
+    ("may, as can", "A table can have at most 16 rows.", "A table may have up to 16 rows."),
+    ("denied, in the other voice", "You cannot restore such copies.", "Such copies cannot be restored."),
+    ("forbidden except", "Rowing is forbidden except at three piers.", "Rowing is allowed only at three piers."),
+    (
+        "it, in the middle",
+        "Until 1919 Quill was under the Seal.",
+        "Quill is old. Since 1919 it was under the Crown; before, the Seal.",
+    ),
+    ("years later", "The mill was finished in 1889.", "The mill was begun in 1887 and finished two years later."),
+    ("half of a count", "120 of the smiths walked home.", "Of 240 smiths, half walked home."),
+    ("two counts together", "The guild built 100 boats.", "The guild built 60 boats in 1950 and 40 boats in 1951."),
+    ("how often", "The guild meets every year.", "The guild meets each year."),
+    ("pounds as a sum", "The rope costs 12 pounds.", "The rope costs £12."),
+    ("another predicate", "Lorries over 12 tonnes must stay away.", "Lorries over 12 tonnes are not allowed."),
+    (
+        "nothing more to pay",
+        "Crossing has cost nothing since 1971.",
+        "Until 1971 crossing was not free; then tolls ended.",
+    ),
+    ("German still", "Noch fahren Boote nach Lund.", "Boote fahren nach Lund."),
     ("limit kept", "Men alone may vote.", "Only men may vote."),
     ("limit in a denial", "No one but men may vote.", "Only men may vote."),
     ("difference of one thing", "Pain fell by 2.7 points.", "Pain fell from 6.8 to 4.1 points in walkers."),
@@ -516,6 +545,16 @@ def test_no_page_can_stall_the_check(claim: str, passage: str) -> None:
     find_vetoes(claim, passage, context=passage, before=claim)
 
     assert time.process_time() - begin < 2
+
+
+def test_a_translation_with_names_and_numbers_of_its_source_is_one() -> None:
+    """D21: words that two languages share do not make it a sentence of the other, whose words would all be missing."""
+    german = "Die Meridian-Brücke wurde im Juni 1931 eröffnet."
+    french = "Selon Falk, les lampes de Tarn aveugleraient un jour le télescope."
+
+    assert find_vetoes(german, "The Meridian bridge in Lund was opened in June 1931.") == ()
+    assert find_vetoes(french, "Falk said that the lamps of Tarn would one day blind the telescope.") == ()
+    assert find_vetoes(german, "The Meridian bridge in Lund was opened in June 1932.") != ()
 
 
 def test_a_place_below_something_bounds_no_number_of_it() -> None:
