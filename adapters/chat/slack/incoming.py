@@ -121,7 +121,7 @@ class Entrance:
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         place = SlackPlace(team, channel, user)
         if text.lower() == "history":
-            return await self._history(place)
+            return self.voice.history(await self.researcher.history(user, tenant=place.tenant, limit=HISTORY_LENGTH))
         try:
             translate.read_options(text, place.scope, place.own_scope)
         except GorkdError as error:
@@ -419,10 +419,6 @@ class Entrance:
         spot = ThreadAddress(place.channel_id, said.thread_ts if said.is_reply else "")
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
             await reply.edit(message)
-
-    async def _history(self, place: SlackPlace) -> SlackMessage:
-        jobs = await self.researcher.history(place.user_id, tenant=place.tenant, limit=HISTORY_LENGTH)
-        return self.voice.history(jobs)
 
     async def _forget_asked(self, workspace: Workspace, event: Payload) -> None:
         """Who deletes a question takes it back, whoever could see the answer when it was asked."""
