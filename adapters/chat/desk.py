@@ -1,8 +1,8 @@
 """What people say and press under an answer, and what is to be done then: written once, for every platform.
 
 An utterance or a press comes in as a value, a deed goes out as one; a platform finds out which job is meant, asks
-here, and draws what comes of it. All of it is pure but the calls into the researcher: `renew`, `obey` and
-`sources_of`. What chats show of a job that was forgotten goes from here, too.
+here, and draws what comes of it. All of it is pure but what does a deed: `renew`, `obey`, `told_of`.
+What chats show of a job that was forgotten goes from here, too.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from adapters.chat.watching import PRESSED
+from adapters.chat.watching import (
+    PRESSED,
+    Elsewhere,
+    WatchPlace,
+    nowhere_else,
+    obey_press,
+    obey_wish,
+    said_or_why,
+)
 from core.model.delivery import Address
 from core.model.errors import GorkdError
 from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope
@@ -27,12 +35,15 @@ from core.text.saying import say
 from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
+    from adapters.chat.reply import Voice
     from core.model.answer import ResearchAnswer
     from core.model.delivery import Address
     from core.model.job import Scope
     from core.model.source import Source
     from core.pipeline.researcher import Researcher
 
+Payload = TypeVar("Payload")
+HISTORY_LENGTH = 10
 Renewal = Literal["retry", "ask_again", "refresh", "improve", "deeper", "start_deep", "changed"]
 Reaction = Literal["thanks", "heard"]
 
@@ -310,12 +321,10 @@ def changed_key(job: ResearchJob, question: str) -> str:
 
 
 async def obey(
-    deed: Say | Forget | Steer | Cancel, researcher: Researcher, asker: str, taking_away: TakingAway | None = None
+    deed: Forget | Steer | Cancel, researcher: Researcher, asker: str, taking_away: TakingAway | None = None
 ) -> str:
     """Do it, and give the sentence that says so. Raises `GorkdError`."""
     match deed:
-        case Say(sentence):
-            return sentence
         case Cancel(jobs):
             for one in jobs:
                 await researcher.cancel(one.id)
@@ -327,6 +336,47 @@ async def obey(
     if taking_away is not None:
         taking_away.hurry()
     return say(wording.FORGOTTEN)
+
+
+@dataclass(frozen=True)
+class Speaking(Generic[Payload]):
+    """Who spoke or pressed, and what a platform gives to answer it: its voice, and the place where a watch of a job
+    would tell, or of whatever else is asked for (None).
+    """
+
+    researcher: Researcher
+    voice: Voice[Payload]
+    asker: str
+    tenant: str
+    place: Callable[[ResearchJob | None], Awaitable[WatchPlace]]
+    elsewhere: Elsewhere = nowhere_else
+    taking_away: TakingAway | None = None
+    may_offer: bool = True  # below an answer that is shown again
+
+
+async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
+    """What is said of a deed, which is done by then; None of what makes an answer or a sign. Raises `GorkdError`."""
+    researcher, voice, said = at.researcher, at.voice, None
+    match deed:
+        case Say(sentence):
+            said = voice.refusal(sentence)
+        case Show("history"):
+            said = voice.history(await researcher.history(at.asker, tenant=at.tenant, limit=HISTORY_LENGTH))
+        case Show():
+            said = voice.help()
+        case ShowSources(job):
+            said = voice.sources(*await sources_of(researcher, job.id))
+        case PressWatch("show_answer", job):
+            result, sources = await researcher.result(job.id), await researcher.sources(job.id)
+            said = voice.outcome(job, result, sources, may_offer=at.may_offer)
+        case PressWatch(button, job):
+            said = voice.watching(await said_or_why(obey_press(button, job, researcher, await at.place(job))))
+        case Watching(wish, job):
+            place = await at.place(job if wish.kind == "watch" else None)
+            said = voice.watching(await said_or_why(obey_wish(wish, job, researcher, place, at.elsewhere)))
+        case Forget() | Steer() | Cancel():
+            said = voice.notice(await obey(deed, researcher, at.asker, at.taking_away))
+    return said
 
 
 async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source], ResearchAnswer | None]:

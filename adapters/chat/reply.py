@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from core.model.answer import AnswerFile, JobResult
+from adapters.chat.watching import WatchSaid
+from core.model.answer import AnswerFile, JobResult, ResearchAnswer
 from core.model.delivery import Address
 from core.model.job import ResearchJob
 from core.model.source import Source
@@ -97,11 +98,14 @@ class Voice(Protocol[Payload_co]):
         result: JobResult | None,
         sources: Sequence[Source],
         *,
+        may_offer: bool = True,
         first_asker: str = "",
         unattached: Sequence[AnswerFile] = (),
         explains: bool = False,
     ) -> Payload_co:
-        """`first_asker` is who asked first what is answered once more, "" where nobody is to be named.
+        """`may_offer` is False once deep research was declined below the answer (D9).
+
+        `first_asker` is who asked first what is answered once more, "" where nobody is to be named.
 
         Of `unattached` files it is said where they are. `explains` what the marks of its sentences mean.
         """
@@ -112,6 +116,24 @@ class Voice(Protocol[Payload_co]):
         ...
 
     def refusal(self, sentence: str) -> Payload_co: ...
+
+    def notice(self, text: str) -> Payload_co:
+        """Words of our own."""
+        ...
+
+    def help(self) -> Payload_co: ...
+
+    def history(self, jobs: Sequence[ResearchJob]) -> Payload_co:
+        """One's own questions, newest first."""
+        ...
+
+    def sources(self, sources: Sequence[Source], answer: ResearchAnswer | None) -> Payload_co:
+        """Every source that was read, best first, and how much it matters."""
+        ...
+
+    def watching(self, said: WatchSaid) -> Payload_co:
+        """What is said of a wish to watch, with its buttons."""
+        ...
 
 
 @dataclass(frozen=True)

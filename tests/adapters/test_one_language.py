@@ -13,13 +13,12 @@ from rich.console import Console
 from typer.main import get_command
 
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.incoming import TYPED as ON_DISCORD
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
+from adapters.chat.discord.render import TYPED as ON_DISCORD
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.slack.administering import TYPED as ON_SLACK
-from adapters.chat.slack.administering import help_blocks
-from adapters.chat.slack.blocks import SECTION_LIMIT, SlackMessage
+from adapters.chat.slack.blocks import SECTION_LIMIT, SlackMessage, help_blocks
+from adapters.chat.slack.blocks import TYPED as ON_SLACK
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import read_options
 from adapters.cli.app import build_app
@@ -265,7 +264,7 @@ def test_every_option_can_be_given_everywhere() -> None:
 
 def test_help_says_the_same_on_both_chats() -> None:
     """Apart from what is typed there; and it fits where nothing may be embedded."""
-    from adapters.chat.discord.incoming import help_text
+    from adapters.chat.discord.render import help_text
 
     slack, discord = str(help_blocks()), help_text()
 

@@ -19,6 +19,7 @@ import discord
 from discord import app_commands
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
+from adapters.chat.desk import HISTORY_LENGTH, Watching, told_of
 from adapters.chat.discord.administering import (
     SettingsItem,
     press_settings,
@@ -30,14 +31,11 @@ from adapters.chat.discord.buttons import choose, press_button, submit_form, wat
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
 from adapters.chat.discord.incoming import (
-    HISTORY_LENGTH,
     conversation_of,
     elsewhere,
     forget_messages,
     hear,
     hear_edited,
-    help_text,
-    history_message,
 )
 from adapters.chat.discord.library import library_command, press_library
 from adapters.chat.discord.payload import (
@@ -51,12 +49,13 @@ from adapters.chat.discord.payload import (
     wish_of,
     word,
 )
+from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
-from adapters.chat.watching import obey_wish, said_or_why
+from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, SetupError
-from core.model.job import Depth, JobStatus, ResearchRequest
+from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
@@ -448,7 +447,7 @@ def _help(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     @_contexts
     async def research_help(interaction: Asked) -> None:
         async def make() -> DiscordMessage:
-            return bot.voice.notice(help_text())
+            return bot.voice.help()
 
         await bot.whisper(interaction, make)
 
@@ -460,7 +459,13 @@ def _history(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     @_installs
     @_contexts
     async def research_history(interaction: Asked) -> None:
-        await bot.whisper(interaction, partial(history_message, bot, place_of_interaction(interaction)))
+        place = place_of_interaction(interaction)
+
+        async def make() -> DiscordMessage:
+            asked = await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH)
+            return bot.voice.history(asked)
+
+        await bot.whisper(interaction, make)
 
     return research_history
 
@@ -478,9 +483,12 @@ def _watch(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
             place = await bot.placed(place_of_interaction(interaction))
             asked = await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH)
             job = next((one for one in asked if place.shows(one) and one.status is JobStatus.COMPLETED), None)
-            here = await watch_place(interaction, place, job.scope if job and wish.kind == "watch" else place.scope)
-            said = await said_or_why(obey_wish(wish, job, bot.researcher, here, partial(elsewhere, bot, place)))
-            return bot.voice.watching(said)
+
+            async def where(watched: ResearchJob | None) -> WatchPlace:
+                return await watch_place(interaction, place, watched.scope if watched else place.scope)
+
+            said = await told_of(Watching(wish, job), bot.speaking(place, where, partial(elsewhere, bot, place)))
+            return said or bot.voice.help()
 
         await bot.whisper(interaction, make)
 

@@ -12,16 +12,15 @@ from typing import cast
 import aiohttp
 import discord
 
-from adapters.chat.desk import PressWatch, Prove, Renew, Say, ShowSources, Steer, obey, renew, sources_of
+from adapters.chat.desk import Prove, Renew, Say, renew, sources_of, told_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
-from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
 from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.reply import AddressDead
-from adapters.chat.watching import WatchPlace, obey_press, said_or_why
+from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import ResearchJob, Scope
@@ -52,7 +51,7 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: Press, jo
 
     async def make() -> DiscordMessage:
         if press is Press.SHARED_SOURCES:  # who shared the answer shared its sources; only a shared message has it
-            return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job_id)))
+            return bot.voice.sources(*await sources_of(bot.researcher, job_id))
         return await _told(bot, interaction, press, await _visible(bot, interaction, job_id))
 
     shown = await bot.whisper(interaction, make, ephemeral=press is not Press.SHARE_HERE)
@@ -191,24 +190,17 @@ async def _decline(bot: ResearchClient, interaction: Asked, job_id: str) -> None
 
 async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
     """What a press is answered with; the deeds are done on the way. Raises `GorkdError`."""
-    match pressed(_NAMED_AS.get(press, press.value), job, str(interaction.user.id)):
-        case Say(sentence):
-            said = bot.voice.refusal(sentence)
-        case ShowSources():
-            return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job.id)))
-        case PressWatch("show_answer"):
-            result, sources = await bot.researcher.result(job.id), await bot.researcher.sources(job.id)
-            return replace(bot.voice.outcome(job, result, sources, may_offer=False), details=())
-        case PressWatch(button):
-            here = await watch_place(interaction, place_of_interaction(interaction), job.scope)
-            return bot.voice.watching(await said_or_why(obey_press(button, job, bot.researcher, here)))
-        case Prove() as deed:
-            said = bot.voice.proved(await prove(bot.proving, deed, partial(_asked_admin, interaction)))
-        case Steer() as deed:
-            return bot.voice.notice(await obey(deed, bot.researcher, str(interaction.user.id)))
-        case _:
-            return await _told_here(bot, interaction, press, job)
-    return said
+    place = place_of_interaction(interaction)
+    deed = pressed(_NAMED_AS.get(press, press.value), job, str(interaction.user.id))
+
+    async def where(_: ResearchJob | None) -> WatchPlace:
+        return await watch_place(interaction, place, job.scope)
+
+    if isinstance(deed, Prove):
+        return bot.voice.proved(await prove(bot.proving, deed, partial(_asked_admin, interaction)))
+    if deed is not None and (said := await told_of(deed, bot.speaking(place, where))):
+        return replace(said, details=())
+    return await _told_here(bot, interaction, press, job)
 
 
 async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:

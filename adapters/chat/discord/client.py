@@ -22,7 +22,7 @@ from discord import app_commands
 from discord.http import HTTPClient, Route
 
 from adapters.chat.connecting import ChatDeps
-from adapters.chat.desk import TakingAway
+from adapters.chat.desk import Speaking, TakingAway
 from adapters.chat.discord.delivery import (
     GONE,
     MISSING_PERMISSIONS,
@@ -40,6 +40,7 @@ from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_intera
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers, tried
 from adapters.chat.reply import AddressDead, EditPace, Tongues
+from adapters.chat.watching import Elsewhere, WatchPlace, nowhere_else
 from adapters.proxies import Proxies
 from core.library.wording import RESTARTED
 from core.library.words import Incoming
@@ -174,6 +175,17 @@ class ResearchClient(discord.AutoShardedClient):
             await reply.edit(self.voice.refusal(word("asking.restarting")))
         else:
             await self.live.answer_job(refusable, reply, known=known)
+
+    def speaking(
+        self,
+        place: DiscordPlace,
+        where: Callable[[ResearchJob | None], Awaitable[WatchPlace]],
+        elsewhere: Elsewhere = nowhere_else,
+    ) -> Speaking[DiscordMessage]:
+        return Speaking(
+            self.researcher, self.voice, str(place.user_id), place.scope.tenant, where, elsewhere, self.taking_away,
+            may_offer=False,
+        )  # fmt: skip
 
     def reply(self, spot: MessageAddress) -> DiscordReply:
         reply = DiscordReply(self, self.voice, spot, self._spread)

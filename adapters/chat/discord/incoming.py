@@ -13,25 +13,21 @@ import discord
 from adapters.chat.desk import (
     REACTIONS,
     Ask,
-    Cancel,
     Deed,
-    Forget,
     Offer,
     Prove,
     React,
     Reaction,
     Renew,
-    Say,
     Show,
     ShowSources,
     Steer,
     Utterance,
-    Watching,
     changed_key,
     hear_edit,
     obey,
     renew,
-    sources_of,
+    told_of,
     under_way,
 )
 from adapters.chat.desk import hear as hear_words
@@ -39,18 +35,15 @@ from adapters.chat.discord.buttons import spoken_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
-from adapters.chat.discord.markup import is_linkable, plain, within
 from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
-from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
 from adapters.chat.proving import prove
-from adapters.chat.watching import WatchPlace, obey_wish, said_or_why
+from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.presentation import wording
-from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.text.saying import say, speak
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
@@ -205,36 +198,29 @@ async def _offer(bot: ResearchClient, message: discord.Message, deed: Offer) -> 
 
 async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: MessageAddress) -> None:
     """What is done at once, and what is said of it. Raises `GorkdError`."""
-    asker, researcher = str(place.user_id), bot.researcher
-    match deed:
-        case Say(sentence):
-            said = bot.voice.refusal(sentence)
-        case Show("history") if place.is_direct:  # one's own questions are nobody else's business
-            said = await history_message(bot, place)
-        case Show():
-            said = bot.voice.notice(help_text())
-        case ShowSources(job):
-            said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
-        case Watching(wish, job):
-            at = replace(spot, token="", token_until=0.0)
-            here = spoken_place(at, place.scope, place, is_overheard=not place.is_direct)
-            said = bot.voice.watching(
-                await said_or_why(obey_wish(wish, job, researcher, here, partial(elsewhere, bot, place)))
-            )
-        case Prove():
+    at = replace(spot, token="", token_until=0.0)
+    here = spoken_place(at, place.scope, place, is_overheard=not place.is_direct)
 
-            async def is_admin() -> bool:
-                return place.is_direct or place.is_manager
+    async def where(_: ResearchJob | None) -> WatchPlace:
+        return here
 
-            said = bot.voice.proved(await prove(bot.proving, deed, is_admin))
-        case Forget() | Steer() | Cancel():
-            said = bot.voice.notice(await obey(deed, researcher, asker, bot.taking_away))
-        case _:
-            return
+    if deed == Show("history") and not place.is_direct:  # one's own questions are nobody else's business
+        deed = Show("help")
+
+    async def is_admin() -> bool:
+        return place.is_direct or place.is_manager
+
+    said: DiscordMessage | None
+    if isinstance(deed, Prove):
+        said = bot.voice.proved(await prove(bot.proving, deed, is_admin))
+    else:
+        said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
+    if said is None:
+        return
     shown = bot.reply(spot)
     await shown.edit(said)
     if isinstance(deed, ShowSources):
-        await researcher.note_shown(deed.job.id, shown.shown)
+        await bot.researcher.note_shown(deed.job.id, shown.shown)
 
 
 async def elsewhere(bot: ResearchClient, place: DiscordPlace, channel: str) -> WatchPlace | None:
@@ -320,39 +306,3 @@ async def _scopes(bot: ResearchClient, event: Deleted) -> list[Scope]:
     if not isinstance(direct, discord.DMChannel) or direct.recipient is None:
         return []
     return [DiscordPlace(direct.recipient.id, direct.id, is_direct=True).scope]
-
-
-# How to ask in Discord, in the words of core/presentation/help.py, and what one has asked
-
-
-TYPED = Typed(
-    ask="/research",
-    menu="Apps",
-    reply="reply to an answer and mention me",
-    options="in the command",
-    history="/research-history",
-    settings="/research-settings",
-)
-HISTORY_LENGTH = 10
-QUESTION_ROOM = 100
-
-
-def help_text() -> str:
-    how = "\n".join(f"**{what}** {words}" for what, words in help_entries(TYPED))
-    modes = "\n".join(f"· `{name}`: {plain(words, 100)}" for name, words in mode_entries())
-    return f"**{HOW_TO_ASK}**\n{how}\n**Modes**\n{modes}"
-
-
-async def history_message(bot: ResearchClient, place: DiscordPlace) -> DiscordMessage:
-    """One's own questions in this guild, newest first; for the asker's eyes only."""
-    lines = [f"**{say(wording.YOUR_QUESTIONS)}**"]
-    for job in await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH):
-        url = bot.voice.links.link(job)
-        question = plain(job.request.quoted or job.query, QUESTION_ROOM)
-        state = say(wording.STATUS_MESSAGES[job.status])
-        link = f" · [{say(wording.VIEW_FULL_ANALYSIS)}]({url})" if is_linkable(url) else ""
-        lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
-    if len(lines) == 1:
-        lines.append(say(wording.NO_HISTORY))
-    shown = bot.voice.notice(within(lines, DESCRIPTION_LIMIT))
-    return replace(shown, text=within(lines, CONTENT_LIMIT))

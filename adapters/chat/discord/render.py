@@ -56,6 +56,7 @@ from core.presentation.card import (
     progress_card,
     said_so_far,
 )
+from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.snapshot import Snapshot
@@ -113,6 +114,7 @@ COLOURS = {
 }  # G-02
 COLOUR_RUNNING = 0x5865F2
 COLOUR_FAILED = 0xE74C3C
+HISTORY_ROOM = 100  # characters of each question in a list of ten
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,23 @@ class DiscordVoice:
     def notice(self, text: str) -> DiscordMessage:
         """Words of our own, with their markup."""
         return DiscordMessage(discord.Embed(description=text, colour=COLOUR_RUNNING), text)
+
+    def help(self) -> DiscordMessage:
+        return self.notice(help_text())
+
+    def sources(self, sources: Sequence[Source], answer: ResearchAnswer | None) -> DiscordMessage:
+        return self.notice(sources_text(sources, answer))
+
+    def history(self, jobs: Sequence[ResearchJob]) -> DiscordMessage:
+        lines = [f"**{say(wording.YOUR_QUESTIONS)}**"]
+        for job in jobs:
+            url = self.links.link(job)
+            question = plain(job.request.quoted or job.query, HISTORY_ROOM)
+            state = say(wording.STATUS_MESSAGES[job.status])
+            link = f" · [{say(wording.VIEW_FULL_ANALYSIS)}]({url})" if is_linkable(url) else ""
+            lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
+        lines += [] if jobs else [say(wording.NO_HISTORY)]
+        return replace(self.notice(within(lines, DESCRIPTION_LIMIT)), text=within(lines, CONTENT_LIMIT))
 
     def changes(self, changes: AnswerChanges | None) -> DiscordMessage:
         """What a renewed answer says otherwise, as many lines as there is room for."""
@@ -368,6 +387,22 @@ class _Answer:
 def _yields(name: str) -> int:
     """Least wanted first."""
     return -_WANTED_FIRST.index(name) if name in _WANTED_FIRST else -len(_WANTED_FIRST) - 1
+
+
+TYPED = Typed(
+    ask="/research",
+    menu="Apps",
+    reply="reply to an answer and mention me",
+    options="in the command",
+    history="/research-history",
+    settings="/research-settings",
+)
+
+
+def help_text() -> str:
+    how = "\n".join(f"**{what}** {words}" for what, words in help_entries(TYPED))
+    modes = "\n".join(f"· `{name}`: {plain(words, 100)}" for name, words in mode_entries())
+    return f"**{HOW_TO_ASK}**\n{how}\n**Modes**\n{modes}"
 
 
 def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, limit: int = CONTENT_LIMIT) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slack_sdk.web.async_client import AsyncWebClient
@@ -22,6 +22,7 @@ from adapters.chat.slack.blocks import (
     entry,
     escaped,
     header,
+    help_blocks,
     label,
     message,
     modal,
@@ -38,7 +39,7 @@ from core.model.answer import JobResult
 from core.model.errors import GorkdError
 from core.model.job import JobStatus, Json, ResearchJob, Scope
 from core.presentation import wording
-from core.presentation.help import HOW_TO_ASK, HOW_TO_READ, Typed, help_entries, mode_entries
+from core.presentation.help import HOW_TO_READ
 from core.presentation.page_links import PageLinks, is_private
 from core.settings.desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
 from core.settings.tenant import (
@@ -286,14 +287,6 @@ QUESTION_ROOM = 200
 INVITE = "Invite me to a channel with `/invite @gorkd`; the answer comes in a thread."
 
 Answered = tuple[ResearchJob, JobResult | None]
-TYPED = Typed(
-    ask="/research",
-    menu="More message shortcuts",
-    reply="write in the thread of an answer",
-    options="in the form of `/research` alone, or in the question as in `mode:deep top_k:8`",
-    history="/research history",
-    settings="/research settings",
-)
 
 
 class Home:
@@ -394,15 +387,3 @@ async def _is_full_member(client: AsyncWebClient, user: str) -> bool:
         return False
     closed = ("is_restricted", "is_ultra_restricted", "is_stranger", "is_bot", "deleted")
     return bool(described) and not any(described.get(word) for word in closed)
-
-
-def help_blocks() -> list[Block]:
-    """What can be done, and the modes."""
-    how = "\n".join(f"*{what}* {words}" for what, words in help_entries(TYPED))
-    modes = "\n".join(f"• `{name}`: {words}" for name, words in mode_entries())
-    return [section(how), section(f"*Modes*\n{modes}")]
-
-
-def help_message() -> SlackMessage:
-    spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
-    return replace(message(f"{HOW_TO_ASK}. {spoken}", [section(f"*{HOW_TO_ASK}*"), *help_blocks()]), is_aside=True)

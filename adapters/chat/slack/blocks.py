@@ -24,6 +24,7 @@ from core.model.job import JobStatus, Json
 from core.model.source import Source
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
+from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.presentation.render import one_line
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say
@@ -485,3 +486,27 @@ def message(text: str, blocks: Sequence[Block]) -> SlackMessage:
 def sentence_message(sentence: str) -> SlackMessage:
     """One sentence of our own, without markup."""
     return message(sentence, [section(plain(sentence, SECTION_LIMIT))])
+
+
+# How to ask in Slack, in the words of core/presentation/help.py
+
+TYPED = Typed(
+    ask="/research",
+    menu="More message shortcuts",
+    reply="write in the thread of an answer",
+    options="in the form of `/research` alone, or in the question as in `mode:deep top_k:8`",
+    history="/research history",
+    settings="/research settings",
+)
+
+
+def help_blocks() -> list[Block]:
+    """What can be done, and the modes."""
+    how = "\n".join(f"*{what}* {words}" for what, words in help_entries(TYPED))
+    modes = "\n".join(f"• `{name}`: {words}" for name, words in mode_entries())
+    return [section(how), section(f"*Modes*\n{modes}")]
+
+
+def help_message() -> SlackMessage:
+    spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
+    return replace(message(f"{HOW_TO_ASK}. {spoken}", [section(f"*{HOW_TO_ASK}*"), *help_blocks()]), is_aside=True)

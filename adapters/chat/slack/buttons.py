@@ -12,20 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import (
-    Deed,
-    PressWatch,
-    Prove,
-    Renew,
-    Say,
-    ShowSources,
-    Steer,
-    changed_key,
-    obey,
-    press,
-    renew,
-    sources_of,
-)
+from adapters.chat.desk import Deed, Prove, Renew, Speaking, changed_key, press, renew, told_of
 from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
@@ -39,14 +26,12 @@ from adapters.chat.slack.render import (
     RATE,
     SHARE,
     VIEW,
-    all_sources_message,
     changes_message,
-    watch_message,
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
 from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
-from adapters.chat.watching import obey_press, said_or_why
+from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
 from core.model.errors import GorkdError, JobNotFound
@@ -197,23 +182,23 @@ class Buttons:
     async def _do(self, deed: Deed, click: Click) -> None:
         """Raises `GorkdError`."""
         match deed:
-            case ShowSources(job):
-                await self._show(click, all_sources_message(*await sources_of(self.desk.researcher, job.id)))
             case Renew():
                 await self._renew(deed, click)
-            case PressWatch("show_answer", job):
-                result, sources = await self.desk.researcher.result(job.id), await self.desk.researcher.sources(job.id)
-                await self._show(click, self.desk.voice.outcome(job, result, sources))
-            case PressWatch(name, job):
-                place = await self.desk.threads.place(click.workspace, click.channel, click.user)
-                where = watch_place(place, job.scope, thread_ts=click.thread_ts, conversation=job.request.thread)
-                said = await said_or_why(obey_press(name, job, self.desk.researcher, where))
-                await self._show(click, watch_message(said))
             case Prove():
                 proof = await prove(self.desk.proving, deed, partial(self._is_admin, click))
-                await self._show(click, watch_message(proof.said))
-            case Say() | Steer():
-                await self._whisper(click, await obey(deed, self.desk.researcher, click.user))
+                await self._show(click, self.desk.voice.watching(proof.said))
+            case _ if shown := await told_of(deed, self._speaking(click)):
+                await self._show(click, shown)
+
+    def _speaking(self, click: Click) -> Speaking[SlackMessage]:
+        desk = self.desk
+
+        async def where(watched: ResearchJob | None) -> WatchPlace:
+            place = await desk.threads.place(click.workspace, click.channel, click.user)
+            scope, talk = (watched.scope, watched.request.thread) if watched else (place.scope, "")
+            return watch_place(place, scope, thread_ts=click.thread_ts, conversation=talk)
+
+        return Speaking(desk.researcher, desk.voice, click.user, f"{PLATFORM}:{click.workspace.team_id}", where)
 
     async def _is_admin(self, click: Click) -> bool:
         return await self.desk.administration.admins.is_admin(click.workspace, click.user)
@@ -287,7 +272,9 @@ class Buttons:
         await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
         is_admin = not is_good and self.desk.proving is not None and await self._is_admin(click)
         if is_admin or not is_asked:
-            await self._show(click, watch_message(thanks_for_vote(self.desk.proving, job, is_admin=is_admin)))
+            await self._show(
+                click, self.desk.voice.watching(thanks_for_vote(self.desk.proving, job, is_admin=is_admin))
+            )
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
         at = SlackAddress(

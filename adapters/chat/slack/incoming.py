@@ -16,43 +16,41 @@ from aiohttp import ClientSession
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.desk import (
+    HISTORY_LENGTH,
     Ask,
-    Cancel,
     Deed,
-    Forget,
     Nothing,
     Offer,
     Prove,
     React,
     Renew,
-    Say,
-    Show,
     ShowSources,
+    Speaking,
     Steer,
     TakingAway,
     Utterance,
-    Watching,
     changed_key,
     hear,
     hear_edit,
     obey,
     renew,
-    sources_of,
+    told_of,
     under_way,
 )
 from adapters.chat.live import LiveAnswers
 from adapters.chat.proving import Proving, prove
 from adapters.chat.slack import translate
-from adapters.chat.slack.administering import Administration, help_message
+from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message
 from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open_view, read_files, reason
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
-from adapters.chat.slack.render import SlackVoice, all_sources_message, changed_message, history_message, watch_message
+from adapters.chat.slack.render import SlackVoice, changed_message, watch_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
-from adapters.chat.slack.threads import Threads, named, watch_wish
+from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
+from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError
 from core.model.job import Attachment, ResearchJob, ResearchRequest, Scope
@@ -65,7 +63,6 @@ from core.text.saying import say
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
 
-HISTORY_LENGTH = 10
 OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}
 
@@ -118,13 +115,13 @@ class Entrance:
         team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
         text = str(command.get("text") or "").strip()
         if text.lower() == "help":
-            return help_message()
+            return self.voice.help()
         if not text or _settings_word(text) is not None or watch_wish(text):
             return None
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         place = SlackPlace(team, channel, user)
         if text.lower() == "history":
-            return await self._history(place)
+            return self.voice.history(await self.researcher.history(user, tenant=place.tenant, limit=HISTORY_LENGTH))
         try:
             translate.read_options(text, place.scope, place.own_scope)
         except GorkdError as error:
@@ -386,29 +383,31 @@ class Entrance:
     async def _do(self, deed: Deed, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         """Whatever was said but a question. Raises `GorkdError`."""
         match deed:
-            case Show(what):
-                shown = await self._history(place) if what == "history" else help_message()
-                await self._tell(shown, said, place, reply)
             case Renew(job):
                 submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
                 await self.begin(submit, reply, job.scope)
-            case ShowSources(job):
-                await self._post_sources(job, reply)
-            case Watching(wish, job):
-                workspace = await self.workspaces.find(place.team_id)
-                watched = await self.threads.watched(workspace, place, wish, job, reply.at)
-                await self._tell(watch_message(watched), said, place, reply)
             case Prove():
                 workspace = await self.workspaces.find(place.team_id)
                 is_admin = partial(self.administration.admins.is_admin, workspace, place.user_id)
                 proof = await prove(self.proving, deed, is_admin)
-                await self._tell(watch_message(proof.said), said, place, reply)
-            case Say() | Forget() | Steer() | Cancel():
-                told = await obey(deed, self.researcher, place.user_id, self.taking_away)
-                await self._tell(self.voice.refusal(told), said, place, reply)
+                await self._tell(self.voice.watching(proof.said), said, place, reply)
+            case _ if shown := await told_of(deed, await self._speaking(place, reply.at)):
+                if isinstance(deed, ShowSources):
+                    await self._post_sources(deed.job, shown, reply)
+                else:
+                    await self._tell(shown, said, place, reply)
 
-    async def _post_sources(self, job: ResearchJob, reply: SlackReply) -> None:
-        shown = all_sources_message(*await sources_of(self.researcher, job.id))
+    async def _speaking(self, place: SlackPlace, at: SlackAddress) -> Speaking[SlackMessage]:
+        workspace = await self.workspaces.find(place.team_id)
+
+        async def where(watched: ResearchJob | None) -> WatchPlace:
+            scope = watched.scope if watched else place.scope
+            return watch_place(place, scope, thread_ts=at.thread_ts, conversation=at.conversation)
+
+        elsewhere = partial(self.threads.elsewhere, workspace, place)
+        return Speaking(self.researcher, self.voice, place.user_id, place.tenant, where, elsewhere, self.taking_away)
+
+    async def _post_sources(self, job: ResearchJob, shown: SlackMessage, reply: SlackReply) -> None:
         at = reply.at
         ts = await post(
             reply.client, ThreadAddress(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation)
@@ -420,10 +419,6 @@ class Entrance:
         spot = ThreadAddress(place.channel_id, said.thread_ts if said.is_reply else "")
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
             await reply.edit(message)
-
-    async def _history(self, place: SlackPlace) -> SlackMessage:
-        jobs = await self.researcher.history(place.user_id, tenant=place.tenant, limit=HISTORY_LENGTH)
-        return history_message(jobs, self.voice.links)
 
     async def _forget_asked(self, workspace: Workspace, event: Payload) -> None:
         """Who deletes a question takes it back, whoever could see the answer when it was asked."""

@@ -27,6 +27,7 @@ from adapters.chat.slack.blocks import (
     done_plan,
     escaped,
     header,
+    help_message,
     is_linkable,
     link_button,
     markdown,
@@ -182,6 +183,21 @@ class SlackVoice:
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or say(wording.SOMETHING_BROKE)
         return replace(message(one_line(sentence), [section(text)]), is_aside=True)
+
+    def notice(self, text: str) -> SlackMessage:
+        return self.refusal(text)
+
+    def help(self) -> SlackMessage:
+        return help_message()
+
+    def history(self, jobs: Sequence[ResearchJob]) -> SlackMessage:
+        return history_message(jobs, self.links)
+
+    def sources(self, sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
+        return all_sources_message(sources, answer)
+
+    def watching(self, said: WatchSaid) -> SlackMessage:
+        return watch_message(said)
 
     @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], sharer: str) -> SlackMessage:

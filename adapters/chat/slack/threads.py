@@ -88,21 +88,14 @@ class Threads:
         place, here = await self.place(workspace, channel, user), scopes_of(workspace.team_id, channel, user)
         asked = await self._researcher.history(user, tenant=place.tenant, limit=LATELY)
         shown = (job for job in asked if job.scope in here and job.status is JobStatus.COMPLETED)
-        return await self.watched(workspace, place, wish, next(shown, None))
-
-    async def watched(
-        self, workspace: Workspace, place: SlackPlace, wish: WatchWish, job: ResearchJob | None,
-        at: SlackAddress | None = None,
-    ) -> WatchSaid:  # fmt: skip
-        """`job` is the answer that the wish was said under, `at` where an answer to it would stand."""
+        job = next(shown, None)
         scope = job.scope if job and wish.kind == "watch" else place.scope
-        thread_ts, conversation = (at.thread_ts, at.conversation) if at else ("", named(place.channel_id, "watch"))
-        here = watch_place(place, scope, thread_ts=thread_ts, conversation=conversation)
+        there = watch_place(place, scope, conversation=named(place.channel_id, "watch"))
         return await said_or_why(
-            obey_wish(wish, job, self._researcher, here, partial(self._elsewhere, workspace, place))
+            obey_wish(wish, job, self._researcher, there, partial(self.elsewhere, workspace, place))
         )
 
-    async def _elsewhere(self, workspace: Workspace, place: SlackPlace, channel: str) -> WatchPlace | None:
+    async def elsewhere(self, workspace: Workspace, place: SlackPlace, channel: str) -> WatchPlace | None:
         """Another channel that everybody may read: what is asked there is nobody's secret."""
         there = await self.place(workspace, channel, place.user_id)
         is_known = channel == place.channel_id or there.is_open

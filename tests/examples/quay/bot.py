@@ -14,42 +14,36 @@ from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep
 from adapters.chat.desk import (
     REACTIONS,
     Ask,
-    Cancel,
     Deed,
-    Forget,
     Offer,
-    PressWatch,
     React,
     Reaction,
     Renew,
-    Say,
-    Show,
     ShowSources,
+    Speaking,
     Steer,
     TakingAway,
     Utterance,
-    Watching,
     changed_key,
     hear,
     hear_edit,
     obey,
     press,
     renew,
-    sources_of,
+    told_of,
     under_way,
 )  # fmt: skip
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
-from adapters.chat.watching import WatchPlace, nowhere_else, obey_press, obey_wish
+from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
-from core.model.job import ResearchRequest, Scope, Tenant, personal
+from core.model.job import ResearchJob, ResearchRequest, Scope, Tenant, personal
 from core.presentation import wording
 from tests.examples.quay.message import PLATFORM, QuayAddress, QuayCalls, QuayMessage, QuayReply
-from tests.examples.quay.render import QuayVoice, help_message, history_message, offer_message, sources_message
+from tests.examples.quay.render import QuayVoice, offer_message
 
 MENTION = "@gorkd"
-HISTORY_LENGTH = 10
 
 _log = logging.getLogger(__name__)
 
@@ -186,27 +180,16 @@ class QuayBot:
             case Steer(sign=sign) if sign and at.type == "said":
                 await self._sign(at, sign)
                 await obey(deed, self.researcher, at.who)
-            case Show("history"):
-                jobs = await self.researcher.history(at.who, tenant=at.scope.tenant, limit=HISTORY_LENGTH)
-                await self._tell(at, history_message(jobs, self.voice.links))
-            case Show():
-                await self._tell(at, help_message())
-            case ShowSources(job):
-                shown = await self._tell(at, sources_message(*await sources_of(self.researcher, job.id)))
-                await self.researcher.note_shown(job.id, shown)
-            case PressWatch("show_answer", job):
-                result, sources = await self.researcher.result(job.id), await self.researcher.sources(job.id)
-                await self._tell(at, self.voice.outcome(job, result, sources))
-            case PressWatch(button, job):
-                await self._tell(
-                    at, self.voice.watching(await obey_press(button, job, self.researcher, self._place(at)))
-                )
-            case Watching(wish, job):
-                said = obey_wish(wish, job, self.researcher, self._place(at), nowhere_else)
-                await self._tell(at, self.voice.watching(await said))
-            case Say() | Forget() | Steer() | Cancel():
-                said = await obey(deed, self.researcher, at.who, self.taking_away)
-                await self._tell(at, self.voice.refusal(said))
+            case _ if said := await told_of(deed, self._speaking(at)):
+                shown = await self._tell(at, said)
+                if isinstance(deed, ShowSources):
+                    await self.researcher.note_shown(deed.job.id, shown)
+
+    def _speaking(self, at: Happening) -> Speaking[QuayMessage]:
+        async def where(_: ResearchJob | None) -> WatchPlace:
+            return self._place(at)
+
+        return Speaking(self.researcher, self.voice, at.who, at.scope.tenant, where, taking_away=self.taking_away)
 
     def _place(self, at: Happening) -> WatchPlace:
         where = replace(self._address(at), only_for="")

@@ -76,20 +76,22 @@ class QuayVoice:
     def refusal(self, sentence: str) -> QuayMessage:
         return QuayMessage(cut(printable(sentence), LIMIT))
 
+    def notice(self, text: str) -> QuayMessage:
+        return self.refusal(text)
 
-def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> QuayMessage:
-    uncited = {source.id: "" if is_used(source, answer) else f" · {wording.NOT_CITED}" for source in sources}
-    lines = [f"{_source(source)} · {wording.relevance(source)}{uncited[source.id]}" for source in sources]
-    return QuayMessage(cut("\n".join(lines), LIMIT) or wording.NO_SOURCES)
+    def help(self) -> QuayMessage:
+        return QuayMessage("\n".join([HOW_TO_ASK, *(f"{what}: {how}" for what, how in help_entries(TYPED))]))
 
+    def history(self, jobs: Sequence[ResearchJob]) -> QuayMessage:
+        lines = [
+            f"{wording.day(job.created_at)} {cut(one_line(job.query), LINE)} {self.links.link(job)}" for job in jobs
+        ]
+        return QuayMessage(cut("\n".join([wording.YOUR_QUESTIONS, *(lines or [wording.NO_HISTORY])]), LIMIT))
 
-def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> QuayMessage:
-    lines = [f"{wording.day(job.created_at)} {cut(one_line(job.query), LINE)} {links.link(job)}" for job in jobs]
-    return QuayMessage(cut("\n".join([wording.YOUR_QUESTIONS, *(lines or [wording.NO_HISTORY])]), LIMIT))
-
-
-def help_message() -> QuayMessage:
-    return QuayMessage("\n".join([HOW_TO_ASK, *(f"{what}: {how}" for what, how in help_entries(TYPED))]))
+    def sources(self, sources: Sequence[Source], answer: ResearchAnswer | None) -> QuayMessage:
+        uncited = {source.id: "" if is_used(source, answer) else f" · {wording.NOT_CITED}" for source in sources}
+        lines = [f"{_source(source)} · {wording.relevance(source)}{uncited[source.id]}" for source in sources]
+        return QuayMessage(cut("\n".join(lines), LIMIT) or wording.NO_SOURCES)
 
 
 def offer_message(offer: Offer) -> QuayMessage:

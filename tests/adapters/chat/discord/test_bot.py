@@ -13,16 +13,17 @@ import discord
 import pytest
 from discord.http import Route
 
+from adapters.chat.desk import HISTORY_LENGTH
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.client import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, nonce_of
-from adapters.chat.discord.incoming import HISTORY_LENGTH, elsewhere, history_message
+from adapters.chat.discord.incoming import elsewhere
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.translate import DiscordPlace, is_open, question_of
 from adapters.records.deliveries import SqlOpenMessages
 from adapters.records.tenants import SqlSettings
 from core.model.errors import SetupError
-from core.model.job import ResearchJob, Scope
+from core.model.job import Scope
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
 from tests.fakes import now
@@ -298,12 +299,8 @@ async def test_a_long_history_fits_where_nothing_may_be_embedded():
     own = replace(samples.COMPLETED.request, query="Why `so`? " * 60, scope=CLOSED.scope)
     asked = [replace(samples.COMPLETED, request=own)] * HISTORY_LENGTH
 
-    class Asked(ScriptedResearcher):
-        async def history(self, asker: str, *, tenant: str, limit: int) -> list[ResearchJob]:
-            return asked[:limit]
-
-    async with new_bot(Asked()) as bot:
-        message = await history_message(bot, CLOSED)
+    async with new_bot(ScriptedResearcher()) as bot:
+        message = bot.voice.history(asked)
 
     body = {"content": message.text, "embeds": [message.embed.to_dict()], "allowed_mentions": {}}
     assert message_problems(body) == []
