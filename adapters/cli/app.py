@@ -106,7 +106,7 @@ def build_app(
     }
     entries |= {name: _Entry(said, partial(_process, name, run_process)) for name, said in processes.items()}
     if run_mcp is not None:
-        said = "Serve research as tools to other programs over MCP.\n\nThey research, read the library, and check references."
+        said = "Serve research as tools to other programs over MCP.\n\nThey research, read papers, check references."
         entries["mcp"] = _Entry(said, partial(_mcp, run_mcp))
     if operating is not None:
         entries = {"init": _Entry(_INIT, partial(_init, operating, open_researcher)), **entries}

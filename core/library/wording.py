@@ -39,6 +39,7 @@ SAY_AGAIN = "I am being restarted; please say that again in a moment."
 REWRITING_NEEDS_MODEL = needs_model("Rewriting")
 REMOVED_MEANWHILE = "{id} was removed meanwhile; it was left so."
 ADMINS_ONLY = "Only admins may change the library."
+EMPTY_AT_TERMINAL = "The library is empty: `gorkd library add` takes a PDF, an arXiv id, a DOI or an address."
 EMPTY_LIBRARY = "The library holds no papers yet: drop a PDF with “add to library”, or name an arXiv id or a DOI."
 ADD_WHAT = (
     "Attach a PDF, a Markdown file or a reading list (BibTeX, RIS), or name an arXiv id, a DOI or an address, "
