@@ -121,8 +121,8 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
     findings = await setup.examine({}, "")
     print_findings(console, findings)
     if not is_healthy(findings):
-        console.print("\nWhat failed above stands in docs/configuration.md; `gorkd doctor` tries it again.")
-        return Exit.FAILED
+        failed = ", ".join(one_line(finding.part) for finding in findings if finding.state == "failed")
+        console.print(f"\nKept, but could not be used now: {failed}. `gorkd doctor` tries it again.", soft_wrap=True)
     console.print("\nThe first question; `gorkd all` then starts the pages and the chats.\n")
     return Exit.ANSWERED
 
