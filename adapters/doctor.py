@@ -10,7 +10,8 @@ import os
 import socket
 import stat
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -21,17 +22,20 @@ from adapters.web.settings import TRUSTS_LOCAL, WebSettings
 from core.llm.ask_model import complete
 from core.llm.prices import AS_OF, Prices, cost_usd
 from core.model.answer import ModelUsage
-from core.model.errors import SetupError
+from core.model.errors import ProviderError, SetupError
 from core.model.job import LOCAL, Json
 from core.model.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
 from core.model.source import SearchQuery
+from core.model.works import WorkIds
 from core.pipeline.checkup import Doubt, Probe
 from core.tenancy.admission import Budget, require_price
 from core.text.growing_json import parse_object
+from core.works.registry import Registry
 
 MODEL_TIMEOUT_S = 15.0
 CONNECT_TIMEOUT_S = 5.0
 _WORD = "lighthouse"  # a query that every encyclopedia and web search answers
+_RETRACTED = WorkIds.of(doi="10.1016/s0140-6736(97)11096-0")  # of 1998, retracted in 2010: about the best known one
 
 _SCHEMA: Mapping[str, Json] = {
     "type": "object",
@@ -121,6 +125,24 @@ def search_probe(provider: SearchProvider) -> Probe:
         return f"answers in {perf_counter() - started:.1f} s"
 
     return Probe(f"search: {provider.name}", run)
+
+
+def registry_probes(registries: Sequence[Registry]) -> list[Probe]:
+    """One look-up of a work that every registry lists. Answers come without them, so that all trouble is a doubt."""
+    if not registries:
+        return [Probe("registries", off="no paper is looked up; unset GORKD_REGISTRIES to learn which were retracted")]
+    return [Probe(f"registry: {one.name}", partial(_look_up, one)) for one in registries]
+
+
+async def _look_up(registry: Registry) -> str:
+    started = perf_counter()
+    try:
+        known = await registry.by_ids(_RETRACTED)
+    except ProviderError as exc:
+        raise Doubt(f"{exc.operator_message} Until then answers come without what it knows.") from exc
+    if not known:
+        raise Doubt("answers, but does not know a paper that every registry lists; check its address")
+    return f"answers in {perf_counter() - started:.1f} s"
 
 
 def ocr_probe() -> Probe:

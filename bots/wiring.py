@@ -22,7 +22,7 @@ from adapters.logs import Redactor
 from adapters.metrics import PrometheusRecorder
 from adapters.pages import WebPages
 from adapters.search import build_providers, close_providers, shared_rates, surroundings, warm_up_providers
-from adapters.search.registries import build_registries, open_texts
+from adapters.search.registries import PaperCatalogues, build_registries, open_texts
 from bots.config import BotSettings, default_files, secrets_in
 from bots.records import Records, open_records
 from core.evidence.authority import read_kinds
@@ -44,7 +44,7 @@ from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_u
 from core.modes import MODES
 from core.pipeline.checkup import Readiness, watch_backlog
 from core.pipeline.deps import Deps
-from core.pipeline.limits import LimitedSearch, RateLimits
+from core.pipeline.limits import LimitedSearch, RateLimits, SharedTurns
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, rehearse, run_job
 from core.pipeline.tracing import (
@@ -412,7 +412,7 @@ def _open_deps(
     )  # fmt: skip
     stack.push_async_callback(close_providers, providers)
     rates = shared_rates(env)
-    works = _open_works(env, tunables, records, stack)
+    works = _open_works(env, tunables, records, metrics, stack)
     embedder = build_embeddings(env, patience=settings.patience)
     models, check_model = build_mode_chats(env, MODES), build_check(env)
     for vendor in (model, *set(models.values()), embedder, web_model, check_model):
@@ -454,8 +454,11 @@ def _open_deps(
     )
 
 
-def _open_works(env: Mapping[str, str], tunables: Settings, records: Records, stack: AsyncExitStack) -> Works | None:
-    registries = build_registries(env, surroundings(env, tunables.search))
+def _open_works(
+    env: Mapping[str, str], tunables: Settings, records: Records, metrics: PrometheusRecorder, stack: AsyncExitStack
+) -> Works | None:
+    turns = partial(SharedTurns, limits=records.limits, recorder=metrics)
+    registries = build_registries(env, replace(surroundings(env, tunables.search), turns=turns))
     works = Works(registries, records.reuse, utc_now, texts=open_texts(registries)) if registries else None
     for part in (*registries, works):  # the calls end before the connections do
         if part is not None:
@@ -498,14 +501,16 @@ def library_desk(env: Mapping[str, str], library: LibraryStore, stack: AsyncExit
     from adapters.search import surroundings
 
     pages, files = WebPages.from_env(env), PaperFiles()
-    arxiv = arxiv_search.build(env, surroundings(env, SearchSettings()))
+    around = surroundings(env, SearchSettings())
+    arxiv, registries = arxiv_search.build(env, around), build_registries(env, around)
+    catalogues = PaperCatalogues(arxiv, registries)
     model, embedder = build_chat(env), build_embeddings(env)
-    for part in (pages, files, arxiv, model, embedder):
+    for part in (pages, files, arxiv, *registries, model, embedder):
         if part is not None:
             stack.push_async_callback(part.aclose)
     return LibraryDesk(
         Ingestion(library, files, utc_now, model, embedder),
-        PapersElsewhere(pages, arxiv.look_up, arxiv.find_papers, arxiv=arxiv.site),
+        PapersElsewhere(pages, arxiv.look_up, catalogues.search, catalogues.work_of, arxiv=arxiv.site),
     )
 
 

@@ -23,6 +23,7 @@ from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope
 from core.model.steering import Steering, read_steering
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
+from core.text.saying import say
 from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
@@ -226,11 +227,11 @@ def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None)
         return _AT_ONCE[kind]
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
-        return Steer(running, read_steering(said.text)) if is_own else Say(wording.NOT_YOURS)
+        return Steer(running, read_steering(said.text)) if is_own else Say(say(wording.NOT_YOURS))
     if not said.is_about_answer:
-        lacks = wording.NO_LIST if kind == "references" else "" if said.text else wording.ASK_WHAT
+        lacks = say(wording.NO_LIST) if kind == "references" else "" if said.text else say(wording.ASK_WHAT)
         return Say(lacks) if lacks and not said.has_files else Ask()
-    return Say(wording.NOTHING_HERE) if job is None else _obey(said, job)
+    return Say(say(wording.NOTHING_HERE)) if job is None else _obey(said, job)
 
 
 def hear_edit(text: str, job: ResearchJob | None) -> Deed:
@@ -267,14 +268,14 @@ def press(button: str, job: ResearchJob, presser: str, *, question: str = "") ->
     `question` is what an `Offer` was made for.
     """
     if button in _ASKERS_ALONE and job.request.asker != presser:
-        return Say(wording.NOT_YOURS)
+        return Say(say(wording.NOT_YOURS))
     match button:
         case "show_sources":
             return ShowSources(job)
         case "retry" | "ask_again" | "refresh" | "start_deep":
             return Renew(job, button)
         case "changed":
-            return Renew(job, "changed", question) if question else Say(wording.ASK_WHAT)
+            return Renew(job, "changed", question) if question else Say(say(wording.ASK_WHAT))
         case "cancel" | "go_deeper" | "answer_now":
             return Steer(job, Steering(button))
         case _:
@@ -318,14 +319,14 @@ async def obey(
         case Cancel(jobs):
             for one in jobs:
                 await researcher.cancel(one.id)
-            return wording.CANCELLING
+            return say(wording.CANCELLING)
         case Steer(job, steering):
             await researcher.steer(job.id, steering, scope=job.scope)
             return deed.heard
     await researcher.forget(deed.job.id, asker, scope=deed.job.scope)
     if taking_away is not None:
         taking_away.hurry()
-    return wording.FORGOTTEN
+    return say(wording.FORGOTTEN)
 
 
 async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source], ResearchAnswer | None]:
@@ -349,9 +350,9 @@ def _obey(said: Utterance, job: ResearchJob) -> Deed:
     """One of our words under an answer."""
     kind = said.reply.kind
     if kind in _ASKERS_ALONE and job.request.asker != said.asker:
-        return Say(wording.NOT_YOURS)
+        return Say(say(wording.NOT_YOURS))
     if kind == "retry" and job.status not in TERMINAL_STATUSES:
-        return Say(wording.ALREADY_BEGUN)
+        return Say(say(wording.ALREADY_BEGUN))
     if kind in _RENEWS:
         return Renew(job, _RENEWS[kind], said.reply.rest)
     if kind in ("export", "test"):

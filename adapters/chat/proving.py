@@ -15,6 +15,7 @@ from core.model.errors import GorkdError, JobNotFound
 from core.presentation import wording
 from core.presentation.card import CardButton
 from core.tenancy.usage import VotedCase
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from adapters.chat.desk import Prove
@@ -53,32 +54,32 @@ class Proving:
             async with self._gate:
                 content = await self.receipts.give(job.id)
         except JobNotFound:
-            return ProofSaid(WatchSaid((wording.NOTHING_HERE,)))
+            return ProofSaid(WatchSaid((say(wording.NOTHING_HERE),)))
         links = (
             CardButton("receipt", self.links.address(job, f"/jobs/{job.id}/receipt.zip")),
             CardButton("view_full_analysis", self.links.link(job)),
         )
         file = (f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
-        return ProofSaid(WatchSaid((wording.RECEIPT_MEANS,), job, links), file)
+        return ProofSaid(WatchSaid((say(wording.RECEIPT_MEANS),), job, links), file)
 
     async def make_test(self, job: ResearchJob, must: str) -> WatchSaid:
         """Of an answer that somebody found bad. Raises `GorkdError`."""
         _, bad = await self.evaluations.votes(job.id)
         if not bad:
-            return WatchSaid((wording.NO_BAD_VOTE,))
+            return WatchSaid((say(wording.NO_BAD_VOTE),))
         await self.evaluations.put_case(job, VotedCase(job.id, " ".join(must.split())[:MOST_MUST], self.clock()))
-        return WatchSaid((wording.IS_A_TEST, wording.TEST_MEANS))
+        return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
 
 
 async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> ProofSaid:
     """Do it, or say why not. `is_admin` is asked of who spoke only where it matters."""
     try:
         if proving is None:
-            return ProofSaid(WatchSaid((wording.NOTHING_HERE,)))
+            return ProofSaid(WatchSaid((say(wording.NOTHING_HERE),)))
         if deed.what == "receipt":
             return await proving.receipt(deed.job)
         if not await is_admin():
-            return ProofSaid(WatchSaid((wording.TESTS_ADMINS_ONLY,)))
+            return ProofSaid(WatchSaid((say(wording.TESTS_ADMINS_ONLY),)))
         return ProofSaid(await proving.make_test(deed.job, deed.must))
     except GorkdError as error:
         return ProofSaid(WatchSaid((error.user_message,)))
@@ -87,5 +88,5 @@ async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awa
 def thanks_for_vote(proving: Proving | None, job: ResearchJob, *, is_admin: bool) -> WatchSaid:
     """For a 👎; who looks after the workspace is offered to make a test of it."""
     if proving is None or not is_admin:
-        return WatchSaid((wording.THANKS,))
-    return WatchSaid((wording.THANKS, wording.TEST_MEANS), job, (CardButton("make_test"),))
+        return WatchSaid((say(wording.THANKS),))
+    return WatchSaid((say(wording.THANKS), say(wording.TEST_MEANS)), job, (CardButton("make_test"),))

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from adapters.cli.ask import print_standing
+from adapters.cli.ask import EMPTY_AT_TERMINAL, print_standing
 from adapters.cli.running import Chatting, Exit, OpenChatting, Operating, run_command, say
 from core.library import wording
 from core.library.paper import shelves_of
@@ -26,6 +26,7 @@ from core.library.words import Addition, Incoming, read_addition
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import LOCAL
 from core.presentation.render import one_line, printable
+from core.text.saying import say as said_so
 
 RESULTS = "results"  # below the data folder, as S000 has it
 PAPERS = "papers"
@@ -55,7 +56,9 @@ async def _chat(open_chatting: OpenChatting, thread: str) -> Exit:
     is_person = sys.stdin.isatty()
     async with open_chatting() as chatting:
         if is_person:
-            console.print(Text("Ask your papers: research <query>. `help` shows the rest, Ctrl-D ends.", style="dim"))
+            console.print(
+                Text(said_so("Ask your papers: research <query>. `help` shows the rest, Ctrl-D ends."), style="dim")
+            )
         speaker = Speaker(LOCAL, f"cli:{thread}", is_admin=True)
         while (line := await _next_line(is_person=is_person)) is not None:
             if line.casefold() in _LEAVE:
@@ -152,7 +155,7 @@ def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
     for words in (wording.EMPTY, wording.EMPTY_LIBRARY):
-        text = text.replace(words, wording.EMPTY_AT_TERMINAL)
+        text = text.replace(words, EMPTY_AT_TERMINAL)
     if not reply.title:
         console.print(Text(text), soft_wrap=True)
         return

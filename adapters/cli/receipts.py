@@ -27,6 +27,7 @@ from core.presentation.wording import counted
 from core.receipts.container import keys_in
 from core.receipts.receipt import Receipt
 from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt
+from core.text.saying import say as said
 
 KEY_PATH, KEY_BYTES, KEY_WITHIN_S = "/.well-known/gorkd-key", 65_536, 10.0
 # Whoever hands on a receipt says which pages are read: at most so many, in so long, so many characters.
@@ -94,7 +95,7 @@ async def _give(operating: Operating, job_id: str, out: str, *, is_signed: bool)
         content = await kept.receipts().give(job_id, is_signed=is_signed)
     path = Path(out or f"{job_id}.receipt.zip")
     _save(path, content)
-    say(f"written to {path}; check it anywhere with: gorkd verify {path}")
+    say(said("written to {file}; check it anywhere with: gorkd verify {file}", file=path))
     return Exit.ANSWERED
 
 
@@ -121,7 +122,17 @@ def print_verification(console: Console, found: Verification) -> None:
     if receipt is not None:
         console.print(Text(one_line(receipt.question), "bold"), soft_wrap=True)
         answered = re.sub(r"\.\d+", "", receipt.answered_at or "")  # nobody reads microseconds
-        console.print(Text(f"{receipt.confidence} confidence, answered {answered}, {receipt.job_id}"), soft_wrap=True)
+        console.print(
+            Text(
+                said(
+                    "{level} confidence, answered {moment}, {job}",
+                    level=receipt.confidence,
+                    moment=answered,
+                    job=receipt.job_id,
+                )
+            ),
+            soft_wrap=True,
+        )
     width = max(len(check.name) for check in found.checks)
     for check in found.checks:
         sign, style = _SIGNS[check.state]
@@ -163,7 +174,7 @@ async def _keys(operating: Operating, key: str) -> tuple[str, ...]:
     text = await operating.fetch_key(key) if is_url else key
     found = keys_in(_read(Path(key)).decode("utf-8", "replace") if is_file else text)
     if not found:
-        raise InvalidQuery(f"There is no key in {key if is_file or is_url else '--key'}.", rule="key")
+        raise InvalidQuery(said("There is no key in {place}.", place=key if is_file or is_url else "--key"), rule="key")
     return found
 
 
@@ -195,11 +206,11 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as exc:
-        raise InvalidQuery(f"{path} cannot be read: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be read: {why}.", file=path, why=exc.strerror), rule="file") from exc
 
 
 def _save(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as exc:
-        raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adapters.pages.body import decode_page
-from adapters.pages.extraction import Extraction, NoText, PageDocument
+from adapters.pages.extraction import MAX_ENTRIES, Extraction, NoText, PageDocument
 from adapters.pages.html import extract_html
 from adapters.pages.pdf import extract_pdf
 
@@ -40,6 +40,8 @@ def extract(document: PageDocument) -> Extraction:
         found = extract_pdf(document.body, max_chars=document.max_chars, ocr_s=document.ocr_s)
     elif document.kind == "docx":
         found = extract_docx(document.body)
+    elif document.kind == "feed":
+        found = extract_feed(document.body, document.url)
     else:
         text = decode_page(document.body, document.charset)
         found = extract_html(text, document.url) if document.kind == "html" else _extract_text(text)
@@ -55,6 +57,7 @@ def extract(document: PageDocument) -> Extraction:
         labels=found.labels,
         scans=found.scans,
         ids=found.ids,
+        entries=tuple((_CONTROLS.sub("", title), address) for title, address in found.entries),
         gap=found.gap
         or (f"only the first {document.max_chars:,} characters were read" if len(whole) > document.max_chars else ""),
     )
@@ -76,6 +79,36 @@ def _extract_text(text: str) -> Extraction:
     return Extraction(first.lstrip("# ")[:200], text)
 
 
+def extract_feed(body: bytes, url: str) -> Extraction:
+    """RSS or Atom: what its entries say, newest first, and what they are called. Raises `NoText`."""
+    import feedparser
+
+    # From a stream, because it would take bytes for a file's name; what it is given it never fetches.
+    parsed = feedparser.parse(io.BytesIO(body), response_headers={"content-location": url}, sanitize_html=False)
+    entries: dict[str, tuple[str, str]] = {}
+    for entry in parsed.entries[:MAX_ENTRIES]:
+        title, said = _words_of(entry.get("title", "")), _words_of(entry.get("summary", ""))
+        address = str(entry.get("link") or "")
+        title = title or said[:200]
+        if title:
+            entries.setdefault(address or title, (title, said))
+    if not entries:
+        raise NoText("a feed without entries")
+    text = "\n\n".join(f"{title}\n\n{said}".strip() for title, said in entries.values())
+    named = tuple((title, address if "://" in address else "") for address, (title, _) in entries.items())
+    return Extraction(_words_of(parsed.feed.get("title", "")), text, entries=named)
+
+
+def _words_of(markup: str) -> str:
+    """Of a piece of HTML, as feeds carry it."""
+    from lxml import etree, html  # type: ignore[import-untyped]
+
+    try:
+        return " ".join(str(html.fromstring(f"<div>{markup}</div>").text_content()).split())
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+        return ""
+
+
 def _tidy(text: str) -> str:
     text = _CONTROLS.sub("", _LINE_BREAKS.sub("\n", text))
     text = _MANY_BLANK_LINES.sub("\n\n", _BLANKS_AT_LINE_END.sub("", text))
@@ -87,6 +120,7 @@ def _tidy(text: str) -> str:
 
 MAX_PART_BYTES = 30_000_000  # of one part, unpacked; a book has two million
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _PARTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
 
 
@@ -109,13 +143,15 @@ def _part(packed: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _paragraphs(content: bytes) -> Iterator[str]:
-    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+    from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as exc:
         raise NoText("a damaged Word document") from exc
+    for said_again in [*root.iter(_FALLBACK, f"{_W}moveFrom")]:  # a text box for old programs; what was moved from here
+        said_again.getparent().remove(said_again)
     for paragraph in root.iter(f"{_W}p"):
         text = " ".join("".join(_pieces(paragraph)).split(" ")).strip()
         style = paragraph.find(f"{_W}pPr/{_W}pStyle")
@@ -125,5 +161,7 @@ def _paragraphs(content: bytes) -> Iterator[str]:
 
 
 def _pieces(paragraph: _Element) -> Iterator[str]:
+    """Its own; a text box in it has paragraphs of its own."""
     for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br"):
-        yield node.text or "" if node.tag == f"{_W}t" else " "
+        if next(node.iterancestors(f"{_W}p")) is paragraph:
+            yield node.text or "" if node.tag == f"{_W}t" else " "

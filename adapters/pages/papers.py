@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from html import unescape
 from pathlib import PurePath
@@ -25,11 +26,12 @@ from adapters.pages.extraction import (
 )
 from adapters.pages.fetch import Downloaded, WebPages
 from adapters.pages.workers import ExtractionWorkers
-from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
+from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, FoundRecords, PaperRecord, PaperText, PaperUnreadable
 from core.model.errors import FetchError, PageUnreadable
-from core.model.works import ARXIV_ID
+from core.model.works import ARXIV_ID, WorkRecord
 
 DOWNLOAD_S = 60.0
+MAX_COPIES = 3  # of a work, that are tried one after the other
 LIMIT_S = 120.0  # 2,000 pages at 40 a second, on a machine under load
 OCR_S = 360.0  # of the ten minutes that a paper has (D2); some hundred scanned pages at three seconds
 PICTURE_S = 40.0  # of a page; a tenth of a second is usual
@@ -114,22 +116,26 @@ class PagePictures:
 
 
 class PapersElsewhere:
-    """A `PaperFinder` on the one page fetcher. `look_up` asks a catalogue for an arXiv id, `search` for a subject."""
+    """A `PaperFinder` on the one page fetcher.
+
+    `look_up` asks a catalogue for an arXiv id, `search` all of them for a subject, `work_of` what is known of a DOI.
+    """
 
     def __init__(
         self,
         pages: WebPages,
         look_up: Callable[[str], Awaitable[PaperRecord | None]],
-        search: Callable[[str, int], Awaitable[list[PaperRecord]]],
+        search: Callable[[str, int], Awaitable[FoundRecords]],
+        work_of: Callable[[str], Awaitable[WorkRecord | None]],
         *,
         arxiv: str = "https://arxiv.org",
         doi: str = "https://doi.org",
     ) -> None:
         self._pages = pages
-        self._look_up, self._search = look_up, search
+        self._look_up, self._search, self._work_of = look_up, search, work_of
         self._arxiv, self._doi = arxiv.rstrip("/"), doi.rstrip("/")
 
-    async def search(self, query: str, *, limit: int) -> list[PaperRecord]:
+    async def search(self, query: str, *, limit: int) -> FoundRecords:
         return await self._search(query, limit)
 
     async def find(self, reference: str) -> FoundPaper:
@@ -140,7 +146,7 @@ class PapersElsewhere:
             if arxiv_id:
                 return await self._from_arxiv(arxiv_id[1], reference)
             if doi:
-                return await self._from_page(f"{self._doi}/{doi[1]}", reference, PaperRecord(doi=doi[1]))
+                return await self._by_doi(doi[1], reference)
             if reference.startswith(("http://", "https://")):
                 return await self._from_page(reference, reference, PaperRecord())
         except FetchError as exc:
@@ -155,6 +161,21 @@ class PapersElsewhere:
         found = await self._download(f"{self._arxiv}/pdf/{record.id}")
         return FoundPaper(f"{record.id.replace('/', '_')}.pdf", found.body, record)
 
+    async def _by_doi(self, doi: str, reference: str) -> FoundPaper:
+        """From its publisher, else one of the copies that registries know to be free. Raises what the publisher's page
+        did where there is none.
+        """
+        try:
+            return await self._from_page(f"{self._doi}/{doi}", reference, PaperRecord(doi=doi))
+        except (PaperUnreadable, FetchError):
+            work = await self._work_of(doi)
+            for copy in [one for one in work.copies if one.is_pdf][:MAX_COPIES] if work else []:
+                with suppress(FetchError):
+                    found = await self._download(copy.url)
+                    if found.kind == "pdf" and work is not None:
+                        return FoundPaper(_name_of(found), found.body, _record_of_work(work, doi, found.url))
+            raise
+
     async def _from_page(self, url: str, reference: str, known: PaperRecord) -> FoundPaper:
         """The PDF itself, or the page that names it."""
         found = await self._download(url)
@@ -165,11 +186,19 @@ class PapersElsewhere:
                 raise _unreadable(reference, "its page names no PDF")
             record = replace(told, doi=told.doi or known.doi)
             found = await self._download(urljoin(found.url, pdf))
-        name = PurePath(urlsplit(found.url).path).name or "paper.pdf"
-        return FoundPaper(name, found.body, record)
+        return FoundPaper(_name_of(found), found.body, record)
 
     async def _download(self, url: str) -> Downloaded:
         return await self._pages.download(url, max_bytes=MAX_PAPER_BYTES, within_s=DOWNLOAD_S)
+
+
+def _name_of(found: Downloaded) -> str:
+    return PurePath(urlsplit(found.url).path).name or "paper.pdf"
+
+
+def _record_of_work(work: WorkRecord, doi: str, url: str) -> PaperRecord:
+    """A registry's record, under the file's own id as from its publisher."""
+    return PaperRecord("", work.title, work.authors, work.year, doi, url, work.abstract)
 
 
 def _unreadable(name: str, why: str) -> PaperUnreadable:

@@ -89,11 +89,17 @@ class OnlineSearch(ABC):
 
 
 class GetClient:
-    """Holds the connections to one service that is asked by GET. `attempts` counts the first one."""
+    """Holds the connections to one service that is asked by GET. `attempts` counts the first one.
 
-    def __init__(self, service: Service, around: Surroundings, url: str, *, attempts: int = 2) -> None:
+    `bucket` names the rate that all processes share where that is not the service's only one.
+    """
+
+    def __init__(
+        self, service: Service, around: Surroundings, url: str, *, attempts: int = 2, bucket: str = ""
+    ) -> None:
         self._service = service
         self._gate = gate = Gate(service, around.rate_at(service, url))
+        self._turns = around.turns_of(service, bucket)
         self._limits = around.limits
         self._agent = around.agent
         self._attempts = attempts
@@ -127,6 +133,8 @@ class GetClient:
     async def _get_in_turn(self, url: str, parameters: Mapping[str, str], none_at: int) -> bytes:
         session = self._open_session()
         async with self._slots:
+            if self._turns is not None:
+                await self._turns.take()
             await self._gate.turn()
             return await self._get_once(session, url, parameters, none_at)
 

@@ -117,6 +117,7 @@ class Corpus:
     every: timedelta
     _reading: asyncio.Task[None] | None = field(default=None, repr=False)
     _first: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _unread: set[tuple[str, str]] = field(default_factory=set, repr=False)  # tenants and their places
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()  # as the index names its files
@@ -138,6 +139,10 @@ class Corpus:
             async with asyncio.timeout(within_s):
                 await self._first.wait()
 
+    def is_unread(self, tenant: str) -> bool:
+        """Whether a place of the tenant has not been read to its end yet, as far as this process knows."""
+        return any(whose == tenant for whose, _ in self._unread)
+
     async def aclose(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
@@ -150,6 +155,7 @@ class Corpus:
         with _alone(self.folder) as is_alone:
             if not is_alone:
                 return
+            self._unread &= {(tenant, address) for tenant, addresses in wanted.items() for address in addresses}
             await asyncio.to_thread(self._leave, wanted)
             async with asyncio.TaskGroup() as group:
                 for tenant, addresses in wanted.items():
@@ -177,7 +183,10 @@ class Corpus:
         place = self._place(tenant, address)
         state = await asyncio.to_thread(_load, place, address)
         if state.read_at is not None and self.clock() - state.read_at < self.every:
+            self._unread.discard((tenant, address))  # another process may have read it
             return
+        if state.read_at is None:
+            self._unread.add((tenant, address))
         try:
             with _kept_up(place, state) as reading:
                 await self._read(reading)
@@ -185,12 +194,16 @@ class Corpus:
             log.exception("a corpus was not read")
         else:
             log.info("a corpus was read", extra={"pages": len(reading.pages)})
+            if reading.read_at is not None:
+                self._unread.discard((tenant, address))
 
     async def _read(self, reading: _Reading) -> None:
         try:
             kind, wanted = await self._wanted(reading)
         except (FetchError, OSError) as exc:
-            log.warning("the list %s was not read: %s", reading.address, exc)
+            # Its host alone: the rest of an address may hold a token.
+            why = exc.reason if isinstance(exc, FetchError) else exc.strerror
+            log.warning("a list was not read", extra={"host": urlsplit(reading.address).hostname, "reason": why})
             if reading.read_at is not None:
                 reading.read_at = self.clock()  # what it named before stays, and it is asked again in due time
             return

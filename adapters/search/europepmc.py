@@ -28,7 +28,7 @@ from adapters.search.hits import (
     strip_tags,
     text_of,
 )
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from adapters.search.service import Service, Surroundings, WebAddress, deadline, read_settings, with_path
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind, heading
 from core.model.works import Notice, NoticeKind, OpenCopy, WorkIds, WorkRecord
@@ -85,16 +85,13 @@ class EuropePmc(OnlineSearch):
         super().__init__(self._api, around)
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
-        words = keywords(_SYNTAX.sub(" ", query.text) if query.is_verbatim else query.text, most=MAX_KEYWORDS)
-        if not words or not admits(PAGE.format("MED", 1), query.filters):
+        if not admits(PAGE.format("MED", 1), query.filters):
             return []
-        most = min(limit + SPARE, MAX_RESULTS)
-        quoted = [f'"{word}"' for word in words]
-        asked = query.text if query.is_verbatim else " AND ".join(quoted)
-        found = await self._search(asked, most, query.filters)
-        if not found and len(words) > 2:  # no record has them all: any of them, best first
-            found = await self._search(" OR ".join(quoted), most, query.filters)
-        return [hit for one in found if (hit := _hit(one)) is not None]
+        return [hit for one in await self._found(query, limit + SPARE) if (hit := _hit(one)) is not None]
+
+    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
+        async with deadline(SERVICE, self._search_s):
+            return [_record(found) for found in await self._found(SearchQuery(query), limit)]
 
     async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
         asked = (
@@ -124,6 +121,17 @@ class EuropePmc(OnlineSearch):
         """
         body = await self._api.get(f"{self._url}/{pmcid}/fullTextXML", {}, none_at=404)
         return _full_text(parse_xml(SERVICE, body)) if body else ""
+
+    async def _found(self, query: SearchQuery, limit: int) -> list[_Found]:
+        words = keywords(_SYNTAX.sub(" ", query.text) if query.is_verbatim else query.text, most=MAX_KEYWORDS)
+        if not words:
+            return []
+        most, quoted = min(limit, MAX_RESULTS), [f'"{word}"' for word in words]
+        asked = query.text if query.is_verbatim else " AND ".join(quoted)
+        found = await self._search(asked, most, query.filters)
+        if not found and len(words) > 2:  # no record has them all: any of them, best first
+            found = await self._search(" OR ".join(quoted), most, query.filters)
+        return found
 
     async def _search(self, asked: str, most: int, filters: SearchFilters) -> list[_Found]:
         span = reach(filters.recency)

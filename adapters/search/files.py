@@ -35,6 +35,7 @@ from core.model.errors import FetchError, ProviderUnavailable, SetupError
 from core.model.job import LOCAL, Scope
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery, SourceKind
+from core.presentation.wording import STILL_READING
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
@@ -47,6 +48,7 @@ CORPUS_NAME = "corpus"  # the folder of what was read of the web
 LISTS = frozenset({".txt", ".urls", ".xml", ".rss", ".atom"})  # which files may list addresses
 LAYOUT = 1  # `user_version` of the database; another one means: build anew
 INDEXING_S = 6.0  # of one question's time; a big folder is indexed over several questions
+FIRST_READING_S = 0.5  # that the first questions wait for pages of the web; then what is read is what there is
 REFRESH_S = 2.0  # between looks at the disk; the queries of one question share a look
 BUSY_MS = 5_000  # how long to wait for another process that writes the index
 PASSAGE_CHARS = 1200  # one to three paragraphs: small enough that a match says something about its place
@@ -143,8 +145,12 @@ class FileSearch:
         async with deadline(SERVICE, self._limits.search_s):
             if self._corpus is not None:
                 self._corpus.start()
-                await self._corpus.ready(min(INDEXING_S, self._limits.search_s / 2))
+                await self._corpus.ready(FIRST_READING_S)
             return await asyncio.to_thread(self._search, words, limit, within)
+
+    def unread(self, scope: Scope) -> str:
+        seen = [scope.tenant, *([EVERYBODY] if self._is_served(scope.tenant) else [])]
+        return STILL_READING if self._corpus is not None and any(map(self._corpus.is_unread, seen)) else ""
 
     async def warm_up(self) -> None:
         """Look at the folders, so that the first question need not, and begin to read what lies on the web."""
@@ -159,11 +165,14 @@ class FileSearch:
 
     def _seen_by(self, tenant: str) -> list[Path]:
         """The folders and files whose text `tenant` may see."""
-        is_served = self._tenants is None or tenant in self._tenants
+        is_served = self._is_served(tenant)
         if self._corpus is None:
             return self._roots if is_served else []
         shared = [*self._roots, *self._corpus.folders(EVERYBODY)] if is_served else []
         return [*shared, *self._corpus.folders(tenant)]
+
+    def _is_served(self, tenant: str) -> bool:
+        return self._tenants is None or tenant in self._tenants
 
     def _search(self, words: Sequence[str], limit: int, within: Sequence[Path]) -> list[SearchHit]:
         return [self._hit(file, rank) for rank, file in enumerate(self._index.search(words, limit, within=within))]

@@ -24,7 +24,7 @@ from adapters.search.hits import (
     parse_time,
     reach,
 )
-from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, with_path
+from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, deadline, read_settings, with_path
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from core.model.works import ARXIV_DOI, CopyVersion, Notice, OpenCopy, WorkIds, WorkRecord, ids_in_url
@@ -85,16 +85,27 @@ class OpenAlex(OnlineSearch):
         super().__init__(self._api, around)
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
+        if not admits("https://doi.org/", query.filters):
+            return []
+        return [hit for work in await self._found(query, limit) if (hit := _hit(work)) is not None]
+
+    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
+        if not self._key:
+            return None
+        async with deadline(SERVICE, self._search_s):
+            return [_record(work) for work in await self._found(SearchQuery(query), limit)]
+
+    async def _found(self, query: SearchQuery, limit: int) -> list[_Work]:
         words = keywords(query.text, most=MAX_KEYWORDS)
         text = query.text if query.is_verbatim else " ".join(words)
-        if not words or not admits("https://doi.org/", query.filters):
+        if not words:
             return []
         works = await self._search({"search": text, "per_page": str(min(limit, MAX_RESULTS))}, query.filters)
         if not works and not query.is_verbatim and len(words) > 2:  # nothing has them all
             works = await self._search(
                 {"search": " OR ".join(words), "per_page": str(min(limit, MAX_RESULTS))}, query.filters
             )
-        return [hit for work in works if (hit := _hit(work)) is not None]
+        return works
 
     async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
         named = {

@@ -1,10 +1,12 @@
-"""PubMed through NCBI's E-utilities: abstracts with their labels, no key needed.
+"""PubMed through NCBI's E-utilities: abstracts with their labels, no key needed; a provider, and a registry.
 
-Two round trips: esearch gives ids, efetch their records (Entrez Programming Utilities Help, NBK25501).
+Two round trips: esearch gives ids, efetch their records (Entrez Programming Utilities Help, NBK25501). The registry is
+asked whether works stand: retractions, expressions of concern and errata stand in a record's links.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +20,7 @@ from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, g
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
-from core.model.works import WorkIds
+from core.model.works import Notice, NoticeKind, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
 
 SERVICE = Service(
@@ -43,7 +45,17 @@ RETRACTIONS = frozenset({"Retracted Publication", "Retraction of Publication"})
 GUIDELINES = frozenset(
     {"Guideline", "Practice Guideline", "Consensus Development Conference", "Consensus Development Conference, NIH"}
 )
-_RETRACTED_IN = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections[@RefType='RetractionIn']"
+_LINKS = "MedlineCitation/CommentsCorrectionsList/CommentsCorrections"
+_NOTICES: dict[str, NoticeKind] = {  # RefType (nlm.nih.gov/bsd/licensee/elements_descriptions.html)
+    "RetractionIn": "retraction",
+    "PartialRetractionIn": "concern",
+    "ExpressionOfConcernIn": "concern",
+    "ErratumIn": "correction",
+    "CorrectedandRepublishedIn": "correction",
+}
+GATHER_S = 0.05  # works that are asked about within it go in one call: without a key there are three a second
+MAX_TOGETHER = 50  # works of one call
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _UNTAGGED = re.compile(r"\[[^\[\]]*\]|\b(?:AND|OR|NOT)\b")  # what is syntax and no word
 
 
@@ -52,14 +64,17 @@ class PubmedSettings(BaseModel):
     api_key: ApiKey | None = Field(default=None, alias="NCBI_API_KEY")
 
 
-def build(env: Mapping[str, str], around: Surroundings) -> PubmedSearch:
+def build(env: Mapping[str, str], around: Surroundings) -> Pubmed:
     settings = read_settings(PubmedSettings, env)
     key = settings.api_key.get_secret_value() if settings.api_key else ""
-    return PubmedSearch(settings.base_url, around, api_key=key)
+    return Pubmed(settings.base_url, around, api_key=key)
 
 
-class PubmedSearch(OnlineSearch):
-    """`base_url` is the folder of esearch.fcgi, or an origin; the key triples the public service's rate limit."""
+build_registry = build
+
+
+class Pubmed(OnlineSearch):
+    """A provider and a `Registry`. `base_url` is the folder of esearch.fcgi, or an origin; a key triples its rate."""
 
     service = SERVICE
     strength: ProviderStrength = "scholarly"
@@ -68,6 +83,9 @@ class PubmedSearch(OnlineSearch):
         self._url = with_path(base_url, API_PATH)
         self._always = {"db": "pubmed", "tool": TOOL} | ({"api_key": api_key} if api_key else {})
         self._api = GetClient(SERVICE, around, self._url)
+        self._wanted: list[WorkIds] = []
+        self._looking: set[asyncio.Task[list[WorkRecord]]] = set()
+        self._gathering: asyncio.Task[list[WorkRecord]] | None = None
         super().__init__(self._api, around)
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
@@ -78,7 +96,48 @@ class PubmedSearch(OnlineSearch):
         ids = await self._ids(query.text if query.is_verbatim else " ".join(words), most, query.filters)
         if not ids and len(words) > 2:  # no record has them all: any of them, best first
             ids = await self._ids(" OR ".join(words), most, query.filters)
-        return await self._read(ids) if ids else []
+        found = {text_of(one.find("MedlineCitation/PMID")): _hit(one) for one in await self._read(ids)}
+        return [hit for pmid in ids if (hit := found.get(pmid)) is not None]  # efetch does not keep the ranking
+
+    async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
+        if not ids.pmid and (not ids.doi or '"' in ids.doi):
+            return None
+        if self._gathering is None or len(self._wanted) >= MAX_TOGETHER:
+            self._wanted = []
+            self._gathering = asyncio.create_task(self._look_up(self._wanted))
+            self._looking.add(self._gathering)
+            self._gathering.add_done_callback(self._looked_up)
+        self._wanted.append(ids)
+        found = await asyncio.shield(self._gathering)
+        return [record for record in found if record.ids.shares_one_with(ids)][:1]
+
+    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
+        """Europe PMC has the same records, and is asked."""
+        return None
+
+    async def aclose(self) -> None:
+        for task in (looking := [*self._looking]):
+            task.cancel()
+        await asyncio.gather(*looking, return_exceptions=True)
+        await super().aclose()
+
+    async def _look_up(self, wanted: Sequence[WorkIds]) -> list[WorkRecord]:
+        """The records of all works that are `wanted` in a moment; those that PubMed knows."""
+        await asyncio.sleep(GATHER_S)
+        self._gathering = None  # who comes now is asked about with the next
+        pmids = [ids.pmid for ids in wanted if ids.pmid]
+        dois = {ids.doi for ids in wanted if not ids.pmid}
+        if dois:
+            term = " OR ".join(f'"{doi}"[aid]' for doi in sorted(dois))
+            pmids += await self._ids(term, 2 * len(dois) + SPARE, SearchFilters())
+        return [_record(one) for one in await self._read(list(dict.fromkeys(pmids)))]
+
+    def _looked_up(self, task: asyncio.Task[list[WorkRecord]]) -> None:
+        self._looking.discard(task)
+        if self._gathering is task:
+            self._gathering = None
+        if not task.cancelled():
+            task.exception()  # whoever still waits is told
 
     async def _ids(self, term: str, most: int, filters: SearchFilters) -> list[str]:
         span = reach(filters.recency)
@@ -89,16 +148,18 @@ class PubmedSearch(OnlineSearch):
         result = parse_answer(SERVICE, _Answer, parse_json(SERVICE, body)).esearchresult
         if result.error:
             raise ProviderRejected(SERVICE.name, f"esearch: {result.error[:200]}")
-        return [pmid for pmid in result.idlist if pmid.isascii() and pmid.isdigit()]
+        return [pmid for pmid in result.idlist if _is_number(pmid)]
 
-    async def _read(self, ids: Sequence[str]) -> list[SearchHit]:
+    async def _read(self, ids: Sequence[str]) -> list[Element]:
+        if not ids:
+            return []
         parameters = {"id": ",".join(ids), "retmode": "xml", "rettype": "abstract"}
         body = await self._api.get(f"{self._url}/efetch.fcgi", {**self._always, **parameters})
         root = parse_xml(SERVICE, body)
         if root.tag != "PubmedArticleSet":
             raise garbled(SERVICE, f"efetch gave <{root.tag[:40]}>")
-        found = {pmid: hit for pmid, hit in map(_read_record, root.iterfind("PubmedArticle")) if hit is not None}
-        return [found[pmid] for pmid in ids if pmid in found]  # efetch does not keep the ranking
+        articles = root.iterfind("PubmedArticle")
+        return [one for one in articles if _is_number(text_of(one.find("MedlineCitation/PMID")))]
 
 
 class _Result(BaseModel):
@@ -110,35 +171,71 @@ class _Answer(BaseModel):
     esearchresult: _Result
 
 
-def _read_record(record: Element) -> tuple[str, SearchHit | None]:
-    """The PMID and the hit; None for a record without an abstract, which could not support anything."""
-    pmid = text_of(record.find("MedlineCitation/PMID"))
-    article = record.find("MedlineCitation/Article")
-    abstract = _abstract(article) if article is not None else ""
-    if article is None or not abstract or not (pmid.isascii() and pmid.isdigit()):
-        return pmid, None
-    kinds = {text_of(kind) for kind in article.iterfind("PublicationTypeList/PublicationType")}
-    is_retracted = kinds & RETRACTIONS or record.find(_RETRACTED_IN) is not None
-    mark = f"{RETRACTED} " if is_retracted else ""
-    hit = SearchHit(
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _hit(one: Element) -> SearchHit | None:
+    """None for a record without an abstract, which could not support anything."""
+    record, article = _record(one), one.find("MedlineCitation/Article")
+    if article is None or not record.abstract:
+        return None
+    kinds = _kinds(article)
+    mark = f"{RETRACTED} " if kinds & RETRACTIONS or record.is_retracted else ""
+    return SearchHit(
         provider=SERVICE.name,
-        url=PAGE.format(pmid),
-        title=mark + text_of(article.find("ArticleTitle")).removesuffix("."),
-        text=mark + abstract,
+        url=PAGE.format(record.ids.pmid),
+        title=mark + record.title,
+        text=mark + record.abstract,
         is_complete=True,
         published_at=_published_at(article),
-        author=_author(article),
+        author=" ".join(filter(None, (name_authors(record.authors), f"({record.venue})" if record.venue else "")))
+        or None,
         kind=SourceKind.PREPRINT if "Preprint" in kinds else SourceKind.PEER_REVIEWED,
         is_guideline=bool(kinds & GUIDELINES),
-        ids=_ids(record, pmid),
+        ids=record.ids,
+        notices=record.notices,
     )
-    return pmid, hit
 
 
-def _ids(record: Element, pmid: str) -> WorkIds:
-    """Its other ids stand behind the citation."""
-    known = {one.get("IdType", ""): text_of(one) for one in record.iterfind("PubmedData/ArticleIdList/ArticleId")}
-    return WorkIds.of(pmid=pmid, doi=known.get("doi", ""), pmcid=known.get("pmc", ""))
+def _record(one: Element) -> WorkRecord:
+    """A `PubmedArticle`; its other ids stand behind the citation."""
+    found = one.find("MedlineCitation/Article")
+    article = found if found is not None else Element("Article")
+    known = {name.get("IdType", ""): text_of(name) for name in one.iterfind("PubmedData/ArticleIdList/ArticleId")}
+    pmid = text_of(one.find("MedlineCitation/PMID"))
+    years = [date.year for date in _dates(article)]
+    return WorkRecord(
+        ids=WorkIds.of(pmid=pmid, doi=known.get("doi", ""), pmcid=known.get("pmc", "")),
+        title=text_of(article.find("ArticleTitle")).removesuffix("."),
+        authors=tuple(_authors(article)),
+        year=str(min(years, default="")),
+        venue=text_of(article.find("Journal/Title")),
+        kind="posted-content" if "Preprint" in _kinds(article) else "journal-article",
+        abstract=_abstract(article),
+        notices=tuple(_notices(one, article)),
+        said_by=(SERVICE.name,),
+        years=tuple(dict.fromkeys(map(str, years))),
+    )
+
+
+def _kinds(article: Element) -> set[str]:
+    return {text_of(kind) for kind in article.iterfind("PublicationTypeList/PublicationType")}
+
+
+def _notices(one: Element, article: Element) -> list[Notice]:
+    """Their dates are the years of what they are cited as: `Lancet. 2010 Feb 6;375(9713):445`."""
+    notices: list[Notice] = []
+    for link in one.iterfind(_LINKS):
+        kind = _NOTICES.get(link.get("RefType", ""))
+        pmid, year = text_of(link.find("PMID")), _YEAR.search(text_of(link.find("RefSource")))
+        if kind is not None:
+            url = PAGE.format(pmid) if _is_number(pmid) else ""
+            notices.append(Notice(kind, url, year[0] if year else "", said_by=SERVICE.label))
+    is_told = any(notice.kind == "retraction" for notice in notices)
+    if "Retracted Publication" in _kinds(article) and not is_told:
+        notices.append(Notice("retraction", said_by=SERVICE.label))
+    return notices
 
 
 def _abstract(article: Element) -> str:
@@ -151,22 +248,24 @@ def _abstract(article: Element) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _author(article: Element) -> str | None:
-    """`Moore A, Lee B et al. (The Lancet)`."""
-    names = [
+def _authors(article: Element) -> list[str]:
+    """`Moore A`, or the name of a body of people."""
+    names = (
         text_of(author.find("CollectiveName"))
         or f"{text_of(author.find('LastName'))} {text_of(author.find('Initials'))}".strip()
         for author in article.iterfind("AuthorList/Author")
-    ]
-    journal = text_of(article.find("Journal/Title"))
-    return " ".join(part for part in (name_authors(names), f"({journal})" if journal else "") if part) or None
+    )
+    return [name for name in names if name]
 
 
 def _published_at(article: Element) -> datetime | None:
     """The earlier of the electronic and the printed date; a missing month or day counts as the first."""
+    return min(_dates(article), default=None)
+
+
+def _dates(article: Element) -> list[datetime]:
     dates = [article.find("ArticleDate"), article.find("Journal/JournalIssue/PubDate")]
-    times = [time for time in map(_read_date, dates) if time is not None]
-    return min(times, default=None)
+    return [time for time in map(_read_date, dates) if time is not None]
 
 
 def _read_date(date: Element | None) -> datetime | None:

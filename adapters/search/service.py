@@ -35,7 +35,7 @@ from core.model.errors import (
 )
 from core.model.ports import Clock
 from core.model.source import Page
-from core.pipeline.limits import CallRate
+from core.pipeline.limits import CallRate, SharedTurns
 
 MARGIN = 0.9  # of a time limit, so that our own error arrives before the caller gives up
 TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, and some are longer than others
@@ -165,6 +165,7 @@ class Surroundings:
 
     `default_files` are the folders that local search reads when `GORKD_FILES` is not set; `is_named` says that the
     operator listed the provider in `GORKD_PROVIDERS`; `rates` are by a service's name; `agent` names the program.
+    `turns` gives the turns that all processes share, by the name of a bucket; None leaves that to whoever asks.
     `pages` reads the pages of corpora, of which `corpora` says whose they are; None reads none.
     """
 
@@ -174,6 +175,7 @@ class Surroundings:
     is_named: bool = False
     proxies: Proxies = DIRECT
     rates: Mapping[str, CallRate] = field(default_factory=dict)
+    turns: Callable[[str, CallRate], SharedTurns] | None = None
     agent: str = "gorkd"
     clock: Clock = lambda: datetime.now(UTC)
     pages: Fetcher | None = None
@@ -182,6 +184,11 @@ class Surroundings:
     def rate_at(self, service: Service, url: str) -> CallRate | None:
         """What one process keeps to by itself: None at a mirror."""
         return self.rates.get(service.name) if service.is_at_home(url) else None
+
+    def turns_of(self, service: Service, bucket: str) -> SharedTurns | None:
+        """What all processes together keep to, also at a mirror where the operator has set a rate."""
+        rate = self.rates.get(service.name)
+        return self.turns(bucket or service.name, rate) if self.turns and rate else None
 
 
 def read_settings(model: type[Model], env: Mapping[str, str]) -> Model:

@@ -225,7 +225,7 @@ async def put_watch(request: web.Request) -> web.Response:
     desk = request.app[RESEARCHER].watching
     rhythm = words.in_zone(rhythm, body.zone)
     watch = await desk.watch(job.id, job.request.asker, scope=job.scope, rhythm=rhythm)
-    return _json(watch_json(watch, await desk.timeline(watch)))
+    return _json(watch_json(watch, await desk.timeline(watch), await desk.spent_usd(watch)))
 
 
 async def get_watch(request: web.Request) -> web.Response:
@@ -233,7 +233,7 @@ async def get_watch(request: web.Request) -> web.Response:
     watch = await desk.of_job(job)
     if watch is None:
         raise WatchNotFound(job.id)
-    return _json(watch_json(watch, await desk.timeline(watch)))
+    return _json(watch_json(watch, await desk.timeline(watch), await desk.spent_usd(watch)))
 
 
 async def delete_watch(request: web.Request) -> web.Response:
@@ -254,7 +254,7 @@ async def watchable_job(request: web.Request) -> ResearchJob:
     return job
 
 
-def watch_json(watch: Watch, notices: Sequence[WatchNotice]) -> dict[str, Json]:
+def watch_json(watch: Watch, notices: Sequence[WatchNotice], spent_usd: float) -> dict[str, Json]:
     told: list[Json] = [
         {
             "at": iso_utc(notice.at),
@@ -271,7 +271,7 @@ def watch_json(watch: Watch, notices: Sequence[WatchNotice]) -> dict[str, Json]:
     return {
         "id": watch.id, "kind": watch.kind, "subject": watch.subject, "rhythm": words.rhythm_words(watch.rhythm),
         "is_active": watch.is_active, "next_at": iso_utc(watch.next_at), "ends_at": iso_utc(watch.ends_at),
-        "runs": watch.run, "told": told,
+        "runs": watch.run, "spent_usd": round(spent_usd, 6), "told": told,
     }  # fmt: skip
 
 

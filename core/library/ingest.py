@@ -24,7 +24,7 @@ from core.model.errors import GorkdError, InvalidQuery, ModelError, ModelGarbled
 from core.model.job import Json, Scope
 from core.model.ports import ChatModel, ChatRequest, Clock, EmbeddingModel
 from core.model.source import READ_BY_OCR
-from core.model.works import ARXIV_ID, PublishedWork, WorkIds, is_of_arxiv, is_template_doi, version_of
+from core.model.works import ARXIV_ID, PublishedWork, WorkIds, WorkRecord, is_of_arxiv, is_template_doi, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
 from core.text.chunking import Chunk, SectionType, chunk_text
@@ -129,6 +129,18 @@ class PaperRecord:
     url: str = ""
     abstract: str = ""
     bibtex: str = ""
+    is_retracted: bool = False
+
+    @classmethod
+    def of(cls, work: WorkRecord) -> PaperRecord | None:
+        """A registry's record, called by what `PaperFinder.find` fetches it by; None where that is nothing."""
+        pdf = next((copy.url for copy in work.copies if copy.is_pdf), "")
+        arxiv = next((ids.arxiv for ids in work.all_ids if ids.arxiv), "")
+        name = arxiv or work.ids.doi or pdf
+        if not name:
+            return None
+        doi, is_retracted = work.ids.doi, work.is_retracted
+        return cls(name, work.title, work.authors, work.year, doi, pdf, work.abstract, is_retracted=is_retracted)
 
     @property
     def as_work(self) -> PublishedWork:
@@ -151,13 +163,24 @@ class FoundPaper:
     record: PaperRecord
 
 
+@dataclass(frozen=True)
+class FoundRecords:
+    """What catalogues have about something, best first, each paper once. `asked` are those that answered, `away` those
+    that did not, by their names in settings.
+    """
+
+    records: tuple[PaperRecord, ...] = ()
+    asked: tuple[str, ...] = ()
+    away: tuple[str, ...] = ()
+
+
 class PaperFinder(Protocol):
     async def find(self, reference: str) -> FoundPaper:
         """By arXiv id, DOI or URL. Raises `PaperUnreadable`."""
         ...
 
-    async def search(self, query: str, *, limit: int) -> list[PaperRecord]:
-        """Papers that a catalogue has about something. Raises `ProviderError`."""
+    async def search(self, query: str, *, limit: int) -> FoundRecords:
+        """Papers that catalogues have about something. Raises `ProviderError` where none of them answers."""
         ...
 
 

@@ -58,7 +58,7 @@ class CommandRule:
 
 
 COMMANDS: dict[str, CommandRule] = {
-    "find": CommandRule("<query>", "look for new papers on arXiv"),
+    "find": CommandRule("<query>", "look for new papers in arXiv, Europe PMC and OpenAlex"),
     "sem-search": CommandRule("<query>", "find passages in the library by meaning"),
     "research": CommandRule("<query>", "answer from the library, with page numbers"),
     "list": CommandRule("", "list the papers of the library"),

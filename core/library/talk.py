@@ -28,13 +28,14 @@ from core.library.states import (
 )
 from core.library.words import NO, YES
 from core.model.answer import JobResult
-from core.model.errors import GorkdError, InvalidQuery
+from core.model.errors import GorkdError, InvalidQuery, places_of
 from core.model.job import Scope
 from core.model.ports import Clock
 from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.section.prose import exported
 from core.text.markers import Grammar, PageRef
+from core.works.standing import MARK
 
 MAX_FOUND = 10
 MAX_PAGE_CHARS = 1_500  # of a page, beside its picture
@@ -133,13 +134,15 @@ class Talk:
         return _about(conversation, command)
 
     async def _find(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        records = await self.desk.finder.search(command.argument, limit=MAX_FOUND)
-        ordered = sorted(records, key=lambda record: arxiv_order(record.id))
+        found = await self.desk.finder.search(command.argument, limit=MAX_FOUND)
+        ordered = sorted(found.records, key=lambda record: arxiv_order(record.id))
         listed = [_paper_of(record) for record in ordered]
         now = conversation.found(State.SELECT_NEW, [record.id for record in ordered], query=command.argument)
+        away = [wording.NOT_SEARCHED.format(places=", ".join(places_of(found.away)))] if found.away else []
         if not listed:
-            return now, Reply(wording.NO_PAPERS.format(query=command.argument))
-        return now, Reply(f"{_numbered(listed)}\n\nAdd one with `summarize <number>`.", "Found on arXiv")
+            return now, Reply("\n\n".join([wording.NO_PAPERS.format(query=command.argument), *away]))
+        title = wording.FOUND_IN.format(places=", ".join(places_of(found.asked)))
+        return now, Reply("\n\n".join([_numbered(listed), wording.ADD_FOUND, *away]), title)
 
     async def _sem_search(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         shelves = Shelves(self.desk.library, self.shelves, self.desk.ingestion.embedder)
@@ -414,7 +417,8 @@ def _place(paper: Paper, page: int) -> str:
 
 def _paper_of(record: PaperRecord) -> Paper:
     """What a catalogue knows, in the shape of every list."""
-    return Paper(record.id, record.title, "", NEVER, authors=record.authors, published=record.published)
+    title = f"{MARK}{record.title}" if record.is_retracted else record.title
+    return Paper(record.id, title, "", NEVER, authors=record.authors, published=record.published)
 
 
 def _tally(verb: str, done: Sequence[Paper | GorkdError]) -> str:

@@ -13,6 +13,9 @@ FOUND_CHUNKS = "   Retrieved {chunks} content chunks"
 EMPTY = "The library is empty; send a PDF and say “add to library”, or name an arXiv id, a DOI or an address."
 NO_PAPERS = '❌ No papers found relevant to query: "{query}". Try refining your search terms.'
 BY_WORDS = "Meanings could not be compared just now, so papers were found by their words alone."
+FOUND_IN = "Found in {places}"
+ADD_FOUND = "Add one with `summarize <number>`."
+NOT_SEARCHED = "No answer came from {places}; say it again in a moment to look there, too."
 NO_CONTENT = "❌ No detailed content found in the selected papers. Papers may not be properly indexed."
 SUGGEST_REBUILD = "Run `rebuild-index` to index the papers anew."
 SYNTHESIS_FAILED = "❌ Failed to synthesize research answer: {reason}"
@@ -39,7 +42,6 @@ SAY_AGAIN = "I am being restarted; please say that again in a moment."
 REWRITING_NEEDS_MODEL = needs_model("Rewriting")
 REMOVED_MEANWHILE = "{id} was removed meanwhile; it was left so."
 ADMINS_ONLY = "Only admins may change the library."
-EMPTY_AT_TERMINAL = "The library is empty: `gorkd library add` takes a PDF, an arXiv id, a DOI or an address."
 EMPTY_LIBRARY = "The library holds no papers yet: drop a PDF with “add to library”, or name an arXiv id or a DOI."
 ADD_WHAT = (
     "Attach a PDF, a Markdown file or a reading list (BibTeX, RIS), or name an arXiv id, a DOI or an address, "

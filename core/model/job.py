@@ -116,7 +116,8 @@ class ResearchRequest:
     parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted; `digest` is
     of the request that brought it, where that may come again (Idempotency-Key). `heard_before` is the time up to which
     the conversation counts, None when all that was said before the question does. `watch` is the watch that it is a
-    run of.
+    run of. `language` is what the workspace wants everything said in, as it was when the question was admitted; "" is
+    the question's own.
     """
 
     query: str
@@ -141,6 +142,7 @@ class ResearchRequest:
     digest: str = ""
     heard_before: datetime | None = None
     watch: str = ""
+    language: str = ""
 
     @property
     def stands_alone(self) -> bool:

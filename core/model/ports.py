@@ -43,6 +43,20 @@ class SearchProvider(Protocol):
         ...
 
 
+@runtime_checkable
+class StillReading(Protocol):
+    """A place to search that has not read all of its own documents yet."""
+
+    def unread(self, scope: Scope) -> str:
+        """What an answer of now lacks, in a sentence; "" for nothing."""
+        ...
+
+
+def unread(part: object, scope: Scope) -> str:
+    """As `StillReading.unread`; "" for a part that reads nothing beforehand."""
+    return part.unread(scope) if isinstance(part, StillReading) else ""
+
+
 class PageFetcher(Protocol):
     async def fetch(self, url: str, *, known: Page | None = None) -> Page:
         """The readable page behind `url`. Raises `FetchError`.

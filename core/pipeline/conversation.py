@@ -23,6 +23,7 @@ from core.stages.intake import parse_intent
 from core.text.language import language_of
 from core.text.leaning import first_pointer, is_clause, leaning, without_opening
 from core.text.markers import Grammar
+from core.text.saying import say
 from core.text.terms import STOPWORDS, terms
 from core.watch.words import read_wish
 
@@ -182,7 +183,7 @@ def following(job: ResearchJob, request: ResearchRequest) -> ResearchRequest:
         raise JobNotFound(job.id)
     if (request.is_private or request.scope.is_one_persons) and not is_private(job):
         raise InvalidQuery(
-            "What follows an open question is open too: ask it by itself to keep it, or its files, private.",
+            say("What follows an open question is open too: ask it by itself to keep it, or its files, private."),
             rule="private",
         )
     thread = job.request.thread or f"{_AFTER}{job.id}"

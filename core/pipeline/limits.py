@@ -103,8 +103,46 @@ class CallRate:
         return (self.calls + 1 - self.burst) / self.period_s
 
 
+class SharedTurns:
+    """The turns of one service for all processes: each call takes a token of the bucket `search:<name>`."""
+
+    def __init__(
+        self,
+        name: str,
+        rate: CallRate,
+        limits: RateLimits,
+        recorder: Recorder,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._name, self._rate, self._limits, self._recorder = name, rate, limits, recorder
+        self._sleep = sleep
+
+    async def take(self) -> None:
+        """Raises `ProviderRateLimited` when the turn would not come within the rate's `max_wait_s`."""
+        waited_s = 0.0
+        while wait_s := await self._token():
+            waited_s += wait_s
+            if waited_s > self._rate.max_wait_s:
+                reason = f"its limit of {counted(self._rate.calls, 'call')} in {self._rate.period_s:g} s is used up"
+                raise ProviderRateLimited(self._name.partition(" ")[0], reason, retry_after_s=wait_s)
+            await self._sleep(wait_s)
+
+    async def _token(self) -> float:
+        """As `RateLimits.take`. While the store is away calls go out: the provider itself still counts them."""
+        try:
+            async with asyncio.timeout(STORE_WAIT_S):
+                return await self._limits.take(
+                    f"search:{self._name}", rate=self._rate.per_second, burst=self._rate.burst
+                )
+        except TimeoutError:
+            log.warning("rate limit let pass", extra={"provider": self._name, "waited_s": STORE_WAIT_S})
+            self._recorder.record(Measurement("errors", 1, "limits:TimeoutError"))
+            return 0.0
+
+
 class LimitedSearch:
-    """A `SearchProvider` that takes a token of the bucket `search:<name>` before each call."""
+    """A `SearchProvider` that waits for its turn before each search."""
 
     def __init__(
         self,
@@ -115,8 +153,8 @@ class LimitedSearch:
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._provider, self._limits, self._rate, self._recorder = provider, limits, rate, recorder
-        self._sleep = sleep
+        self._provider = provider
+        self._turns = SharedTurns(provider.name, rate, limits, recorder, sleep=sleep)
 
     @property
     def name(self) -> str:
@@ -130,30 +168,9 @@ class LimitedSearch:
         await warm_up(self._provider)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
-        """Also raises `ProviderRateLimited`, when its turn would not come within the rate's `max_wait_s`."""
-        await self._turn()
+        """Also raises `ProviderRateLimited`, when its turn would not come in time."""
+        await self._turns.take()
         return await self._provider.search(query, limit=limit, scope=scope)
-
-    async def _turn(self) -> None:
-        waited_s = 0.0
-        while wait_s := await self._take():
-            waited_s += wait_s
-            if waited_s > self._rate.max_wait_s:
-                reason = f"its limit of {counted(self._rate.calls, 'call')} in {self._rate.period_s:g} s is used up"
-                raise ProviderRateLimited(self.name, reason, retry_after_s=wait_s)
-            await self._sleep(wait_s)
-
-    async def _take(self) -> float:
-        """As `RateLimits.take`. While the store is away calls go out: the provider itself still counts them."""
-        try:
-            async with asyncio.timeout(STORE_WAIT_S):
-                return await self._limits.take(
-                    f"search:{self.name}", rate=self._rate.per_second, burst=self._rate.burst
-                )
-        except TimeoutError:
-            log.warning("rate limit let pass", extra={"provider": self.name, "waited_s": STORE_WAIT_S})
-            self._recorder.record(Measurement("errors", 1, "limits:TimeoutError"))
-            return 0.0
 
 
 class Setbacks:

@@ -33,6 +33,7 @@ from core.model.ports import (
     SearchProvider,
     WebSearchModel,
     job_id_var,
+    unread,
     warm_up,
 )
 from core.model.source import Page, SearchHit, SearchQuery
@@ -390,6 +391,9 @@ class WatchedSearch:
 
     async def warm_up(self) -> None:
         await warm_up(self._provider)
+
+    def unread(self, scope: Scope) -> str:
+        return unread(self._provider, scope)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         started = perf_counter()

@@ -18,6 +18,7 @@ from core.model.job import Json, ResearchJob
 from core.model.source import Source
 from core.model.works import Notice
 from core.presentation import wording
+from core.text.saying import say
 from core.text.urls import public_address, without_paths
 
 PREVIEW_CHARS = 500  # of a source's text (G-01)
@@ -109,7 +110,7 @@ def marks_legend(verdicts: Collection[Verdict]) -> dict[str, str]:
     """What each mark of these verdicts means, best first; one mark may stand for two."""
     found: dict[str, str] = {}
     for verdict in (one for one in Verdict if one in verdicts):
-        words = wording.MARK_MEANINGS[verdict]
+        words = say(wording.MARK_MEANINGS[verdict])
         mark = MARKS[verdict]
         found[mark] = f"{found[mark]}, or {words}" if mark in found else words
     return found
@@ -164,7 +165,11 @@ def iso_utc(moment: datetime | None) -> str | None:
 def _offer_json(job: ResearchJob, result: JobResult | None) -> Json:
     if result is None or result.answer is None or not wording.offers_deep(job, result):
         return None
-    return {"mode": "deep", "text": wording.offer_deep(result.answer), "actions": [wording.START, wording.NOT_NOW]}
+    return {
+        "mode": "deep",
+        "text": wording.offer_deep(result.answer),
+        "actions": [say(wording.START), say(wording.NOT_NOW)],
+    }
 
 
 def _error_json(job: ResearchJob) -> Json:

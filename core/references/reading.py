@@ -6,6 +6,7 @@ compared with them, and not with a guess at which of them are the title alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -21,9 +22,10 @@ MAX_REFERENCES = 1_000  # of one job; a thesis has three hundred
 MAX_ENTRY_CHARS = 1_500  # of one reference in prose; what is longer is no reference
 MAX_USES = 5  # sentences that cite one reference
 _MIN_ENTRIES = 2
+MAX_MISSING = 3  # numbers of a list that could not be read
 _HEADING = regex.compile(
     r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:\*\*|__)?(?:\d{1,2}\.?[ \t]+|[IVX]+\.[ \t]+)?"
-    r"(?:references(?: and notes| cited)?|bibliography|works cited|literature(?: cited)?|sources cited"
+    r"(?:r ?eferences(?: and notes| cited)?|bibliography|works cited|literature(?: cited)?|sources cited"
     r"|literatur(?:verzeichnis)?|quellen(?:verzeichnis)?|références|bibliographie|referencias|bibliografía"
     r"|riferimenti(?: bibliografici)?|bibliografia|referências|referenties)[ \t]*:?(?:\*\*|__)?[ \t]*$",
     regex.IGNORECASE | regex.MULTILINE,
@@ -33,9 +35,38 @@ _NEXT_HEADING = regex.compile(
     regex.IGNORECASE | regex.MULTILINE,
 )
 _MARK = regex.compile(
-    r"^[ \t]*(?:\[\^?(?P<square>[\w-]{1,20})\]:?|\((?P<round>\d{1,3})\)|(?P<point>\d{1,3})[.)]|(?P<bullet>[-*•]))[ \t]+"
+    r"^[ \t]*(?:\[\^?(?P<square>[\w+-]{1,20})\]:?|\((?P<round>\d{1,3})\)|(?P<point>\d{1,3})[.)]|(?P<bullet>[-*•]))"
+    r"[ \t]+"
 )
 _BY_NAME = regex.compile(r"^\p{Lu}[\p{L}'’-]+(?:[ -]\p{Lu}[\p{L}'’-]+)?,?[ ](?:\p{Lu}\.|\p{Lu}{1,3}\b|\p{Lu}\p{Ll}+)")
+# How an entry without a mark begins: family name and initials, or the other way round, or names and a year.
+_INITIALS = r"(?:\p{Lu}\.?[ -]?){1,4}"
+_FAMILY = r"(?:(?:v[ao]n|de[rn]?|d[aiu]|l[ae]|el|al|bin|ter)[ ])*\p{Lu}[\p{L}'’-]+(?:[ -]\p{Lu}[\p{L}'’-]+)?"
+_BEGINS = regex.compile(
+    rf"^(?:{_FAMILY},? {_INITIALS}(?:[,.;&(]|$|\band\b)|{_INITIALS} {_FAMILY}(?:,|\.|;| and\b| &)"
+    rf"|{_FAMILY}, \p{{Lu}}[\p{{L}}'’-]+(?: \p{{Lu}}\.)?(?:[,.;]| and\b)"
+    r"|\p{Lu}[\p{L} .,&’'-]{2,120}\(?(?:1[89]|20)\d{2}[a-z]?\)?[.,:])"
+)
+_WITHIN = {  # where paragraphs are not those of the list
+    "square": regex.compile(r"(?<=\s)\[(\d{1,3})\]:?[ \t]+(?=\S)"),
+    "round": regex.compile(r"(?<=\n|[.\d)\]”/]\s)\((\d{1,3})\)[ \t]+(?=\S)"),
+    "point": regex.compile(r"(?<=\n|[.\d)\]”/]\s)(\d{1,3})[.)][ \t]+(?=\S)"),
+}
+_NAME_WITHIN = regex.compile(
+    rf"(?<=[.\d/)]\s)(?:{_FAMILY}, {_INITIALS}(?:[,;&(]|\band\b)|{_FAMILY}, {_INITIALS}\(?(?=(?:1[89]|20)\d\d))"
+)
+_ROW = regex.compile(r"^[ \t]*\|(.*)\|[ \t]*$", regex.MULTILINE)  # what was taken for a table in a narrow column
+_NO_TEXT = regex.compile(
+    r"^[ \t]*(?:\|(?:[ \t]*:?-{3,}:?[ \t]*\|)+|`{3,}\w*)[ \t]*$\n?", regex.MULTILINE
+)  # nor for code
+# An id that the end of a line has parted; behind a full stop only a number goes on, and no year.
+_PARTED_ADDRESS = regex.compile(r"\b(https?)\s*:\s*//\s*|\b((?:dx\.)?doi)\s*\.\s*org\s*/\s*(?=10\b)", regex.IGNORECASE)
+_PARTED_PREFIX = regex.compile(r"(?<![\d.])10\s?\.\s?(\d{4,9})\s?/\s?(?=\S)")
+_PARTED_SUFFIX = regex.compile(
+    r"(\b10\.\d{4,9}/\S*?[/_(-])\s+(?!https?:|doi\b)(?=[\w(])"
+    r"|(\b10\.\d{4,9}/\S*\.)\s+(?=\d)(?!(?:1[89]|20)\d\d\b)(?!\d+(?:st|nd|rd|th)\b)",
+    regex.IGNORECASE,
+)
 _YEAR = regex.compile(r"(?<![\d.:/-])(?:1[89]|20)\d{2}(?=[a-z]?(?![\d]))")
 _YEAR_IN_BRACKETS = regex.compile(r"\((?:[^()]{0,20}[ ,])?((?:1[89]|20)\d{2})[a-z]?(?:,[^()]{0,20})?\)")
 _ID_SPANS = regex.compile(r"https?://\S+|(?:doi:?\s*)?10\.\d{4,9}/\S+|arxiv:?\s*\S+", regex.IGNORECASE)
@@ -45,6 +76,9 @@ _PMCID = regex.compile(r"\bPMC\d{3,9}\b")
 _URL = regex.compile(r"https?://[^\s<>\]]+")
 _QUOTED = regex.compile(r"[“\"„«]([^“”\"„«»]{12,400}?)[,.]?[”\"“»]")
 _INITIAL = regex.compile(r"(?<!\p{L})\p{Lu}$")
+_INITIALS_FIRST = regex.compile(
+    r"^(?=\p{Lu}\.)(?:.*(?:[,;&]\s*|\band\s+))?(?:\p{Lu}\.[\s-]*)*\p{Lu}$"
+)  # so that their name follows
 # Behind an initial: another one, or a name, which ends with its comma, its "and" or its own initials.
 _NAME_AHEAD = regex.compile(
     r"\s+(?:\p{Lu}\.|(?:(?:v[ao]n|de[rn]?|d[aiu]|l[ae]|el|al|bin|ter)\s+)*\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)?"
@@ -56,6 +90,7 @@ _LIKE_BOOK = regex.compile(
     r"|\bdissertation\b|\bworking paper\b|\bwhite paper\b|\bministry\b|\bspringer\b|\bwiley\b|\bO'Reilly\b|\bmanual\b",
     regex.IGNORECASE,
 )
+_EDITION = regex.compile(r"\s*\((?:\d+(?:st|nd|rd|th)|rev(?:ised|\.)?)\s+ed(?:ition|n)?\.?\)?$", regex.IGNORECASE)
 _BOOK_KINDS = frozenset(
     "book inbook incollection booklet manual techreport report thesis phdthesis mastersthesis misc online unpublished"
     " electronic www standard patent rprt thes chap ebook gen pamp unpb elec web stand pat".split()
@@ -121,8 +156,9 @@ def _read_file(name: str, text: str) -> tuple[list[Reference], str]:
         return [_of_tags(fields) for fields in ris_entries(text)], ""
     if suffix in _LIST_SUFFIXES or regex.match(r"\s*(?:%.*\n\s*)*@\w+\s*\{", text):
         return [_of_bibtex(entry) for entry in bibtex_entries(text)], ""
-    listed, body = _part_of_list(text)
-    return [_of_prose(label, entry) for label, entry in _entries(listed)], body
+    is_printed = "\f" in text  # a PDF
+    listed, body = _part_of_list(text.replace("\f", "\n"), is_printed=is_printed)
+    return [_of_prose(label, entry) for label, entry in _entries(listed, is_printed=is_printed)], body
 
 
 def _of_bibtex(entry: BibtexEntry) -> Reference:
@@ -171,6 +207,7 @@ def _of_prose(label: str, text: str) -> Reference:
     url = _URL.search(plain_text)
     address = url[0].rstrip(".,;)") if url else ""
     ids = _ids_of(plain_text)
+    title = _EDITION.sub("", title)
     return Reference(
         0, text, label, title, authors, year, _venue(rest), ids.joined(ids_in_url(address)) if address else ids,
         address, is_prose=True, looks_unlisted=bool(_LIKE_BOOK.search(bare)) or bool(address and ids.is_none),
@@ -214,7 +251,8 @@ def _sentence(text: str) -> tuple[str, str, str]:
     """Up to a full stop that ends no initial or abbreviation, or another end of a sentence."""
     for end in regex.finditer(r"[.?!](?=\s+[\p{Lu}\p{N}“\"(])", text):
         is_initial = end[0] == "." and _INITIAL.search(text, 0, end.start()) is not None
-        if end.start() > 3 and not (is_initial and _NAME_AHEAD.match(text, end.end())):
+        has_name_ahead = _NAME_AHEAD.match(text, end.end()) or _INITIALS_FIRST.search(text, 0, end.start())
+        if end.start() > 3 and not (is_initial and has_name_ahead):
             return text[: end.start()].strip(), end[0], text[end.end() :].strip()
     return text.strip(" ."), "", ""
 
@@ -234,7 +272,7 @@ def _venue(text: str) -> str:
 # The list at the end of a text, and its entries
 
 
-def _part_of_list(text: str) -> tuple[str, str]:
+def _part_of_list(text: str, *, is_printed: bool) -> tuple[str, str]:
     """The list and the text around it; a text without a heading is a list where it looks like one throughout."""
     headings = list(_HEADING.finditer(text))
     if headings:
@@ -246,29 +284,54 @@ def _part_of_list(text: str) -> tuple[str, str]:
     if notes:
         listed = "\n".join(match[0] for match in notes)
         return listed, regex.sub(r"^\[\^[\w-]+\]:[ \t].*$", "", text, flags=regex.MULTILINE)
-    entries = _entries(text)
+    entries = _entries(text, is_printed=is_printed)
     telling = [entry for _, entry in entries if _YEAR.search(entry) or doi_in(entry)]
     return (text, "") if entries and len(telling) >= 0.7 * len(entries) else ("", text)
 
 
-def _entries(text: str) -> list[tuple[str, str]]:
-    """Label and text of each entry."""
-    lines = [line.rstrip() for line in text.replace("\f", "\n").splitlines()]
+def _entries(text: str, *, is_printed: bool) -> list[tuple[str, str]]:
+    """Label and text of each entry. In print a blank line tells nothing, and a page may end anywhere."""
+    if is_printed:
+        text = _ROW.sub(lambda row: " ".join(row[1].replace("|", " ").split()), _NO_TEXT.sub("", text))
+    lines = [line.rstrip() for line in text.splitlines()]
     marked = [place for place, line in enumerate(lines) if _MARK.match(line)]
     if len(marked) >= _MIN_ENTRIES or (marked and marked[0] == next((n for n, x in enumerate(lines) if x), -1)):
-        found = _cut_at(lines, marked)
-    elif regex.search(r"\S\n[ \t]*\n[ \t]*\S", text.strip()):
+        found = _cut_at(*(_in_sequence(lines, marked) if is_printed else (lines, marked)))
+    elif not is_printed and regex.search(r"\S\n[ \t]*\n[ \t]*\S", text.strip()):
         found = regex.split(r"\n[ \t]*\n", "\n".join(lines))
+    elif is_printed:
+        lines = list(_parted(lines))
+        found = _cut_at(lines, list(_beginnings(lines, _BEGINS)))
     else:
-        found = _cut_at(lines, list(_beginnings(lines)))
+        found = _cut_at(lines, list(_beginnings(lines, _BY_NAME)))
     entries = []
     for entry in found:
         mark = _MARK.match(entry)
         label = next(filter(None, mark.group("square", "round", "point")), "") if mark else ""
         said = _joined(entry[mark.end() :] if mark else entry)
+        said = _mended(said) if is_printed else said
         if any(char.isalnum() for char in said) and len(said) <= MAX_ENTRY_CHARS:
             entries.append((label, said))
     return entries
+
+
+def _in_sequence(lines: Sequence[str], marked: Sequence[int]) -> tuple[list[str], list[int]]:
+    """Lines and where entries begin. Of numbers a line is cut before the one that is expected; a number that is out of
+    order is part of an entry.
+    """
+    marks = [mark for place in marked if (mark := _MARK.match(lines[place]))]
+    kind = Counter(mark.lastgroup or "" for mark in marks).most_common(1)[0][0]
+    first = next((mark[kind] for mark in marks if mark.lastgroup == kind), "")
+    if kind not in _WITHIN or not first.isdecimal():
+        return list(lines), list(marked)
+    text, begins, expected = "\n" + "\n".join(lines), list[int](), int(first)
+    for found in _WITHIN[kind].finditer(text):
+        is_at_start = text[: found.start()].rpartition("\n")[2].strip() == ""
+        if int(found[1]) == expected or (is_at_start and expected < int(found[1]) <= expected + MAX_MISSING):
+            begins.append(found.start())
+            expected = int(found[1]) + 1
+    pieces = [text[start:end] for start, end in zip(begins, [*begins[1:], len(text)], strict=True)]
+    return pieces, list(range(len(pieces)))
 
 
 def _cut_at(lines: Sequence[str], places: Sequence[int]) -> list[str]:
@@ -276,16 +339,33 @@ def _cut_at(lines: Sequence[str], places: Sequence[int]) -> list[str]:
     return ["\n".join(lines[start:end]) for start, end in zip(places, ends, strict=True)]
 
 
-def _beginnings(lines: Sequence[str]) -> Iterator[int]:
-    """Lines that begin with a name, where what stands before them has its year already."""
+def _beginnings(lines: Sequence[str], begins: regex.Pattern[str]) -> Iterator[int]:
+    """Lines that begin with a name, where what stands before them is whole: it has its year, and its end."""
     before = ""
     for place, line in enumerate(lines):
         if not line.strip():
             continue
-        if not before or (_BY_NAME.match(line.strip()) and (_YEAR.search(before) or doi_in(before))):
+        if not before or (_is_whole(before) and begins.match(line.strip())):
             yield place
             before = ""
-        before += line
+        before += f"{line} "
+
+
+def _parted(lines: Sequence[str]) -> Iterator[str]:
+    """Lines cut before each name that stands as at an entry's beginning, behind a whole one."""
+    before = ""
+    for line in lines:
+        at = 0
+        for found in _NAME_WITHIN.finditer(line):
+            if _is_whole(before + line[at : found.start()]):
+                yield line[at : found.start()]
+                at, before = found.start(), ""
+        yield line[at:]
+        before += f"{line[at:]} "
+
+
+def _is_whole(entry: str) -> bool:
+    return bool(_YEAR.search(entry) or doi_in(entry)) and not entry.rstrip().endswith((",", ":", "&", "-"))
 
 
 def _joined(entry: str) -> str:
@@ -293,6 +373,15 @@ def _joined(entry: str) -> str:
     entry = regex.sub(r"(?<=\p{Ll})-\n[ \t]*(?=\p{Ll})", "", entry.strip())
     entry = regex.sub(r"(?<=/)\n[ \t]*(?=\S)", "", entry)
     return " ".join(entry.split())
+
+
+def _mended(entry: str) -> str:
+    """With ids and addresses whole that lines or a justified column have parted."""
+    entry = _PARTED_ADDRESS.sub(lambda found: f"{found[1]}://" if found[1] else f"{found[2]}.org/", entry)
+    entry = _PARTED_PREFIX.sub(r"10.\1/", entry)
+    while (mended := _PARTED_SUFFIX.sub(lambda found: found[1] or found[2], entry)) != entry:
+        entry = mended
+    return entry
 
 
 # What the text around says with it
@@ -324,6 +413,8 @@ def _labels_in(sentence: str) -> Iterator[str]:
             else:
                 yield from map(str, numbers)
     yield from regex.findall(r"\[\^([\w-]+)\]", sentence)
+    for group in regex.findall(r"\[(\p{Lu}[\p{L}+]*\d{2}[a-z]?(?:[,;] ?\p{Lu}[\p{L}+]*\d{2}[a-z]?)*)\]", sentence):
+        yield from regex.split(r"[,;] ?", group)
     yield from regex.findall(r"@[\w:.-]*\w", sentence)
     for group in regex.findall(r"\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]]*\])*\{([^}]*)\}", sentence):
         yield from (f"@{key.strip()}" for key in group.split(","))

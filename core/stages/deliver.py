@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from time import perf_counter
 
 from core.evidence.authority import is_retracted
@@ -37,7 +38,8 @@ from core.works.standing import (
 )
 
 LOOK_EVERY_S = 5.0  # for answers whose registries were late; those of months before come by as they are due
-CHECKED_AT_ONCE = 20
+LOOKED_AT = 20  # answers of one look
+AT_ONCE = 5  # of them together: each may wait half a minute for a registry, and reads eight records
 
 log = logging.getLogger(__name__)
 
@@ -85,33 +87,48 @@ async def correct_result(job_id: str, deps: Deps) -> bool:
 async def keep_standing(deps: Deps, checks: StandingChecks) -> None:
     """Ask again about the works behind answers when they are due, until cancelled."""
     while True:
+        looked_at = 0
         try:
-            if not await recheck_due(deps, checks):
-                await asyncio.sleep(LOOK_EVERY_S)
+            looked_at = await recheck_due(deps, checks)
         except StoreError as exc:
             deps.count_error("standing", exc)
+        except Exception:  # the boundary of this worker: nobody else would look again
+            log.exception("answers were not looked at again")
+        if not looked_at:
             await asyncio.sleep(LOOK_EVERY_S)
 
 
 async def recheck_due(deps: Deps, checks: StandingChecks) -> int:
     """Look again at what is due, some at a time; at how many. Raises `StoreError`."""
-    looked_at = 0
-    for job_id, until in await checks.due(deps.clock(), limit=CHECKED_AT_ONCE):
-        try:
-            is_whole = await correct_result(job_id, deps)
-            job, now = await deps.jobs.get(job_id), deps.clock()
-            again_at = now + (AGAIN_AFTER if is_whole else SOON)
-            if again_at < until:
-                await checks.expect(job, again_at, until)
-            else:
-                await checks.end(job_id)
-        except JobNotFound:
-            continue
-        except StoreError as exc:  # one that cannot be read or written keeps no other waiting
-            deps.count_error("standing", exc)
-        else:
-            looked_at += 1
-    return looked_at
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def look(job_id: str, until: datetime) -> bool:
+        async with slots:
+            return await _look_again(job_id, until, deps, checks)
+
+    due = await checks.due(deps.clock(), limit=LOOKED_AT)
+    return sum(await asyncio.gather(*(look(job_id, until) for job_id, until in due)))
+
+
+async def _look_again(job_id: str, until: datetime, deps: Deps, checks: StandingChecks) -> bool:
+    """Whether it was looked at. One that cannot be keeps no other waiting: its turn comes again with those to come."""
+    again_after, is_looked_at = SOON, False
+    try:
+        again_after = AGAIN_AFTER if await correct_result(job_id, deps) else SOON
+        is_looked_at = True
+    except JobNotFound:
+        until = deps.clock()
+    except StoreError as exc:
+        deps.count_error("standing", exc)
+    except Exception:  # the boundary of one answer
+        log.exception("an answer was not looked at again", extra={"job": job_id})
+    again_at = deps.clock() + again_after
+    try:
+        await (checks.expect(job_id, again_at, until) if again_at < until else checks.end(job_id))
+    except StoreError as exc:
+        deps.count_error("standing", exc)
+        return False
+    return is_looked_at
 
 
 async def _stood(job: ResearchJob, deps: Deps, result: JobResult) -> tuple[JobResult, bool]:
@@ -151,7 +168,7 @@ async def _watch(job: ResearchJob, deps: Deps, *, is_known: bool) -> None:
         return
     now = deps.clock()
     try:
-        await deps.standing.expect(job, now + AGAIN_AFTER if is_known else now, now + WATCHED_FOR)
+        await deps.standing.expect(job.id, now + AGAIN_AFTER if is_known else now, now + WATCHED_FOR)
     except StoreError as exc:
         deps.count_error("deliver", exc)
 

@@ -21,6 +21,7 @@ from core.model.errors import (
     ProviderUnavailable,
     SearchFailed,
 )
+from core.model.ports import unread
 from core.model.source import (
     SearchHit,
     SearchMetadata,
@@ -96,10 +97,15 @@ async def collect_sources(
         pages_read=len(candidates) - pages_failed,
         pages_failed=pages_failed,
         pages_late=pages_late,
-        notes=tuple(notes),
+        notes=(*notes, *_unread(gathering, used)),
         left_out=tuple(_place(entry.source) for entry in candidates if entry not in relevant),
     )
     return SourceCollection(tuple(renumbered(kept)), metadata, considered=len(documents) + len(given))
+
+
+def _unread(gathering: Gathering, used: Sequence[str]) -> list[str]:
+    said = (unread(gathering.deps.providers.get(name), gathering.job.scope) for name in used)
+    return [sentence for sentence in said if sentence]
 
 
 async def _searched(gathering: Gathering, plan: SearchPlan, within_s: float) -> _Searching:

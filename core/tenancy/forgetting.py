@@ -16,6 +16,7 @@ from typing import Protocol
 from core.model.errors import GorkdError, JobNotFound, StoreError
 from core.model.ports import Clock, OneTimeStates, TokenStore, Turns
 from core.settings.desk import SettingsDesk, SettingsStore
+from core.text.saying import say
 
 log = logging.getLogger(__name__)
 
@@ -316,7 +317,7 @@ class Leaving:
             if waited_s >= SETTLE_WITHIN_S:
                 raise StoreError(
                     f"{tenant} is not wholly forgotten",
-                    user_message="What was kept before is still being removed; please try again in a minute.",
+                    user_message=say("What was kept before is still being removed; please try again in a minute."),
                 )
             waited_s += _PAUSE_S
             await self._sleep(_PAUSE_S)

@@ -334,7 +334,7 @@ async def _find(source: Source, record: WorkRecord | None, works: Works, read: R
         try:
             page = await read(url)
         except (FetchError, ProviderError) as exc:
-            log.info("an open copy was not read", extra={"reason": str(exc)[:200]})
+            log.info("an open copy was not read", extra={"reason": exc.reason})
             continue
         if is_the_paper(page.text, title=source.title, read=source.content):
             return FullText(page.text, version)

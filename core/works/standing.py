@@ -13,8 +13,17 @@ from typing import Protocol
 
 from core.evidence.authority import is_retracted
 from core.evidence.confidence import score_confidence, standing_limitations
-from core.model.answer import SAID_TOGETHER, Claim, Confidence, ConfidencePart, Evidence, ResearchAnswer, Verdict
-from core.model.job import QuestionType, ResearchJob
+from core.model.answer import (
+    SAID_TOGETHER,
+    Claim,
+    Confidence,
+    ConfidencePart,
+    Conflict,
+    Evidence,
+    ResearchAnswer,
+    Verdict,
+)
+from core.model.job import QuestionType
 from core.model.source import Source, SourceKind
 from core.model.works import Notice, WorkIds, WorkRecord, fullest
 from core.works.registry import Looked, Works
@@ -38,7 +47,7 @@ class StandingChecks(Protocol):
     Each raises `StoreError`.
     """
 
-    async def expect(self, job: ResearchJob, due_at: datetime, until: datetime) -> None:
+    async def expect(self, job_id: str, due_at: datetime, until: datetime) -> None:
         """In place of what was expected of the job before."""
         ...
 
@@ -138,6 +147,7 @@ def withdraw(
     limitations = tuple(dict.fromkeys((*standing_limitations(sources, answer.claims), *answer.limitations)))
     cited = {entry.source_id for claim in answer.claims for entry in claim.evidence}
     cited |= {citation.source_id for citation in answer.citations}
+    cited |= {side.source_id for conflict in answer.conflicts for side in conflict.positions}
     if not gone & cited:
         return replace(answer, limitations=limitations)
     claims = tuple(_without(claim, gone) for claim in answer.claims)
@@ -148,8 +158,9 @@ def withdraw(
         else citation
         for citation in answer.citations
     )  # fmt: skip
+    conflicts = tuple(_marked(conflict, gone) for conflict in answer.conflicts)
     report = score_confidence(
-        claims, sources, conflicts=answer.conflicts, question_type=question_type, now=now, question=question
+        claims, sources, conflicts=conflicts, question_type=question_type, now=now, question=question
     )
     level = min(answer.confidence, report.confidence, key=_LEVELS.index)
     lost = sum(claim.verdict is Verdict.UNSUPPORTED for claim in claims)
@@ -158,6 +169,7 @@ def withdraw(
         answer,
         claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in claims),
         citations=citations,
+        conflicts=conflicts,
         confidence=level,
         confidence_reasons=tuple(dict.fromkeys((reason, *report.reasons))),
         confidence_sum=(*report.sum, ConfidencePart("retracted", 0.0, f"{lost} of {len(claims)} rest on it alone")),
@@ -208,6 +220,17 @@ def _without(claim: Claim, gone: set[str]) -> Claim:
     verdict = next((one for one in _CARRIES if one in left), Verdict.UNSUPPORTED)
     verdict = max(verdict, claim.verdict, key=(*_CARRIES, Verdict.UNSUPPORTED).index)
     return replace(claim, evidence=evidence, verdict=verdict, reasons=tuple(dict.fromkeys((*claim.reasons, RETRACTED))))
+
+
+def _marked(conflict: Conflict, gone: set[str]) -> Conflict:
+    """Each side that a retracted source takes under that word, apart from those who say the same and stand."""
+    positions = (
+        replace(side, position=MARK + side.position)
+        if side.source_id in gone and not side.position.startswith(MARK)
+        else side
+        for side in conflict.positions
+    )
+    return replace(conflict, positions=tuple(positions))
 
 
 def _struck(entry: Evidence) -> Evidence:

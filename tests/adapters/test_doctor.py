@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import discord.http
@@ -16,12 +17,19 @@ from adapters import doctor
 from adapters.chat.slack.settings import SCOPES
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import build_chat
+from adapters.search import surroundings
+from adapters.search.registries import build_registries
 from core.llm.prices import LIST_PRICES
+from core.model.config import SearchSettings
 from core.model.errors import ModelRejected, ProviderRejected, SetupError
 from core.pipeline.checkup import Finding, Probe, examine
 from core.tenancy.admission import Budget
 from tests.fakes import FakeModel, FakeSearch, hit
-from tests.loopback.openai_world import Fault, OpenAIWorld, openai_world
+from tests.loopback.openai_world import Fault as ModelFault
+from tests.loopback.openai_world import OpenAIWorld, openai_world
+from tests.loopback.registries import Paper
+from tests.loopback.search_faults import Fault
+from tests.loopback.search_world import SearchWorld
 from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN
 from tests.loopback.slack_world import SlackWorld
 from tests.servers import RedisServer, redis_server
@@ -96,7 +104,7 @@ async def test_a_database_says_itself_what_is_wrong() -> None:
         pytest.param({"respond": "I am ready!"}, "failed", "could not be read", id="no JSON at all"),
         pytest.param({"keys": {"sk-other"}}, "failed", "OPENAI_API_KEY", id="key refused"),
         pytest.param({"models": {"other"}}, "failed", "GORKD_MODEL", id="no such model"),
-        pytest.param({"respond": Fault(status=503)}, "failed", "", id="out of order"),
+        pytest.param({"respond": ModelFault(status=503)}, "failed", "", id="out of order"),
     ],
 )
 async def test_the_model_is_asked_for_structured_output(script: Mapping[str, object], state: str, words: str) -> None:
@@ -162,6 +170,27 @@ async def test_a_provider_is_tried_with_one_search(provider: FakeSearch, state: 
     assert (finding.part, finding.state) == (f"search: {provider.name}", state)
     assert words in finding.says
     assert len(provider.asked) == 1
+
+
+async def test_each_registry_is_tried_with_one_look_up_and_none_costs_more_than_a_warning() -> None:
+    """All at once; answers come without them (N-16)."""
+    known = Paper("https://lancet.test/", "A retracted paper", "…", doi="10.1016/S0140-6736(97)11096-0", pmid="9500320")
+    faults = {"europepmc": Fault(status=503), "pubmed": Fault(kind="hang")}
+    async with SearchWorld({"crossref": [known], "openalex": []}, faults=faults) as world, AsyncExitStack() as stack:
+        env = {**world.env(), "GORKD_CONTACT_EMAIL": "nobody"}
+        registries = build_registries(env, surroundings(env, SearchSettings(provider_timeout_s=1)))
+        for registry in registries:
+            stack.push_async_callback(registry.aclose)
+
+        findings = await examine(doctor.registry_probes(registries))
+
+    said = {finding.part.removeprefix("registry: "): (finding.state, finding.says) for finding in findings}
+    assert said["crossref"][0] == "ok"
+    assert {state for name, (state, _) in said.items() if name != "crossref"} == {"warning"}
+    assert "EUROPEPMC_BASE_URL" in said["europepmc"][1]
+    assert "too slow" in said["pubmed"][1]
+    assert "check its address" in said["openalex"][1]
+    assert "set GORKD_CONTACT_EMAIL to an address of your own" in said["unpaywall"][1]
 
 
 @pytest.mark.parametrize(
@@ -303,6 +332,7 @@ async def test_what_is_not_configured_is_off_and_says_how_to_turn_it_on() -> Non
         doctor.redis_probe(""),
         doctor.discord_probe(""),
         doctor.slack_probe(""),
+        *doctor.registry_probes([]),
     ]
 
     findings = await examine(probes)

@@ -10,18 +10,23 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from rapidfuzz import fuzz
+
+from adapters.pages.extract import extract
+from adapters.pages.extraction import PageDocument
 from adapters.search import surroundings
 from adapters.search.registries import build_registries
 from core.model.config import SearchSettings
 from core.references.checking import CheckedReference, RefStand, check_reference, with_doubles
-from core.references.reading import read_references
+from core.references.reading import Reference, read_references
 from core.works.registry import Works
+from tests.adapters.pages.pdf_files import column, pdf_of
 from tests.fakes import make_deps
 from tests.loopback.registries import Paper, Update
 from tests.loopback.search_world import SearchWorld
@@ -195,6 +200,83 @@ def _apa(one: ListedWork) -> str:
     return f"{names} ({one.year}). {one.paper.title}. *{one.paper.venue}*, 12(3), 101–119.{doi}"
 
 
+# The same works in print: how much of a PDF's list is read rightly, before any registry is asked
+
+
+STYLES: dict[str, Callable[[ListedWork], str]] = {"numbered": _ieee, "point": _vancouver, "names": _apa}
+PER_COLUMN = 52  # lines of ten points
+NARROW, WIDE = 46, 92  # characters
+
+
+def printed(listed: Sequence[ListedWork], style: str, *, columns: int) -> bytes:
+    """A PDF with a text that cites and the list behind it: entries go over pages, ids and words over lines."""
+    width = NARROW if columns == 2 else WIDE
+    lines = [
+        *_set("Something is said, and more is said of what was found in spring and in autumn. " * 8, width),
+        "",
+        "References",
+    ]
+    for number, one in enumerate(listed, 1):
+        mark = {"numbered": f"[{number}] ", "point": f"{number}. "}.get(style, "")
+        entry = STYLES[style](_shortened(one)).replace("*", "")
+        for mangled in (", e. al.", ", & al., e.", ", al. e"):
+            entry = entry.replace(mangled, ", et al.")
+        lines += _set(mark + entry, width)
+    of_column = [lines[start : start + PER_COLUMN] for start in range(0, len(lines), PER_COLUMN)]
+    pages = [of_column[start : start + columns] for start in range(0, len(of_column), columns)]
+    return pdf_of(
+        [[text for at, said in enumerate(page) for text in column(said, left=40 + 270 * at)] for page in pages]
+    )
+
+
+def _shortened(one: ListedWork) -> ListedWork:
+    """As most styles print it: after three names come the others."""
+    names = one.paper.names
+    return replace(one, paper=replace(one.paper, authors=(*names[:3], "et al.") if len(names) > 3 else names))
+
+
+def _set(text: str, width: int) -> list[str]:
+    """In lines: a word is parted by a hyphen, an address where it has a sign, as typesetters do."""
+    lines, line, words = list[str](), "", text.split()
+    while words:
+        word, room = words.pop(0), width - len(line) - 1
+        if len(word) <= room:
+            line = f"{line} {word}".strip()
+            continue
+        cuts = [at + 1 for at, sign in enumerate(word[:room]) if sign in "/.-_" and at] if "/" in word else []
+        is_parted = word.isalpha() and len(word) > 8 and room > 5
+        end = cuts[-1] if cuts else room - 1 if is_parted else 0
+        lines.append(f"{line} {word[:end]}{'-' * (end > 0 and not cuts)}".strip())
+        line, words = "", [word[end:], *words]
+    return [*lines, line]
+
+
+def read_rightly(listed: Sequence[ListedWork], style: str, *, columns: int) -> tuple[int, list[str]]:
+    """How many entries have their title, year, DOI and first author, and what was read of the others."""
+    found = extract(PageDocument("list.pdf", "pdf", "", printed(listed, style, columns=columns)))
+    references = read_references([("list.pdf", found.text)])
+    wrong = [one for one in listed if not any(_is_read(one, reference) for reference in references)]
+    said = [reference.text for reference in references if not any(_is_read(one, reference) for one in listed)]
+    return len(listed) - len(wrong), said
+
+
+def _is_read(one: ListedWork, reference: Reference) -> bool:
+    first = one.paper.names[0].split()[-1]
+    has_name = any(first in name.replace("’", "'") for name in reference.authors)
+    is_titled = fuzz.ratio(one.paper.title.casefold(), reference.title.casefold()) >= 95
+    return is_titled and has_name and reference.year == str(one.year) and reference.ids.doi == one.doi
+
+
+def print_printed() -> None:
+    _, listed = reference_set(WHOLE, 4)
+    for style in STYLES:
+        for columns in (1, 2):
+            right, wrong = read_rightly(listed, style, columns=columns)
+            print(f"PDF, {style}, {columns} column{'s' * (columns - 1)}: {right} of {len(listed)} entries read rightly")
+            for text in wrong[:3]:
+                print(f"  wrong: {text[:300]}")
+
+
 def is_right(kind: str, one: CheckedReference) -> bool:
     """Whether it is told what it is: a wrong title may be said to be that of another work, or to differ."""
     parts = {difference.part for difference in one.differences}
@@ -248,4 +330,5 @@ def print_references() -> None:
         print(f"{kind:12} {right[kind]:4} of {total[kind]:4}  {100 * right[kind] / total[kind]:5.1f} %")
     for line in wrong[:20]:
         print(f"  wrong: {line[:400]}")
+    print_printed()
     print()

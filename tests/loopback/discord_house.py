@@ -16,7 +16,7 @@ from tests.loopback.deep_responders import DEEP
 from tests.loopback.discord_data import Interaction, Message
 from tests.loopback.discord_world import TOKEN, DiscordWorld, discord_world
 from tests.loopback.openai_responders import Fault, by_schema
-from tests.loopback.world import World
+from tests.loopback.world import SitePage, World
 
 RESPONDERS = {**USUAL, **DEEP}
 LAUNCHER = "tests.loopback.discord_bot"
@@ -95,13 +95,19 @@ def is_final(message: Message) -> bool:
 
 @asynccontextmanager
 async def discord_house(
-    data: Path, *, service: str = "tavily", embedder: bool = False, env: Mapping[str, str] | None = None, **how: Any
+    data: Path,
+    *,
+    service: str = "tavily",
+    embedder: bool = False,
+    env: Mapping[str, str] | None = None,
+    pages: Mapping[str, SitePage] = PAGES,
+    **how: Any,
 ) -> AsyncIterator[House]:
     """A bot and a worker that are ready and search with `service`; `how` sets attributes of the Discord.
 
     Ends by judging what Discord refused.
     """
-    async with discord_world(**how) as discord, World.of(PAGES) as world:
+    async with discord_world(**how) as discord, World.of(pages) as world:
         settings = {
             **world.search.env("arxiv"),
             **world.env(data, service, model=True, embedder=embedder),

@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 from aiohttp import web
 
 from tests.loopback.pubmed_query import BadSyntax, search
+from tests.loopback.registries import Paper, papers_of
 from tests.loopback.search_corpus import Document
 
 BAD_KEY = "bad-key"
@@ -16,6 +17,11 @@ RETRACTED = "Retracted: "  # a title that begins so is a retracted publication
 RETRACTED_IN = "Retracted in another issue: "  # one whose type does not say so yet, only its link to the notice
 PRACTICE = "Practice: "  # a guideline whose own title does not say so
 TYPES = {RETRACTED: "Retracted Publication", PRACTICE: "Practice Guideline", RETRACTED_IN: "Clinical Trial"}
+REF_TYPES = {
+    "retraction": "RetractionIn",
+    "expression_of_concern": "ExpressionOfConcernIn",
+    "correction": "ErratumIn",
+}
 _LABELLED = re.compile(r"^([A-Z][A-Z /&]+): (.*)$", re.DOTALL)
 _HEAD = (
     '<?xml version="1.0" ?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle, 1st January 2024//EN" '
@@ -24,7 +30,7 @@ _HEAD = (
 
 
 def routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
-    by_id = {document.id or str(30_000_000 + place): document for place, document in enumerate(documents)}
+    by_id = {paper.pmid or str(30_000_000 + place): paper for place, paper in enumerate(papers_of(documents, "pubmed"))}
 
     async def esearch(request: web.Request) -> web.Response:
         asked = request.query
@@ -65,23 +71,32 @@ def _refusal(request: web.Request) -> web.Response | None:
     return None
 
 
-def _article(pmid: str, document: Document) -> str:
+def _article(pmid: str, document: Paper) -> str:
     at = document.published_at
-    first, _, last = document.author.partition(" ")
     mark = next((prefix for prefix in TYPES if document.title.startswith(prefix)), "")
     kinds = ["Journal Article", *([TYPES[mark]] if mark else [])]
     types = "".join(f'<PublicationType UI="D016428">{kind}</PublicationType>' for kind in kinds)
-    notice = '<CommentsCorrections RefType="RetractionIn"><PMID>1</PMID></CommentsCorrections>'
-    corrections = f"<CommentsCorrectionsList>{notice}</CommentsCorrectionsList>" if mark == RETRACTED_IN else ""
+    notices = "".join(
+        f'<CommentsCorrections RefType="{REF_TYPES[update.type]}"><RefSource>Loopback. {update.date[:4]};1(2):3'
+        f'</RefSource><PMID Version="1">{update.pmid}</PMID></CommentsCorrections>'
+        for update in document.updates_for("pubmed")
+    ) + ('<CommentsCorrections RefType="RetractionIn"><PMID>1</PMID></CommentsCorrections>' * (mark == RETRACTED_IN))
+    corrections = f"<CommentsCorrectionsList>{notices}</CommentsCorrectionsList>" if notices else ""
+    names = "".join(
+        f"<Author><LastName>{escape(last or first)}</LastName><Initials>{first[:1]}</Initials></Author>"
+        for first, _, last in (name.rpartition(" ") for name in document.names)
+    )
+    others = {"pubmed": pmid, "doi": document.doi, "pmc": document.pmcid}
+    ids = "".join(f'<ArticleId IdType="{kind}">{escape(name)}</ArticleId>' for kind, name in others.items() if name)
     title = document.title.removeprefix(mark)
     parts = "".join(_abstract_part(part) for part in document.text.split("\n\n") if part)
     abstract = f"<Abstract>{parts}</Abstract>" if parts else ""
     return f"""<PubmedArticle><MedlineCitation Status="MEDLINE"><PMID Version="1">{pmid}</PMID><Article>
 <Journal><JournalIssue><PubDate><Year>{at.year}</Year><Month>{at:%b}</Month><Day>{at:%d}</Day></PubDate></JournalIssue>
-<Title>The loopback journal</Title></Journal><ArticleTitle>{escape(title)}</ArticleTitle>{abstract}
-<AuthorList><Author><LastName>{escape(last or first)}</LastName><Initials>{first[:1]}</Initials></Author></AuthorList>
+<Title>{escape(document.venue)}</Title></Journal><ArticleTitle>{escape(title)}</ArticleTitle>{abstract}
+<AuthorList>{names}</AuthorList>
 <PublicationTypeList>{types}</PublicationTypeList>
-</Article>{corrections}</MedlineCitation></PubmedArticle>"""
+</Article>{corrections}</MedlineCitation><PubmedData><ArticleIdList>{ids}</ArticleIdList></PubmedData></PubmedArticle>"""
 
 
 def _abstract_part(part: str) -> str:

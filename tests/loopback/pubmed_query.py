@@ -66,6 +66,8 @@ def _joined(operator: str, left: Matches, right: Matches) -> Matches:
 def _leaf(text: str, field: str) -> Matches:
     if field in ("uid", "pmid"):
         return lambda pmid, document: pmid == text
+    if field == "aid":
+        return lambda pmid, document: getattr(document, "doi", "").casefold() == text.casefold()
     if field in ("dp", "pdat"):
         years = [int(year) for year in re.findall(r"\d{4}", text)]
         return lambda pmid, document: bool(years) and years[0] <= document.published_at.year <= years[-1]

@@ -18,7 +18,7 @@ from tests.loopback.search_corpus import Document, best_matches, words_of
 
 CONTACT = "librarian@example.org"
 OPENALEX_KEY = "openalex-loopback"
-EVERYWHERE = frozenset({"crossref", "openalex", "europepmc", "unpaywall"})
+EVERYWHERE = frozenset({"crossref", "openalex", "europepmc", "pubmed", "unpaywall"})
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,11 @@ def crossref_routes(documents: Sequence[Document]) -> Iterable[web.RouteDef]:
         return web.json_response({"status": "ok", "message-type": "work-list", "message": message})
 
     return [web.get("/v1/works", several), web.get("/v1/works/{doi:.+}", one)]
+
+
+def crossref_answer(paper: Paper) -> bytes:
+    """What it says of one work."""
+    return json.dumps({"status": "ok", "message-type": "work", "message": _crossref(paper)}).encode()
 
 
 def _crossref(paper: Paper) -> dict[str, object]:

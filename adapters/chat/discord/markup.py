@@ -18,6 +18,7 @@ from core.findings.viewing import FENCE
 from core.model.source import Source
 from core.presentation import wording
 from core.presentation.render import one_line, printable
+from core.text.saying import say
 
 URL_LIMIT = 512  # of a link button; an embed's own URL may have 2048
 TITLE_ROOM = 100
@@ -32,6 +33,7 @@ Cite = Callable[[str], str]  # the address for a number that is cited; "" where 
 _ACTIVE = frozenset("\\`*_~|<>#[]")  # what Discord's Markdown acts on; `@` and addresses are broken before
 # `[1]` may stand as it is, but not as a link's label.
 _ESCAPED_MARKER = regex.compile(r"\\\[(\d{1,3}(?:, ?\d{1,3})*)\\\](?!\()")
+_WORK = regex.compile(r"https://(?=doi\.org/10\.\d|pubmed\.ncbi\.nlm\.nih\.gov/\d)")
 _INVITE = regex.compile(r"(?i)(discord(?:app)?)\.(?=(?:gg|com|io|me|li)\b)")
 _INLINE = regex.compile(
     r"`(?P<code>[^`\n]{1,200})`"
@@ -132,7 +134,7 @@ def name_line(source: Source) -> str:
 def page_link(page_url: str) -> str:
     """The words View Full Analysis as a link; "" where the address cannot be one."""
     is_short = len(page_url) <= ADDRESS_ROOM  # it stands in the text twice where an answer is cut
-    return f"[{wording.VIEW_FULL_ANALYSIS}]({page_url})" if is_short and is_linkable(page_url) else ""
+    return f"[{say(wording.VIEW_FULL_ANALYSIS)}]({page_url})" if is_short and is_linkable(page_url) else ""
 
 
 def is_linkable(page_url: str) -> bool:
@@ -140,12 +142,13 @@ def is_linkable(page_url: str) -> bool:
 
 
 def _title(source: Source) -> str:
-    title = plain(source.title or wording.UNTITLED, TITLE_ROOM)
-    return f"{title} ({wording.INSTRUCTS})" if source.instructs else title
+    title = plain(source.title or say(wording.UNTITLED), TITLE_ROOM)
+    return f"{title} ({say(wording.INSTRUCTS)})" if source.instructs else title
 
 
 def _defused(text: str) -> str:
     """Mentions, addresses and invites broken by a zero-width space, so that none is made a link or a ping."""
+    text = _WORK.sub("", text)  # no link either, and can be copied
     return _INVITE.sub("\\1\u200b.", text.replace("@", "@\u200b").replace("://", ":\u200b//"))
 
 

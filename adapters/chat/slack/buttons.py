@@ -54,6 +54,7 @@ from core.model.job import ResearchJob, ResearchRequest
 from core.modes import MODES
 from core.modes.mode import CONTEXT, FRESH, MODE, PRIVATE
 from core.presentation import wording
+from core.text.saying import say
 
 _log = logging.getLogger(__name__)
 FEEDBACK, WISH, SHARING, SAID = "feedback", "answer_wish", "sharing", "reason"
@@ -173,7 +174,7 @@ class Buttons:
     async def _open(self, click: Click, view: Block) -> None:
         """A trigger lives for 3 s."""
         if not await open_view(click.workspace, click.trigger_id, view):
-            await self._whisper(click, wording.FORM_NOT_OPENED)
+            await self._whisper(click, say(wording.FORM_NOT_OPENED))
 
     async def _handle(
         self, name: str, act: Callable[[Click, ResearchJob], Awaitable[None]] | None, body: Payload
@@ -189,7 +190,7 @@ class Buttons:
             elif act is not None:
                 await act(click, job)
         except JobNotFound:
-            await self._whisper(click, wording.NO_LONGER_KEPT)
+            await self._whisper(click, say(wording.NO_LONGER_KEPT))
         except GorkdError as error:
             await self._whisper(click, error.user_message)
 
@@ -235,7 +236,7 @@ class Buttons:
         submit = partial(renew, deed, self.desk.researcher, click.user, key=key_of(reply))
         is_begun = await self.desk.begin(submit, reply, job.scope)
         if not is_begun and deed.how in ("refresh", "start_deep", "changed"):
-            await self._whisper(click, wording.ALREADY_BEGUN)
+            await self._whisper(click, say(wording.ALREADY_BEGUN))
 
     async def _job(self, job_id: str, workspace: Workspace) -> ResearchJob:
         """Raises `JobNotFound` also for a job of another workspace."""
@@ -265,7 +266,7 @@ class Buttons:
                 await self.desk.researcher.note_shown(job.id, [at])
         except FAULTS as exc:
             _log.warning("answer not shared", extra={"reason": reason(exc)})
-            await self._whisper(click, wording.SOMETHING_BROKE)
+            await self._whisper(click, say(wording.SOMETHING_BROKE))
 
     async def _tell_changes(self, click: Click, job: ResearchJob) -> None:
         await self._show(click, changes_message(await self.desk.researcher.changes(job.id, scope=job.scope)))
@@ -311,20 +312,22 @@ class Buttons:
 
 def feedback_modal(job_id: str) -> Block:
     """Asks what went wrong, which need not be said; what comes back carries the job's id."""
-    asked = entry(SAID, wording.WRONG_LABEL, text_input(MAX_REASON_CHARS, wording.WRONG_HINT), is_optional=True)
-    return modal(FEEDBACK, wording.WRONG_TITLE, [asked], submit=wording.SEND, metadata=job_id)
+    asked = entry(
+        SAID, say(wording.WRONG_LABEL), text_input(MAX_REASON_CHARS, say(wording.WRONG_HINT)), is_optional=True
+    )
+    return modal(FEEDBACK, say(wording.WRONG_TITLE), [asked], submit=say(wording.SEND), metadata=job_id)
 
 
 def wish_modal(click: str) -> Block:
     """Asks what is to be better; `click` comes back with it."""
-    asked = entry(SAID, wording.IMPROVE_LABEL, text_input(MAX_REASON_CHARS, wording.IMPROVE_HINT))
-    return modal(WISH, wording.IMPROVE_TITLE, [asked], submit=wording.SEND, metadata=click)
+    asked = entry(SAID, say(wording.IMPROVE_LABEL), text_input(MAX_REASON_CHARS, say(wording.IMPROVE_HINT)))
+    return modal(WISH, say(wording.IMPROVE_TITLE), [asked], submit=say(wording.SEND), metadata=click)
 
 
 def share_modal(click: str) -> Block:
     """Asks whether everybody is to see it; `click` comes back with it."""
-    asked = section(wording.SHARE_QUESTION)
-    return modal(SHARING, wording.SHARE_TITLE, [asked], submit=wording.SHARE, metadata=click)
+    asked = section(say(wording.SHARE_QUESTION))
+    return modal(SHARING, say(wording.SHARE_TITLE), [asked], submit=say(wording.SHARE), metadata=click)
 
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:
@@ -354,16 +357,16 @@ class AskForm:
         workspace = await self.desk.workspaces.find(asked["team_id"])
         if not await open_view(workspace, str(command["trigger_id"]), ask_modal(json.dumps(asked))):
             at = SlackAddress(workspace.team_id, asked["user_id"], "", response_url=asked["response_url"])
-            await SlackReply(workspace, at).respond(sentence_message(wording.ASK_WHAT))
+            await SlackReply(workspace, at).respond(sentence_message(say(wording.ASK_WHAT)))
 
     async def submitted(self, body: Payload) -> dict[str, Any]:
         """Returns when the question is stored; what the acknowledgement carries: what is wrong with it, if anything."""
         view = body.get("view") or {}
         asked = json.loads(str(view.get("private_metadata") or "{}"))
         told = await self.desk.commanded({**asked, "text": typed_in(view), "trigger_id": str(view.get("id") or "")})
-        if told == sentence_message(wording.ON_IT):
+        if told == sentence_message(say(wording.ON_IT)):
             return {}
-        return {"response_action": "errors", "errors": {QUESTION: told.text if told else wording.ASK_WHAT}}
+        return {"response_action": "errors", "errors": {QUESTION: told.text if told else say(wording.ASK_WHAT)}}
 
 
 def ask_modal(asked: str) -> Block:
@@ -371,14 +374,14 @@ def ask_modal(asked: str) -> Block:
     modes = [tick(mode.title, name, mode.description) for name, mode in MODES.items() if not mode.needs_files]
     extras = [tick(option.title, option.name, option.description) for option in _EXTRAS]
     blocks = [
-        entry(QUESTION, wording.QUESTION, text_input(MAX_QUERY_CHARS, wording.ASK_WHAT)),
+        entry(QUESTION, say(wording.QUESTION), text_input(MAX_QUERY_CHARS, say(wording.ASK_WHAT))),
         entry(
             MODE.name, MODE.title, {"type": "checkboxes", "options": [*modes]}, is_optional=True, hint=MODE.description
         ),
         entry(CONTEXT.name, CONTEXT.title, text_input(MAX_REASON_CHARS, CONTEXT.description), is_optional=True),
-        entry(EXTRAS, wording.EXTRAS, {"type": "checkboxes", "options": [*extras]}, is_optional=True),
+        entry(EXTRAS, say(wording.EXTRAS), {"type": "checkboxes", "options": [*extras]}, is_optional=True),
     ]
-    return modal(ASK_FORM, wording.RESEARCH, blocks, submit=wording.RESEARCH, metadata=asked)
+    return modal(ASK_FORM, say(wording.RESEARCH), blocks, submit=say(wording.RESEARCH), metadata=asked)
 
 
 def typed_in(view: Mapping[str, Any]) -> str:

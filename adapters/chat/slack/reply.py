@@ -257,12 +257,14 @@ class SlackReply:
         self.at = replace(self.at, channel=str(opened["channel"]["id"]), thread_ts="")
 
     async def _post_in_thread(self, message: SlackMessage, part: Part) -> None:
-        """Once, however often it is asked for, and by whom."""
+        """Once, however often it is asked for, and by whom; sources that stand there are those of the answer now."""
         at = self.at
         mark, spot = Mark(at.key, part, at.conversation), self._thread
         may_be_there = self._is_doubtful or part in self._threaded
         self._threaded.setdefault(part, "")
         found = await find(self._client, spot, mark) if may_be_there else ""
+        if found and part == "sources":  # one of them may have been retracted since
+            await update(self._client, spot.channel, found, message, mark)
         self._threaded[part] = found or await post(self._client, spot, message, mark)
 
     async def respond(self, message: SlackMessage) -> bool:

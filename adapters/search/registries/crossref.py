@@ -68,8 +68,10 @@ class Crossref:
         self._url = with_path(base_url, API_PATH)
         self._always = {"mailto": contact} if contact else {}
         service = replace(SERVICE, at_once=_AT_ONCE_POLITE) if contact else SERVICE
-        lists = replace(around, rates={**around.rates, SERVICE.name: _LISTS_POLITE if contact else _LISTS})
-        self._records, self._lists = GetClient(service, around, self._url), GetClient(service, lists, self._url)
+        rates = {**around.rates, SERVICE.name: _LISTS_POLITE if contact else _LISTS}
+        lists = replace(around, rates=rates) if SERVICE.is_at_home(self._url) else around
+        self._records = GetClient(service, around, self._url)
+        self._lists = GetClient(service, lists, self._url, bucket="crossref lists")
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ SERVICE = Service(
     domain="unpaywall.org",
     rate=CallRate(10, 1.0, burst=5),  # 100,000 a day (unpaywall.org/products/api)
     needs="GORKD_CONTACT_EMAIL",
+    hints={422: "set GORKD_CONTACT_EMAIL to an address of your own; it refuses those of examples"},
 )
 API_PATH = "/v2"
 PUBLIC = f"https://api.unpaywall.org{API_PATH}"

@@ -262,7 +262,7 @@ async def test_an_answer_that_was_corrected_is_shown_anew_where_it_stands_and_to
     reply = BoardReply(world.board)
     task: asyncio.Task[object] = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key="k"))
     await reply.seen.wait()
-    await standing.expect(await world.deps.jobs.get("job_1"), NOW, NOW + timedelta(days=90))
+    await standing.expect("job_1", NOW, NOW + timedelta(days=90))
     await world.end("job_1")
     await task
     later, replies = LiveAnswers(researcher, Plain(), platform="discord", pace=PACE, now=lambda: NOW), []
@@ -304,7 +304,7 @@ async def test_what_is_corrected_while_it_is_being_shown_is_shown_anew(world: Wo
     reply = Corrected(world.board)
     task: asyncio.Task[object] = asyncio.create_task(bot.answer(REQUEST, reply, dedupe_key="k"))
     await reply.seen.wait()
-    await standing.expect(await world.deps.jobs.get("job_1"), NOW, NOW + timedelta(days=90))
+    await standing.expect("job_1", NOW, NOW + timedelta(days=90))
     await world.end("job_1")
     await task
 

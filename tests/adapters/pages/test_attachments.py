@@ -130,13 +130,17 @@ async def test_yaml_keeps_its_lines_and_indentation(files: AttachedFiles, label:
     assert read.text == text
 
 
+COMPATIBLE = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+
+
 def docx_of(**parts: str) -> bytes:
     """A Word document with these parts of `word/`, as plain as the format allows (ECMA-376, 17)."""
     name = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for part, body in parts.items():
-            archive.writestr(f"word/{part}.xml", f'<w:document xmlns:w="{name}"><w:body>{body}</w:body></w:document>')
+            names = f'xmlns:w="{name}" xmlns:mc="{COMPATIBLE}"'
+            archive.writestr(f"word/{part}.xml", f"<w:document {names}><w:body>{body}</w:body></w:document>")
     return packed.getvalue()
 
 
@@ -159,6 +163,18 @@ async def test_a_word_document_gives_its_paragraphs_and_headings(files: Attached
     read = await files.read("thesis.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml", content)
 
     assert read.text == "# Bathing\n\nMood rises [1].\n\n# References\n\nLund, B. (2019)."
+
+
+async def test_what_stands_in_a_text_box_or_was_moved_is_read_once(files: AttachedFiles) -> None:
+    """Word writes a box twice, for new and for old programs, within a paragraph; and a move at both its ends."""
+    box = f"<w:txbxContent>{paragraph('Boxed.')}</w:txbxContent>"
+    both = f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
+    left, come = (f"<w:p><w:{at}><w:r><w:t>Moved.</w:t></w:r></w:{at}></w:p>" for at in ("moveFrom", "moveTo"))
+    body = f"{left}<w:p><w:r><w:t>Around </w:t>{both}<w:t>it.</w:t></w:r></w:p>{come}"
+
+    read = await files.read("thesis.docx", "", docx_of(document=body))
+
+    assert read.text == "Around it.\n\nBoxed.\n\nMoved."
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ from adapters.pages.extract import extract
 from adapters.pages.extraction import PageDocument
 from adapters.pages.fetch import FetchLimits
 from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
-from core.library.ingest import PaperRecord, PaperUnreadable
+from core.library.ingest import FoundRecords, PaperRecord, PaperUnreadable
+from core.model.works import OpenCopy, WorkIds, WorkRecord
 from core.text.chunking import chunk_text
 from tests.adapters.pages.pdf_files import (
     bomb,
@@ -266,8 +267,12 @@ async def test_a_hostile_file_neither_hangs_nor_kills_the_reader(files: PaperFil
     assert (await files.read("after.md", b"# Still here\n\nText.")).title == "Still here"
 
 
-async def search(query: str, limit: int) -> list[PaperRecord]:
-    return [RECORD]
+async def search(query: str, limit: int) -> FoundRecords:
+    return FoundRecords((RECORD,), asked=("arxiv",))
+
+
+async def work_of(doi: str) -> WorkRecord | None:
+    return None
 
 
 async def look_up(arxiv_id: str) -> PaperRecord | None:
@@ -303,7 +308,7 @@ async def test_a_reference_leads_to_the_file_and_what_is_known_of_it(
     pdf = PageSpec(BLANK, content_type="application/pdf")
     world = WebWorld({"/pdf/2401.00001v2": pdf, "/files/tides.pdf": pdf, "/10.5555/tides": PageSpec(LANDING)})
     async with world:
-        finder = PapersElsewhere(pages, look_up, search, arxiv=world.url(""), doi=world.url(""))
+        finder = PapersElsewhere(pages, look_up, search, work_of, arxiv=world.url(""), doi=world.url(""))
 
         found = await finder.find(world.url(reference) if reference.startswith("/") else reference)
 
@@ -327,12 +332,30 @@ async def test_a_reference_leads_to_the_file_and_what_is_known_of_it(
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_reference_that_leads_nowhere_says_why(pages: WebPages, reference: str, why: str) -> None:
     async with WebWorld({"/10.5555/bare": PageSpec("<html><head></head><body>Hm.</body></html>")}) as world:
-        finder = PapersElsewhere(pages, look_up, search, arxiv=world.url(""), doi=world.url(""))
+        finder = PapersElsewhere(pages, look_up, search, work_of, arxiv=world.url(""), doi=world.url(""))
 
         with pytest.raises(PaperUnreadable) as refused:
             await finder.find(reference)
 
     assert refused.value.user_message == f"{reference} cannot be read: {why}."
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_paper_whose_publisher_gives_none_is_read_from_an_open_copy(pages: WebPages) -> None:
+    """Where a registry knows one; what is no PDF is none."""
+    pdf, page = PageSpec(BLANK, content_type="application/pdf"), PageSpec("<html><body>Hm.</body></html>")
+    async with WebWorld({"/10.5555/bare": page, "/landing": page, "/copy.pdf": pdf}) as world:
+        copies = tuple(OpenCopy(world.url(path), is_pdf=True) for path in ("/gone.pdf", "/landing", "/copy.pdf"))
+        known = WorkRecord(WorkIds.of(doi="10.5555/bare"), "Tides", ("Ann Roux",), "2020", copies=copies)
+
+        async def at_a_registry(doi: str) -> WorkRecord | None:
+            return known if doi == "10.5555/bare" else None
+
+        finder = PapersElsewhere(pages, look_up, search, at_a_registry, arxiv=world.url(""), doi=world.url(""))
+        found = await finder.find("10.5555/bare")
+
+        assert (found.name, found.content) == ("copy.pdf", BLANK)
+        assert found.record == PaperRecord("", "Tides", ("Ann Roux",), "2020", "10.5555/bare", world.url("/copy.pdf"))
 
 
 @given(st.binary(max_size=300))

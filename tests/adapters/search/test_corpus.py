@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -18,7 +20,8 @@ from adapters.search.corpus import Corpus, Listed, Listing, read_listing
 from adapters.search.files import FileIndex, FileSearch, names_pages, parse_paths, parse_places
 from core.model.errors import FetchError
 from core.model.job import LOCAL, Scope
-from core.model.source import SearchHit, SearchQuery
+from core.model.source import Page, SearchHit, SearchQuery
+from core.presentation.wording import STILL_READING
 from tests.loopback.web_world import PageSpec, WebWorld
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")  # so that the fetcher is started once
@@ -282,6 +285,63 @@ async def test_a_place_that_cannot_be_kept_hurts_no_other(
 
         assert await reader.paths("hawser") == {"/b"}
         assert "was not read" in caplog.text
+
+
+class Silent:
+    """A fetcher whose servers never answer."""
+
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def fetch_raw(
+        self, url: str, *, known: Page | None = None, max_bytes: int, within_s: float
+    ) -> tuple[Page, bytes]:
+        return await self.fetch(url), b""
+
+
+@in_one_loop
+async def test_a_question_hardly_waits_for_a_first_reading_and_is_told_of_it(fetcher: WebPages, tmp_path: Path) -> None:
+    """What is stored answers; somebody whose pages are all read is told nothing."""
+    async with WebWorld({"/a": page("Ropes", "hawser")}) as world:
+        before = Reader(fetcher, tmp_path, [world.url("/a")])
+        await before.read()
+        told_before = before._search.unread(LOCAL)
+        others = {T1.tenant: ["https://silent.example/"]}
+
+        async def tenants() -> Mapping[str, Sequence[str]]:
+            return others
+
+        places = [world.url("/a"), "https://silent.example/feed"]
+        corpus = Corpus(tmp_path / "corpus", Silent(), places, tenants, before.clock, timedelta(hours=1))
+        search = FileSearch([], tmp_path / "files.db", corpus=corpus)
+        try:
+            async with asyncio.timeout(2.5):  # seconds; half a one, and what a busy machine takes beside
+                hits = await search.search(SearchQuery("hawser"), limit=9, scope=LOCAL)
+            told = [search.unread(scope) for scope in (LOCAL, T1, T2)]
+        finally:
+            await search.aclose()
+            await before._search.aclose()
+
+        assert [hit.title for hit in hits] == ["Ropes"]
+        assert told_before == ""
+        assert told == [STILL_READING, STILL_READING, ""]
+
+
+@in_one_loop
+async def test_no_log_says_more_of_a_lists_address_than_its_host(
+    fetcher: WebPages, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The rest may hold a token."""
+    async with WebWorld({"/feed": PageSpec("", status=503)}) as world:
+        reader = Reader(fetcher, tmp_path, [world.url("/feed?token=sesame-open")])
+
+        with caplog.at_level(logging.INFO, logger="adapters"):
+            await reader.read()
+
+        (told,) = [record for record in caplog.records if record.message == "a list was not read"]
+        assert vars(told)["reason"] == "HTTP 503"
+        assert "sesame-open" not in " ".join(str(vars(record)) for record in caplog.records)
 
 
 def test_paths_and_addresses_stand_in_one_setting() -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.search.pubmed import PubmedSearch
+from adapters.search.pubmed import Pubmed
 from adapters.search.service import Surroundings
 from core.model.errors import ProviderGarbled, ProviderRejected
 from core.model.job import LOCAL
@@ -35,7 +35,7 @@ TRIAL = Document(
 async def ask(
     world: SearchWorld, question: str, *, limit: int = 5, filters: SearchFilters = NO_FILTERS, key: str = ""
 ) -> list[SearchHit]:
-    pubmed = PubmedSearch(world.base_url("pubmed"), Surroundings(), api_key=key)
+    pubmed = Pubmed(world.base_url("pubmed"), Surroundings(), api_key=key)
     try:
         return list(await pubmed.search(SearchQuery(question, filters), limit=limit, scope=LOCAL))
     finally:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
+from adapters.records.cache import MemoryRateLimits
 from adapters.search import surroundings
+from adapters.search.arxiv import build as build_arxiv
 from adapters.search.europepmc import EuropePmc
-from adapters.search.registries import REGISTRIES, OpenRegistry, build_registries
+from adapters.search.registries import REGISTRIES, OpenRegistry, PaperCatalogues, build_registries
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, ProviderGarbled, ProviderUnavailable, SetupError
 from core.model.source import section_at
 from core.model.works import Notice, OpenCopy, WorkIds, WorkRecord
+from core.pipeline.limits import SharedTurns
+from tests.fakes import Ledger
 from tests.loopback.registries import Paper, Update
 from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
@@ -62,6 +69,7 @@ PREPRINT = Paper(
     is_preprint=True,
     journal_doi="10.1000/attention",
 )
+BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 PAPERS = [BATHING, WITHDRAWN, DOUBTED, PREPRINT]
 each_registry = pytest.mark.parametrize("name", sorted(REGISTRIES))
 BY_TITLE = ["crossref", "europepmc", "openalex"]
@@ -151,9 +159,13 @@ async def test_what_cannot_be_searched_is_not_said_to_have_found_nothing() -> No
             "europepmc",
             Notice("retraction", "https://pubmed.ncbi.nlm.nih.gov/31999999/", "2021", said_by="Europe PMC"),
         ),
+        (
+            "pubmed",
+            Notice("retraction", "https://pubmed.ncbi.nlm.nih.gov/31999999/", "2021", said_by="PubMed"),
+        ),
         ("openalex", Notice("retraction", said_by="OpenAlex")),
     ],
-    ids=["crossref", "europepmc", "openalex"],
+    ids=["crossref", "europepmc", "pubmed", "openalex"],
 )
 async def test_a_retraction_is_told_with_its_notice(name: str, notice: Notice) -> None:
     """As far as the registry knows it (D18)."""
@@ -163,7 +175,7 @@ async def test_a_retraction_is_told_with_its_notice(name: str, notice: Notice) -
     assert record.retraction == notice
 
 
-@pytest.mark.parametrize("name", ["crossref", "europepmc"])
+@pytest.mark.parametrize("name", ["crossref", "europepmc", "pubmed"])
 async def test_concerns_and_corrections_are_no_retraction(name: str) -> None:
     """They stand beside it."""
     async with registry(name) as asked:
@@ -198,17 +210,104 @@ async def test_open_copies_say_which_version_lies_there(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "ids",
-    [WorkIds.of(pmid="31000001"), WorkIds.of(pmcid="6500001")],
-    ids=["pmid", "pmcid"],
+    ("name", "ids"),
+    [
+        ("europepmc", WorkIds.of(pmid="31000001")),
+        ("europepmc", WorkIds.of(pmcid="6500001")),
+        ("openalex", WorkIds.of(pmid="31000001")),
+        ("openalex", WorkIds.of(pmcid="6500001")),
+        ("pubmed", WorkIds.of(pmid="31000001")),
+    ],
 )
-@pytest.mark.parametrize("name", ["europepmc", "openalex"])
 async def test_pubmeds_ids_lead_to_the_same_work(name: str, ids: WorkIds) -> None:
     """And bring its DOI."""
     async with registry(name) as asked:
         (record,) = await asked.by_ids(ids) or []
 
     assert record.ids.doi == BATHING.doi
+
+
+async def test_works_that_pubmed_is_asked_about_together_cost_one_call_of_each_kind() -> None:
+    """Without a key it answers three calls a second, and an answer has eight sources; nobody gets another's work."""
+    async with SearchWorld(PAPERS) as world:
+        env = world.env("pubmed") | {"GORKD_REGISTRIES": "pubmed"}
+        (built,) = build_registries(env, surroundings(env, SearchSettings()))
+        wanted = [WorkIds.of(doi=one.doi) for one in (WITHDRAWN, BATHING, DOUBTED)] + [WorkIds.of(doi="10.1000/none")]
+
+        found = await asyncio.gather(*map(built.by_ids, wanted))
+
+        await built.aclose()
+    assert [[record.ids.doi for record in records or ()] for records in found] == [
+        [WITHDRAWN.doi], [BATHING.doi], [DOUBTED.doi], [],
+    ]  # fmt: skip
+    assert [asked.path.rpartition("/")[2] for asked in world.asked] == ["esearch.fcgi", "efetch.fcgi"]
+
+
+async def test_all_processes_share_a_registrys_rate() -> None:
+    """Searches have one of their own; who is over it waits for the turn (S003-23)."""
+    now = [BEGAN]
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        now[0] += timedelta(seconds=seconds)
+
+    turns = partial(SharedTurns, limits=MemoryRateLimits(clock=lambda: now[0]), recorder=Ledger(), sleep=sleep)
+    async with SearchWorld(PAPERS) as world, AsyncExitStack() as stack:
+        env = world.env("crossref") | {"GORKD_REGISTRIES": "crossref", "GORKD_SEARCH_RATES": "crossref=1/60"}
+        around = replace(surroundings(env, SearchSettings()), turns=turns)
+        processes = [one for _ in range(2) for one in build_registries(env, around)]
+        for process in processes:
+            stack.push_async_callback(process.aclose)
+
+        await processes[0].by_ids(WorkIds.of(doi=BATHING.doi))
+        await processes[1].by_title(BATHING.title)
+        waited_before = len(waited)
+        await processes[1].by_ids(WorkIds.of(doi=BATHING.doi))
+
+    assert waited_before == 0
+    assert [round(seconds) for seconds in waited] == [60]
+    assert len(world.asked) == 3
+
+
+@asynccontextmanager
+async def catalogues(faults: Mapping[str, Fault] | None = None) -> AsyncIterator[PaperCatalogues]:
+    at_arxiv = [replace(PREPRINT, id=PREPRINT.arxiv)]
+    served = {"arxiv": at_arxiv, "europepmc": PAPERS, "openalex": PAPERS}
+    async with SearchWorld(served, faults=faults) as world, AsyncExitStack() as stack:
+        env = world.env("arxiv", "europepmc", "openalex") | {"GORKD_REGISTRIES": "europepmc,openalex"}
+        around = surroundings(env, SearchSettings())
+        arxiv, registries = build_arxiv(env, around), build_registries(env, around)
+        for part in (arxiv, *registries):
+            stack.push_async_callback(part.aclose)
+        yield PaperCatalogues(arxiv, registries)
+
+
+async def test_papers_are_looked_for_in_all_catalogues_and_each_is_listed_once() -> None:
+    """By arXiv's id where it has one, else by its DOI; one that was retracted says so (S000-50)."""
+    async with catalogues() as asked:
+        swimmers = await asked.search("swimmers", 10)
+        cold = await asked.search("cold water cures", 10)
+
+    assert swimmers.asked == ("arxiv", "europepmc", "openalex")
+    assert sorted(record.id for record in swimmers.records) == ["10.1000/bathing", "2401.00001v2"]
+    assert [record.is_retracted for record in cold.records if record.id == WITHDRAWN.doi] == [True]
+
+
+async def test_a_catalogue_that_is_away_costs_its_own_papers_alone() -> None:
+    async with catalogues({"europepmc": Fault(status=503)}) as asked:
+        found = await asked.search("swimmers", 10)
+
+    assert found.asked == ("arxiv", "openalex")
+    assert found.away == ("europepmc",)
+    assert BATHING.doi in [record.id for record in found.records]
+
+
+async def test_no_catalogue_at_all_is_an_error() -> None:
+    down = Fault(status=503)
+    async with catalogues({"arxiv": down, "europepmc": down, "openalex": down}) as asked:
+        with pytest.raises(ProviderUnavailable):
+            await asked.search("swimmers", 10)
 
 
 async def test_a_full_text_comes_with_its_sections_and_tables() -> None:
@@ -253,7 +352,7 @@ def test_the_environment_decides_which_registries_there_are() -> None:
     def names(env: dict[str, str]) -> list[str]:
         return [one.name for one in build_registries(env, around)]
 
-    assert names({}) == ["crossref", "europepmc", "openalex"]
+    assert names({}) == ["crossref", "europepmc", "pubmed", "openalex"]
     assert names({"GORKD_CONTACT_EMAIL": "a@b.test"}) == list(REGISTRIES)
     assert names({"GORKD_REGISTRIES": "none"}) == []
     with pytest.raises(SetupError, match="needs GORKD_CONTACT_EMAIL"):

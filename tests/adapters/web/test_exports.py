@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import bibtexparser
 import pytest
@@ -10,8 +12,10 @@ import pytest
 from adapters.web.pages import EXPORTS
 from core.presentation.bibliography import answer_markdown
 from core.presentation.render import job_json
+from core.references.showing import references_json
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
+from tests.evals.references import checked_set
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 
@@ -62,3 +66,21 @@ async def test_the_page_offers_every_export():
         page = await (await client.get(f"/jobs/{JOB}")).text()
 
     assert [kind for kind in EXPORTS if f'href="/jobs/{JOB}/answer.{kind}"' not in page] == []
+
+
+async def test_the_page_has_a_line_for_each_reference_that_was_checked():
+    """With what is wrong with it, and where its record and its notice stand (N-18)."""
+    found = await checked_set({"correct": 1, "invented": 1, "wrong year": 1, "retracted": 1}, 3)
+    details = references_json([checked for _, checked in found])
+    researcher = ScriptedResearcher(samples.COMPLETED, replace(samples.RESULT, details=details), samples.SOURCES)
+
+    async with conforming(web_app(researcher)) as client:
+        page = await (await client.get(f"/jobs/{JOB}")).text()
+
+    rows = page[page.index("<h2>References") :].partition("</table>")[0].split("<tr>")[2:]
+    told = {one.kind: row for (one, _), row in zip(found, rows, strict=True)}
+    assert "✓ found, matches its record." in told["correct"]
+    assert "◐ not found in Crossref, Europe PMC" in told["invented"]
+    assert re.search(r"◐ found; its year is \d{4}, not \d{4}", told["wrong year"])
+    assert "✗ retracted on 2021-03-04" in told["retracted"]
+    assert re.search(r'<a href="https://(?:doi\.org/10\.1/r|pubmed)[^"]*"[^>]*>notice</a>', told["retracted"])

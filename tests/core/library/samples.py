@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from adapters.records.library import SqlLibrary
 from core.library.desk import LibraryDesk
-from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperText, PaperUnreadable
+from core.library.ingest import FoundPaper, FoundRecords, Ingestion, PaperRecord, PaperText, PaperUnreadable
 from core.library.paper import Index, Paper, PaperChunk
 from core.model.job import LOCAL, Scope
 from core.model.ports import EmbeddingModel
@@ -110,9 +110,12 @@ class Finder:
             raise PaperUnreadable("unknown", user_message=f"{reference} cannot be read: arXiv does not know it.")
         return FoundPaper("x.pdf", PAPER.encode(), PaperRecord(id=reference, title="Tides", published="2024-01-02"))
 
-    async def search(self, query: str, *, limit: int) -> list[PaperRecord]:
+    async def search(self, query: str, *, limit: int) -> FoundRecords:
         ids = ("2402.00002v1", "2401.00001v2") if "tides" in query else ()
-        return [PaperRecord(id=paper_id, title="Tides", authors=("Smith",), published="2024-01-02") for paper_id in ids]
+        records = (
+            PaperRecord(id=paper_id, title="Tides", authors=("Smith",), published="2024-01-02") for paper_id in ids
+        )
+        return FoundRecords(tuple(records), asked=("arxiv",))
 
 
 def desk() -> LibraryDesk:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core.model.errors import InvalidQuery
 from core.model.works import WorkIds
 from core.references.reading import Reference, read_references, without_markers
+from tests.evals.references import STYLES, read_rightly, reference_set
 
 TITLE = "Sea bathing and the mood of swimmers in winter"
 
@@ -98,6 +99,56 @@ def test_ids_are_found_in_prose(entry: str, expected: dict[str, str]) -> None:
 )  # fmt: skip
 def test_entries_are_parted(text: str, count: int) -> None:
     assert len(read_references([("a.md", text)])) == count
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("style", STYLES)
+def test_the_list_of_a_pdf_is_read(style: str, columns: int) -> None:
+    """In one column and in two, over lines and pages, with the names of the first three authors (N-18)."""
+    _, listed = reference_set({"correct": 50, "unlisted": 10}, 7)
+
+    right, wrong = read_rightly(listed, style, columns=columns)
+
+    assert right >= 0.97 * len(listed), wrong
+
+
+@pytest.mark.parametrize(
+    ("printed", "doi"),
+    [
+        ("https: //doi.org/10.1000/w.7", "10.1000/w.7"),
+        ("https://doi. org/10.1000/w.7", "10.1000/w.7"),
+        ("https://doi.org/10. 1000/w.7", "10.1000/w.7"),
+        ("https://doi.org/10.1000/\n\nw.7", "10.1000/w.7"),
+        ("doi: 10.1000/w. 7.", "10.1000/w.7"),
+        ("doi: 10.1016/S0140-\n6736(97)11096-0", "10.1016/s0140-6736(97)11096-0"),
+        ("doi: 10.1000/w.7. 2nd ed.", "10.1000/w.7"),
+        ("doi: 10.1000/w.7. 2019.", "10.1000/w.7"),
+        ("```\n  https://doi.org/10.\n1000/w.7.\n```", "10.1000/w.7"),
+        ("| Press. | doi: | 10.1000/w.7 |\n|---|---|---|", "10.1000/w.7"),
+    ],
+)
+def test_a_doi_that_print_has_parted_is_whole(printed: str, doi: str) -> None:
+    """At a line's end, in a justified column, in what was taken for a table or for code."""
+    text = f"Words.\f## References\n\n[1] A. One. Something old, 1998. {printed}\n\n[2] B. Two. Something new, 1999.\n"
+
+    first, second = read_references([("a.pdf", text)])
+
+    assert first.ids.doi == doi
+    assert second.ids.is_none
+
+
+def test_initials_before_names_end_no_list_of_authors() -> None:
+    """As LaTeX prints them; and letters with a year are labels as well."""
+    entry = "C. G. Chen, U. Haddad, and E. G. Young. Control of recall in lakes. Annals of Lakes, 9(2):106-118, 2004."
+    text = (
+        f"It was found [CHY04].\f## References\n\n[CHY04] {entry}\n\n[Sil86] F. A. Silva. Costs of time. Press, 1986."
+    )
+
+    first, second = read_references([("a.pdf", text)])
+
+    assert (first.authors, first.title) == (("Chen", "Haddad", "Young"), "Control of recall in lakes")
+    assert first.uses == ("It was found [CHY04].",)
+    assert second.title == "Costs of time"
 
 
 def test_sentences_that_cite_a_reference_come_with_it() -> None:

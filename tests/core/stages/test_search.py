@@ -25,11 +25,13 @@ from core.model.source import Page, SearchHit, SearchPlan, SearchQuery, Source, 
 from core.model.works import WorkIds
 from core.pipeline.deps import Deps
 from core.pipeline.limits import REST_S, Setbacks
+from core.pipeline.tracing import WatchedSearch
+from core.presentation.wording import STILL_READING
 from core.stages.gathering import Gathering
 from core.stages.plan import plan_by_rules
 from core.stages.search import collect_sources
 from core.text.language import detect_language
-from tests.fakes import FakeModel, FakePages, FakeSearch, Ledger, hit, make_deps, make_job
+from tests.fakes import FakeModel, FakePages, FakeSearch, Ledger, MemoryTraceLog, hit, make_deps, make_job, tracing
 
 QUESTION = "Why do cats purr?"
 PURR = "Cats purr by twitching the muscles of the larynx. Purring may calm the cat and help healing. " * 4
@@ -70,6 +72,20 @@ async def test_every_provider_is_asked_every_query_in_parallel() -> None:
     assert found.search_metadata.queries_executed == ("cats purr", QUESTION)
     assert found.search_metadata.total_results == 4
     assert found.search_metadata.fetch_duration_s >= 0
+
+
+async def test_what_a_provider_has_not_read_yet_is_a_limitation() -> None:
+    """Its own pages come in while questions are answered; how it is watched hides nothing of that (N-19)."""
+
+    class Reading(FakeSearch):
+        def unread(self, scope: Scope) -> str:
+            return STILL_READING if scope.tenant == "local" else ""
+
+    async with tracing(MemoryTraceLog()) as tracer:
+        watched = WatchedSearch(Reading("files", [hit("https://a.example/1", PURR)]), tracer)
+        found = await collect(replace(make_deps(), providers={"files": watched}), "files")
+
+    assert found.search_metadata.notes == (STILL_READING,)
 
 
 async def test_timeout_of_one_provider_keeps_the_others_results() -> None:

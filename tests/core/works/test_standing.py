@@ -13,11 +13,14 @@ import pytest
 
 from adapters.records.cache import SqlReuseStore
 from adapters.records.deliveries import SqlDeliveries, SqlStandingChecks
+from core.evidence.confidence import short_conflicts
 from core.model.answer import (
     SAID_TOGETHER,
     Citation,
     Claim,
     Confidence,
+    Conflict,
+    ConflictPosition,
     Evidence,
     JobResult,
     ResearchAnswer,
@@ -31,7 +34,7 @@ from core.model.works import Notice, WorkIds, WorkRecord
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.stages.deliver import correct_result, recheck_due
+from core.stages.deliver import AT_ONCE, correct_result, keep_standing, recheck_due
 from core.works.registry import Works
 from core.works.standing import one_voice_each, with_record, withdraw
 from tests.core.cats import PLAN, QUESTION, written
@@ -124,6 +127,12 @@ async def state(deps: Deps, job_id: str) -> tuple[ResearchJob, JobResult, list[S
     assert result is not None
     assert result.answer is not None
     return await deps.jobs.get(job_id), result, await deps.sources.sources(job_id)
+
+
+def carried_away(known: tuple[ResearchJob, JobResult, list[Source]]) -> bool:
+    """Whether nothing rests on a retracted source any more, and one is known to be."""
+    gone = retracted_among(known[2])
+    return any(source.id in gone and source.metadata.notices for source in known[2]) and not carried_by(known[1]) & gone
 
 
 def retracted_among(sources: Sequence[Source]) -> set[str]:
@@ -293,6 +302,88 @@ async def test_an_answer_whose_record_cannot_be_read_keeps_no_other_waiting() ->
     _, after, sources = await state(deps, second.id)
 
     assert not carried_by(after) & retracted_among(sources)
+
+
+async def test_answers_are_looked_at_side_by_side() -> None:
+    """A registry that is slow about the first answer's works has been asked about the others' by then."""
+    deps, clock = eight_papers(Standing())
+    assert deps.standing is not None
+    jobs = [(await answered(deps))[0]]
+    for _ in range(AT_ONCE + 1):
+        clock.now += timedelta(minutes=1)
+        jobs.append((await answered(deps))[0])
+    clock.now += timedelta(days=2)
+    looking: list[str] = []
+    several = asyncio.Event()
+
+    class Slow(Faltering):
+        async def _lose(self, *args: object) -> Any:
+            self._is_whole = False
+            looking.append(str(args[0]))
+            if len(looking) == AT_ONCE:
+                several.set()
+            await several.wait()
+            return await deps.sources.sources(str(args[0]))
+
+    slow: Any = Slow(deps.sources, "sources")
+    async with asyncio.timeout(10):  # seconds; one after the other it would never end
+        looked_at = await recheck_due(replace(deps, sources=slow), deps.standing)
+
+    assert looked_at == len(jobs)
+    assert len(set(looking[:AT_ONCE])) == AT_ONCE
+
+
+async def test_an_answer_that_breaks_whoever_looks_at_it_keeps_no_other_waiting() -> None:
+    """Whatever is wrong with it; those behind it have their turn at once, and it has another one later."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    assert deps.standing is not None
+    first, _, _ = await answered(deps)
+    clock.now += timedelta(minutes=1)
+    second, _, _ = await answered(deps)
+    clock.now += timedelta(days=2)
+
+    class Broken(Faltering):
+        async def _lose(self, *args: object) -> Any:
+            if args == (first.id,):
+                raise ValueError("what nobody foresaw")
+            return await deps.sources.sources(str(args[0]))
+
+    registry.retracted = set(RETRACTED)
+    damaged: Any = Broken(deps.sources, "sources")
+    looking = asyncio.create_task(keep_standing(replace(deps, sources=damaged), deps.standing))
+    async with asyncio.timeout(10):
+        while not carried_away(await state(deps, second.id)):  # noqa: ASYNC110  # it works until it is cancelled
+            await asyncio.sleep(0)
+    looking.cancel()
+    await asyncio.gather(looking, return_exceptions=True)
+    due_now = await deps.standing.due(clock.now, limit=9)
+    due_soon = await deps.standing.due(clock.now + timedelta(minutes=11), limit=9)
+
+    assert due_now == []
+    assert [job_id for job_id, _ in due_soon] == [first.id]
+
+
+def test_a_retracted_side_of_a_conflict_is_marked_there() -> None:
+    """Also where no sentence cites it; who says the same and stands keeps the side, and surer it becomes in no case."""
+    one, gone, other = (make_source(number, f"It is {number} m high.") for number in (1, 2, 3))
+    gone = with_record(gone, WorkRecord(WorkIds.of(doi="10.1000/2"), "Gone", notices=(NOTICE,)))
+    sides = ((one, "49 m"), (gone, "51 m"), (other, "51 m"))
+    positions = tuple(ConflictPosition(said, source.id, "", source.content) for source, said in sides)
+    entry = Evidence(one.id, one.content, 0, len(one.content), Verdict.SUPPORTED)
+    claim = Claim("summary-0", "It is 49 m high.", Verdict.SUPPORTED, (entry,))
+    answer = ResearchAnswer(
+        f"{claim.text} [1]", "", Confidence.LOW, claims=(claim,), conflicts=(Conflict("height", positions),)
+    )
+
+    for _ in range(2):
+        answer = withdraw(
+            answer, [one, gone, other], question="How high is it?", question_type=QuestionType.FACTUAL, now=NOW
+        )
+
+    assert short_conflicts(answer) == "height: 49 m [1] against [Retracted] 51 m [2] against 51 m [3]"
+    assert answer.claims[0].verdict is Verdict.SUPPORTED
+    assert answer.confidence is Confidence.LOW
 
 
 async def test_two_processes_that_find_the_same_correct_it_once() -> None:

@@ -13,7 +13,7 @@ from tests.adapters.durable.outside import PAGES, QUESTION
 from tests.adapters.durable.processes import Process
 from tests.loopback.slack_state import BOT_USER, Channel, Message
 from tests.loopback.slack_world import SlackWorld
-from tests.loopback.world import World
+from tests.loopback.world import SitePage, World
 from tests.shared_data import ROOT
 
 COMPLETE = "Research Complete"
@@ -34,6 +34,11 @@ class SlackHouse:
     def first_call(self) -> str:
         """What makes the message that lives, in a thread."""
         return "chat.postMessage" if "GORKD_SLACK_STREAMING" in self.env else "chat.startStream"
+
+    async def restart(self) -> None:
+        """Kill it without warning, and start another."""
+        await self.process.killed()
+        self.process = await Process.start("all", self.env)
 
     def person(self, *channels: str) -> str:
         """Somebody new, who is in these channels."""
@@ -88,10 +93,16 @@ def manifest_scopes() -> set[str]:
 
 @asynccontextmanager
 async def slack_house(
-    data: Path, *, http: bool = False, service: str = "tavily", embedder: bool = False, **changes: str
+    data: Path,
+    *,
+    http: bool = False,
+    service: str = "tavily",
+    embedder: bool = False,
+    pages: Mapping[str, SitePage] = PAGES,
+    **changes: str,
 ) -> AsyncIterator[SlackHouse]:
     """Everything in one process, that searches with `service`. `changes` are more settings."""
-    async with World.of(PAGES) as world, SlackWorld.open() as slack:
+    async with World.of(pages) as world, SlackWorld.open() as slack:
         slack.state.scopes = manifest_scopes()
         env = {
             **world.search.env("arxiv"),
@@ -102,12 +113,12 @@ async def slack_house(
             "GORKD_SLACK_WORKSPACE_PER_MIN": "1000",
             **changes,
         }
-        process = await Process.start("all", env)
+        house = SlackHouse(world, slack, env, await Process.start("all", env))
         try:
             if http:
-                slack.over_http(process.address)
+                slack.over_http(house.process.address)
             else:
                 await slack.socket.connected.wait()
-            yield SlackHouse(world, slack, env, process)
+            yield house
         finally:
-            await process.killed()
+            await house.process.killed()
