@@ -27,6 +27,7 @@ from core.presentation import wording
 from core.presentation.render import job_json
 from core.presentation.tools import TOOLS
 from core.text.injection import instructions_in
+from core.watch.tools import WATCH_TOOLS
 from tests.adapters.web.conformity import description
 from tests.fakes import make_job
 from tests.golden import samples
@@ -406,7 +407,7 @@ def test_each_deed_is_there_where_it_is_said_to_be(row: list[str]):
     for command, *options in (said.split()[1:] for said in CODE.findall(terminal)):
         assert command in COMMANDS
         assert set(options) <= offered()[command]
-    assert set(CODE.findall(mcp)) <= {*TOOLS}
+    assert set(CODE.findall(mcp)) <= {*TOOLS, *WATCH_TOOLS}
 
 
 BOLD, CODE, ROUTES = re.compile(r"\*\*([^*]+)\*\*"), re.compile(r"`([^`]+)`"), re.compile(r'"(/[^"\s]*)"')
