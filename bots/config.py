@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from dotenv import dotenv_values, set_key
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.model.errors import SetupError
@@ -45,6 +45,11 @@ class BotSettings(BaseSettings):
     slack_workspace_per_min: int = Field(30, alias="GORKD_SLACK_WORKSPACE_PER_MIN", ge=1, le=10_000)
     watches_per_person: int = Field(10, alias="GORKD_WATCHES_PER_PERSON", ge=0, le=1_000)
     watches_per_workspace: int = Field(100, alias="GORKD_WATCHES_PER_WORKSPACE", ge=0, le=100_000)
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _in_any_case(cls, level: object) -> object:
+        return level.strip().lower() if isinstance(level, str) else level
 
 
 def collect_rarely() -> None:

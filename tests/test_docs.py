@@ -22,8 +22,12 @@ from bots.__main__ import PROCESSES, open_researcher, operating, run_mcp, run_pr
 from core.model.job import LOCAL
 from core.model.source import SearchQuery
 from core.modes import MODES
+from core.pipeline.conversation import read_reply
+from core.presentation import wording
 from core.presentation.render import job_json
+from core.presentation.tools import TOOLS
 from core.text.injection import instructions_in
+from core.watch.tools import WATCH_TOOLS
 from tests.adapters.web.conformity import description
 from tests.fakes import make_job
 from tests.golden import samples
@@ -374,3 +378,36 @@ def test_no_document_of_ours_reads_like_an_order_to_a_machine():
     masked = {path.name: instructions_in(path.read_text(encoding="utf-8")) for path in paths}
 
     assert not {name for name, spans in masked.items() if spans}
+
+
+DEEDS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (ROOT / "docs/commands.md")
+    .read_text("utf-8")
+    .partition("## The same deeds everywhere")[2]
+    .partition("\n## ")[0]
+    .splitlines()
+    if line.startswith("| ") and not line.startswith("| Deed")
+]
+
+
+@pytest.mark.parametrize("row", DEEDS, ids=lambda row: row[0])
+def test_each_deed_is_there_where_it_is_said_to_be(row: list[str]):
+    """N-29: buttons have these labels, words are read, paths are routed, commands and tools exist."""
+    _, discord, slack, page, terminal, http, mcp = row
+    routes = ROUTES.findall("".join(path.read_text("utf-8") for path in (ROOT / "adapters/web").glob("*.py")))
+    known = {path.replace("{{", "{").replace("}}", "}") for path in routes}
+    known |= {f"{prefix}/jobs/{{job_id}}/{deed}" for prefix in ("", "/v1") for deed in ("retry", "follow-up", "links")}
+
+    for label in BOLD.findall(discord + slack):
+        assert label in wording.BUTTONS.values()
+    for said in CODE.findall(discord + slack):
+        assert said.startswith("/") or read_reply(said).kind != "question", said
+    assert [path for path in CODE.findall(page + http) if path not in known] == []
+    for command, *options in (said.split()[1:] for said in CODE.findall(terminal)):
+        assert command in COMMANDS
+        assert set(options) <= offered()[command]
+    assert set(CODE.findall(mcp)) <= {*TOOLS, *WATCH_TOOLS}
+
+
+BOLD, CODE, ROUTES = re.compile(r"\*\*([^*]+)\*\*"), re.compile(r"`([^`]+)`"), re.compile(r'"(/[^"\s]*)"')

@@ -22,6 +22,7 @@ from rich.text import Text
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say_failure
 from core.evidence.citations import MARKS
 from core.library.paper import content_of
+from core.library.wording import EMPTY
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, say_place
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
@@ -207,6 +208,7 @@ class _Paper:
 
 def _print_prose(paper: _Paper, prose: str) -> None:
     """Paragraphs and list items, wrapped; marks in colour."""
+    prose = prose.replace(EMPTY, EMPTY_AT_TERMINAL)
     for paragraph in printable(prose).strip().split("\n\n"):
         if paragraph.strip():
             paper.gap()
@@ -228,8 +230,14 @@ def _coloured(line: str) -> Text:
 _MARKUP = re.compile(r"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>\s+\|\s+)")
 
 
+EMPTY_AT_TERMINAL = "The library is empty: `gorkd library add` takes a PDF, an arXiv id, a DOI or an address."
+_HEADING = re.compile(r"#{1,6} +(?=\S)")
+
+
 def _rendered(line: str) -> Text:
     """A line without the signs of its Markdown; a table's bars become dots."""
+    if heading := _HEADING.match(line):
+        return Text(line[heading.end() :], style="bold")
     text, at = Text(), 0
     for found in _MARKUP.finditer(line):
         text.append(line[at : found.start()])

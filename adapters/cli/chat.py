@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -16,11 +17,12 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from adapters.cli.ask import print_standing
+from adapters.cli.ask import EMPTY_AT_TERMINAL, print_standing
 from adapters.cli.running import Chatting, Exit, OpenChatting, Operating, run_command, say
 from core.library import wording
 from core.library.paper import shelves_of
 from core.library.session import SaidToLibrary, Speaker
+from core.library.words import Addition, Incoming, read_addition
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import LOCAL
 from core.presentation.render import one_line, printable
@@ -32,6 +34,7 @@ THREAD = "terminal"
 PROMPT = "You: "
 VIEWER_S = 3.0  # after which a program that was to show a paper is taken to be the viewer itself
 _LATER_STAGES = tuple(line.split("{")[0] for line in (wording.STAGE_2, wording.STAGE_3))  # S000 parts them by a line
+_FILES = frozenset({".pdf", ".md", ".txt", ".bib", ".ris", ".json", ".docx"})
 _LEAVE = frozenset({"exit", "quit", "bye"})
 _NO_NAME = re.compile(r"[^\w.-]+")
 
@@ -99,7 +102,11 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
         console.print(Text(printable(words)))
 
     try:
-        said = await chatting.talks.say(speaker, line, tell)
+        addition = await asyncio.to_thread(_addition, line)
+        if addition is not None:
+            said = await chatting.talks.add(speaker, *addition, tell)
+        else:
+            said = await chatting.talks.say(speaker, line, tell)
         _show(console, said)
         if said.job is not None and said.result is not None and said.sources:
             print_standing(console, said.job, said.result, said.sources)
@@ -114,9 +121,41 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
         say(error.operator_message)
 
 
+def _addition(line: str) -> tuple[Addition, list[Incoming]] | None:
+    """`add` with files of this machine, arXiv ids, DOIs or addresses; None for anything else that is said.
+
+    Raises `InvalidQuery` for a file that is not there.
+    """
+    with suppress(ValueError):  # of a quotation mark that is not closed
+        word, *names = shlex.split(line) or [""]
+        if word.casefold() != "add" or not names or names[-1].casefold() == "library":
+            return None
+        files = [Path(name).expanduser() for name in names]
+        found = [_incoming(file) for file in files if file.is_file()]
+        others = [name for name, file in zip(names, files, strict=True) if not file.is_file()]
+        named = read_addition(f"add {' '.join(others)} to library", has_files=bool(found)) or Addition()
+        missing = [name for name in others if Path(name).suffix.lower() in _FILES]
+        if missing or not (found or named.references):
+            raise InvalidQuery(f"There is no file {missing[0] if missing else others[0]}.", rule="file")
+        return named, found
+    return None
+
+
+def _incoming(file: Path) -> Incoming:
+    async def load() -> bytes:
+        try:
+            return await asyncio.to_thread(file.read_bytes)
+        except OSError as exc:
+            raise InvalidQuery(f"{file} cannot be read: {exc.strerror}.", rule="file") from exc
+
+    return Incoming(file.name, file.stat().st_size, load)
+
+
 def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
+    for words in (wording.EMPTY, wording.EMPTY_LIBRARY):
+        text = text.replace(words, EMPTY_AT_TERMINAL)
     if not reply.title:
         console.print(Text(text), soft_wrap=True)
         return

@@ -133,7 +133,6 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
     print_findings(console, findings)
     if not is_healthy(findings):
         console.print("\n" + say("What failed above stands in docs/configuration.md; `gorkd doctor` tries it again."))
-        return Exit.FAILED
     console.print("\n" + say("The first question; `gorkd all` then starts the pages and the chats.") + "\n")
     return Exit.ANSWERED
 

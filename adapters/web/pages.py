@@ -212,7 +212,8 @@ async def post_follow_up(request: web.Request) -> web.Response:
         dedupe_key = asked_once(request, asker, "form", key, encode(asked)) if key else ""
         followed = await request.app[RESEARCHER].submit(asked, dedupe_key=dedupe_key)
     except InvalidQuery as error:
-        return await _ask_page(request, asked, refusal=error.user_message)
+        action = _links(request, job).follow_up
+        return await _ask_page(request, asked, refusal=error.user_message, action=action)
     raise web.HTTPSeeOther(request.app[LINKS].signed(followed, f"/jobs/{followed.id}"))
 
 
@@ -321,8 +322,12 @@ def _bounded(text: str, option: NumberOption) -> int:
     return option.default if number is None else min(max(option.least, number), option.most)
 
 
-async def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: str = "") -> web.Response:
+async def _ask_page(
+    request: web.Request, asked: ResearchRequest, *, refusal: str = "", action: str = ""
+) -> web.Response:
+    """`action` is where the form goes, "" for a new question: what was refused as a follow-up stays one."""
     context: dict[str, object] = {
+        "action": action,
         "asked": asked,
         "defaults": ResearchRequest(""),
         "max_context_chars": _MAX_CONTEXT_CHARS,

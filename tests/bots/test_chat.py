@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from adapters.cli.chat import _addition
 from adapters.records.library import SqlLibrary
 from adapters.records.sqlite import Database
+from core.library.words import Addition
+from core.model.errors import InvalidQuery
 from tests.bots.test_ask import unreachable
 from tests.commands import gorkd
 from tests.core.library.examples import example_papers
@@ -157,3 +160,17 @@ async def test_a_person_at_a_screen_sees_the_paper(data: Path, tmp_path: Path) -
     assert process.returncode == 0
     assert f"PDF Location: {place}\nPaper has been opened using PDF viewer {viewer}\n" in out.decode()
     assert (tmp_path / "seen").read_text() == f"{place}\n"
+
+
+def test_files_are_added_and_no_question(tmp_path: Path) -> None:
+    """`add x.pdf` was researched; what only begins with the word is said to the library as it is."""
+    file = tmp_path / "my paper.pdf"
+    file.write_bytes(PAPER)
+
+    addition, files = _addition(f"add '{file}' 2401.00001") or (None, [])
+
+    assert [(one.name, one.size) for one in files] == [("my paper.pdf", len(PAPER))]
+    assert addition == Addition(("2401.00001",))
+    assert _addition("What does the paper add to this?") is None
+    with pytest.raises(InvalidQuery, match=r"There is no file gone\.pdf"):
+        _addition("add gone.pdf")

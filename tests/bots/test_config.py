@@ -70,3 +70,8 @@ def test_a_secret_is_never_in_a_file_that_others_may_read(tmp_path: Path, monkey
     keep_settings({"TAVILY_API_KEY": "tvly-1", "EXA_API_KEY": "exa-1"})
 
     assert modes == [0o600, 0o600]
+
+
+@pytest.mark.parametrize("said", ["WARNING", " Warning "])
+def test_a_log_level_is_taken_in_any_case(said: str) -> None:
+    assert read_settings({"GORKD_LOG_LEVEL": said}).log_level == "warning"

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from adapters.cli.init import _init
+from adapters.cli.running import Exit, Setup
 from adapters.llm.probe import find_servers
-from core.pipeline.checkup import FoundServer
+from core.pipeline.checkup import Finding, FoundServer
 from tests.loopback.openai_world import openai_world
 from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN
 from tests.loopback.slack_world import SlackWorld
@@ -180,3 +182,22 @@ async def test_a_server_of_models_on_this_machine_is_found(is_there: bool) -> No
 
     there = FoundServer("Ollama", f"http://127.0.0.1:{port}/v1", ("qwen3:4b",))
     assert found == ([there] if is_there else [])
+
+
+async def test_what_cannot_be_tried_is_kept_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """N-26: as without a network; the first question is asked all the same."""
+    kept: dict[str, str] = {}
+
+    async def examine(values: Mapping[str, str], part: str) -> list[Finding]:
+        return [Finding("search tavily", "failed", "not to be reached"), Finding("records", "ok", "")]
+
+    async def no_servers() -> list[FoundServer]:
+        return []
+
+    setup = Setup(tmp_path / ".env", {}, frozenset({"TAVILY_API_KEY"}), kept.update, examine, no_servers, "")
+
+    assert await _init(setup, ["TAVILY_API_KEY=tvly-given"], is_asking=False) is Exit.ANSWERED
+    assert kept == {"TAVILY_API_KEY": "tvly-given"}
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not to be reached" in said
+    assert "`gorkd doctor` tries it again" in said

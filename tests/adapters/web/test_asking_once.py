@@ -271,8 +271,12 @@ async def test_nobody_follows_what_may_not_be_read():
         jobs = (in_slack.id, private.id, "job_unknown")
         statuses = [(await client.post(f"/v1/jobs/{id_}/follow-up", json={"query": "Why?"})).status for id_ in jobs]
         empty = await client.post(f"/jobs/{answered.id}/follow-up", data={"query": " "})
+        long = await (await client.post(f"/jobs/{answered.id}/follow-up", data={"query": "why " * 900})).text()
         body = {"query": "Why?", "attachments": [{"name": "own.txt", "text": "Only for me."}]}
         open_to_all = await client.post(f"/v1/jobs/{answered.id}/follow-up", json=body)
 
     assert statuses == [404, 404, 404]
+    assert f'action="/jobs/{answered.id}/follow-up"' in long  # what was said stays, and follows the answer still
+    assert "why why" in long.partition("<textarea")[2].partition("</textarea>")[0]
+    assert 'role="alert"' in long
     assert (empty.status, open_to_all.status) == (400, 400)
