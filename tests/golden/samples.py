@@ -147,6 +147,9 @@ FAILED = replace(
     status=JobStatus.FAILED,
     error=JobError("LLM_FAILED", "The language model did not answer; please retry.", retryable=True),
 )
+GERMAN, FRENCH = (  # the same answer to a question in another language
+    replace(COMPLETED, intent=replace(COMPLETED.intent, language=code)) for code in ("de", "fr")
+)
 CANCELLED = replace(COMPLETED, id="job_cancelled", status=JobStatus.CANCELLED)
 INSUFFICIENT = replace(COMPLETED, id="job_insufficient")
 INSUFFICIENT_RESULT = JobResult(

@@ -8,7 +8,7 @@ import pytest
 
 from core.model.job import QuestionType
 from core.presentation.follow_ups import MAX_CHARS, follow_ups, worth_asking
-from core.presentation.wording import REFUSALS
+from core.presentation.refusals import REFUSALS
 from tests.golden import samples
 
 ASKED = "What causes the tides?"

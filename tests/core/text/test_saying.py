@@ -1,4 +1,4 @@
-"""Every message is there in every language, whole, and no longer than where it stands allows."""
+"""N-28: every message is there in every language, whole, and no longer than where it stands allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from string import Formatter
 import pytest
 
 from core.presentation import wording
-from core.presentation.wording import REFUSALS
+from core.presentation.refusals import REFUSALS
 from core.text.saying import ENGLISH, LANGUAGES, known_language, say, say_day, say_many, say_number, speaking, spoken
 from tests.tables.catalogues import Message, catalogue, messages
 

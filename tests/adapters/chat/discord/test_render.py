@@ -417,6 +417,8 @@ def test_plain_text_is_shown_literally(text: str, shown: str):
     ("name", "message"),
     [
         ("discord_complete.json", VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)),
+        ("discord_german.json", VOICE.outcome(samples.GERMAN, samples.RESULT, samples.SOURCES)),
+        ("discord_french.json", VOICE.outcome(samples.FRENCH, samples.RESULT, samples.SOURCES)),
         ("discord_insufficient.json", VOICE.outcome(samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT, [])),
         ("discord_failed.json", VOICE.outcome(samples.FAILED, None, samples.SOURCES)),
         (
@@ -428,7 +430,7 @@ def test_plain_text_is_shown_literally(text: str, shown: str):
             ),
         ),
     ],
-    ids=["complete", "insufficient", "failed", "progress"],
+    ids=["complete", "german", "french", "insufficient", "failed", "progress"],
 )
 def test_golden_embeds(name: str, message: DiscordMessage):
     shown = {"embed": message.embed.to_dict(), "text": message.text, "buttons": labels(message)}

@@ -401,11 +401,13 @@ def test_modal_asks_and_gives_back():
     ("name", "message"),
     [
         ("slack_complete.json", VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)),
+        ("slack_german.json", VOICE.outcome(samples.GERMAN, samples.RESULT, samples.SOURCES)),
+        ("slack_french.json", VOICE.outcome(samples.FRENCH, samples.RESULT, samples.SOURCES)),
         ("slack_progress.json", VOICE.progress(samples.RUNNING, FOUND, 4.2)),
         ("slack_insufficient.json", VOICE.outcome(samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT, [])),
         ("slack_failed.json", VOICE.outcome(samples.FAILED, None, samples.SOURCES)),
     ],
-    ids=["complete", "progress", "insufficient", "failed"],
+    ids=["complete", "german", "french", "progress", "insufficient", "failed"],
 )
 def test_golden_blocks(name: str, message: SlackMessage):
     kept = {key: value for key, value in asdict(message).items() if value not in (None, False, (), "")}
