@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from adapters.cli.app import build_app
 from core.model.errors import GorkdError
+from core.text.saying import ENGLISH, speaking
 
 if TYPE_CHECKING:  # what a command needs is imported when it is called
     from adapters.cli.running import Operating
@@ -37,7 +38,8 @@ def main() -> None:
     code = 0
     gc.disable()  # imports leave little to collect, and looking for it took a fifth of the time of starting
     try:
-        build_app(open_researcher, run_process, PROCESSES, operating, run_mcp)()
+        with speaking(_locale()):
+            build_app(open_researcher, run_process, PROCESSES, operating, run_mcp)()
     except SystemExit as exc:
         code = exc.code if isinstance(exc.code, int) else 1
     except Exception:  # the process boundary: the interpreter's own report of a crash would show secrets
@@ -48,6 +50,12 @@ def main() -> None:
         with suppress(OSError, AttributeError):  # closed or full: there is nobody left to tell
             stream.flush()
     os._exit(code)
+
+
+def _locale() -> str:
+    """What the terminal's other programs speak, as POSIX says it: the first that is set."""
+    named = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return next(filter(None, named), "").partition(".")[0]
 
 
 @asynccontextmanager
@@ -96,7 +104,8 @@ def _run(runner: Callable[[Mapping[str, str], BotSettings], Awaitable[None]]) ->
     level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"
     configure_logging(level, stream=sys.stderr, json=True, secrets=secrets_in(env))
     try:
-        asyncio.run(_until_signalled(runner(env, settings)))
+        with speaking(ENGLISH):  # whoever is served has a language of their own, never this terminal's
+            asyncio.run(_until_signalled(runner(env, settings)))
     except ExceptionGroup as group:  # one of several parts could not run: a person needs its sentence, not the group
         ours = group.subgroup(GorkdError)
         raise (_first(ours) if ours else group) from group

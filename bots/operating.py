@@ -40,6 +40,7 @@ def build_operating() -> Operating:
         setup=_setup,
         open_laboratory=open_laboratory,
         open_pages=open_pages,
+        fetch_key=_fetch_key,
     )
 
 
@@ -119,6 +120,12 @@ async def open_pages() -> AsyncIterator[PageFetcher]:
         yield pages
     finally:
         await pages.aclose()
+
+
+async def _fetch_key(url: str) -> str:
+    from adapters.cli.receipts import fetch_key
+
+    return await fetch_key(url, Proxies.from_env(environment()))
 
 
 @asynccontextmanager
@@ -259,7 +266,12 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         from bots.wiring import utc_now
 
         async with AsyncExitStack() as opened:
-            await open_records(env, settings, opened, clock=utc_now, recorder=NoRecorder())
+            records = await open_records(env, settings, opened, clock=utc_now, recorder=NoRecorder())
+            if aside := await records.watches.unreadable():
+                named = ", ".join(aside[:5])
+                raise Doubt(
+                    f"{len(aside)} watches cannot be read and are set aside: {named}; they are to be begun anew"
+                )
 
     async def open_secret() -> str:
         SecretBox.from_env(env, settings.data).seal("gorkd")

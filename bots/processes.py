@@ -236,11 +236,14 @@ def _refuse_wrong_discord(env: Mapping[str, str]) -> None:
 @asynccontextmanager
 async def chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> AsyncIterator[ChatDeps]:
     from adapters.chat.connecting import ChatDeps
+    from adapters.chat.proving import Proving
     from bots.wiring import open_talks
 
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
-        yield ChatDeps(house.researcher, links, house.tenancy, talks, house.open_messages, turns)
+        receipts = receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.traces)
+        proving = Proving(receipts, house.evaluations, links, house.deps.clock)
+        yield ChatDeps(house.researcher, links, house.tenancy, talks, house.open_messages, turns, proving)
 
 
 def refuse_half_a_slack(env: Mapping[str, str]) -> None:

@@ -106,14 +106,9 @@ def is_control(text: str) -> bool:
     """Whether an item of a check, or the whole of one asked by itself, is a false sentence that tries the judge."""
     asked = re.findall(r"<claim>(.*)</claim>\n<passage>(.*)</passage>\s*(?:</item>|\Z)", text)
     asked += [(claim, passage) for passage, claim in re.findall(r"\ADocument: (.*)\nClaim: (.*)\Z", text)]
-    return is_plain_control(text) or any(
+    return any(control.claim in text for control in CONTROLS) or any(
         control_of([Pair("", (passage,))])[0] == Pair(claim, (passage,)) for claim, passage in asked
     )
-
-
-def is_plain_control(text: str) -> bool:
-    """Whether it is one that its passage denies outright."""
-    return any(control.claim in text for control in CONTROLS)
 
 
 def by_words(request: ChatRequest) -> str:

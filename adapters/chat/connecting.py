@@ -16,6 +16,7 @@ from core.model.errors import SetupError
 
 if TYPE_CHECKING:
     from adapters.chat.live import ChatTurns
+    from adapters.chat.proving import Proving
     from core.library.session import LibraryTalks
     from core.model.delivery import OpenMessages
     from core.pipeline.researcher import Researcher
@@ -40,6 +41,7 @@ class ChatDeps:
     talks: LibraryTalks
     open_messages: OpenMessages
     turns: ChatTurns
+    proving: Proving | None = None
 
 
 class PlatformAway(Exception):

@@ -1,7 +1,8 @@
 """What people say and press under an answer, and what is to be done then: written once, for every platform.
 
 An utterance or a press comes in as a value, a deed goes out as one; a platform finds out which job is meant, asks
-here, and draws what comes of it. All of it is pure but the calls into the researcher: `renew`, `obey` and `sources_of`.
+here, and draws what comes of it. All of it is pure but the calls into the researcher: `renew`, `obey` and
+`sources_of`. What chats show of a job that was forgotten goes from here, too.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import unicodedata
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -22,6 +23,7 @@ from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope
 from core.model.steering import Steering, read_steering
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
+from core.text.saying import say
 from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ _RENEWS: dict[ReplyKind, Renewal] = {
 }  # fmt: skip
 _OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history", "references"})
 _ALSO_OF_RUNNING = frozenset(
-    {"sources", "help", "history", "forget", "courtesy", "watch", "references"}
+    {"sources", "help", "history", "forget", "courtesy", "watch", "references", "export", "test"}
 )  # the rest steers what can be steered
 _ASKERS_ALONE = frozenset({"forget", "share", "cancel", "go_deeper", "answer_now", "changed"})
 REACTIONS: dict[Reaction, tuple[str, str]] = {"thanks": ("❤️", "heart"), "heard": ("👀", "eyes")}  # and Slack's names
@@ -157,6 +159,15 @@ class PressWatch:
 
 
 @dataclass(frozen=True)
+class Prove:
+    """Hand out the receipt of an answer, or make its question a test (adapters/chat/proving.py)."""
+
+    job: ResearchJob
+    what: Literal["receipt", "test"]
+    must: str = ""
+
+
+@dataclass(frozen=True)
 class Cancel:
     """End all that who spoke has under way in the conversation."""
 
@@ -175,7 +186,20 @@ _AT_ONCE: dict[ReplyKind, React | Show] = {
     "courtesy": React("thanks"), "help": Show("help"), "history": Show("history"),
 }  # fmt: skip
 Deed = (
-    Nothing | React | Say | Show | Ask | Renew | ShowSources | Forget | Steer | Cancel | Offer | Watching | PressWatch
+    Nothing
+    | React
+    | Say
+    | Show
+    | Ask
+    | Renew
+    | ShowSources
+    | Forget
+    | Steer
+    | Cancel
+    | Offer
+    | Watching
+    | PressWatch
+    | Prove
 )
 
 
@@ -203,11 +227,11 @@ def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None)
         return _AT_ONCE[kind]
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
-        return Steer(running, read_steering(said.text)) if is_own else Say(wording.NOT_YOURS)
+        return Steer(running, read_steering(said.text)) if is_own else Say(say(wording.NOT_YOURS))
     if not said.is_about_answer:
-        lacks = wording.NO_LIST if kind == "references" else "" if said.text else wording.ASK_WHAT
+        lacks = say(wording.NO_LIST) if kind == "references" else "" if said.text else say(wording.ASK_WHAT)
         return Say(lacks) if lacks and not said.has_files else Ask()
-    return Say(wording.NOTHING_HERE) if job is None else _obey(said, job)
+    return Say(say(wording.NOTHING_HERE)) if job is None else _obey(said, job)
 
 
 def hear_edit(text: str, job: ResearchJob | None) -> Deed:
@@ -235,24 +259,28 @@ async def under_way(said: Utterance, researcher: Researcher, thread: str, *scope
     return here or [job for job in found.values() if is_new and job.request.thread.startswith(f"{channel}:")]
 
 
+_PROVES: Mapping[str, Literal["receipt", "test"]] = {"export": "receipt", "make_test": "test"}
+
+
 def press(button: str, job: ResearchJob, presser: str, *, question: str = "") -> Deed | None:
     """What a button does, by the name that it has on every platform; None where only the platform knows.
 
     `question` is what an `Offer` was made for.
     """
     if button in _ASKERS_ALONE and job.request.asker != presser:
-        return Say(wording.NOT_YOURS)
+        return Say(say(wording.NOT_YOURS))
     match button:
         case "show_sources":
             return ShowSources(job)
         case "retry" | "ask_again" | "refresh" | "start_deep":
             return Renew(job, button)
         case "changed":
-            return Renew(job, "changed", question) if question else Say(wording.ASK_WHAT)
+            return Renew(job, "changed", question) if question else Say(say(wording.ASK_WHAT))
         case "cancel" | "go_deeper" | "answer_now":
             return Steer(job, Steering(button))
         case _:
-            return PressWatch(button, job) if button in PRESSED else None
+            proves = _PROVES.get(button)
+            return Prove(job, proves) if proves else PressWatch(button, job) if button in PRESSED else None
 
 
 async def renew(
@@ -291,14 +319,14 @@ async def obey(
         case Cancel(jobs):
             for one in jobs:
                 await researcher.cancel(one.id)
-            return wording.CANCELLING
+            return say(wording.CANCELLING)
         case Steer(job, steering):
             await researcher.steer(job.id, steering, scope=job.scope)
             return deed.heard
     await researcher.forget(deed.job.id, asker, scope=deed.job.scope)
     if taking_away is not None:
         taking_away.hurry()
-    return wording.FORGOTTEN
+    return say(wording.FORGOTTEN)
 
 
 async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source], ResearchAnswer | None]:
@@ -322,11 +350,13 @@ def _obey(said: Utterance, job: ResearchJob) -> Deed:
     """One of our words under an answer."""
     kind = said.reply.kind
     if kind in _ASKERS_ALONE and job.request.asker != said.asker:
-        return Say(wording.NOT_YOURS)
+        return Say(say(wording.NOT_YOURS))
     if kind == "retry" and job.status not in TERMINAL_STATUSES:
-        return Say(wording.ALREADY_BEGUN)
+        return Say(say(wording.ALREADY_BEGUN))
     if kind in _RENEWS:
         return Renew(job, _RENEWS[kind], said.reply.rest)
+    if kind in ("export", "test"):
+        return Prove(job, "receipt" if kind == "export" else "test", said.reply.rest)
     if kind == "sources":
         return ShowSources(job)
     return Forget(job) if kind == "forget" else Steer(job, Steering("cancel"))

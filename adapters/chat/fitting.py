@@ -1,4 +1,7 @@
-"""What both platforms need: text that fits a limit, cut where a reader would cut it, and links that do not lie."""
+"""What both platforms need: text that fits a limit, cut where a reader would cut it, and links that do not lie.
+
+Code is kept whole where there is room.
+"""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from core.model.errors import GorkdError
 from core.model.job import JobStatus, ResearchJob
 from core.presentation import wording
 from core.presentation.render import one_line
+from core.text.saying import say
 
 _log = logging.getLogger(__name__)
 
@@ -193,8 +194,8 @@ class LiveTalks(LivingMessages[Payload]):
         except asyncio.CancelledError:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-            farewell = wording.BACK_SOON if await self._attach(speaker, asked, reply) else library_wording.SAY_AGAIN
-            refusal = self._voice.refusal(farewell)
+            is_kept = await self._attach(speaker, asked, reply)
+            refusal = self._voice.refusal(say(wording.BACK_SOON if is_kept else library_wording.SAY_AGAIN))
             if await tried(reply, refusal, speaker.key, self._pace, within_s=self._pace.farewell_s):
                 await self._closed(speaker)
             raise
@@ -265,7 +266,7 @@ class LiveTalks(LivingMessages[Payload]):
             return self._voice.refusal(error.user_message)
         except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
             _log.exception("the library failed")
-            return self._voice.refusal(wording.SOMETHING_BROKE)
+            return self._voice.refusal(say(wording.SOMETHING_BROKE))
 
     async def _deliver(self, speaker: Speaker, reply: ChatReply[Payload], payload: Payload, since: datetime) -> None:
         """The last edit, tried until it works; an address that stays unreachable is resumed some other time."""

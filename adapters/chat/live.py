@@ -27,6 +27,7 @@ from core.model.ports import Turns
 from core.modes import files_of
 from core.presentation import wording
 from core.presentation.snapshot import Snapshot
+from core.text.saying import say, speaking
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -200,7 +201,7 @@ class LiveAnswers(LivingMessages[Payload]):
             return None
         except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
             _log.exception("question failed")
-            await show(reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
+            await show(reply, self._voice.refusal(say(wording.SOMETHING_BROKE)), within_s=self._pace.edit_timeout_s)
             return None
         finally:
             self._accepting.remove(address)
@@ -228,8 +229,8 @@ class LiveAnswers(LivingMessages[Payload]):
         for delivery in await self._left():
             reply = await reopen(delivery.address)
             if reply is None:
+                await self._researcher.watching.place_gone(delivery.address)
                 await self._researcher.delivered(delivery.job.id)
-                await self._researcher.watching.place_gone(delivery.job)
                 await self._turns.give_back(turn_of(delivery.job.id))
                 continue
             self.follow(delivery.job, reply)
@@ -267,7 +268,8 @@ class LiveAnswers(LivingMessages[Payload]):
     async def _live(self, live: _Live[Payload]) -> None:
         try:
             await self._hold(live)
-            await self._keep_alive(live)
+            with speaking(wording.language_of(live.job)):
+                await self._keep_alive(live)
         except _TakenOver:
             _log.info("message is another process's", extra={"job": live.job.id})
         else:
@@ -286,7 +288,7 @@ class LiveAnswers(LivingMessages[Payload]):
                 await self._watch_on(live)
             await self._deliver(live)
         except asyncio.CancelledError:
-            await show(live.reply, self._voice.refusal(wording.BACK_SOON), within_s=self._pace.farewell_s)
+            await show(live.reply, self._voice.refusal(say(wording.BACK_SOON)), within_s=self._pace.farewell_s)
             await self._turns.give_back(live.turn)
             raise
         except _TakenOver:
@@ -295,12 +297,13 @@ class LiveAnswers(LivingMessages[Payload]):
             await show(live.reply, self._voice.refusal(error.user_message), within_s=self._pace.edit_timeout_s)
         except Exception:  # noqa: BLE001 -- a chat's process boundary; the address stays, and is resumed
             _log.exception("message abandoned", extra={"job": live.job.id})
-            await show(live.reply, self._voice.refusal(wording.SOMETHING_BROKE), within_s=self._pace.edit_timeout_s)
+            await show(
+                live.reply, self._voice.refusal(say(wording.SOMETHING_BROKE)), within_s=self._pace.edit_timeout_s
+            )
 
     async def _notice(self, live: _Live[Payload]) -> WatchNotice | None:
-        """What a watch has left to be told there; its key says so (adapters/records/deliveries.py)."""
-        is_told = str(live.reply.address.data.get("key") or "").startswith("watch:")
-        return await self._researcher.watching.notice(live.job) if is_told else None
+        """What a watch has left to be told there; its key says so."""
+        return await self._researcher.watching.told_at(live.reply.address)
 
     async def _watch_on(self, live: _Live[Payload]) -> None:
         """While the records are away there are no edits; when they are back, from where it was."""
@@ -428,8 +431,8 @@ class LiveAnswers(LivingMessages[Payload]):
                 raise
             except AddressDead:
                 _log.error("no place is left for an answer", extra={"job": live.job.id})
+                await self._researcher.watching.place_gone(live.reply.address)
                 await self._researcher.delivered(live.job.id)
-                await self._researcher.watching.place_gone(live.job)
                 return None
             except Exception:  # noqa: BLE001 -- whatever the platform or a store raised; tried again
                 _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.presentation.snapshot import Snapshot
+from core.presentation.wording import language_of as language_of_job
+from core.text.language import language_of
+from core.text.saying import speaking
 from core.watch.watch import WatchNotice
 
+REMEMBERED = 10_000  # people
+
+Payload = TypeVar("Payload")
+Words = ParamSpec("Words")
 Payload_contra = TypeVar("Payload_contra", contravariant=True)
 Payload_co = TypeVar("Payload_co", covariant=True)
 
@@ -118,3 +127,39 @@ class EditPace:
     ping_after_s: float = 30.0  # who waited so long has looked away
     backoff_s: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # between tries to deliver into the message
     patience_s: tuple[float, ...] = (60.0, 300.0, 900.0)  # then between tries that may also post a new one
+
+
+class Tongues:
+    """What people are spoken to in, as last seen: what their workspace wants, and their own locale on the platform."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, str] = {}
+        self._locales: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    def note_workspace(self, tenant: str, language: str) -> None:
+        self._wanted[tenant] = language
+
+    def note_person(self, tenant: str, person: str, locale: str) -> None:
+        self._locales[tenant, person] = locale
+        if len(self._locales) > REMEMBERED:
+            self._locales.popitem(last=False)
+
+    def knows(self, tenant: str, person: str) -> bool:
+        return (tenant, person) in self._locales
+
+    def of(self, tenant: str, person: str = "", *, said: str = "", locale: str = "") -> tuple[str, str, str]:
+        """For `speaking`: the workspace's, that of what was `said`, the person's."""
+        return self._wanted.get(tenant, ""), language_of(said), locale or self._locales.get((tenant, person), "")
+
+
+def in_its_language(
+    render: Callable[Concatenate[Any, ResearchJob, Words], Payload],
+) -> Callable[Concatenate[Any, ResearchJob, Words], Payload]:
+    """For what shows a job: the same from its first message to its last, whoever has it drawn."""
+
+    @wraps(render)
+    def rendered(voice: Any, job: ResearchJob, /, *args: Words.args, **kwargs: Words.kwargs) -> Payload:
+        with speaking(language_of_job(job)):
+            return render(voice, job, *args, **kwargs)
+
+    return rendered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,9 @@ from core.model.errors import GorkdError
 from core.model.job import ResearchRequest, Scope
 from core.presentation import wording
 from core.presentation.card import CardButton
+from core.text.saying import say
 from core.watch import words
-from core.watch.watch import Rhythm
+from core.watch.watch import Manner, Rhythm
 from core.watch.words import WatchWish
 
 if TYPE_CHECKING:
@@ -20,14 +21,18 @@ if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
     from core.watch.watch import Watch
 
-# What a button does, by its name on every platform; those that begin a watch say how often.
-BEGINS = {"watch_hours": "hours", "watch_day": "day", "watch_week": "week"}
+# What a button does, by its name on every platform; those that begin a watch say how often, and how it is told.
+BEGINS: Mapping[str, tuple[str, Manner]] = {
+    "watch_hours": ("hours", "thread"), "watch_day": ("day", "thread"), "watch_week": ("week", "thread"),
+    "watch_digest": ("day", "digest"),
+}  # fmt: skip
 PRESSED = frozenset({"watch", "stop_watching", "keep_watching", "not_worth_telling", "show_answer", *BEGINS})
 
 
 @dataclass(frozen=True)
 class WatchPlace:
-    """Who asks, and where it is to be told: `address` is a message of the platform's that is yet to be posted.
+    """Who asks, and where it is to be told: `address` is a message of the platform's that is yet to be posted, `fresh`
+    one in the same channel that hangs on no other.
 
     `is_overheard` says that others read what is said to the asker.
     """
@@ -35,9 +40,13 @@ class WatchPlace:
     asker: str
     scope: Scope
     address: Address
+    fresh: Address
     channel: str = ""
     thread: str = ""
     is_overheard: bool = False
+
+    def told(self, manner: Manner) -> Address:
+        return self.address if manner == "thread" else self.fresh
 
 
 Elsewhere = Callable[[str], Awaitable[WatchPlace | None]]  # another channel, by id or name, where one may ask
@@ -64,17 +73,19 @@ async def obey_wish(
     rhythm = words.in_zone(wish.rhythm, await desk.timezone(place.scope))
     match wish.kind:
         case "watch":
-            nothing = WatchSaid((wording.NOTHING_HERE, words.HELP))
-            return await _begin(job, researcher, place, rhythm) if job else nothing
+            nothing = WatchSaid((say(wording.NOTHING_HERE), words.HELP))
+            return await _begin(job, researcher, place, rhythm, wish.manner) if job else nothing
         case "schedule" | "source":
             there = await elsewhere(wish.channel) if wish.channel else place
             if there is None:
                 return WatchSaid(("I cannot ask there for you; please say it in that channel itself.",))
+            at = there.told(wish.manner)
             if wish.kind == "schedule":
-                begun = await desk.schedule(_request(wish.question, there), rhythm=rhythm, address=there.address)
+                request = _request(wish.question, there)
+                begun = await desk.schedule(request, rhythm=rhythm, address=at, manner=wish.manner)
             else:
                 request = _request(wish.url, there)
-                begun = await desk.watch_source(wish.url, request, rhythm=rhythm, address=there.address)
+                begun = await desk.watch_source(wish.url, request, rhythm=rhythm, address=at, manner=wish.manner)
             return WatchSaid((words.begun_line(begun),))
         case "list":
             theirs = await desk.of(place.scope.tenant, place.asker)
@@ -91,12 +102,13 @@ async def obey_press(button: str, job: ResearchJob, researcher: Researcher, plac
         names = [*BEGINS, *(["stop_watching"] if offer.known else [])]
         return WatchSaid(tuple(words.offer_lines(offer)), job, tuple(CardButton(name) for name in names))
     if button in BEGINS:
-        return await _begin(job, researcher, place, words.RHYTHMS[BEGINS[button]])
+        often, manner = BEGINS[button]
+        return await _begin(job, researcher, place, words.RHYTHMS[often], manner)
     watch = await desk.of_job(job, place.asker)
     if watch is None or not watch.is_active:
         return WatchSaid((words.NOTHING_WATCHED,))
     if watch.asker and watch.asker != place.asker:
-        return WatchSaid((wording.NOT_YOURS,))
+        return WatchSaid((say(wording.NOT_YOURS),))
     changes = {
         "stop_watching": (desk.stop, words.STOPPED), "keep_watching": (desk.renew, words.RENEWED),
         "not_worth_telling": (desk.tighten, words.TIGHTENED),
@@ -116,11 +128,15 @@ async def _change(wish: WatchWish, watch: Watch | None, researcher: Researcher) 
     return WatchSaid((words.RENEWED,))
 
 
-async def _begin(job: ResearchJob, researcher: Researcher, place: WatchPlace, rhythm: Rhythm) -> WatchSaid:
+async def _begin(
+    job: ResearchJob, researcher: Researcher, place: WatchPlace, rhythm: Rhythm, manner: Manner
+) -> WatchSaid:
     """What it costs is said before the first run, with a button that ends it."""
     desk = researcher.watching
     offer = await desk.offer(job.id, place.asker, scope=job.scope)
-    watch = await desk.watch(job.id, place.asker, scope=job.scope, rhythm=rhythm, address=place.address)
+    watch = await desk.watch(
+        job.id, place.asker, scope=job.scope, rhythm=rhythm, address=place.told(manner), manner=manner
+    )
     return WatchSaid((words.begun_line(watch, offer.run_usd),), job, (CardButton("stop_watching"),))
 
 

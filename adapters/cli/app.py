@@ -16,6 +16,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from core.text.saying import say
+
 if TYPE_CHECKING:
     from adapters.cli.running import OpenResearcher, Operating
 
@@ -106,7 +108,7 @@ def build_app(
     }
     entries |= {name: _Entry(said, partial(_process, name, run_process)) for name, said in processes.items()}
     if run_mcp is not None:
-        said = "Serve research as tools to other programs over MCP.\n\nThey are `deep_research` and `research`."
+        said = "Serve research as tools to other programs over MCP.\n\nThey research, read papers and check references."
         entries["mcp"] = _Entry(said, partial(_mcp, run_mcp))
     if operating is not None:
         entries = {"init": _Entry(_INIT, partial(_init, operating, open_researcher)), **entries}
@@ -137,12 +139,14 @@ class _Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        _translate(self)
         self.commands = _Made(self.table)  # type: ignore[assignment]  # it is only read
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """A question without a command is told from a mistyped command by its blanks or its mark."""
         if args and args[0] not in self.table and (" " in args[0] or args[0].endswith("?")):
-            typer.echo(f'gorkd: No such command. Did you mean: gorkd ask "{" ".join(args)}"', err=True)
+            meant = f'gorkd ask "{" ".join(args)}"'
+            typer.echo(f"gorkd: {say('No such command. Did you mean: {command}', command=meant)}", err=True)
             ctx.exit(2)
         return super().resolve_command(ctx, args)
 
@@ -150,8 +154,8 @@ class _Commands(TyperGroup):
         return list(self.table)
 
     def format_commands(self, ctx: object, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help.partition("\n")[0]) for name, entry in self.table.items()])
+        with formatter.section(say("Commands")):
+            formatter.write_dl([(name, say(entry.help).partition("\n")[0]) for name, entry in self.table.items()])
 
 
 class _Made(Mapping[str, object]):
@@ -171,6 +175,7 @@ class _Made(Mapping[str, object]):
         command = found.commands[name] if isinstance(found, TyperGroup) else found
         for one in (command, *(command.commands.values() if isinstance(command, TyperGroup) else ())):
             _hide_types(one)
+            _translate(one)
         return command
 
     def __iter__(self) -> Iterator[str]:
@@ -178,6 +183,14 @@ class _Made(Mapping[str, object]):
 
     def __len__(self) -> int:
         return len(self._table)
+
+
+def _translate(command: Any) -> None:
+    """Help stands in the code in English; tests/tables/catalogues.py finds it where this does."""
+    command.help = say(command.help or "")
+    for parameter in command.params:
+        if getattr(parameter, "help", ""):
+            parameter.help = say(parameter.help)
 
 
 def _hide_types(command: Any) -> None:

@@ -23,7 +23,7 @@ from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_c
 from core.evidence.citations import MARKS
 from core.library.paper import content_of
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
-from core.model.errors import InvalidQuery, place_name
+from core.model.errors import InvalidQuery, say_place
 from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
@@ -32,6 +32,8 @@ from core.pipeline.conversation import following
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable
+from core.text.saying import say as said
+from core.text.saying import speaking, spoken
 
 
 def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
@@ -40,7 +42,7 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         *,
         mode: Annotated[
             str,
-            typer.Option("--mode", metavar="M[,M]", help=f"{MODE.description}: {', '.join(MODES)}."),
+            typer.Option("--mode", metavar="M[,M]", help=f"{said(MODE.description)}: {', '.join(MODES)}."),
         ] = DEFAULT_MODE,
         depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
         top_k: Annotated[
@@ -52,12 +54,12 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
                 "--max-iterations", metavar="N", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}."
             ),
         ] = ROUNDS.default,
-        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{CONTEXT.description}.")] = "",
+        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{said(CONTEXT.description)}.")] = "",
         follow_up: Annotated[
             str,
             typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
         ] = "",
-        fresh: Annotated[bool, typer.Option("--fresh", help=f"{FRESH.description}.")] = False,
+        fresh: Annotated[bool, typer.Option("--fresh", help=f"{said(FRESH.description)}.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
     ) -> None:
         def run() -> Coroutine[None, None, Exit]:
@@ -76,7 +78,7 @@ def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, i
     check_modes(modes)
     for text in (query, context):
         if any("\ud800" <= char <= "\udfff" for char in text):  # what Python makes of bytes that are not UTF-8
-            raise InvalidQuery("The question is not readable text (invalid UTF-8).", rule="not-text")
+            raise InvalidQuery(said("The question is not readable text (invalid UTF-8)."), rule="not-text")
     return ResearchRequest(query, modes=modes, depth=depth, top_k=top_k, context=context, is_fresh=is_fresh)
 
 
@@ -84,18 +86,20 @@ async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, aft
     async with open_researcher() as researcher:
         if after:
             request = following(await researcher.job(after), request)
-        job = await follow(researcher, (await researcher.submit(request)).id)
-        result, sources = await researcher.result(job.id), await researcher.sources(job.id)
-    if as_json:
-        print_json(job_json(job, result, sources))
-    return _conclude(job, result, sources, is_printed=as_json)
+        job = await researcher.submit(request)
+        with speaking(job.intent.language, spoken()):
+            job = await follow(researcher, job.id)
+            result, sources = await researcher.result(job.id), await researcher.sources(job.id)
+            if as_json:
+                print_json(job_json(job, result, sources))
+            return _conclude(job, result, sources, is_printed=as_json)
 
 
 def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source], *, is_printed: bool) -> Exit:
     """Show what became of the job, unless stdout already has it, and say how to exit."""
     if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
         if sources and not is_printed:
-            print_sources(Console(stderr=True, highlight=False), wording.FOUND_SO_FAR, sources)
+            print_sources(Console(stderr=True, highlight=False), said(wording.FOUND_SO_FAR), sources)
         return say_failure(job)
     if not is_printed:
         print_answer(Console(highlight=False), job, result, result.answer, sources)
@@ -147,9 +151,11 @@ def _print_notices(paper: _Paper, card: AnswerCard) -> None:
 def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
     paper.gap()
     if answer.claims:  # a refusal has said it
-        paper.write(Text.assemble((f"{wording.CONFIDENCE}  ", "bold"), one_line(wording.confidence_sentence(answer))))
+        paper.write(
+            Text.assemble((f"{said(wording.CONFIDENCE)}  ", "bold"), one_line(wording.confidence_sentence(answer)))
+        )
     if answer.stopped_because:
-        paper.write(Text(f"Ended early: {one_line(answer.stopped_because)}", style="dim"))
+        paper.write(Text(said("Ended early: {why}", why=one_line(answer.stopped_because)), style="dim"))
 
 
 def _print_rest(
@@ -158,9 +164,11 @@ def _print_rest(
     card = answer_card(job, result, sources)
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
-    _print_list(paper, wording.REMOVED_HEADING, [f"{removed.text} ({removed.reason})" for removed in answer.removed])
-    _print_list(paper, wording.LIMITATIONS, card.limitations)
-    _print_list(paper, "Read, not cited", [_label(source) for source in card.uncited])
+    _print_list(
+        paper, said(wording.REMOVED_HEADING), [f"{removed.text} ({removed.reason})" for removed in answer.removed]
+    )
+    _print_list(paper, said(wording.LIMITATIONS), card.limitations)
+    _print_list(paper, said("Read, not cited"), [_label(source) for source in card.uncited])
     _print_foot(paper, job, result, card)
     _print_legend(paper, answer)
 
@@ -233,7 +241,7 @@ def _rendered(line: str) -> Text:
 def _print_cited(paper: _Paper, answer: ResearchAnswer, sources: Sequence[Source]) -> None:
     if not sources:
         return
-    paper.heading(wording.SOURCES)
+    paper.heading(said(wording.SOURCES))
     shown = _letters(f"{answer.summary} {answer.detail}")
     for source in sources:
         citations = [citation for citation in answer.citations if citation.source_id == source.id and citation.quote]
@@ -243,9 +251,9 @@ def _print_cited(paper: _Paper, answer: ResearchAnswer, sources: Sequence[Source
 
 def _where_in(source: Source, citation: Citation) -> str:
     if citation.page:
-        return f", page {citation.page}"
+        return ", " + said("page {page}", page=citation.page)
     section = source.section_at(citation.start) if citation.start is not None else ""
-    return f", in “{one_line(section)}”" if section else ""
+    return ", " + said("in “{section}”", section=one_line(section)) if section else ""
 
 
 def _letters(text: str) -> str:
@@ -258,14 +266,14 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     margin = " " * len(number)
     link = _link(source.url)
     paper.write(Text(_label(source), style=Style(link=link) if link else ""), first=number, rest=margin)
-    remarks = [place_name(source.metadata.provider)]
+    remarks = [say_place(source.metadata.provider)]
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:
-        remarks.append(f"only an extract: {source.extract_of_page}")
+        remarks.append(said("only an extract: {why}", why=source.extract_of_page))
     remarks += wording.about_work(source)
     if source.instructs:
-        remarks.append(wording.INSTRUCTS)
+        remarks.append(said(wording.INSTRUCTS))
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
     paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
     for words in quotes:
@@ -275,12 +283,12 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
 
 
 def _print_conflict(paper: _Paper, conflict: Conflict, sources: dict[str, Source]) -> None:
-    paper.heading(f"{wording.CONFLICTS}: {one_line(conflict.subject)}")
+    paper.heading(said("Sources disagree on: {subject}", subject=one_line(conflict.subject)))
     table = Table(box=box.SIMPLE_HEAD, width=paper.columns, pad_edge=False, header_style="dim")
-    table.add_column("Position", ratio=3, overflow="fold")
-    table.add_column("Source", max_width=24, no_wrap=True, overflow="ellipsis")
-    table.add_column("Date", no_wrap=True)
-    table.add_column("Quote", ratio=4, overflow="fold")
+    table.add_column(said("Position"), ratio=3, overflow="fold")
+    table.add_column(said("Source"), max_width=24, no_wrap=True, overflow="ellipsis")
+    table.add_column(said("Date"), no_wrap=True)
+    table.add_column(said("Quote"), ratio=4, overflow="fold")
     for side in conflict.positions:
         source = sources.get(side.source_id)
         name = f"[{source.number}] {source.metadata.domain or _where(source.url)}" if source else side.source_id
@@ -302,7 +310,7 @@ def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, card: Answer
         paper.write(Text(f"{card.part('offer').text.removesuffix(' Start it?')} Ask again with --mode deep."))
         paper.gap()
     if searched := wording.searched_beside(result):
-        paper.write(Text(f"Searched for {one_line(searched)}", style="dim"))
+        paper.write(Text(said("Searched for {queries}", queries=one_line(searched)), style="dim"))
     paper.write(Text(f"{card.footer} · {job.id}", style="dim"))
 
 
@@ -310,7 +318,7 @@ def _print_legend(paper: _Paper, answer: ResearchAnswer) -> None:
     verdicts = {evidence.verdict for claim in answer.claims for evidence in claim.evidence}
     meanings = [f"{mark} {words}" for mark, words in marks_legend(verdicts).items()]
     if meanings:
-        paper.write(Text("Citations: " + " · ".join(meanings), style="dim"))
+        paper.write(Text(said("Citations: {marks}", marks=" · ".join(meanings)), style="dim"))
 
 
 def _label(source: Source) -> str:

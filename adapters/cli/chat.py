@@ -24,6 +24,7 @@ from core.library.session import SaidToLibrary, Speaker
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import LOCAL
 from core.presentation.render import one_line, printable
+from core.text.saying import say as said_so
 
 RESULTS = "results"  # below the data folder, as S000 has it
 PAPERS = "papers"
@@ -52,7 +53,9 @@ async def _chat(open_chatting: OpenChatting, thread: str) -> Exit:
     is_person = sys.stdin.isatty()
     async with open_chatting() as chatting:
         if is_person:
-            console.print(Text("Ask your papers: research <query>. `help` shows the rest, Ctrl-D ends.", style="dim"))
+            console.print(
+                Text(said_so("Ask your papers: research <query>. `help` shows the rest, Ctrl-D ends."), style="dim")
+            )
         speaker = Speaker(LOCAL, f"cli:{thread}", is_admin=True)
         while (line := await _next_line(is_person=is_person)) is not None:
             if line.casefold() in _LEAVE:

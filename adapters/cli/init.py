@@ -23,17 +23,20 @@ from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, run_com
 from core.model.errors import InvalidQuery
 from core.pipeline.checkup import FoundServer, is_healthy
 from core.presentation.render import one_line
+from core.text.saying import later, say
 
 FIRST_QUESTION = "How is confidence scored?"
 SHOWN_MODELS = 6  # of a server's; more are named by typing
 _SLACK_STEPS = (
-    "1. Open https://api.slack.com/apps, choose Create New App, then From a manifest, and paste the lines above.",
-    "2. Install App: install it to your workspace, and copy the Bot User OAuth Token (xoxb-…).",
-    "3. Basic Information, App-Level Tokens: generate one with the scope connections:write (xapp-…).",
+    later(
+        "1. Open https://api.slack.com/apps, choose Create New App, then From a manifest, and paste the lines above."
+    ),
+    later("2. Install App: install it to your workspace, and copy the Bot User OAuth Token (xoxb-…)."),
+    later("3. Basic Information, App-Level Tokens: generate one with the scope connections:write (xapp-…)."),
 )
 _DISCORD_STEPS = (
-    "1. Open https://discord.com/developers/applications and choose New Application.",
-    "2. Bot: switch Message Content Intent on, and copy the token (Reset Token).",
+    later("1. Open https://discord.com/developers/applications and choose New Application."),
+    later("2. Bot: switch Message Content Intent on, and copy the token (Reset Token)."),
 )
 
 
@@ -49,15 +52,15 @@ class Part:
 
 
 _SEARCH = (
-    Part("Tavily (searches the web)", (("TAVILY_API_KEY", "API key"),), "search: tavily"),
-    Part("Exa (searches by meaning)", (("EXA_API_KEY", "API key"),), "search: exa"),
-    Part("SearXNG (your own web search)", (("SEARXNG_BASE_URL", "address"),), "search: searxng"),
+    Part(later("Tavily (searches the web)"), (("TAVILY_API_KEY", later("API key")),), "search: tavily"),
+    Part(later("Exa (searches by meaning)"), (("EXA_API_KEY", later("API key")),), "search: exa"),
+    Part(later("SearXNG (your own web search)"), (("SEARXNG_BASE_URL", later("address")),), "search: searxng"),
 )
 _CHATS = (
-    Part("Discord", (("DISCORD_TOKEN", "bot token"),), "Discord", _DISCORD_STEPS),
+    Part("Discord", (("DISCORD_TOKEN", later("bot token")),), "Discord", _DISCORD_STEPS),
     Part(
         "Slack",
-        (("SLACK_BOT_TOKEN", "bot token (xoxb-…)"), ("SLACK_APP_TOKEN", "app token (xapp-…)")),
+        (("SLACK_BOT_TOKEN", later("bot token (xoxb-…)")), ("SLACK_APP_TOKEN", later("app token (xapp-…)"))),
         "Slack",
         _SLACK_STEPS,
         shows_manifest=True,
@@ -105,25 +108,33 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
     given = _given(chosen, setup)
     if is_asking and not sys.stdin.isatty():
         raise InvalidQuery(
-            "There is no terminal to ask at: say --yes, and what to keep with --set NAME=VALUE.", rule="what"
+            say("There is no terminal to ask at: say --yes, and what to keep with --set NAME=VALUE."), rule="what"
         )
     console = Console(highlight=False)
     talk = _Talk(console, setup, {**setup.kept, **given})
     if is_asking:
-        console.print(f"Each part is tried at once and kept in {setup.file}. Enter leaves a part out; none is needed.")
+        console.print(
+            say(
+                "Each part is tried at once and kept in {file}. Enter leaves a part out; none is needed.",
+                file=setup.file,
+            )
+        )
         await _ask_for_model(talk)
-        for heading, parts in (("Web search", _SEARCH), ("Chats", _CHATS)):
-            talk.head(heading)
-            for part in parts:
-                await _ask_for(talk, part)
+        talk.head(say("Web search"))
+        for part in _SEARCH:
+            await _ask_for(talk, part)
+        talk.head(say("Chats"))
+        for part in _CHATS:
+            await _ask_for(talk, part)
     setup.keep({**given, **talk.found})
-    console.print(f"\nKept in {setup.file}, which only you can read. Everything together:\n")
+    console.print()
+    console.print(say("Kept in {file}, which only you can read. Everything together:", file=setup.file) + "\n")
     findings = await setup.examine({}, "")
     print_findings(console, findings)
     if not is_healthy(findings):
-        console.print("\nWhat failed above stands in docs/configuration.md; `gorkd doctor` tries it again.")
+        console.print("\n" + say("What failed above stands in docs/configuration.md; `gorkd doctor` tries it again."))
         return Exit.FAILED
-    console.print("\nThe first question; `gorkd all` then starts the pages and the chats.\n")
+    console.print("\n" + say("The first question; `gorkd all` then starts the pages and the chats.") + "\n")
     return Exit.ANSWERED
 
 
@@ -133,10 +144,13 @@ def _given(chosen: Sequence[str], setup: Setup) -> dict[str, str]:
         name, is_said, value = setting.partition("=")
         if name not in setup.variables:
             near = difflib.get_close_matches(name.upper(), setup.variables, n=1)
-            hint = f" Did you mean {near[0]}?" if near else " docs/configuration.md lists them all."
-            raise InvalidQuery(f"There is no setting {one_line(name)}.{hint}", rule="what")
+            if near:
+                sentence = say("There is no setting {name}. Did you mean {near}?", name=one_line(name), near=near[0])
+            else:
+                sentence = say("There is no setting {name}. docs/configuration.md lists them all.", name=one_line(name))
+            raise InvalidQuery(sentence, rule="what")
         if "\n" in value or "\r" in value:
-            raise InvalidQuery(f"{name} must be one line.", rule="what")
+            raise InvalidQuery(say("{name} must be one line.", name=name), rule="what")
         given[name] = value if is_said else setup.kept.get(name, "")
     return {name: value.strip() for name, value in given.items() if value.strip()}
 
@@ -171,18 +185,20 @@ async def _ask_for(talk: _Talk, part: Part) -> None:
     """Until it works or is left out."""
     first = part.asked[0][0]
     if talk.known.get(first):
-        talk.console.print(f"  {part.title}: {first} is set already and stays.")
+        talk.console.print(
+            "  " + say("{part}: {setting} is set already and stays.", part=say(part.title), setting=first)
+        )
         return
-    if part.steps and not typer.confirm(f"  Connect {part.title}?", default=False):
+    if part.steps and not typer.confirm("  " + say("Connect {part}?", part=say(part.title)), default=False):
         return
     if part.shows_manifest:
         talk.console.print(Text(f"\n{talk.setup.manifest}"), soft_wrap=True)
     for step in part.steps:
-        talk.console.print(f"  {step}", soft_wrap=True)
+        talk.console.print(f"  {say(step)}", soft_wrap=True)
     while True:
         values: dict[str, str] = {}
         for variable, what in part.asked:
-            label = what if part.steps else f"{part.title}, {what}"
+            label = say(what) if part.steps else f"{say(part.title)}, {say(what)}"
             if value := talk.ask(label, is_secret=not variable.endswith("_URL")):
                 values[variable] = _with_scheme(value) if variable.endswith("_URL") else value
             else:
@@ -192,29 +208,29 @@ async def _ask_for(talk: _Talk, part: Part) -> None:
 
 
 async def _ask_for_model(talk: _Talk) -> None:
-    talk.head("Language model")
+    talk.head(say("Language model"))
     if any(talk.known.get(name) for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL")):
-        talk.console.print("  One is set already and stays.")
+        talk.console.print("  " + say("One is set already and stays."))
         return
     servers = await talk.setup.find_servers()
     for number, server in enumerate(servers, 1):
-        talk.console.print(f"  {number}  {one_line(server.name)} at {server.url}: {_models(server)}", soft_wrap=True)
+        line = say("{server} at {url}: {models}", server=one_line(server.name), url=server.url, models=_models(server))
+        talk.console.print(f"  {number}  {line}", soft_wrap=True)
     if not servers:
-        talk.console.print("  No Ollama, llama.cpp, LM Studio, vLLM or Jan answers on this machine.")
-    talk.console.print(
-        "  k  a key of OpenAI's\n  u  the address of any other OpenAI-compatible endpoint", soft_wrap=True
-    )
+        talk.console.print("  " + say("No Ollama, llama.cpp, LM Studio, vLLM or Jan answers on this machine."))
+    talk.console.print("  k  " + say("a key of OpenAI's"), soft_wrap=True)
+    talk.console.print("  u  " + say("the address of any other OpenAI-compatible endpoint"), soft_wrap=True)
     while True:
-        choice = talk.ask("Which (Enter for none: answers are then quoted)").lower()
+        choice = talk.ask(say("Which (Enter for none: answers are then quoted)")).lower()
         if not choice:
             return
         values = _model_settings(talk, choice, servers)
         if values and await talk.is_right(values, _MODEL):
             return
         if not values:
-            talk.console.print(f"  {one_line(choice)} is none of these.", markup=False)
+            talk.console.print("  " + say("{choice} is none of these.", choice=one_line(choice)), markup=False)
         elif urlsplit(values.get("OPENAI_BASE_URL", "/v1")).path in ("", "/"):
-            talk.console.print("  Most such addresses end in /v1.")
+            talk.console.print("  " + say("Most such addresses end in /v1."))
 
 
 def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) -> dict[str, str]:
@@ -222,14 +238,14 @@ def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) ->
     if choice.isdecimal() and 1 <= int(choice) <= len(servers):
         server = servers[int(choice) - 1]
         first = server.models[0] if server.models else ""
-        model = talk.ask(f"model [{one_line(first)}]") if len(server.models) != 1 else ""
+        model = talk.ask(f"{say('model')} [{one_line(first)}]") if len(server.models) != 1 else ""
         return {"OPENAI_BASE_URL": server.url, "GORKD_MODEL": model or first}
     if choice == "k":
-        return _filled({"OPENAI_API_KEY": talk.ask("key (sk-…)", is_secret=True)})
+        return _filled({"OPENAI_API_KEY": talk.ask(say("key (sk-…)"), is_secret=True)})
     if choice == "u":
-        url = _with_scheme(talk.ask("address, such as https://host/v1"))
-        key = talk.ask("key, Enter for none", is_secret=True)
-        return _filled({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, "GORKD_MODEL": talk.ask("model")})
+        url = _with_scheme(talk.ask(say("address, such as https://host/v1")))
+        key = talk.ask(say("key, Enter for none"), is_secret=True)
+        return _filled({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, "GORKD_MODEL": talk.ask(say("model"))})
     return {}
 
 
@@ -248,4 +264,4 @@ def _filled(values: Mapping[str, str]) -> dict[str, str]:
 def _models(server: FoundServer) -> str:
     shown = [one_line(name) for name in server.models[:SHOWN_MODELS]]
     more = ["…"] if len(server.models) > SHOWN_MODELS else []
-    return ", ".join([*shown, *more]) or "no model loaded"
+    return ", ".join([*shown, *more]) or say("no model loaded")

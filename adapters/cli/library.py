@@ -24,6 +24,8 @@ from core.modes.library import papers_view
 from core.presentation import wording
 from core.presentation.render import one_line, printable
 from core.section.prose import exported
+from core.text.saying import say as said
+from core.text.saying import say_many
 
 _Found = tuple[ResearchJob, JobResult | None]
 _Listed = tuple[ListedPaper, Path | None]  # with the file beside the list
@@ -128,7 +130,9 @@ def _shelf(workspace: str, channel: str) -> Scope:
 async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf: Scope) -> Exit:
     failed = added = 0
     if not what and not job_ids:
-        raise InvalidQuery("Say what to add: files, folders, arXiv ids, DOIs, URLs, or --job JOB.", rule="nothing")
+        raise InvalidQuery(
+            said("Say what to add: files, folders, arXiv ids, DOIs, URLs, or --job JOB."), rule="nothing"
+        )
     found = await _findings(operating, job_ids)
     async with operating.open_library() as desk:
         things = [*_things(what), *found]
@@ -141,12 +145,20 @@ async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf:
                 say(f"{head}{error.operator_message}")
                 continue
             added += done.is_new
-            state = "added" if done.is_new else "is there already"
+            state = said("added") if done.is_new else said("is there already")
             sys.stdout.write(f"{head}{done.paper.id}  {one_line(done.paper.title)}  {state}\n")
             sys.stdout.flush()
             for remark in done.remarks:
                 say(remark)
-    say(f"{wording.counted(added, 'paper')} added, {len(things) - added - failed} there already, {failed} not readable")
+    say(
+        say_many(
+            "{number} paper added, {known} there already, {failed} not readable",
+            "{number} papers added, {known} there already, {failed} not readable",
+            added,
+            known=len(things) - added - failed,
+            failed=failed,
+        )
+    )
     return Exit.INVALID_INPUT if failed else Exit.ANSWERED
 
 
@@ -223,7 +235,9 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(MAX_PAPER_BYTES + 1)
     except OSError as exc:
-        raise InvalidQuery(f"{path.name} cannot be opened: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(
+            said("{file} cannot be opened: {why}.", file=path.name, why=exc.strerror), rule="file"
+        ) from exc
 
 
 def _write(path: Path, text: str) -> None:
@@ -231,7 +245,7 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as exc:
-        raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc
 
 
 async def _export(operating: Operating, shelf: Scope, file: Path | None) -> Exit:
@@ -242,7 +256,7 @@ async def _export(operating: Operating, shelf: Scope, file: Path | None) -> Exit
         sys.stdout.write(text)
     else:
         _write(file, text)
-    say(f"{wording.counted(len(papers), 'paper')} exported")
+    say(say_many("{number} paper exported", "{number} papers exported", len(papers)))
     return Exit.ANSWERED
 
 
@@ -255,7 +269,7 @@ async def _list(operating: Operating, shelf: Scope, *, as_json: bool) -> Exit:
         return Exit.ANSWERED
     for number, paper in enumerate(papers, start=1):
         sys.stdout.write(f"{printable(format_reference(number, paper))}\n")
-    say(f"{wording.counted(len(papers), 'paper')} in the library")
+    say(say_many("{number} paper in the library", "{number} papers in the library", len(papers)))
     return Exit.ANSWERED
 
 
@@ -274,24 +288,27 @@ async def _show(operating: Operating, paper_id: str, shelf: Scope, *, as_json: b
 def _card(paper: Paper) -> str:
     rows = {
         "Id": paper.id,
-        "Title": paper.title,
-        "Authors": ", ".join(paper.authors),
-        "Published": paper.published,
-        "Pages": str(paper.pages or ""),
+        said("Title"): paper.title,
+        said("Authors"): ", ".join(paper.authors),
+        said("Published"): paper.published,
+        said("Pages"): str(paper.pages or ""),
         "DOI": paper.doi,
-        "From": paper.url,
-        "Added": wording.day(paper.added_at),
-        "Missing": paper.gap,
-        "Summary": library_wording.IMPROVED if paper.improved else "",
+        said("From"): paper.url,
+        said("Added"): wording.day(paper.added_at),
+        said("Missing"): paper.gap,
+        said("Summary"): library_wording.IMPROVED if paper.improved else "",
     }
-    lines = [f"{name:10} {one_line(value)}" for name, value in rows.items() if value]
-    return "\n".join([*lines, "", paper.summary or "No summary.", *(["", paper.notes] if paper.notes else []), ""])
+    width = max(10, *map(len, rows))
+    lines = [f"{name:{width}} {one_line(value)}" for name, value in rows.items() if value]
+    return "\n".join(
+        [*lines, "", paper.summary or said("No summary."), *(["", paper.notes] if paper.notes else []), ""]
+    )
 
 
 async def _remove(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
     async with operating.open_library() as desk:
         paper = await desk.remove(shelf, paper_id)
-    say(f"removed {paper.id}, {paper.title}")
+    say(said("removed {paper}, {title}", paper=paper.id, title=paper.title))
     return Exit.ANSWERED
 
 
@@ -299,11 +316,11 @@ async def _reindex(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
     code = Exit.ANSWERED
     async with operating.open_library() as desk:
         if paper_id:
-            say(f"read anew: {(await desk.reindex(shelf, paper_id)).id}")
+            say(said("read anew: {paper}", paper=(await desk.reindex(shelf, paper_id)).id))
             return code
         async for done in desk.rebuild(shelf):
             if isinstance(done, Paper):
-                say(f"read anew: {done.id}")
+                say(said("read anew: {paper}", paper=done.id))
             else:
                 say(done.operator_message)
                 code = Exit.FAILED
@@ -313,7 +330,7 @@ async def _reindex(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
 async def _separate(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
     async with operating.open_library() as desk:
         paper = await desk.separate(shelf, paper_id)
-    say(f"{paper.id}, {paper.title}, is a work of its own now")
+    say(said("{paper}, {title}, is a work of its own now", paper=paper.id, title=paper.title))
     return Exit.ANSWERED
 
 
@@ -323,5 +340,6 @@ async def _validate(operating: Operating, shelf: Scope) -> Exit:
         count = len(await desk.library.papers([shelf]))
     for finding in findings:
         sys.stdout.write(f"{finding.paper.id}: {finding.fault}\n")
-    say(f"{wording.counted(count, 'paper')} looked at, {wording.counted(len(findings), 'fault')} found")
+    looked = say_many("{number} paper looked at", "{number} papers looked at", count)
+    say(f"{looked}, {say_many('{number} fault found', '{number} faults found', len(findings))}")
     return Exit.FAILED if findings else Exit.ANSWERED

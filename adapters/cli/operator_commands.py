@@ -37,6 +37,8 @@ from core.presentation import wording
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, iso_utc, one_line, printable
 from core.tenancy.forgetting import Forgotten, Whose
+from core.text.saying import say as said
+from core.text.saying import say_many
 
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
@@ -99,7 +101,11 @@ def forget_command(operating: Operating) -> Callable[..., None]:
         def run() -> Coroutine[None, None, Exit]:
             whose = _whose(job.strip(), user.strip(), workspace.strip())
             if not is_sure and not as_json and sys.stdin.isatty():
-                typer.confirm(f"Remove everything of {_named(whose)}? This cannot be undone.", abort=True, err=True)
+                typer.confirm(
+                    said("Remove everything of {what}? This cannot be undone.", what=_named(whose)),
+                    abort=True,
+                    err=True,
+                )
             return _forget(operating, whose, as_json=as_json)
 
         run_command(run, as_json=as_json)
@@ -164,9 +170,10 @@ async def _link(operating: Operating, job_id: str, *, is_revoking: bool, as_json
     if as_json:
         print_json({"job_id": job.id, "url": url})
     elif not is_private(job):
-        sys.stdout.write(f"{url}\n" if url else "The page of this job is open to all who know its id.\n")
+        sys.stdout.write(f"{url or said('The page of this job is open to all who know its id.')}\n")
     else:
-        sys.stdout.write(f"{url}\n" if url else "Taken back: no link that was given so far opens the page any more.\n")
+        taken = said("Taken back: no link that was given so far opens the page any more.")
+        sys.stdout.write(f"{url or taken}\n")
     return Exit.ANSWERED
 
 
@@ -207,38 +214,37 @@ async def _forget(operating: Operating, whose: Whose, *, as_json: bool) -> Exit:
 
 
 def _print_forgotten(whose: Whose, gone: Forgotten) -> None:
-    jobs, entries = wording.counted(gone.jobs, "job"), "entry" if gone.entries == 1 else "entries"
     if gone.entries:
-        sys.stdout.write(f"Forgotten: {_named(whose)}, {jobs}, {gone.entries} {entries}.\n")
+        jobs = say_many("{number} job", "{number} jobs", gone.jobs)
+        entries = say_many("{number} entry", "{number} entries", gone.entries)
+        sys.stdout.write(said("Forgotten: {what}, {jobs}, {entries}.", what=_named(whose), jobs=jobs, entries=entries))
+        sys.stdout.write("\n")
     elif not gone.failures:
-        sys.stdout.write(f"Nothing is kept of {_named(whose)}.\n")
+        sys.stdout.write(said("Nothing is kept of {what}.", what=_named(whose)) + "\n")
 
 
 def _whose(job: str, user: str, workspace: str) -> Whose:
     """Raises `InvalidQuery` unless it is a job, a user (perhaps of one workspace), or a workspace."""
     if bool(job) + bool(user or workspace) != 1:
-        raise InvalidQuery("Say what to forget: --job, or --user and perhaps --workspace, or --workspace.", rule="what")
+        raise InvalidQuery(
+            said("Say what to forget: --job, or --user and perhaps --workspace, or --workspace."), rule="what"
+        )
     return Whose(job_id=job, user_id=user, tenant=workspace)
 
 
 def _named(whose: Whose) -> str:
-    parts: Sequence[tuple[str, str]] = (
-        ("", whose.job_id),
-        ("user ", whose.user_id),
-        ("workspace ", whose.tenant),
-    )
-    return " in ".join(f"{word}{value}" for word, value in parts if value)
+    if whose.user_id and whose.tenant:
+        return said("user {user} in workspace {workspace}", user=whose.user_id, workspace=whose.tenant)
+    if whose.user_id:
+        return said("user {user}", user=whose.user_id)
+    return whose.job_id or said("workspace {workspace}", workspace=whose.tenant)
 
 
 # What `doctor` found: a line for each part, or for each endpoint what it can do
 
 
-_SIGNS: dict[State, tuple[str, str]] = {
-    "ok": ("ok", "green"),
-    "warning": ("look", "yellow"),
-    "failed": ("FAIL", "bold red"),
-    "off": ("off", "dim"),
-}
+_SIGNS: dict[State, str] = {"ok": "ok", "warning": "look", "failed": "FAIL", "off": "off"}
+_STYLES: dict[State, str] = {"ok": "green", "warning": "yellow", "failed": "bold red", "off": "dim"}
 
 
 MOST_COLUMNS, LEAST_COLUMNS = 100, 24  # of a line, which is hard to read when longer; of a column of words
@@ -247,9 +253,13 @@ MOST_COLUMNS, LEAST_COLUMNS = 100, 24  # of a line, which is hard to read when l
 def print_findings(console: Console, findings: Sequence[Finding]) -> None:
     width = max((len(finding.part) for finding in findings), default=0)
     for finding in findings:
-        sign, style = _SIGNS[finding.state]
-        line = Text.assemble((f"{sign:<5}", style), f"{finding.part:<{width}}  ", one_line(finding.says))
+        line = Text.assemble(_sign(finding.state), f"{finding.part:<{width}}  ", one_line(finding.says))
         console.print(line, soft_wrap=True)
+
+
+def _sign(state: State) -> tuple[str, str]:
+    width = max(len(said(sign)) for sign in _SIGNS.values()) + 1
+    return f"{said(_SIGNS[state]):<{width}}", _STYLES[state]
 
 
 def findings_json(findings: Sequence[Finding]) -> dict[str, Json]:
@@ -264,8 +274,7 @@ def print_trial(console: Console, trial: Trial) -> None:
     console.print(Text(one_line(trial.title), "bold"), soft_wrap=True)
     width = max((len(finding.part) for finding in trial.findings), default=0)
     for finding in trial.findings:
-        sign, style = _SIGNS[finding.state]
-        head = Text.assemble("  ", (f"{sign:<5}", style), f"{finding.part:<{width}}  ")
+        head = Text.assemble("  ", _sign(finding.state), f"{finding.part:<{width}}  ")
         for line in _wrapped(console, finding.says, indent=len(head)):
             console.print(head + Text(line), soft_wrap=True)
             head = Text(" " * len(head))
@@ -287,13 +296,14 @@ def print_changes(console: Console, trials: Sequence[Trial]) -> None:
     """The lines for `.env`, each once, and whether gorkd can work with what is there."""
     changes = dict.fromkeys(line for trial in trials for finding in trial.findings for line in finding.change)
     if changes:
-        console.print(Text("For .env:"))
+        console.print(Text(said("For .env:")))
         for line in changes:
             console.print(Text(f"  {one_line(line)}", "yellow"), soft_wrap=True)
         console.print()
     ill = [trial.title for trial in trials if not trial.is_usable]
-    good = "Usable; the lines above make it better." if changes else "Usable as it is."
-    console.print(Text(f"Not usable as it is: {'; '.join(ill)}." if ill else good), soft_wrap=True)
+    good = said("Usable; the lines above make it better.") if changes else said("Usable as it is.")
+    bad = said("Not usable as it is: {parts}.", parts="; ".join(ill))
+    console.print(Text(bad if ill else good), soft_wrap=True)
 
 
 def trials_json(trials: Sequence[Trial]) -> dict[str, Json]:
@@ -336,9 +346,12 @@ async def run_cache(
 ) -> Exit:
     """Raises `InvalidQuery` where a job is missing, `GorkdError`."""
     if action in (CacheAction.SHOW, CacheAction.FORGET) and not job_id:
-        raise InvalidQuery(f"Say which: gorkd cache {action} JOB.", rule="what")
+        raise InvalidQuery(said("Say which: gorkd cache {action} JOB.", action=action), rule="what")
     if action is CacheAction.PURGE and not is_sure and not as_json and sys.stdin.isatty():
-        typer.confirm(f"Let go of everything cached{f' of {workspace}' if workspace else ''}?", abort=True, err=True)
+        question = said("Let go of everything cached?")
+        if workspace:
+            question = said("Let go of everything cached of {workspace}?", workspace=workspace)
+        typer.confirm(question, abort=True, err=True)
     async with operating.open_kept() as kept:
         match action:
             case CacheAction.LIST:
@@ -363,14 +376,14 @@ async def _list(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
         age = wording.age((now - entry.created_at).total_seconds())
         place = one_line(f"{entry.scope.tenant} {entry.scope.visibility}")
         sys.stdout.write(f"{entry.job_id}  {place}  {age}  {cut(one_line(question), QUESTION_CHARS)}\n")
-    say(f"{wording.counted(len(entries), 'answer')} may be given again")
+    say(say_many("{number} answer may be given again", "{number} answers may be given again", len(entries)))
     return Exit.ANSWERED
 
 
 async def _show(kept: Kept, job_id: str, *, as_json: bool) -> Exit:
     entry = next((entry for entry in await kept.cache.kept() if entry.job_id == job_id), None)
     if entry is None:
-        raise InvalidQuery(f"{job_id} is not among the answers that may be given again.", rule="what")
+        raise InvalidQuery(said("{job} is not among the answers that may be given again.", job=job_id), rule="what")
     question, result = await _question(kept, job_id), await kept.jobs.result(job_id)
     summary = result.answer.summary if result and result.answer else ""
     if as_json:
@@ -381,9 +394,9 @@ async def _show(kept: Kept, job_id: str, *, as_json: bool) -> Exit:
         "",
         summary,
         "",
-        f"Valid in   {entry.scope.tenant}, {entry.scope.visibility}",
-        f"Answered   {iso_utc(entry.created_at)}",
-        f"Given till {iso_utc(entry.expires_at)}",
+        said("Valid in   {place}", place=f"{entry.scope.tenant}, {entry.scope.visibility}"),
+        said("Answered   {moment}", moment=iso_utc(entry.created_at)),
+        said("Given till {moment}", moment=iso_utc(entry.expires_at)),
     ]
     sys.stdout.write(printable("\n".join(lines)) + "\n")
     return Exit.ANSWERED
@@ -400,8 +413,15 @@ def _told(answers: int, pages: int, *, as_json: bool) -> Exit:
     if as_json:
         print_json({"answers": answers, "reused": pages})
     else:
-        found = f" and {wording.counted(pages, 'page')} or search results" if pages else ""
-        sys.stdout.write(f"Let go of {wording.counted(answers, 'answer')}{found}.\n")
+        gone = say_many("Let go of {number} answer.", "Let go of {number} answers.", answers)
+        if pages:
+            gone = say_many(
+                "Let go of {answers} and {number} page or search results.",
+                "Let go of {answers} and {number} pages or search results.",
+                pages,
+                answers=say_many("{number} answer", "{number} answers", answers),
+            )
+        sys.stdout.write(gone + "\n")
     return Exit.ANSWERED
 
 
@@ -409,7 +429,7 @@ async def _question(kept: Kept, job_id: str) -> str:
     try:
         return (await kept.jobs.get(job_id)).query
     except JobNotFound:
-        return "(forgotten)"
+        return said("(forgotten)")
 
 
 def _entry_json(entry: KeptAnswer, question: str) -> dict[str, Json]:
@@ -445,16 +465,16 @@ def print_trace(
     for line in trace_lines(tool_trace) if tool_trace else []:
         console.print(Text(line), soft_wrap=True)
     if not entries:
-        console.print(Text(NO_TRACE))
+        console.print(Text(said(NO_TRACE)))
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", expand=True)
-    for heading in ("Start", "Took"):
+    for heading in (said("Start"), said("Took")):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("Step", no_wrap=True)
-    table.add_column("What", ratio=3, overflow="fold", min_width=20)
-    for heading in ("Tokens", "Cost"):
+    table.add_column(said("Step"), no_wrap=True)
+    table.add_column(said("What"), ratio=3, overflow="fold", min_width=20)
+    for heading in (said("Tokens"), said("Cost")):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("Outcome", ratio=2, overflow="fold")
+    table.add_column(said("Outcome"), ratio=2, overflow="fold")
     rows = [(entry, _cells(job, entry, times)) for entry, times in without_repeats(in_order(entries))]
     kept = [place for place in range(len(table.columns)) if any(cells[place] for _, cells in rows)]
     table.columns = [table.columns[place] for place in kept]  # without those that say nothing
@@ -492,6 +512,7 @@ def trace_json(
 def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
     began = (entry.at - job.created_at).total_seconds() - entry.seconds
     tokens = f"{entry.prompt_tokens}+{entry.completion_tokens}{'~' if entry.is_estimated else ''}"
+    repeated = " " + say_many("({number} time)", "({number} times)", times) if times > 1 else ""
     cells = (
         f"{max(began, 0.0):.2f} s",
         f"{entry.seconds:.2f} s" if entry.kind != "mark" else "",
@@ -499,7 +520,7 @@ def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
         what_was_done(entry),
         tokens if entry.kind == "model" else "",
         dollars(entry.cost_usd) if entry.cost_usd is not None else "",
-        f"{entry.outcome if entry.outcome != 'done' else ''}{f' ({times} times)' if times > 1 else ''}",
+        f"{entry.outcome if entry.outcome != 'done' else ''}{repeated}",
     )
     return tuple(Text(one_line(cell)) for cell in cells)
 

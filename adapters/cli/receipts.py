@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
+import aiohttp
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from adapters.cli.running import Exit, Operating, print_json, run_command, say
+from adapters.proxies import Proxies
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
 from core.model.job import Json
 from core.model.ports import PageFetcher
 from core.presentation.bibliography import answer_markdown, findings_markdown
 from core.presentation.render import one_line
+from core.presentation.wording import counted
 from core.receipts.container import keys_in
+from core.receipts.receipt import Receipt
 from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt
+from core.text.saying import say as said
 
+KEY_PATH, KEY_BYTES, KEY_WITHIN_S = "/.well-known/gorkd-key", 65_536, 10.0
+# Whoever hands on a receipt says which pages are read: at most so many, in so long, so many characters.
+LIVE_PAGES, LIVE_WITHIN_S, LIVE_CHARS = 40, 180.0, 20_000_000
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SIGNS: dict[State, tuple[str, str]] = {
     "ok": ("ok", "green"),
     "told": ("note", "yellow"),
@@ -51,7 +63,10 @@ def verify_command(operating: Operating) -> Callable[..., None]:
         file: Annotated[str, typer.Argument(help="The receipt.", metavar="FILE", show_default=False)],
         *,
         key: Annotated[
-            str, typer.Option("--key", metavar="KEY", help="The public key that must have signed, or a file with it.")
+            str,
+            typer.Option(
+                "--key", metavar="URL|FILE", help="Whose key must have signed: its server, a file, or the key."
+            ),
         ] = "",
         live: Annotated[bool, typer.Option("--live", help="Also read what the cited pages say today.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
@@ -80,23 +95,25 @@ async def _give(operating: Operating, job_id: str, out: str, *, is_signed: bool)
         content = await kept.receipts().give(job_id, is_signed=is_signed)
     path = Path(out or f"{job_id}.receipt.zip")
     _save(path, content)
-    say(f"written to {path}; check it anywhere with: gorkd verify {path}")
+    say(said("written to {file}; check it anywhere with: gorkd verify {file}", file=path))
     return Exit.ANSWERED
 
 
 async def _verify(operating: Operating, file: str, key: str, *, is_live: bool, as_json: bool) -> Exit:
-    found = verify_receipt(_read(Path(file)), keys=_keys(key))
-    checks = list(found.checks)
+    keys = await _keys(operating, key.strip()) if key.strip() else ()
+    found = verify_receipt(_read(Path(file)), keys=keys)
     if is_live and found.receipt is not None:
         async with operating.open_pages() as pages:
-            checks += [await _live(pages, found, place) for place in range(len(cited_sources(found.receipt)))]
-    found = Verification(found.receipt, tuple(checks))
+            found = replace(found, checks=(*found.checks, *await _live(pages, found.receipt)))
     if as_json:
-        parts: list[Json] = [{"name": one.name, "state": one.state, "says": one.says} for one in checks]
-        print_json({"sound": found.is_sound, "checks": parts})
+        parts: list[Json] = [{"name": one.name, "state": one.state, "says": one.says} for one in found.checks]
+        print_json({
+            "sound": found.is_sound, "intact": found.is_intact, "signed_by": found.signer, "ending": found.ending,
+            "checks": parts,
+        })  # fmt: skip
     else:
         print_verification(Console(highlight=False), found)
-    return Exit.ANSWERED if found.is_sound else Exit.FAILED
+    return Exit.ANSWERED if found.is_intact else Exit.FAILED
 
 
 def print_verification(console: Console, found: Verification) -> None:
@@ -105,46 +122,95 @@ def print_verification(console: Console, found: Verification) -> None:
     if receipt is not None:
         console.print(Text(one_line(receipt.question), "bold"), soft_wrap=True)
         answered = re.sub(r"\.\d+", "", receipt.answered_at or "")  # nobody reads microseconds
-        console.print(Text(f"{receipt.confidence} confidence, answered {answered}, {receipt.job_id}"), soft_wrap=True)
+        console.print(
+            Text(
+                said(
+                    "{level} confidence, answered {moment}, {job}",
+                    level=receipt.confidence,
+                    moment=answered,
+                    job=receipt.job_id,
+                )
+            ),
+            soft_wrap=True,
+        )
     width = max(len(check.name) for check in found.checks)
     for check in found.checks:
         sign, style = _SIGNS[check.state]
         line = Text.assemble((f"{sign:<5}", style), f"{check.name:<{width}}  ", one_line(check.says))
         console.print(line, soft_wrap=True)
-    words = "Sound: nothing in it was changed." if found.is_sound else "Do not rely on it."
-    console.print(Text(words, "bold green" if found.is_sound else "bold red"), soft_wrap=True)
+    style = "bold green" if found.is_sound else "bold yellow" if found.is_intact else "bold red"
+    console.print(Text(found.ending, style), soft_wrap=True)
 
 
-async def _live(pages: PageFetcher, found: Verification, place: int) -> Check:
-    assert found.receipt is not None  # noqa: S101  # its only caller has looked
-    source = cited_sources(found.receipt)[place]
-    try:
-        return compare_live(found.receipt, source, await pages.fetch(source.url))
-    except FetchError as error:
-        return compare_live(found.receipt, source, None, error.reason)
+async def _live(pages: PageFetcher, receipt: Receipt) -> list[Check]:
+    """Page by page, as far as the bounds let; the others are named as not looked at."""
+    cited = cited_sources(receipt)
+    checks, room = list[Check](), LIVE_CHARS
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + LIVE_WITHIN_S
+    for source in cited[:LIVE_PAGES]:
+        left_s = ends_at - loop.time()
+        if left_s <= 0 or room <= 0:
+            break
+        try:
+            page = await asyncio.wait_for(pages.fetch(source.url), left_s)
+        except TimeoutError:
+            checks.append(compare_live(receipt, source, None, f"not read within {LIVE_WITHIN_S:g} s of all"))
+        except FetchError as error:
+            checks.append(compare_live(receipt, source, None, error.reason))
+        else:
+            room -= len(page.text)
+            checks.append(compare_live(receipt, source, page))
+    if rest := len(cited) - len(checks):
+        bounds = f"at most {LIVE_PAGES} pages, {LIVE_WITHIN_S:g} s and {LIVE_CHARS:,} characters"
+        checks.append(Check("live", "told", f"{counted(rest, 'cited page')} not looked at: {bounds}"))
+    return checks
 
 
-def _keys(key: str) -> tuple[str, ...]:
-    """Raises `InvalidQuery` for a file that cannot be read, or in which there is none."""
-    if not key:
-        return ()
-    path = Path(key)
-    is_file = len(key) < 200 and path.is_file()  # a key has 44 characters
-    found = keys_in(_read(path).decode("utf-8", "replace") if is_file else key)
+async def _keys(operating: Operating, key: str) -> tuple[str, ...]:
+    """From a server, a file, or as it is given. Raises `InvalidQuery` for what cannot be read, or has none in it."""
+    is_url = key.startswith(("http://", "https://"))
+    is_file = not is_url and len(key) < 200 and await asyncio.to_thread(Path(key).is_file)  # a key has 44 characters
+    text = await operating.fetch_key(key) if is_url else key
+    found = keys_in(_read(Path(key)).decode("utf-8", "replace") if is_file else text)
     if not found:
-        raise InvalidQuery(f"There is no key in {path if is_file else '--key'}.", rule="key")
+        raise InvalidQuery(said("There is no key in {place}.", place=key if is_file or is_url else "--key"), rule="key")
     return found
+
+
+async def fetch_key(url: str, proxies: Proxies) -> str:
+    """What a server publishes, by its address or the key's own. Raises `InvalidQuery`.
+
+    Over http only from this machine: whoever is on the way there could give a key of their own.
+    """
+    parts = urlsplit(url)
+    if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+        raise InvalidQuery(f"{url}: a key is fetched over https alone; save it to a file and give that.", rule="key")
+    place = url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}{KEY_PATH}"
+    timeout = aiohttp.ClientTimeout(total=KEY_WITHIN_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(place, proxy=proxies.of(place), allow_redirects=False) as response,
+        ):
+            content = await response.content.read(KEY_BYTES)
+            status = response.status
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
+        raise InvalidQuery(f"{place} cannot be read: {str(exc) or type(exc).__name__}.", rule="key") from exc
+    if status != 200:
+        raise InvalidQuery(f"{place} cannot be read: HTTP {status}.", rule="key")
+    return content.decode("utf-8", "replace")
 
 
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as exc:
-        raise InvalidQuery(f"{path} cannot be read: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be read: {why}.", file=path, why=exc.strerror), rule="file") from exc
 
 
 def _save(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as exc:
-        raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc

@@ -38,6 +38,7 @@ from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
 from core.tenancy.usage import EvaluationStore, UsageLog
+from core.text.saying import say as said
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -61,7 +62,7 @@ def run_command(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: 
         raise
     except Exception as error:  # noqa: BLE001 -- the process boundary: a person gets a sentence, the log the rest
         _log.debug("command failed", exc_info=True)
-        say(f"{wording.SOMETHING_BROKE} ({type(error).__name__}; GORKD_LOG_LEVEL=debug shows more)")
+        say(f"{said(wording.SOMETHING_BROKE)} ({type(error).__name__}; {said('GORKD_LOG_LEVEL=debug shows more')})")
         code = Exit.FAILED
     raise typer.Exit(code)
 
@@ -84,7 +85,7 @@ async def follow(researcher: Researcher, job_id: str) -> ResearchJob:
                 progress.show(event)
     except asyncio.CancelledError:
         await researcher.cancel(job_id)
-        say(f"Interrupted; {job_id} is cancelled.")
+        say(said("Interrupted; {job} is cancelled.", job=job_id))
         raise
     return await researcher.job(job_id)
 
@@ -190,7 +191,7 @@ class LiveProgress:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         snapshot = self._snapshot
         elapsed = wording.duration(time.monotonic() - self._started)
-        found = f" · {wording.counted(len(snapshot.sources), 'source')}" if snapshot.sources else ""
+        found = f" · {wording.sources_counted(len(snapshot.sources))}" if snapshot.sources else ""
         self._spinner.update(text=Text.assemble(snapshot.message, (f"  {elapsed}{found}", "dim")))
         yield self._spinner
         if len(snapshot.parts) > 1:
@@ -267,7 +268,7 @@ class Operating:
     `open_chatting` all that a conversation with the library needs; `examine` looks at every part, `open_trials` at what
     the model endpoints can do, and `foresee` at what a start of this version would change. `setup` is for `gorkd init`.
     `open_pages` reads pages as they are now, `open_laboratory` gives what a question needs, with settings changed and
-    records of its own.
+    records of its own; `fetch_key` gives what a server publishes of its key, and raises `InvalidQuery`.
     """
 
     open_kept: Callable[[], AbstractAsyncContextManager[Kept]]
@@ -280,3 +281,4 @@ class Operating:
     setup: Callable[[], Setup]
     open_laboratory: Callable[[Mapping[str, str]], AbstractAsyncContextManager[Deps]]
     open_pages: Callable[[], AbstractAsyncContextManager[PageFetcher]]
+    fetch_key: Callable[[str], Awaitable[str]]

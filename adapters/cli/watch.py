@@ -14,6 +14,7 @@ from core.model.errors import InvalidQuery
 from core.model.job import LOCAL, ResearchRequest
 from core.presentation.render import iso_utc, printable
 from core.presentation.wording import counted
+from core.text.saying import say as said
 from core.watch import words
 from core.watch.watch import Rhythm, Watch
 
@@ -108,7 +109,7 @@ def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
         async def listed(desk: WatchDesk) -> list[str]:
             watches = await desk.of(tenant)
             if not watches:
-                say("nothing is watched; `gorkd watch --help` says how to begin")
+                say(said("nothing is watched; `gorkd watch --help` says how to begin"))
             return [_line(watch) for watch in watches]
 
         run(listed)
@@ -120,6 +121,7 @@ def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
         async def told(desk: WatchDesk) -> list[str]:
             found = await desk.get(watch.strip())
             lines = [_line(found)]
+            lines += [spent] if (spent := words.spent_line(await desk.spent_usd(found))) else []
             for notice in await desk.timeline(found):
                 lines += [f"{iso_utc(notice.at)}  {notice.job_id}", *(f"  {one}" for one in words.plain_lines(notice))]
             return lines
@@ -132,7 +134,7 @@ def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
 
         async def end(desk: WatchDesk) -> list[str]:
             await desk.stop(await desk.get(watch.strip()))
-            return [words.STOPPED]
+            return [said(words.STOPPED)]
 
         run(end)
 
@@ -142,13 +144,15 @@ def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
 
         async def prolong(desk: WatchDesk) -> list[str]:
             await desk.renew(await desk.get(watch.strip()))
-            return [words.RENEWED]
+            return [said(words.RENEWED)]
 
         run(prolong)
 
 
 def _begun(watch: Watch, run_usd: float | None = None) -> list[str]:
-    say(f"a worker looks (gorkd all or gorkd worker); gorkd watch show {watch.id} prints what it told")
+    say(
+        said("a worker looks (gorkd all or gorkd worker); gorkd watch show {watch} prints what it told", watch=watch.id)
+    )
     return [watch.id, words.begun_line(watch, run_usd)]
 
 
@@ -156,7 +160,9 @@ def _rhythm(every: str, zone: str) -> Rhythm:
     """Raises `InvalidQuery`."""
     rhythm = words.read_rhythm(every)
     if rhythm is None:
-        raise InvalidQuery(f"{every[:80]} is no time: day, week, hours, 12 hours, Monday 9:00.", rule="rhythm")
+        raise InvalidQuery(
+            said("{time} is no time: day, week, hours, 12 hours, Monday 9:00.", time=every[:80]), rule="rhythm"
+        )
     return words.in_zone(rhythm, zone)
 
 

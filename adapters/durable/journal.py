@@ -1,6 +1,7 @@
 """Opening DBOS's own tables: in a file beside the records, or in the database of all machines.
 
-DBOS is imported with the first opening: 0.5 s of processor time and 44 MiB, which `gorkd ask` has no use for.
+DBOS is imported with the first opening: 0.5 s of processor time and 44 MiB, which `gorkd ask` has no use for. Each
+process of a machine has a name that stays the same when it is started again.
 """
 
 from __future__ import annotations

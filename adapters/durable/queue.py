@@ -1,4 +1,7 @@
-"""The way in: any process puts jobs on the queue or takes them off again; workers run them."""
+"""The way in: any process puts jobs on the queue or takes them off again; workers run them.
+
+Two queues: the durable one, and that of a single process. Forgotten jobs are taken out of the journal here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A process that runs jobs: DBOS in this event loop, and what it must do when it stops."""
+"""A process that runs jobs: DBOS in this event loop, and what it must do when it stops.
+
+The reaper sees to it that no job is forgotten, whose worker went silent or which was never enqueued.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """An OpenAI-compatible endpoint: where it is, its settings, and the SDK's client for it.
 
-Shared by chat and embeddings. The key stands in no repr, and `redact` keeps it out of every message.
+Shared by chat and embeddings. The key stands in no repr, and `redact` keeps it out of every message. What it accepts
+of a request, and a request in its words, stand here.
 """
 
 from __future__ import annotations

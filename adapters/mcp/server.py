@@ -9,6 +9,7 @@ import hmac
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from importlib.metadata import version as version_of
 from typing import Any
 
 import uvicorn
@@ -33,9 +34,11 @@ from core.model.job import LOCAL
 from core.pipeline.researcher import Researcher
 from core.presentation.tools import TOOLS, ToolConfig, ToolProgress
 from core.presentation.wording import SOMETHING_BROKE
+from core.watch.tools import WATCH_TOOLS
 
 log = logging.getLogger(__name__)
 NAME = "gorkd"
+_TOOLS = {**TOOLS, **WATCH_TOOLS}
 _STEP = 0.001  # the protocol wants every progress to be more than the last
 
 Context = ServerRequestContext[dict[str, Any], Any]
@@ -45,12 +48,12 @@ def build_server(researcher: Researcher) -> Server[dict[str, Any]]:
     """A server whose calls are jobs of this machine's own scope; one that its caller gives up is cancelled."""
 
     async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_described(tool) for tool in TOOLS.values()])
+        return ListToolsResult(tools=[_described(tool) for tool in _TOOLS.values()])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(params.name)
+        tool = _TOOLS.get(params.name)
         if tool is None:
-            return _failed(f"There is no tool {params.name[:100]!r}; there are {', '.join(TOOLS)}.")
+            return _failed(f"There is no tool {params.name[:100]!r}; there are {', '.join(_TOOLS)}.")
         try:
             return await _call(tool, params.arguments or {}, researcher, context)
         except GorkdError as exc:
@@ -59,7 +62,7 @@ def build_server(researcher: Researcher) -> Server[dict[str, Any]]:
             log.exception("a tool broke")
             return _failed(SOMETHING_BROKE)
 
-    return Server(NAME, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(NAME, version=version_of("gorkd"), on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 async def serve_stdio(researcher: Researcher) -> None:

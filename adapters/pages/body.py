@@ -124,6 +124,10 @@ _KINDS: dict[str, DocumentKind] = {
     "application/pdf": "pdf",
     "application/x-pdf": "pdf",
 }
+_XML_KINDS = frozenset(
+    {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml"}
+)
+_FEED = re.compile(rb"<(?:rss|feed|rdf:RDF)[\s>]")
 _UNLABELLED = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/force-download"})
 _PDF_MAGIC = b"%PDF-"
 _MAGIC_BYTES = 1024  # readers look for the PDF header this far in (ISO 32000-1, Annex H.3.4.1)
@@ -140,7 +144,7 @@ def media_type(content_type: str) -> tuple[str, str]:
 
 def may_be_readable(kind: str) -> bool:
     """Whether a body so labelled is worth downloading."""
-    return kind in _KINDS or kind in _UNLABELLED
+    return kind in _KINDS or kind in _XML_KINDS or kind in _UNLABELLED
 
 
 def document_kind(kind: str, body: bytes) -> DocumentKind | None:
@@ -148,6 +152,8 @@ def document_kind(kind: str, body: bytes) -> DocumentKind | None:
     head = body[:_MAGIC_BYTES]
     if _PDF_MAGIC in head and (kind in _UNLABELLED or head.lstrip().startswith(_PDF_MAGIC)):
         return "pdf"
+    if kind in _XML_KINDS or (kind in _UNLABELLED and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml")):
+        return "feed" if _FEED.search(head) else None if kind in _XML_KINDS else "html"
     if kind in _KINDS:
         return _KINDS[kind]
     if kind in _UNLABELLED and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):

@@ -12,7 +12,8 @@ from typing import Literal
 from core.model.errors import FetchError, PageTimeout
 from core.model.works import NO_IDS, WorkIds
 
-DocumentKind = Literal["html", "text", "pdf", "docx"]
+DocumentKind = Literal["html", "text", "pdf", "docx", "feed"]
+MAX_ENTRIES = 300  # of a feed; most name the newest ten to fifty
 MAX_TEXT_CHARS = 200_000  # some 35,000 words: longer than what any model's window could use of one source
 MAX_PAPER_CHARS = 2_000_000  # a thesis of 700 pages
 MAX_GAP_CHARS = 200
@@ -51,7 +52,7 @@ class Extraction:
 
     `published_on` is an ISO date; `labels` are the numbers printed on a PDF's pages, "" where none is; `gap` says what
     of the document is missing in `text`, "" for nothing; `scans` of its pages are pictures that nobody has read; `ids`
-    are those of the work that the document says it is.
+    are those of the work that the document says it is; `entries` the titles and addresses of a feed's.
     """
 
     title: str
@@ -62,6 +63,7 @@ class Extraction:
     gap: str = ""
     scans: int = 0
     ids: WorkIds = NO_IDS
+    entries: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -83,7 +85,13 @@ class Extraction:
             gap=gap[:MAX_GAP_CHARS] if isinstance(gap, str) else "",
             scans=scans if isinstance(scans, int) else 0,
             ids=_read_ids(fields.get("ids")),
+            entries=_read_entries(fields.get("entries")),
         )
+
+
+def _read_entries(listed: object) -> tuple[tuple[str, str], ...]:
+    pairs = [one for one in listed if isinstance(one, list) and len(one) == 2] if isinstance(listed, list) else []
+    return tuple((str(title)[:500], str(url)[:2000]) for title, url in pairs[:MAX_ENTRIES])
 
 
 def _read_ids(fields: object) -> WorkIds:

@@ -91,6 +91,14 @@ class _Answer:
     last_modified: str = ""
 
 
+@dataclass
+class _Read:
+    """A page that is being read, and how many wait for it."""
+
+    task: asyncio.Task[Page] | None = None
+    waiting: int = 0
+
+
 class WebPages:
     """A `PageFetcher` over HTTP. One instance a process and event loop; `aclose` it."""
 
@@ -123,6 +131,7 @@ class WebPages:
         self._workers = ExtractionWorkers(count=workers or min(os.cpu_count() or 1, _MAX_WORKERS))
         self._places = asyncio.Semaphore(limits.at_once)
         self._session: aiohttp.ClientSession | None = None
+        self._reads: dict[tuple[str, Page | None], _Read] = {}
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], *, clock: Clock = _now) -> WebPages:
@@ -141,7 +150,24 @@ class WebPages:
         return AttachedFiles(self._workers)
 
     async def fetch(self, url: str, *, known: Page | None = None) -> Page:
-        """The readable page behind `url`, within `total_s`; `known` if it is still the same. Raises `FetchError`."""
+        """The readable page behind `url`, within `total_s`; `known` if it is still the same. Raises `FetchError`.
+
+        Of several who ask for it at once one asks the site, and its text is taken out once.
+        """
+        key = (url, known)
+        read = self._reads.setdefault(key, _Read())
+        read.task = read.task or asyncio.create_task(self._fetch(url, known))
+        read.waiting += 1
+        try:
+            return await asyncio.shield(read.task)
+        finally:
+            read.waiting -= 1
+            if not read.waiting:
+                self._reads.pop(key, None)
+                read.task.cancel()  # where it has not ended, nobody waits for it any more
+                await asyncio.gather(read.task, return_exceptions=True)
+
+    async def _fetch(self, url: str, known: Page | None) -> Page:
         try:
             async with asyncio.timeout(self._limits.total_s), self._places:
                 address = check_url(url)
@@ -362,6 +388,7 @@ def _page(url: str, extraction: Extraction, read_at: datetime) -> Page:
         author=extraction.author,
         published_at=published_at,
         ids=extraction.ids,
+        entries=extraction.entries,
     )
 
 

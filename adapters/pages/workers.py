@@ -2,7 +2,7 @@
 
 A parser is born by the one process that all come from (adapters/pages/worker.py), and known here by our end of its
 socket. It ends when it takes too long, needs too much memory, has served its share, or when that end is closed,
-however that happens.
+however that happens. Files that people attach to a question are read by the same workers.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
 from core.model.errors import StoreError
 from core.model.job import ResearchJob, Scope
 from core.model.ports import Clock
-from core.watch.watch import Watch, WatchedPage, WatchNotFound, WatchNotice, WatchTelling
+from core.watch.watch import Watch, WatchedPage, WatchNotFound, WatchNotice, WatchTelling, digest_at
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +78,8 @@ class SqlDeliveries:
         def erase(sql: Sql) -> None:
             sql.execute(_KEEP_PLACE, (job_id,))
             sql.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+            sql.execute("DELETE FROM tellings WHERE carrier = ?", (job_id,))
+            _tell_next(sql, job_id, self._clock())
 
         await self._tables.write(erase)
 
@@ -217,18 +219,22 @@ class SqlStandingChecks:
 
 _ADD_WATCH = """
     INSERT INTO watches
-        (id, tenant, visibility, asker, is_active, next_at, version, origin, told, watch, platform, sealed)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (id, tenant, visibility, asker, is_active, next_at, version, origin, told, watch, platform, sealed, place)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _PUT_WATCH = """
     UPDATE watches SET is_active = ?, next_at = ?, version = version + 1, told = ?, watch = ?
     WHERE id = ? AND version = ?
 """
-_OF_JOB = """
-    SELECT watch, version FROM watches WHERE {} = ?
+_KEPT = "SELECT watch, version, looks_usd FROM watches"
+_OF_JOB = f"""
+    {_KEPT} WHERE {{}} = ?
     ORDER BY CASE WHEN asker = ? THEN 0 ELSE 1 END, next_at DESC LIMIT 1
 """
-_WATCHES_DUE = "SELECT watch, version FROM watches WHERE is_active = ? AND next_at <= ? ORDER BY next_at, id LIMIT ?"
+_WATCHES_DUE = """
+    SELECT id, watch, version, looks_usd FROM watches WHERE is_active = ? AND next_at <= ? ORDER BY next_at, id LIMIT ?
+"""
+_SET_ASIDE = "UPDATE watches SET is_active = ?, is_unreadable = ? WHERE id = ?"
 _ADD_PAGE = """
     INSERT INTO watched_pages (watch_id, is_seen, number, tenant, visibility, page) VALUES (?, ?, ?, ?, ?, ?)
 """
@@ -236,6 +242,34 @@ _ADD_NOTICE = """
     INSERT INTO notices (watch_id, number, job_id, tenant, visibility, at, notice) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (watch_id, number) DO UPDATE SET
         job_id = excluded.job_id, at = excluded.at, notice = excluded.notice
+"""
+
+
+_ADD_TELLING = """
+    INSERT INTO tellings
+        (watch_id, number, job_id, tenant, visibility, place, platform, sealed, is_digest, due_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (watch_id, number) DO NOTHING
+"""
+_NEXT_TELLING = """
+    SELECT watch_id, number, tenant, visibility, platform, sealed FROM tellings
+    WHERE job_id = ? AND carrier = '' AND is_digest = ? ORDER BY due_at, watch_id, number LIMIT 1
+"""
+_PUT_FREE = """
+    INSERT INTO addresses (job_id, tenant, visibility, platform, sealed, put_at) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (job_id) DO NOTHING
+"""
+_CARRIED = "UPDATE tellings SET carrier = ? WHERE watch_id = ? AND number = ?"
+_DIGESTS = """
+    SELECT watch_id, number, job_id, tenant, visibility, platform, sealed, place FROM tellings
+    WHERE is_digest = ? AND due_at <= ?
+        AND NOT EXISTS (SELECT 1 FROM addresses WHERE addresses.job_id = tellings.carrier)
+    ORDER BY due_at, watch_id, number
+"""  # a digest whose job was forgotten goes out with another
+_IN_DIGEST = """
+    SELECT notices.notice FROM tellings
+    JOIN notices ON notices.watch_id = tellings.watch_id AND notices.number = tellings.number
+    WHERE carrier = ? AND is_digest = ? ORDER BY notices.at, notices.watch_id
 """
 
 
@@ -251,32 +285,45 @@ class SqlWatches:
         whose = (watch.scope.tenant, watch.scope.visibility, watch.asker)
         where = (address.platform, _sealed(address, self._box)) if address else ("", "")
         row = (watch.id, *whose, watch.is_active, watch.next_at, watch.version, watch.origin or None,
-               watch.told or None, encode(watch), *where)  # fmt: skip
+               watch.told or None, encode(watch), *where, address.place if address else "")  # fmt: skip
         await self._tables.execute(_ADD_WATCH, row)
 
     async def get(self, watch_id: str) -> Watch:
-        rows = await self._tables.rows("SELECT watch, version FROM watches WHERE id = ?", (watch_id,))
+        rows = await self._tables.rows(f"{_KEPT} WHERE id = ?", (watch_id,))
         if not rows:
             raise WatchNotFound(watch_id)
         return _watch(rows[0])
 
     async def of(self, tenant: str, *, asker: str = "") -> list[Watch]:
-        query = "SELECT watch, version FROM watches WHERE is_active = ? AND tenant = ? AND (? = '' OR asker = ?)"
-        watches = [_watch(row) for row in await self._tables.rows(query, (True, tenant, asker, asker))]
-        return sorted(watches, key=lambda watch: (watch.created_at, watch.id))
+        query = f"{_KEPT} WHERE is_active = ? AND tenant = ? AND (? = '' OR asker = ?)"
+        return _oldest_first(await self._tables.rows(query, (True, tenant, asker, asker)))
+
+    async def at(self, tenant: str, place: str) -> list[Watch]:
+        query = f"{_KEPT} WHERE is_active = ? AND tenant = ? AND place = ?"
+        return _oldest_first(await self._tables.rows(query, (True, tenant, place)))
 
     async def of_job(self, job_id: str, *, asker: str = "") -> Watch | None:
         for column in ("told", "origin"):
             if rows := await self._tables.rows(_OF_JOB.format(column), (job_id, asker)):
                 return _watch(rows[0])
-        notice = await self.notice(job_id)
-        try:
-            return await self.get(notice.watch_id) if notice else None
-        except WatchNotFound:
-            return None
+        told = "SELECT watch_id FROM notices WHERE job_id = ? ORDER BY at DESC LIMIT 1"
+        for (watch_id,) in await self._tables.rows(told, (job_id,)):
+            return await self.get(watch_id)
+        return None
 
     async def due(self, now: datetime, *, limit: int) -> list[Watch]:
-        return [_watch(row) for row in await self._tables.rows(_WATCHES_DUE, (True, now, limit))]
+        found: list[Watch] = []
+        for watch_id, *row in await self._tables.rows(_WATCHES_DUE, (True, now, limit)):
+            try:
+                found.append(_watch(tuple(row)))
+            except StoreError as exc:
+                logger.error("a watch cannot be read and is set aside", extra={"watch": watch_id, "error": str(exc)})
+                await self._tables.execute(_SET_ASIDE, (False, True, watch_id))
+        return found
+
+    async def unreadable(self) -> list[str]:
+        rows = await self._tables.rows("SELECT id FROM watches WHERE is_unreadable = ? ORDER BY id", (True,))
+        return [str(watch_id) for (watch_id,) in rows]
 
     async def put(
         self,
@@ -285,6 +332,7 @@ class SqlWatches:
         telling: WatchTelling | None = None,
         pages: Sequence[WatchedPage] | None = None,
         seen: Sequence[WatchedPage] | None = None,
+        address: Address | None = None,
     ) -> bool:
         whose = (watch.scope.tenant, watch.scope.visibility)
 
@@ -292,6 +340,9 @@ class SqlWatches:
             row = (watch.is_active, watch.next_at, watch.told or None, encode(watch), watch.id, watch.version)
             if not sql.execute(_PUT_WATCH, row):
                 return False
+            if address is not None:
+                at = (address.platform, _sealed(address, self._box), address.place)
+                sql.execute("UPDATE watches SET platform = ?, sealed = ?, place = ? WHERE id = ?", (*at, watch.id))
             for is_seen, some in ((False, pages), (True, seen)):
                 if some is not None:
                     sql.execute("DELETE FROM watched_pages WHERE watch_id = ? AND is_seen = ?", (watch.id, is_seen))
@@ -311,27 +362,79 @@ class SqlWatches:
         query = "SELECT notice FROM notices WHERE watch_id = ? ORDER BY number"
         return [decode(text, WatchNotice) for (text,) in await self._tables.rows(query, (watch_id,))]
 
-    async def notice(self, job_id: str) -> WatchNotice | None:
-        query = "SELECT notice FROM notices WHERE job_id = ? ORDER BY at DESC LIMIT 1"
-        rows = await self._tables.rows(query, (job_id,))
+    async def told_at(self, key: str) -> WatchNotice | None:
+        kind, _, named = key.partition(":")
+        if kind == "digest":
+            rows = await self._tables.rows(_IN_DIGEST, (named, True))
+            parts = tuple(decode(text, WatchNotice) for (text,) in rows)
+            return replace(parts[0], tone="digest", changes=(), parts=parts) if parts else None
+        watch_id, _, number = named.rpartition(":")
+        if kind != "watch" or not number.isdecimal():
+            return None
+        query = "SELECT notice FROM notices WHERE watch_id = ? AND number = ?"
+        rows = await self._tables.rows(query, (watch_id, int(number)))
         return decode(rows[0][0], WatchNotice) if rows else None
+
+    async def send_digests(self, now: datetime) -> int:
+        def send(sql: Sql) -> int:
+            places: dict[Row, list[Row]] = {}
+            for watch_id, number, job_id, *place in sql.rows(_DIGESTS, (True, now)):
+                tenant, visibility, platform, sealed, name = place
+                group = (tenant, visibility, platform, name or watch_id)
+                places.setdefault(group, []).append((watch_id, number, job_id, sealed))
+            return sum(self._send_digest(sql, group, parts) for group, parts in places.items())
+
+        return await self._tables.write(send, key="digests")
+
+    def _send_digest(self, sql: Sql, group: Row, parts: Sequence[Row]) -> bool:
+        """At the address of the first of its jobs at which nothing else waits."""
+        tenant, visibility, platform, _ = group
+        for _, _, job_id, sealed in parts:
+            at = Address(platform, json.loads(self._box.open(sealed)) | {"key": f"digest:{job_id}"})
+            row = (job_id, tenant, visibility, platform, _sealed(at, self._box), self._clock())
+            if sql.execute(_PUT_FREE, row):
+                sql.execute_all(_CARRIED, [(job_id, watch_id, number) for watch_id, number, *_ in parts])
+                return True
+        return False
 
     def _tell(self, sql: Sql, watch: Watch, telling: WatchTelling) -> None:
         """The job waits to be delivered to the watch's place, under a key of the run's own."""
-        if telling.notice is not None:
-            whose = (watch.scope.tenant, watch.scope.visibility)
-            row = (watch.id, telling.notice.number, telling.job_id, *whose, telling.notice.at, encode(telling.notice))
+        whose, notice, now = (watch.scope.tenant, watch.scope.visibility), telling.notice, self._clock()
+        if notice is not None:
+            row = (watch.id, notice.number, telling.job_id, *whose, notice.at, encode(notice))
             sql.execute(_ADD_NOTICE, row)
-        ((platform, sealed),) = sql.rows("SELECT platform, sealed FROM watches WHERE id = ?", (watch.id,))
-        if platform:
-            data = json.loads(self._box.open(sealed)) | {"key": f"watch:{watch.id}:{watch.run}"}
-            at = Address(platform, data)
-            sql.execute(_PUT, (platform, _sealed(at, self._box), self._clock(), None, telling.job_id))
+        ((platform, sealed, place),) = sql.rows("SELECT platform, sealed, place FROM watches WHERE id = ?", (watch.id,))
+        if not platform:
+            return
+        waits = notice is not None and watch.manner == "digest" and notice.tone in ("changed", "still")
+        due_at = digest_at(watch, notice.at) if waits and notice else now
+        data = json.loads(self._box.open(sealed)) | {"key": f"watch:{watch.id}:{watch.run}"}
+        at = (place, platform, _sealed(Address(platform, data), self._box))
+        sql.execute(_ADD_TELLING, (watch.id, watch.run, telling.job_id, *whose, *at, waits, due_at))
+        _tell_next(sql, telling.job_id, now)
+
+
+def _tell_next(sql: Sql, job_id: str, now: datetime) -> None:
+    """A job has one address: what else is told below it waits until that has arrived."""
+    for watch_id, number, *rest in sql.rows(_NEXT_TELLING, (job_id, False)):
+        if sql.execute(_PUT_FREE, (job_id, *rest, now)):
+            sql.execute(_CARRIED, (job_id, watch_id, number))
 
 
 def _watch(row: Row) -> Watch:
-    text, version = row
-    return replace(decode(text, Watch), version=int(version))
+    text, version, looks_usd = row
+    return replace(decode(text, Watch), version=int(version), looks_usd=float(looks_usd))
+
+
+def _oldest_first(rows: Iterable[Row]) -> list[Watch]:
+    """Without those that cannot be read, which `due` sets aside."""
+    found: list[Watch] = []
+    for row in rows:
+        try:
+            found.append(_watch(row))
+        except StoreError as exc:
+            logger.error("a watch cannot be read", extra={"error": str(exc)})
+    return sorted(found, key=lambda watch: (watch.created_at, watch.id))
 
 
 def _digest(address: Address) -> str:

@@ -58,9 +58,10 @@ _PUT_CASE = """
 """
 _CASES = "SELECT job_id, must, at FROM evaluation_cases WHERE :tenant = '' OR tenant = :tenant ORDER BY at, job_id"
 _PUT_GRADE = """
-    INSERT INTO grades (key, level, is_right, at) VALUES (?, ?, ?, ?)
+    INSERT INTO grades (key, job_id, level, is_right, at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET level = excluded.level, is_right = excluded.is_right, at = excluded.at
 """
+_IS_KEPT = "SELECT 1 FROM jobs WHERE id = ?"
 _GRADED = "SELECT level, SUM(is_right), COUNT(*) FROM grades GROUP BY level ORDER BY level"
 _VOTED = Template("""
     WITH voted AS (
@@ -340,8 +341,12 @@ class SqlEvaluations(_OfJobs):
         return good, len(votes) - good
 
     async def put_grades(self, grades: Sequence[Grade], at: datetime) -> None:
-        rows = [(one.key, one.level.value, int(one.is_right), at) for one in grades]
-        await self._tables.write(lambda sql: sql.execute_all(_PUT_GRADE, rows))
+        def put(sql: Sql) -> None:
+            kept = [one for one in grades if not one.job_id or sql.rows(_IS_KEPT, (one.job_id,))]
+            rows = [(one.key, one.job_id, one.level.value, int(one.is_right), at) for one in kept]
+            sql.execute_all(_PUT_GRADE, rows)
+
+        await self._tables.write(put)
 
     async def judged(self, tenant: str) -> list[JudgedAnswers]:
         voted = _VOTED.substitute(position=POSITION[self._tables.dialect])

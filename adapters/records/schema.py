@@ -381,6 +381,29 @@ _MIGRATIONS: tuple[tuple[str | Only, ...], ...] = (
             at <moment> NOT NULL, notice TEXT NOT NULL, PRIMARY KEY (watch_id, number))<keyed>""",
         "CREATE INDEX notices_by_job ON notices (job_id, at)",
     ),
+    (
+        # Where a watch tells, by the word that its end is heard under; what its looks cost; what cannot be read.
+        "ALTER TABLE watches ADD COLUMN place TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE watches ADD COLUMN looks_usd <number> NOT NULL DEFAULT 0",
+        "ALTER TABLE watches ADD COLUMN is_unreadable <flag> NOT NULL DEFAULT FALSE",
+        "CREATE INDEX watches_by_place ON watches (tenant, place)",
+        # What is to be told and has not arrived: behind others of its job, or in a digest. It goes out at the
+        # address of the job `carrier`.
+        """CREATE TABLE tellings (
+            watch_id TEXT NOT NULL REFERENCES watches (id) ON DELETE CASCADE, number INTEGER NOT NULL, <job>, <whose>,
+            place TEXT NOT NULL, platform TEXT NOT NULL, sealed TEXT NOT NULL, is_digest <flag> NOT NULL,
+            due_at <moment> NOT NULL, carrier TEXT NOT NULL DEFAULT '', PRIMARY KEY (watch_id, number))<keyed>""",
+        "CREATE INDEX tellings_by_job ON tellings (job_id)",
+        "CREATE INDEX tellings_by_carrier ON tellings (carrier)",
+    ),
+    (
+        # Grades told a question by its hash, and outlived its job; whoever could guess the question could find it.
+        "DROP TABLE grades",
+        """CREATE TABLE grades (
+            key TEXT PRIMARY KEY, job_id TEXT NOT NULL, level TEXT NOT NULL, is_right <count> NOT NULL,
+            at <moment> NOT NULL)<keyed>""",
+        "CREATE INDEX grades_by_job ON grades (job_id)",
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 

@@ -145,7 +145,10 @@ class SqlTraceStore:
 
 
 class SqlTraceLog:
-    """A `TraceLog` that also books model calls to the job's asker and tenant, for `SqlSpending`."""
+    """A `TraceLog` that also books model calls to the job's asker and tenant, for `SqlSpending`.
+
+    Of a watch, whose looks are no jobs, the calls are booked and nothing is kept.
+    """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -154,6 +157,7 @@ class SqlTraceLog:
         def append(sql: Sql) -> None:
             jobs = sql.rows("SELECT job FROM jobs WHERE id = ?", (job_id,))
             if not jobs:
+                _book_look(sql, job_id, entries)
                 return
             request = decode(jobs[0][0], ResearchJob).request
             scope = request.scope
@@ -182,6 +186,14 @@ class SqlSpending:
     async def spent(self, tenant: str, asker: str, month: str) -> Spent:
         ((user_usd, workspace_usd),) = await self._tables.rows(_SPENT, (asker, tenant, month))
         return Spent(user_usd, workspace_usd)
+
+
+def _book_look(sql: Sql, watch_id: str, entries: Sequence[TraceEntry]) -> None:
+    calls = [entry for entry in entries if entry.kind == "model"]
+    for tenant, asker in sql.rows("SELECT tenant, asker FROM watches WHERE id = ?", (watch_id,)) if calls else ():
+        sql.execute_all(_BOOK, [_booking(entry, tenant, asker) for entry in calls])
+        cost_usd = sum(entry.cost_usd or 0.0 for entry in calls)
+        sql.execute("UPDATE watches SET looks_usd = looks_usd + ? WHERE id = ?", (cost_usd, watch_id))
 
 
 def _booking(entry: TraceEntry, tenant: str, asker: str) -> tuple[str, str, str, str, int, int, float]:

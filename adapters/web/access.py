@@ -11,20 +11,23 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.faults import Forbidden
+from adapters.web.faults import Forbidden, Handler
 from adapters.web.prose import safe_link
 from adapters.web.settings import WebSettings, is_local_peer, is_loopback
 from core.model.errors import JobNotFound
 from core.model.job import ResearchJob
 from core.presentation.page_links import PageLinks, Revocations, is_private
+from core.text.saying import known_language, say, speaking
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -119,13 +122,44 @@ async def end_session(request: web.Request) -> None:
 async def readable_job(request: web.Request) -> ResearchJob:
     """The job of the path. Raises `JobNotFound`: unknown, private, expired and revoked look the same."""
     job = await request.app[RESEARCHER].job(request.match_info["job_id"])
-    if not is_private(job):
-        return job
-    links = request.app[LINKS]
-    revoked_at = await request.app[REVOCATIONS].revoked_at(job.id)
-    if not links.allows(job, request.query.get("sig", ""), links.clock(), revoked_at=revoked_at):
-        raise JobNotFound(job.id)
+    if is_private(job):
+        links = request.app[LINKS]
+        revoked_at = await request.app[REVOCATIONS].revoked_at(job.id)
+        if not links.allows(job, request.query.get("sig", ""), links.clock(), revoked_at=revoked_at):
+            raise JobNotFound(job.id)
+    # What surrounds an answer is in its language, whatever the reader's browser prefers.
+    request[_SPOKEN].enter_context(speaking(job.intent.language, *_tongues(request)))
     return job
+
+
+_SPOKEN = web.RequestKey("spoken", ExitStack)  # until the request has its answer
+MAX_TONGUES = 20  # of a browser's list; nobody reads more languages
+
+
+@web.middleware
+async def speak(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """In the language that the address or the browser asks for (`?lang=de`, Accept-Language); else in English."""
+    with ExitStack() as spoken:
+        request[_SPOKEN] = spoken
+        spoken.enter_context(speaking(*_tongues(request)))
+        return await handler(request)
+
+
+def chosen_tongue(request: web.Request) -> str:
+    """What the address says, "" where it says none that is known."""
+    return known_language(request.query.get("lang", ""))
+
+
+def _tongues(request: web.Request) -> list[str]:
+    """Best first."""
+    weighed: list[tuple[float, str]] = []
+    for entry in request.headers.get("Accept-Language", "").split(",")[:MAX_TONGUES]:
+        tag, _, weight = entry.strip().partition(";q=")
+        try:
+            weighed.append((-float(weight or 1), tag))
+        except ValueError:
+            continue
+    return [chosen_tongue(request), *(tag for weight, tag in sorted(weighed, key=itemgetter(0)) if weight < 0)]
 
 
 def matches_token(given: str, tokens: Sequence[str]) -> bool:
@@ -322,7 +356,7 @@ async def post_sign_in(request: web.Request) -> web.Response:
     token = str(form.get("token", "")).strip()
     is_of_tenant = matches_token(token, [own for _, own in settings.tenant_tokens])
     if not is_of_tenant and not matches_token(token, settings.api_tokens):
-        return _page(request, refusal="That is not one of this server's tokens.")
+        return _page(request, refusal=say("That is not one of this server's tokens."))
     expires_at = request.app[LINKS].clock() + SESSION_LIFE
     response = web.Response(status=303, headers={"Location": "/admin" if is_of_tenant else "/"})
     response.set_cookie(

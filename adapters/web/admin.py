@@ -33,6 +33,7 @@ from core.tenancy.usage import (
     days_of,
     usage_csv,
 )
+from core.text.saying import say, say_number
 
 # Small charts as SVG, drawn without a script. Colours are classes of the style sheet; words stand beside them
 
@@ -86,7 +87,7 @@ def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
     for place, row in enumerate(rows):
         top = place * ROW_HEIGHT
         drawn.append(f'<line class="rule" x1="0" y1="{top + 20}" x2="{WIDTH}" y2="{top + 20}"/>')
-        drawn.append(f'<text x="0" y="{top + 12}">{row.level.value}</text>')
+        drawn.append(f'<text x="0" y="{top + 12}">{escape(wording.say_level(row.level.value))}</text>')
         if row.share is None or row.low is None or row.high is None:
             continue
         left, right, mark = (WIDTH * value for value in (row.low, row.high, row.share))
@@ -95,7 +96,7 @@ def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
             f'<rect {colour} x="{left:.1f}" y="{top + 11}" width="{right - left:.1f}" height="18" opacity=".45"/>'
         )
         drawn.append(f'<rect {colour} x="{mark - 2:.1f}" y="{top + 5}" width="4" height="30"/>')
-    words = "; ".join(f"{row.level.value}: {row.says}" for row in rows)
+    words = "; ".join(f"{wording.say_level(row.level.value)}: {row.says}" for row in rows)
     return Markup(  # noqa: S704 -- numbers and our own words
         f'<svg class="intervals" role="img" aria-label="{escape(words)}" '
         f'viewBox="0 0 {WIDTH} {ROW_HEIGHT * len(rows)}">'
@@ -110,9 +111,13 @@ MAX_MUST_CHARS = 600  # of what a good answer must say, as of a claim for the ju
 PERIODS = (7, 30, 90, 365)  # days
 USUAL_DAYS = 30
 
-_ANSWERED, _CACHED = ChartPart("answered", "answered"), ChartPart("cached", "from the cache")
-_FAILED, _REST = ChartPart("failed", "failed"), ChartPart("rest", "cancelled or running")
-_LEVELS = tuple(ChartPart(name, name) for name in ("high", "medium", "low", "insufficient"))
+_ORIGINS: dict[Origin, str] = {"votes": "Told by votes", "evaluations": "Told by evaluations"}
+_OUTCOMES = {
+    "answered": "answered",
+    "cached": "from the cache",
+    "failed": "failed",
+    "rest": "cancelled or running",
+}
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,7 @@ async def get_admin(request: web.Request) -> web.Response:
         "last": wording.day(datetime.combine(period.last, period.begins_at.timetz())),
         "duration": wording.duration,
         "cost": cost_words,
+        "level": wording.say_level,
     }
     page = aiohttp_jinja2.render_template("admin.html", request, context)
     page.headers["Cache-Control"] = "no-store"
@@ -173,12 +179,11 @@ async def _calibrations(request: web.Request, wish: Wish) -> list[Calibration]:
     if EVALUATIONS not in request.app:
         return []
     judged = await request.app[EVALUATIONS].judged(wish.tenant)
-    origins: dict[Origin, str] = {"votes": "Told by votes", "evaluations": "Told by evaluations"}
     found = []
-    for origin, title in origins.items():
+    for origin, title in _ORIGINS.items():
         rows = calibration(judged, origin)
         if any(row.judged for row in rows):
-            found.append(Calibration(title, rows, draw_intervals(rows)))
+            found.append(Calibration(say(title), rows, draw_intervals(rows)))
     return found
 
 
@@ -244,22 +249,27 @@ async def _wish(request: web.Request) -> Wish:
 
 
 def _charts(days: Sequence[Usage]) -> list[Chart]:
-    parts = (_ANSWERED, _CACHED, _FAILED, _REST)
+    parts = tuple(ChartPart(name, say(label)) for name, label in _OUTCOMES.items())
     asked = [(one.answered - one.cached, one.cached, one.failed, one.cancelled + one.running) for one in days]
     seconds = [(one.p50_s or 0.0, (one.p95_s or 0.0) - (one.p50_s or 0.0)) for one in days]
     levels = [(one.high, one.medium, one.low, one.insufficient) for one in days]
     costs = [(one.cost_usd,) for one in days]
-    times = (ChartPart("answered", "half of the answers came within"), ChartPart("cached", "19 of 20 came within"))
+    times = (
+        ChartPart("answered", say("half of the answers came within")),
+        ChartPart("cached", say("19 of 20 came within")),
+    )
+    confidence = tuple(ChartPart(name, say(label)) for name, label in wording.LEVELS.items())
     charts = [
-        _chart("Questions", days, asked, parts, "{:.0f}"),
-        _chart("Seconds to the answer", days, seconds, times, "{:.1f} s", is_summed=False),
-        _chart("Confidence of the answers", days, levels, _LEVELS, "{:.0f}"),
+        _chart(say("Questions"), days, asked, parts, "{}"),
+        _chart(say("Seconds to the answer"), days, seconds, times, "{} s", digits=1, is_summed=False),
+        _chart(say("Confidence of the answers"), days, levels, confidence, "{}"),
         _chart(
-            "Known cost" if any(one.unpriced for one in days) else "Cost",
+            say("Known cost") if any(one.unpriced for one in days) else say("Cost"),
             days,
             costs,
-            (ChartPart("answered", "model calls"),),
-            "${:.3f}",
+            (ChartPart("answered", say("model calls")),),
+            "${}",
+            digits=3,
         ),
     ]
     return charts if any(cost for (cost,) in costs) else charts[:-1]  # without a model nothing has a price
@@ -267,11 +277,22 @@ def _charts(days: Sequence[Usage]) -> list[Chart]:
 
 def _chart(
     title: str, days: Sequence[Usage], bars: Sequence[Sequence[float]], parts: Sequence[ChartPart], unit: str,
-    *, is_summed: bool = True,
+    *, digits: int = 0, is_summed: bool = True,
 ) -> Chart:  # fmt: skip
     heights = [sum(bar) for bar in bars]
     highest = max(heights)
     when = days[heights.index(highest)].day
-    total = f"{unit.format(sum(heights))} in all, " if is_summed else ""
-    summary = f"{title} a day: {total}most on {when} with {unit.format(highest)}. The table has every day."
-    return Chart(title, summary, unit.format(highest), tuple(parts), draw_bars(bars, parts, summary=summary))
+    top = unit.format(say_number(highest, digits))
+    if is_summed:
+        summary = say(
+            "{title} a day: {total} in all, most on {day} with {top}. The table has every day.",
+            title=title,
+            total=unit.format(say_number(sum(heights), digits)),
+            day=when,
+            top=top,
+        )
+    else:
+        summary = say(
+            "{title} a day: most on {day} with {top}. The table has every day.", title=title, day=when, top=top
+        )
+    return Chart(title, summary, top, tuple(parts), draw_bars(bars, parts, summary=summary))

@@ -51,7 +51,7 @@ from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.pipeline.conversation import following
-from core.presentation.render import iso_utc, job_json, sources_json
+from core.presentation.render import for_others, iso_utc, job_json, sources_json
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound, WatchNotice
 
@@ -189,12 +189,12 @@ def _accepted(request: web.Request, job: ResearchJob) -> web.Response:
 
 async def get_job(request: web.Request) -> web.Response:
     job, researcher = await readable_job(request), request.app[RESEARCHER]
-    return _json(job_json(job, await researcher.result(job.id), await researcher.sources(job.id)))
+    return _json(for_others(job_json(job, await researcher.result(job.id), await researcher.sources(job.id))))
 
 
 async def get_sources(request: web.Request) -> web.Response:
     job, researcher = await readable_job(request), request.app[RESEARCHER]
-    return _json(sources_json(job, await researcher.result(job.id), await researcher.sources(job.id)))
+    return _json(for_others(sources_json(job, await researcher.result(job.id), await researcher.sources(job.id))))
 
 
 async def post_steering(request: web.Request) -> web.Response:
@@ -225,7 +225,7 @@ async def put_watch(request: web.Request) -> web.Response:
     desk = request.app[RESEARCHER].watching
     rhythm = words.in_zone(rhythm, body.zone)
     watch = await desk.watch(job.id, job.request.asker, scope=job.scope, rhythm=rhythm)
-    return _json(watch_json(watch, await desk.timeline(watch)))
+    return _json(watch_json(watch, await desk.timeline(watch), await desk.spent_usd(watch)))
 
 
 async def get_watch(request: web.Request) -> web.Response:
@@ -233,7 +233,7 @@ async def get_watch(request: web.Request) -> web.Response:
     watch = await desk.of_job(job)
     if watch is None:
         raise WatchNotFound(job.id)
-    return _json(watch_json(watch, await desk.timeline(watch)))
+    return _json(watch_json(watch, await desk.timeline(watch), await desk.spent_usd(watch)))
 
 
 async def delete_watch(request: web.Request) -> web.Response:
@@ -254,7 +254,7 @@ async def watchable_job(request: web.Request) -> ResearchJob:
     return job
 
 
-def watch_json(watch: Watch, notices: Sequence[WatchNotice]) -> dict[str, Json]:
+def watch_json(watch: Watch, notices: Sequence[WatchNotice], spent_usd: float) -> dict[str, Json]:
     told: list[Json] = [
         {
             "at": iso_utc(notice.at),
@@ -271,7 +271,7 @@ def watch_json(watch: Watch, notices: Sequence[WatchNotice]) -> dict[str, Json]:
     return {
         "id": watch.id, "kind": watch.kind, "subject": watch.subject, "rhythm": words.rhythm_words(watch.rhythm),
         "is_active": watch.is_active, "next_at": iso_utc(watch.next_at), "ends_at": iso_utc(watch.ends_at),
-        "runs": watch.run, "told": told,
+        "runs": watch.run, "spent_usd": round(spent_usd, 6), "told": told,
     }  # fmt: skip
 
 
@@ -398,7 +398,9 @@ async def _pump(stream: EventSourceResponse, events: AsyncGenerator[Event, None]
     try:
         async with aclosing(events) as following:
             async for event in following:
-                await stream.send(json.dumps(dict(event.data)), id=str(event.seq), event=event.type, retry=retry_ms)
+                await stream.send(
+                    json.dumps(for_others(dict(event.data))), id=str(event.seq), event=event.type, retry=retry_ms
+                )
                 retry_ms = None
     except GorkdError as error:
         log.warning("a stream broke off", extra={"reason": str(error)})

@@ -13,10 +13,10 @@ import aiohttp_jinja2
 import jinja2
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from adapters.web import access, admin, api, pages, preview
-from adapters.web.access import add_sign_in_routes
+from adapters.web.access import add_sign_in_routes, speak
 from adapters.web.api import add_description_routes, add_stream_routes
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import (
@@ -36,10 +36,13 @@ from adapters.web.monitor import Ready, add_health_routes
 from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_routes
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
+from adapters.web.view import thousands
 from core.library.pages import PaperViews
 from core.pipeline.limits import RateLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
+from core.text import saying
+from core.text.saying import LANGUAGES, say_number, spoken
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -88,7 +91,7 @@ def build_web(
     """
     app = web.Application(
         client_max_size=MAX_GUEST_BYTES,
-        middlewares=[hang_up, log_requests, show_faults, keep_limits, take_body, compress],
+        middlewares=[hang_up, log_requests, speak, show_faults, keep_limits, take_body, compress],
     )
     app[access.RESEARCHER] = researcher
     app[access.SETTINGS] = settings
@@ -127,7 +130,7 @@ def _add_common_routes(app: web.Application) -> None:
 
 
 def _set_up_templates(app: web.Application) -> None:
-    aiohttp_jinja2.setup(
+    environment = aiohttp_jinja2.setup(
         app,
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -137,6 +140,27 @@ def _set_up_templates(app: web.Application) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.update(
+        say=_say, say_many=_say_many, say_number=say_number, spoken=spoken, languages=LANGUAGES, lang=_lang,
+        end_link=Markup("</a>"), thousands=thousands,
+    )  # fmt: skip
+
+
+def _say(text: str, **values: object) -> str:
+    """For templates: a value may be markup, and keeps to be."""
+    said = saying.say(text)
+    return escape(said).format(**values) if values else said
+
+
+def _lang(language: str) -> Markup:
+    """The attribute for text that is in another language than the page; nothing where that is not known."""
+    is_other = language and language != spoken()
+    return Markup(' lang="{}"').format(language) if is_other else Markup()
+
+
+def _say_many(one: str, many: str, number: int, **values: object) -> str:
+    said = saying.say_many(one, many, number, **{name: f"{{{name}}}" for name in values})
+    return escape(said).format(**values)
 
 
 def _shown(value: object) -> object:
@@ -152,7 +176,7 @@ async def compress(request: web.Request, handler: Handler) -> web.StreamResponse
     response = await handler(request)
     if isinstance(response, web.Response) and response.content_type in _COMPRESSED:
         response.enable_compression()
-        response.headers["Vary"] = "Accept-Encoding"
+        response.headers["Vary"] = "Accept-Encoding, Accept-Language"
     return response
 
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from core.model.errors import GorkdError, SetupError, StoreError
 from core.model.job import Json
 from core.presentation import wording
-from core.presentation.wording import counted
+from core.text.saying import say, say_many
 
 _STATUSES = {
     "INVALID_QUERY": HTTPStatus.BAD_REQUEST,
@@ -23,6 +23,14 @@ _STATUSES = {
     "RATE_LIMITED": HTTPStatus.TOO_MANY_REQUESTS,
     "SEARCH_FAILED": HTTPStatus.BAD_GATEWAY,
     "LLM_FAILED": HTTPStatus.BAD_GATEWAY,
+}
+_PHRASES = {  # HTTP's own, where a person may meet them
+    HTTPStatus.BAD_REQUEST: "Bad Request.",
+    HTTPStatus.NOT_FOUND: "Not Found.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "Method Not Allowed.",
+    HTTPStatus.REQUEST_TIMEOUT: "Request Timeout.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "Unsupported Media Type.",
 }
 RETRY_AFTER_S = 60  # what the sentence of `QueueFull` says
 AWAY_S = 5  # a database that is restarted is back within seconds; a full disk is not, but may be asked about again
@@ -42,7 +50,12 @@ class TooMany(GorkdError):
         self.retry_after_s = math.ceil(retry_after_s)
         super().__init__(
             f"limit of {limit} reached",
-            user_message=f"The limit is {limit} for each address. Please wait {counted(self.retry_after_s, 'second')}.",
+            user_message=say_many(
+                "The limit is {limit} for each address. Please wait {number} second.",
+                "The limit is {limit} for each address. Please wait {number} seconds.",
+                self.retry_after_s,
+                limit=limit,
+            ),
         )
 
 
@@ -53,7 +66,7 @@ class Forbidden(GorkdError):
 
     def __init__(self) -> None:
         super().__init__(
-            "asking refused", user_message="Asking from elsewhere needs an API token (Authorization: Bearer …)."
+            "asking refused", user_message=say("Asking from elsewhere needs an API token (Authorization: Bearer …).")
         )
 
 
@@ -65,7 +78,7 @@ class KeyReused(GorkdError):
     def __init__(self) -> None:
         super().__init__(
             "Idempotency-Key reused",
-            user_message="This Idempotency-Key came with another question before; a new question takes a new key.",
+            user_message=say("This Idempotency-Key came with another question before; a new question takes a new key."),
         )
 
 
@@ -79,7 +92,7 @@ async def show_faults(request: web.Request, handler: Handler) -> web.StreamRespo
             raise
         status = HTTPStatus(exc.status)
         code = "INVALID_QUERY" if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE else status.name
-        response = _fault(request, status, code, f"{status.phrase}.")
+        response = _fault(request, status, code, say(_PHRASES[status]) if status in _PHRASES else f"{status.phrase}.")
         if "Allow" in exc.headers:
             response.headers["Allow"] = exc.headers["Allow"]
         return response
@@ -91,7 +104,7 @@ async def show_faults(request: web.Request, handler: Handler) -> web.StreamRespo
         return _refused(request, error)
     except Exception:  # noqa: BLE001 -- the process boundary of the web
         _log.exception("request failed", extra={"path": request.path})
-        return _fault(request, HTTPStatus.INTERNAL_SERVER_ERROR, GorkdError.code, wording.SOMETHING_BROKE)
+        return _fault(request, HTTPStatus.INTERNAL_SERVER_ERROR, GorkdError.code, say(wording.SOMETHING_BROKE))
 
 
 def _refused(request: web.Request, error: GorkdError) -> web.Response:

@@ -21,7 +21,7 @@ from adapters.web.faults import Handler, TooMany
 from adapters.web.settings import counted_as
 from core.model.errors import InvalidQuery
 from core.pipeline.limits import RateLimits, tokens_left
-from core.presentation.wording import counted
+from core.text.saying import say, say_many
 
 LIMITS: web.AppKey[RateLimits] = web.AppKey("limits")
 STREAMS: web.AppKey[Counter[str]] = web.AppKey("streams")
@@ -126,7 +126,7 @@ async def keep_limits(request: web.Request, handler: Handler) -> web.StreamRespo
     full_in_s = await limits.full_in_s(key)
     request[_ALLOWANCE] = Allowance(limit, tokens_left(full_in_s, rate=rate, burst=limit), full_in_s)
     if wait_s > 0:
-        raise TooMany(f"{limit} requests a minute", retry_after_s=wait_s)
+        raise TooMany(say("{number} requests a minute", number=limit), retry_after_s=wait_s)
     return await handler(request)
 
 
@@ -137,7 +137,7 @@ async def _admit_guest(request: web.Request, handler: Handler) -> web.StreamResp
     rate = limit / MINUTE_S
     full_in_s = await limits.full_in_s(key)
     if tokens_left(full_in_s, rate=rate, burst=limit) < 1:
-        raise TooMany(f"{limit} refused requests a minute", retry_after_s=1 / rate)
+        raise TooMany(say("{number} refused requests a minute", number=limit), retry_after_s=1 / rate)
     status = HTTPStatus.BAD_REQUEST
     try:
         response = await handler(request)
@@ -164,7 +164,10 @@ def stream_slot(request: web.Request) -> Iterator[None]:
     settings, streams = request.app[SETTINGS], request.app[STREAMS]
     address = counted_as(request, settings.proxies)
     if streams[address] >= settings.streams_per_address:
-        raise TooMany(counted(settings.streams_per_address, "open stream"), retry_after_s=MINUTE_S)
+        raise TooMany(
+            say_many("{number} open stream", "{number} open streams", settings.streams_per_address),
+            retry_after_s=MINUTE_S,
+        )
     streams[address] += 1
     try:
         yield

@@ -23,6 +23,7 @@ from adapters.web.access import (
     RETRY,
     JobLinks,
     asked_once,
+    chosen_tongue,
     may_ask,
     readable_job,
     require_asker,
@@ -31,7 +32,7 @@ from adapters.web.admin import MAX_MUST_CHARS, voted_view
 from adapters.web.api import retried, watchable_job
 from adapters.web.faults import Forbidden
 from adapters.web.source_view import figure_of, passages_of, reading_view
-from adapters.web.view import JobView, code_view, job_view
+from adapters.web.view import SUM_WORDS, JobView, code_view, job_view, timeline_view
 from core.deep.viewing import trace_lines
 from core.findings.viewing import read_view
 from core.library.ingest import PaperUnreadable
@@ -46,22 +47,13 @@ from core.model.steering import Steering, SteeringKind, read_steering
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following
-from core.pipeline.tracing import (
-    Exchange,
-    TraceEntry,
-    dollars,
-    in_order,
-    totals_line,
-    totals_of,
-    what_was_done,
-    without_repeats,
-)
 from core.presentation import wording
 from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.page_links import PaperPlace, is_private
-from core.presentation.render import cut, job_json, marks_legend, one_line, printable
+from core.presentation.render import for_others, job_json, marks_legend
 from core.presentation.snapshot import Snapshot
+from core.text.saying import say
 from core.watch import words as watch_words
 from core.watch.words import told_change
 
@@ -82,11 +74,10 @@ EXAMPLES = (  # a fresh clone without network answers them from its own document
 _MAX_QUERY_CHARS = 2_000  # of a question in an address; longer ones are refused anyway (core/stages/intake.py)
 _MAX_CONTEXT_CHARS = 2_000  # as Discord bounds the option
 _MAX_KEY_CHARS = 64
+ROUND = "Round {round} of {rounds} · {done} of {items} items · {facts} fact"  # live.js fills them in
+ROUND_OF_FACTS = "Round {round} of {rounds} · {done} of {items} items · {facts} facts"
 _KINDS: dict[str, SteeringKind] = {kind: kind for kind in get_args(SteeringKind)}
 _MAX_DIGITS = 9  # of a number in an address
-SHOWN_CHARS = 20_000  # of one prompt or answer; the rest is for `gorkd trace`
-MAX_ROWS = 300
-_MIN_WIDTH = 0.6  # of 100: a step of a millisecond is still seen
 
 
 def add_routes(app: web.Application) -> None:
@@ -140,6 +131,7 @@ async def get_job(request: web.Request) -> web.Response:
     context: dict[str, object] = {
         "view": view,
         "words": wording,
+        "sum_words": SUM_WORDS,
         "may_ask": await may_ask(request),
         "key": secrets.token_urlsafe(12),
         "voted": None,
@@ -153,7 +145,8 @@ async def get_job(request: web.Request) -> web.Response:
         watch = await researcher.watching.of_job(job)
         told = [(notice, [told_change(one) for one in notice.changes])
                 for notice in (await researcher.watching.timeline(watch) if watch else [])]  # fmt: skip
-        context |= {"watch": watch, "told": told, "watching": watch_words}
+        spent_usd = await researcher.watching.spent_usd(watch) if watch else 0.0
+        context |= {"watch": watch, "told": told, "watching": watch_words, "spent_usd": spent_usd}
         context |= _finished(request, view, exports_of(job, result, sources))
         context |= {"changes": changes, "conversation": await _conversation(request, job)}
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
@@ -287,6 +280,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
         "summary": said_so_far(snapshot, "summary"),
         "detail": said_so_far(snapshot, "detail"),
         "elapsed": wording.duration(elapsed_s),
+        "round_words": (say(ROUND), say(ROUND_OF_FACTS)),
         "refresh_s": 0 if "still" in request.query else REFRESH_S,
         "can_be_steered": can_be_steered(job.request.modes),
         "heard": wording.heard(kind) if (kind := request.query.get("heard", "")) in _KINDS else "",
@@ -299,7 +293,7 @@ def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]
         "has_receipts": RECEIPTS in request.app,
         "exports": [(kind, export.name) for kind, export in exports.items()],
         "link": f"{request.app[LINKS].public_url}{view.links.page}",
-        "shares": wording.SHARES_PRIVATE if view.is_private else wording.SHARES,
+        "shares": say(wording.SHARES_PRIVATE) if view.is_private else say(wording.SHARES),
         "shown_removed": SHOWN_REMOVED,
         "marks": list(marks_legend(verdicts).items()),
     }
@@ -334,15 +328,16 @@ async def _ask_page(request: web.Request, asked: ResearchRequest, *, refusal: st
         "max_context_chars": _MAX_CONTEXT_CHARS,
         "options": (TOP_K, ROUNDS),
         "depth_words": option_words(DEPTH),
-        "context_words": CONTEXT.description,
+        "context_words": say(CONTEXT.description),
         "option_words": option_words,
         "refusal": refusal,
         "modes": [mode for mode in MODES.values() if not mode.needs_files],
         "can_research": request.app[RESEARCHER].can_research,
-        "no_model": wording.NO_MODEL,
-        "examples": EXAMPLES,
+        "no_model": say(wording.NO_MODEL),
+        "examples": [say(question) for question in EXAMPLES],
         "may_ask": await may_ask(request),
         "key": secrets.token_urlsafe(12),
+        "tongue": f"?lang={chosen}" if (chosen := chosen_tongue(request)) else "",
     }
     return _page("ask.html", request, context, status=400 if refusal else 200)
 
@@ -351,69 +346,6 @@ def _page(template: str, request: web.Request, context: dict[str, object], *, st
     page = aiohttp_jinja2.render_template(template, request, context, status=status)
     page.headers["Cache-Control"] = "no-store"
     return page
-
-
-@dataclass(frozen=True)
-class RowView:
-    """`left` and `width` are the bar's, of 100; `exchange` holds what was sent and said, by heading."""
-
-    kind: str
-    began: str
-    took: str
-    name: str
-    what: str
-    tokens: str
-    cost: str
-    outcome: str
-    left: float
-    width: float
-    exchange: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class TimelineView:
-    rows: tuple[RowView, ...]
-    totals: str
-    has_prompts: bool
-    left_out: int
-
-
-def timeline_view(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool) -> TimelineView:
-    """In the order in which things began. Without `with_prompts` no exchange is in it."""
-    rows = without_repeats(in_order(entries))
-    start = job.created_at
-    whole = max([(entry.at - start).total_seconds() for entry in entries], default=0.0) or 1.0
-    return TimelineView(
-        rows=tuple(_row(job, entry, times, whole, with_prompts=with_prompts) for entry, times in rows[:MAX_ROWS]),
-        totals=totals_line(totals_of(entries)),
-        has_prompts=with_prompts,
-        left_out=max(0, len(rows) - MAX_ROWS),
-    )
-
-
-def _row(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with_prompts: bool) -> RowView:
-    began = max((entry.at - job.created_at).total_seconds() - entry.seconds, 0.0)
-    left = min(100 * began / whole, 100 - _MIN_WIDTH)
-    tokens = f"{entry.prompt_tokens:,} + {entry.completion_tokens:,}{' (estimated)' if entry.is_estimated else ''}"
-    outcome = "" if entry.outcome == "done" else entry.outcome
-    return RowView(
-        kind=entry.kind,
-        began=f"{began:.2f} s",
-        took=f"{entry.seconds:.2f} s" if entry.kind != "mark" else "",
-        name=one_line(entry.name if entry.kind in ("stage", "mark", "page") else f"{entry.kind} {entry.name}"),
-        what=one_line(what_was_done(entry)),
-        tokens=tokens if entry.kind == "model" else "",
-        cost=dollars(entry.cost_usd) if entry.cost_usd is not None else "",
-        outcome=one_line(f"{outcome}{f' ({times} times)' if times > 1 else ''}"),
-        left=round(left, 2),
-        width=round(min(max(100 * entry.seconds / whole, _MIN_WIDTH), 100 - left), 2),
-        exchange=_exchange(entry.exchange) if with_prompts else (),
-    )
-
-
-def _exchange(said: Exchange) -> tuple[tuple[str, str], ...]:
-    texts = (("Instructions", said.system), ("Prompt", said.user), ("Answer", said.answer))
-    return tuple((heading, cut(printable(text), SHOWN_CHARS)) for heading, text in texts if text)
 
 
 # Papers of a library: a cited page as a picture, and the file itself, for whoever may read an answer from it, or was
@@ -507,7 +439,7 @@ class Export:
 
 
 def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return json.dumps(job_json(job, result, sources), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(for_others(job_json(job, result, sources)), ensure_ascii=False, indent=2) + "\n"
 
 
 def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:

@@ -16,8 +16,10 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, emphasis
 from markupsafe import Markup, escape
 
+from core.evidence.citations import MARKS
 from core.model.answer import Claim, Verdict
 from core.presentation.render import marks_legend, one_line, printable
+from core.text.saying import say
 
 # Code as HTML in which a style sheet alone makes the colours: comments, strings, numbers, and words of the language
 
@@ -130,12 +132,11 @@ def _stars_only(state: StateInline, silent: bool) -> bool:
 
 _MARKDOWN.inline.ruler.at("emphasis", _stars_only)
 _ATTRIBUTES = {"ol": {"start"}, "span": {"class"}}  # spans are our own: HTML of the text is escaped before
-_MEANINGS = marks_legend(list(Verdict))
 _TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
 _BETWEEN_CELLS = r"(?P<cell>(?<=\s)\|(?=\s))"
 _CITED = regex.compile(
     rf"(?P<code><code>.*?</code>)|{_BETWEEN_CELLS}|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\]"
-    rf"(?P<mark>[{''.join(_MEANINGS)}])?"
+    rf"(?P<mark>[{''.join(sorted(set(MARKS.values())))}])?"
     r"(?:\ue000(?P<claim>[a-z]+-\d+)\ue001)?",
     regex.DOTALL,
 )
@@ -205,10 +206,11 @@ def _citation(found: regex.Match[str], cite: Cite) -> str:
     if len(links) < len(numbers):
         return found.group()
     mark = found["mark"]
-    said = f'<span class="mark" title="{escape(_MEANINGS[mark])}">{mark}</span>' if mark else ""
+    said = f'<span class="mark" title="{escape(marks_legend(list(Verdict))[mark])}">{mark}</span>' if mark else ""
     return f'<span class="cite">[{",&nbsp;".join(links)}]{said}</span>'
 
 
 def _link(number: int, target: Target) -> str:
     hint = f' title="{escape(target.hint)}"' if target.hint else ""
-    return f'<a href="{escape(target.address)}" aria-label="Source {number}"{hint}>{number}</a>'
+    name = escape(say("Source {number}", number=number))
+    return f'<a href="{escape(target.address)}" aria-label="{name}"{hint}>{number}</a>'

@@ -16,15 +16,18 @@ from adapters.web.access import JobLinks, live_link
 from core.evidence.citations import MARKS
 from core.library.paper import PAPER_SCHEME
 from core.model.answer import ResearchAnswer, Verdict
-from core.model.errors import place_name
+from core.model.errors import say_place
 from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.render import cut, one_line
+from core.text.language import language_of
+from core.text.saying import say, say_many
 from core.text.urls import domain_of
 
 _HINT_CHARS = 240  # of a passage, shown when one points at its citation
 _HINTS_CHARS = 2_000  # of all hints of a page; more citations have shorter ones, and all are one click away
 _QUOTES = 3  # of a source in the list; the others are marked in its text
+_LANGUAGE_CHARS = 1_000  # of a text, which tell its language
 _CLAIM_CHARS = 60  # of a sentence that stands in full above
 
 _KINDS = {
@@ -68,7 +71,7 @@ class CitedPassage:
 
     @property
     def meaning(self) -> str:
-        return wording.MARK_MEANINGS[self.verdict]
+        return say(wording.MARK_MEANINGS[self.verdict])
 
     @property
     def is_said_by_quote(self) -> bool:
@@ -125,6 +128,7 @@ class SourceView:
     scores: tuple[ScoreView, ...]
     quotes: tuple[QuoteView, ...]
     more: int
+    language: str
     pdf: str = ""
 
 
@@ -144,8 +148,14 @@ def source_view(
         scores=_scores(source),
         quotes=quotes[:_QUOTES],
         more=len(quotes[_QUOTES:]),
+        language=_language(source),
         pdf=links.paper(source.number) if has_file else "",
     )
+
+
+def _language(source: Source) -> str:
+    """By its small words, "" where they do not tell: a page tells browsers and screen readers what to speak."""
+    return language_of(source.content[:_LANGUAGE_CHARS])
 
 
 def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks, *, has_file: bool) -> tuple[QuoteView, ...]:
@@ -213,12 +223,13 @@ def hint_of(source: Source, passage: CitedPassage | None, *, citations: int) -> 
 def remarks_on(source: Source) -> list[str]:
     """Who and when, in a few words each."""
     metadata = source.metadata
-    remarks = [metadata.author or "", _KINDS[metadata.kind]]
-    remarks.append(f"published {wording.day(metadata.published_at)}" if metadata.published_at else "")
-    remarks += [f"read {wording.day(source.read_at)}", f"found in {place_name(metadata.provider)}"]
-    remarks.append(f"only an extract: {source.extract_of_page}" if source.extract_of_page else "")
+    remarks = [metadata.author or "", say(_KINDS[metadata.kind])]
+    remarks.append(say("published {day}", day=wording.day(metadata.published_at)) if metadata.published_at else "")
+    remarks.append(say("read {day}", day=wording.day(source.read_at)))
+    remarks.append(say("found in {place}", place=say_place(metadata.provider)))
+    remarks.append(say("only an extract: {why}", why=source.extract_of_page) if source.extract_of_page else "")
     remarks += wording.about_work(source)
-    remarks.append(wording.INSTRUCTS if source.instructs else "")
+    remarks.append(say(wording.INSTRUCTS) if source.instructs else "")
     return [remark for remark in remarks if remark]
 
 
@@ -227,7 +238,7 @@ def place_of(source: Source) -> str:
     if source.url.startswith(PAPER_SCHEME):
         return one_line(source.url.removeprefix(PAPER_SCHEME))
     if not source.url.startswith("file://"):
-        return one_line(source.metadata.domain or domain_of(source.url)) or "unknown place"
+        return one_line(source.metadata.domain or domain_of(source.url)) or say("unknown place")
     address, _, fragment = source.url.partition("#")
     name, heading = PurePosixPath(unquote(address)).name, unquote(fragment)
     return one_line(f"{name} § {heading}" if heading else name)
@@ -236,12 +247,14 @@ def place_of(source: Source) -> str:
 def _scores(source: Source) -> tuple[ScoreView, ...]:
     """What decided its rank (core/stages/ranking.py)."""
     scores, metadata = source.scores, source.metadata
-    dated = f"published {wording.day(metadata.published_at)}" if metadata.published_at else "no date is given"
+    published = metadata.published_at
+    dated = say("published {day}", day=wording.day(published)) if published else say("no date is given")
+    words = say_many("{number} word of text", "{number} words of text", metadata.word_count)
     return (
-        ScoreView("Relevance", _hundredths(scores.relevance), "how much of the question its text is about"),
-        ScoreView("Authority", _hundredths(scores.authority), _KINDS[metadata.kind]),
-        ScoreView("Recency", _hundredths(scores.recency), dated),
-        ScoreView("Quality", _hundredths(scores.quality), f"{wording.counted(metadata.word_count, 'word')} of text"),
+        ScoreView(say("Relevance"), _hundredths(scores.relevance), say("how much of the question its text is about")),
+        ScoreView(say("Authority"), _hundredths(scores.authority), say(_KINDS[metadata.kind])),
+        ScoreView(say("Recency"), _hundredths(scores.recency), dated),
+        ScoreView(say("Quality"), _hundredths(scores.quality), words),
     )
 
 
@@ -275,6 +288,7 @@ class ReadingView:
 
     number: int
     title: str
+    language: str
     domain: str
     remarks: tuple[str, ...]
     live: str
@@ -301,6 +315,7 @@ def reading_view(
     return ReadingView(
         number=source.number,
         title=one_line(source.title) or place_of(source),
+        language=_language(source),
         domain=place_of(source),
         remarks=tuple(one_line(remark) for remark in remarks_on(source)),
         live=live_link(source.url, asked.quote if asked else "", asked.page if asked else None),

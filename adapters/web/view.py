@@ -16,19 +16,40 @@ from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.results import TITLES, CodeBlock, Remark
 from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
-from core.model.errors import places_of
+from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
+from core.pipeline.tracing import (
+    Exchange,
+    TraceEntry,
+    dollars,
+    in_order,
+    totals_line,
+    totals_of,
+    what_was_done,
+    without_repeats,
+)
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
 from core.references.showing import reference_rows
 from core.text.markers import Grammar
+from core.text.saying import ENGLISH, later, say, say_many, say_number, spoken
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
+SUM_WORDS = {  # the parts of a confidence (core/evidence/confidence.py, core/works/standing.py)
+    "support": later("Support"),
+    "answer": later("Answer"),
+    "check": later("Check"),
+    "cap": later("Cap"),
+    "conflicts": later("Conflicts"),
+    "confirmed": later("Confirmed"),
+    "sources": later("Sources"),
+    "retracted": later("Retracted"),
+}
 
 
 @dataclass(frozen=True)
@@ -96,6 +117,7 @@ class JobView:
     job: ResearchJob
     card: AnswerCard
     question: str
+    language: str
     is_running: bool
     is_private: bool
     can_be_retried: bool
@@ -129,6 +151,7 @@ def job_view(
         job=job,
         card=card,
         question=one_line(job.query),
+        language=job.intent.language,
         is_running=job.status not in TERMINAL_STATUSES,
         is_private=is_private(job),
         # Asked from here it would belong to this machine, not to a workspace, and have no files.
@@ -140,7 +163,7 @@ def job_view(
         costs=_costs(job, result, sources),
         preview=_preview(job, card.answer),
         queries=tuple(one_line(query) for query in result.queries) if result else (),
-        providers=places_of(result.providers) if result else (),
+        providers=tuple(map(say_place, places_of(result.providers))) if result else (),
         answer=_answer_view(card, card.answer, links) if card.answer else None,
         cited=tuple(views[source.id] for source in card.cited),
         uncited=tuple(views[source.id] for source in card.uncited),
@@ -224,33 +247,47 @@ def _removed(removed: Sequence[RemovedSentence]) -> tuple[RemovedView, ...]:
 def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
     """What the answer took, as pairs of a word and a figure."""
     rows = [
-        ("Asked", f"{wording.day(job.created_at)}, {job.created_at:%H:%M} UTC"),
-        ("Mode", ", ".join(MODES[name].title if name in MODES else name for name in job.request.modes)),
+        (say("Asked"), f"{wording.day(job.created_at)}, {job.created_at:%H:%M} UTC"),
+        (say("Mode"), ", ".join(say(MODES[name].title) if name in MODES else name for name in job.request.modes)),
     ]
     if result is None:
         return tuple(rows)
     took = wording.duration(result.duration_s)
-    rows.append(("Took", f"{took} (an earlier answer, given {result.cached_at[:10]})" if result.cached_at else took))
-    found = f"{len(sources)} read"
-    rows.append(("Sources", f"{result.sources_considered} found, {found}" if result.sources_considered else found))
+    if result.cached_at:
+        took = say("{duration} (an earlier answer, given {day})", duration=took, day=result.cached_at[:10])
+    rows.append((say("Took"), took))
+    found, read = result.sources_considered, len(sources)
+    told = say("{found} found, {read} read", found=found, read=read) if found else say("{read} read", read=read)
+    rows.append((say("Sources"), told))
     usage = result.answer.metadata if result.answer else None
     if usage and usage.model:
-        calls = f"{wording.counted(usage.model_calls, 'call')}, {usage.tokens_used:,} tokens"
-        rows += [("Model", f"{usage.model}: {calls}"), ("Cost", _dollars(usage.cost_usd))]
+        calls = say_many(
+            "{model}: {number} call, {tokens} tokens",
+            "{model}: {number} calls, {tokens} tokens",
+            usage.model_calls,
+            model=usage.model,
+            tokens=thousands(usage.tokens_used),
+        )
+        rows += [(say("Model"), calls), (say("Cost"), _dollars(usage.cost_usd))]
     elif usage:
-        rows.append(("Model", "none"))
+        rows.append((say("Model"), say("none")))
     return tuple(rows)
+
+
+def thousands(number: int) -> str:
+    """`5,120`; in other languages with a no-break space, since a comma begins their decimals (ISO 80000-1)."""
+    return f"{number:,}" if spoken() == ENGLISH else f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
 def _dollars(amount: float | None) -> str:
     if amount is None:
-        return "no price known"
-    return f"${amount:.3f}" if amount >= 0.001 else "under $0.001" if amount else "$0"
+        return say("no price known")
+    return f"${say_number(amount, 3)}" if amount >= 0.001 else say("under $0.001") if amount else "$0"
 
 
 def _preview(job: ResearchJob, answer: ResearchAnswer | None) -> tuple[str, str]:
     if is_private(job):
-        return "A private answer", "Only for those who have its link."
+        return say("A private answer"), say("Only for those who have its link.")
     if answer is None:
         return one_line(job.query), ""
     words = cut(one_line(strip_markers(answer.summary, Grammar.NUMBER)), _DESCRIPTION_CHARS)
@@ -330,7 +367,7 @@ def findings_page(
 ) -> FindingsPage:
     by_id = {source.id: source for source in sources}
     lists = [
-        ListView(mode, TITLES[mode], tuple(_item(item, answer, by_id, cite, links) for item in view.found(mode)))
+        ListView(mode, say(TITLES[mode]), tuple(_item(item, answer, by_id, cite, links) for item in view.found(mode)))
         for mode in view.findings.modes
         if mode != "freeform"
     ]
@@ -338,7 +375,7 @@ def findings_page(
         SectionView(title.casefold().replace(" ", "-") or "report", title, _prose(text, answer, cite))
         for title, text in view.sections
     ]
-    unverified = [(one_line(item.url) or "no address", item.why_unverified) for item in view.unverified]
+    unverified = [(one_line(item.url) or say("no address"), item.why_unverified) for item in view.unverified]
     before, after = (
         tuple(
             SectionView(f"part-{side}-{place}", one_line(other.title), _prose(_whole(other), answer, cite))
@@ -347,7 +384,7 @@ def findings_page(
         for side, others in (("before", view.before), ("after", view.after))
     )
     return FindingsPage(
-        before, tuple(lists), tuple(report), TITLES["freeform"], after, tuple(unverified), view.searched
+        before, tuple(lists), tuple(report), say(TITLES["freeform"]), after, tuple(unverified), view.searched
     )
 
 
@@ -431,7 +468,7 @@ class ReferenceRow:
 
 
 def _reference(row: Mapping[str, Json]) -> ReferenceRow:
-    named = (("record", "url"), ("notice", "notice_url"), ("free to read", "open_copy"))
+    named = ((say("record"), "url"), (say("notice"), "notice_url"), (say("free to read"), "open_copy"))
     links = [(words, _text(row, name)) for words, name in named]
     return ReferenceRow(
         number=_text(row, "number"),
@@ -476,3 +513,77 @@ def _text(row: Mapping[str, Json], name: str) -> str:
 def _score(row: Mapping[str, Json], name: str) -> str:
     value = row.get(name)
     return f"{value:.2f}" if isinstance(value, int | float) else ""
+
+
+# What the job did, step by step
+
+
+SHOWN_PROMPT_CHARS = 20_000  # of one prompt or answer; the rest is for `gorkd trace`
+MAX_ROWS = 300
+_MIN_WIDTH = 0.6  # of 100: a step of a millisecond is still seen
+
+
+@dataclass(frozen=True)
+class RowView:
+    """`left` and `width` are the bar's, of 100; `exchange` holds what was sent and said, by heading."""
+
+    kind: str
+    began: str
+    took: str
+    name: str
+    what: str
+    tokens: str
+    cost: str
+    outcome: str
+    left: float
+    width: float
+    exchange: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class TimelineView:
+    rows: tuple[RowView, ...]
+    totals: str
+    has_prompts: bool
+    left_out: int
+
+
+def timeline_view(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool) -> TimelineView:
+    """In the order in which things began. Without `with_prompts` no exchange is in it."""
+    rows = without_repeats(in_order(entries))
+    start = job.created_at
+    whole = max([(entry.at - start).total_seconds() for entry in entries], default=0.0) or 1.0
+    return TimelineView(
+        rows=tuple(_step(job, entry, times, whole, with_prompts=with_prompts) for entry, times in rows[:MAX_ROWS]),
+        totals=totals_line(totals_of(entries)),
+        has_prompts=with_prompts,
+        left_out=max(0, len(rows) - MAX_ROWS),
+    )
+
+
+def _step(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with_prompts: bool) -> RowView:
+    began = max((entry.at - job.created_at).total_seconds() - entry.seconds, 0.0)
+    left = min(100 * began / whole, 100 - _MIN_WIDTH)
+    tokens = f"{thousands(entry.prompt_tokens)} + {thousands(entry.completion_tokens)}"
+    if entry.is_estimated:
+        tokens = say("{tokens} (estimated)", tokens=tokens)
+    outcome = "" if entry.outcome == "done" else entry.outcome
+    repeated = " " + say_many("({number} time)", "({number} times)", times) if times > 1 else ""
+    return RowView(
+        kind=entry.kind,
+        began=f"{say_number(began, 2)} s",
+        took=f"{say_number(entry.seconds, 2)} s" if entry.kind != "mark" else "",
+        name=one_line(entry.name if entry.kind in ("stage", "mark", "page") else f"{entry.kind} {entry.name}"),
+        what=one_line(what_was_done(entry)),
+        tokens=tokens if entry.kind == "model" else "",
+        cost=dollars(entry.cost_usd) if entry.cost_usd is not None else "",
+        outcome=one_line(f"{outcome}{repeated}"),
+        left=round(left, 2),
+        width=round(min(max(100 * entry.seconds / whole, _MIN_WIDTH), 100 - left), 2),
+        exchange=_exchange(entry.exchange) if with_prompts else (),
+    )
+
+
+def _exchange(said: Exchange) -> tuple[tuple[str, str], ...]:
+    texts = ((say("Instructions"), said.system), (say("Prompt"), said.user), (say("Answer"), said.answer))
+    return tuple((heading, cut(printable(text), SHOWN_PROMPT_CHARS)) for heading, text in texts if text)

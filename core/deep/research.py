@@ -57,6 +57,7 @@ from core.stages.prompting import (
 from core.stages.synthesize import answer_question
 from core.tenancy.admission import BudgetSpent
 from core.text.passages import Passage, split_passages
+from core.text.saying import say
 
 T = TypeVar("T")
 GIVEN_S = 20.0  # for reading again what was brought along or known
@@ -342,11 +343,11 @@ def gaps(state: DeepState) -> list[str]:
     """A sentence for each item that is not fully covered."""
     sentences: list[str] = []
     for item in state.checklist:
-        missing = f" Missing: {item.missing.rstrip('.')}." if item.missing else ""
+        missing = " " + say("Missing: {what}.", what=item.missing.rstrip(".")) if item.missing else ""
         if item.coverage is Coverage.UNSATISFIED:
-            sentences.append(f"{NOT_FOUND} {item.description.rstrip('.')}.{missing}")
+            sentences.append(say(NOT_FOUND, item=item.description.rstrip(".")) + missing)
         elif item.coverage is Coverage.PARTIAL:
-            sentences.append(f"{PARTLY_FOUND} {item.description.rstrip('.')}.{missing}")
+            sentences.append(say(PARTLY_FOUND, item=item.description.rstrip(".")) + missing)
     return sentences
 
 

@@ -1,7 +1,7 @@
 """What a deep research job knows: the refined question, the checklist, the facts, the rounds made so far.
 
-Every value is frozen and can be stored as JSON. The state is folded from what the durable steps return, so
-a run that resumes after a crash stands exactly where it stood.
+Every value is frozen and can be stored as JSON. The state is folded from what the durable steps return, so a run that
+resumes after a crash stands exactly where it stood. What people say to the job is worked into it between two rounds.
 """
 
 from __future__ import annotations

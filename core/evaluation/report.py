@@ -1,11 +1,11 @@
 """What an evaluation found: runs with their figures, what changed since the last one, two configurations side by side.
 
-One format for all: `run_json` is what is kept and compared, the table and JUnit's XML are views of it.
+One format for all: `run_json` is what is kept and compared, the table and JUnit's XML are views of it. The same as one
+HTML file, which loads nothing from anywhere.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -183,22 +183,22 @@ def disagreements(one: Run, other: Run) -> list[tuple[Outcome, Outcome, AnswerCh
 _OF_CONTENT: tuple[Kind, ...] = ("contains", "not_contains", "cites_domain", "judge")
 
 
-def grades_of(run: Run) -> list[Grade]:
-    """Of the questions that were answered and of whose content something was expected; what it cost is no matter."""
+def grades_of(run: Run, *, of_jobs: bool = False) -> list[Grade]:
+    """Of the questions that were answered and of whose content something was expected; what it cost is no matter.
+
+    `of_jobs` says that the cases are named after the jobs they were taken from.
+    """
     found = []
     for outcome in run.outcomes:
         looked = [one.is_met for one in outcome.met if one.is_met is not None and _is_of_content(one.expectation)]
         if looked and outcome.is_answered:
-            found.append(Grade(_key(run, outcome), Confidence(outcome.confidence), all(looked)))
+            job_id = outcome.case_id if of_jobs else ""
+            found.append(Grade(f"{run.name}/{outcome.case_id}", Confidence(outcome.confidence), all(looked), job_id))
     return found
 
 
 def _is_of_content(expectation: str) -> bool:
     return expectation.partition(":")[0] in _OF_CONTENT
-
-
-def _key(run: Run, outcome: Outcome) -> str:
-    return hashlib.sha256(f"{run.name}\0{outcome.question}".encode("utf-8", "replace")).hexdigest()
 
 
 # As files

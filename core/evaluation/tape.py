@@ -14,8 +14,8 @@ from datetime import datetime
 
 from core.model.answer import ModelUsage
 from core.model.codec import decode, encode
-from core.model.errors import FetchError, ProviderError
-from core.model.job import Scope
+from core.model.errors import FetchError, ProviderError, WebSearchUnavailable
+from core.model.job import Depth, Scope
 from core.model.ports import (
     ChatDelta,
     ChatModel,
@@ -23,8 +23,10 @@ from core.model.ports import (
     Clock,
     PageFetcher,
     ProviderStrength,
+    SearchedText,
     SearchProvider,
     ToolCall,
+    WebSearchModel,
 )
 from core.model.source import Page, SearchHit, SearchQuery, Source
 from core.pipeline.deps import Deps
@@ -62,6 +64,14 @@ class RecordedAnswer:
 
 
 @dataclass(frozen=True)
+class RecordedWebSearch:
+    """What a model wrote from a web search of its own. The pages that it found are read, and recorded, as any other."""
+
+    key: str
+    found: SearchedText
+
+
+@dataclass(frozen=True)
 class Recording:
     """One question's outside as it was `at` that time."""
 
@@ -69,6 +79,7 @@ class Recording:
     searches: tuple[RecordedSearch, ...] = ()
     pages: tuple[RecordedPage, ...] = ()
     answers: tuple[RecordedAnswer, ...] = ()
+    web_searches: tuple[RecordedWebSearch, ...] = ()
 
 
 def write_recording(recording: Recording) -> str:
@@ -112,6 +123,7 @@ class Tape:
     searches: list[RecordedSearch] = field(default_factory=list)
     pages: dict[str, RecordedPage] = field(default_factory=dict)
     answers: dict[str, RecordedAnswer] = field(default_factory=dict)
+    web_searches: dict[str, RecordedWebSearch] = field(default_factory=dict)
     new_calls: int = 0
 
     @classmethod
@@ -119,18 +131,18 @@ class Tape:
         """To replay it."""
         return cls(
             recording.at, True, list(recording.searches), {page.url: page for page in recording.pages},
-            {answer.key: answer for answer in recording.answers},
+            {answer.key: answer for answer in recording.answers}, {one.key: one for one in recording.web_searches},
         )  # fmt: skip
 
     def recording(self) -> Recording:
-        return Recording(self.at, tuple(self.searches), tuple(self.pages.values()), tuple(self.answers.values()))
+        return Recording(
+            self.at, tuple(self.searches), tuple(self.pages.values()), tuple(self.answers.values()),
+            tuple(self.web_searches.values()),
+        )  # fmt: skip
 
 
 def taped(deps: Deps, tape: Tape) -> Deps:
-    """The ports recorded on the tape, or played from it; then the clock stands at the recording's day.
-
-    A model's own web search is left out: what it read cannot be read again.
-    """
+    """The ports recorded on the tape, or played from it; then the clock stands at the recording's day."""
     names = dict.fromkeys(search.provider for search in tape.searches) if tape.is_replayed else deps.providers
     providers: Mapping[str, SearchProvider] = {
         name: TapedSearch(name, deps.providers.get(name), tape) for name in names
@@ -146,7 +158,7 @@ def taped(deps: Deps, tape: Tape) -> Deps:
         model=model_of(deps.model) if deps.model else None,
         models={mode: model_of(model) for mode, model in deps.models.items()},
         check_model=model_of(deps.check_model) if deps.check_model else None,
-        web_model=None,
+        web_model=TapedWebSearch(deps.web_model, tape) if deps.web_model else None,
         clock=_clock_at(tape.at, deps.clock) if tape.is_replayed else deps.clock,
     )
 
@@ -227,7 +239,7 @@ class TapedModel:
         return self._model.name
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
-        key = self._key(request)
+        key = _key(self.name, request)
         recorded = self._tape.answers.get(key)
         if recorded is not None and self._tape.is_replayed:
             yield ChatDelta(recorded.text)
@@ -241,11 +253,33 @@ class TapedModel:
             yield delta
         self._tape.answers[key] = RecordedAnswer(key, text, usage, calls, is_cut)
 
-    def _key(self, request: ChatRequest) -> str:
-        """Of all that makes the answer what it is; how long it may take does not."""
-        asked = [
-            self.name, request.purpose, request.system, request.user, request.schema_name, dict(request.schema),
-            request.max_tokens, request.temperature, request.in_words, [tool.name for tool in request.tools],
-            [[turn.results, [call.arguments for call in turn.calls]] for turn in request.turns],
-        ]  # fmt: skip
-        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode("utf-8", "replace")).hexdigest()
+
+class TapedWebSearch:
+    """A `WebSearchModel`, recorded or replayed; a search that was not recorded is one that it does not offer."""
+
+    def __init__(self, model: WebSearchModel, tape: Tape) -> None:
+        self._model, self._tape = model, tape
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def search_and_write(self, request: ChatRequest, *, depth: Depth) -> SearchedText:
+        key = _key(self.name, request, depth)
+        if self._tape.is_replayed:
+            if key not in self._tape.web_searches:
+                raise WebSearchUnavailable(f"this web search {NOT_RECORDED}")
+            return self._tape.web_searches[key].found
+        found = await self._model.search_and_write(request, depth=depth)
+        self._tape.web_searches[key] = RecordedWebSearch(key, found)
+        return found
+
+
+def _key(model: str, request: ChatRequest, *more: str) -> str:
+    """Of all that makes the answer what it is; how long it may take does not."""
+    asked: list[object] = [
+        model, request.purpose, request.system, request.user, request.schema_name, dict(request.schema),
+        request.max_tokens, request.temperature, request.in_words, [tool.name for tool in request.tools],
+        [[turn.results, [call.arguments for call in turn.calls]] for turn in request.turns], *more,
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode("utf-8", "replace")).hexdigest()

@@ -15,6 +15,7 @@ from importlib.resources import files
 import regex
 
 from core.text.language import detect_language
+from core.text.saying import say
 from core.text.sentences import split_sentences
 from core.text.terms import STOPWORDS, terms
 
@@ -31,6 +32,7 @@ class Expected(StrEnum):
     VERDICT = "it says neither yes nor no"
 
 
+_MISSING = {one: one.value for one in Expected}
 _ASKED_BY = {
     "how_long": Expected.DURATION,
     "how_often": Expected.FREQUENCY,
@@ -166,7 +168,7 @@ def unanswered_by_rules(question: str, text: str, *, language: str = "en") -> st
         holds = any(pattern.search(text) for pattern in counted)
     else:
         holds = _holds(expected, question, text, languages)
-    return "" if holds else expected.value
+    return "" if holds else say(_MISSING[expected])
 
 
 def expected_answer(question: str, language: str = "en") -> Expected | None:

@@ -1,7 +1,8 @@
 """Citation markers: the grammars of D3 read into one model, and taken out of a text again.
 
-`[1]`, `[2509.10446v1, page 5]`, `(smith2024quantum)` and a URL in parentheses all say the same: this claim rests
-on these targets. Markers in code are text, not markers.
+`[1]`, `[2509.10446v1, page 5]`, `(smith2024quantum)` and a URL in parentheses all say the same: this claim rests on
+these targets. Markers in code are text, not markers. A text that leads nowhere but to the sources is made here: other
+addresses, links and tags go.
 """
 
 from __future__ import annotations

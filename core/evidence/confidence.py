@@ -27,12 +27,13 @@ from core.evidence.authority import (
 )
 from core.evidence.conflicts import STRONG, is_asked, lone_weaker_voice, name_sides
 from core.model.answer import Claim, Confidence, ConfidencePart, Conflict, Evidence, ResearchAnswer, Verdict
-from core.model.errors import place_name, places_of
+from core.model.errors import place_name, places_of, say_place
 from core.model.job import QuestionType
 from core.model.source import Source, SourceCollection, SourceKind
 from core.model.works import Notice, NoticeKind, fullest
+from core.presentation import wording
 from core.presentation.render import cut, one_line
-from core.presentation.wording import DISAGREE, DISAGREE_FURTHER, DISAGREES_ALONE, counted
+from core.text.saying import say, say_day, say_many, say_month
 
 # All shares are by judgement and explained in docs/confidence.md; a test keeps that page and this table equal.
 VERDICT_SHARE = {
@@ -53,6 +54,14 @@ OLD_SHARE = 0.5
 UNDATED_SHARE = 0.6
 _FUTURE_TOLERANCE = timedelta(days=2)  # time zones and embargoes; a later date is a mistake and counts as none
 
+_RESTS = {
+    "local file": ("the central claim rests on one local file", "the central claim rests on local files"),
+    "weak source": ("the central claim rests on one weak source", "the central claim rests on weak sources"),
+    "old or undated source": (
+        "the central claim rests on one old or undated source", "the central claim rests on old or undated sources",
+    ),
+    "source": ("the central claim rests on one source", "the central claim rests on sources"),
+}  # fmt: skip
 _LEVELS = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 _CONFIRMED = (Verdict.SUPPORTED, Verdict.MOVED)
 
@@ -77,6 +86,10 @@ class _Limit:
     name: str
     level: Confidence
     reason: str
+
+    @property
+    def told(self) -> str:
+        return say("at most {level}: {reason}", level=wording.say_level(self.level), reason=self.reason)
 
 
 @dataclass(frozen=True)
@@ -112,20 +125,20 @@ def score_confidence(
     summary = _central_first([claim for claim in claims if claim.id.startswith("summary")] or claims, question)
     support = _support(claims, summary, sources, question_type, now)
     if not any(support.per_claim.values()):
-        reasons = ("no claim is supported by a source that was read",)
+        reasons = (say("no claim is supported by a source that was read"),)
         return ConfidenceReport(Confidence.INSUFFICIENT, reasons, _sum(support, (), 0.0), support.per_claim)
     disputes = [_dispute(conflict, summary, sources, question) for conflict in conflicts]
     limits = [
         *([_Limit("answer", Confidence.LOW, unanswered)] if unanswered else []),
         *(limit for limit in disputes if limit.level is Confidence.LOW),
-        *([] if is_checked else [_Limit("check", Confidence.LOW, "the citations could not be checked")]),
+        *([] if is_checked else [_Limit("check", Confidence.LOW, say("the citations could not be checked"))]),
         *_unconfirmed(summary),
         *(limit for limit in disputes if limit.level is Confidence.MEDIUM),
         *(_weak(support, question_type) if summary[0].verdict in _CONFIRMED else ()),
     ]
     is_weak = _level(support.central) is not Confidence.HIGH  # then the line of the support says so itself
     bounds = [limit for limit in limits if not (is_weak and limit.name == "sources")]
-    bounds += [_Limit("cap", cap, "its mode does not let it be higher")] if cap in AT_MOST else []
+    bounds += [_Limit("cap", cap, say("its mode does not let it be higher"))] if cap in AT_MOST else []
     score = min([support.central, *(AT_MOST[limit.level] for limit in bounds)])
     facts = _facts(claims, support, conflicts, question_type, now)
     decided = min(limits, key=lambda limit: _LEVELS.index(limit.level), default=None)
@@ -157,12 +170,15 @@ def _level(score: float) -> Confidence:
 def _dispute(conflict: Conflict, summary: Sequence[Claim], sources: Sequence[Source], question: str) -> _Limit:
     """D22: low on what was asked, unless two strong sources stand against one that is weaker by classes."""
     if not is_asked(conflict, summary, question):
-        return _Limit("conflicts", Confidence.MEDIUM, f"sources disagree on a detail, {name_sides(conflict)}")
+        told = say("sources disagree on a detail, {sides}", sides=name_sides(conflict))
+        return _Limit("conflicts", Confidence.MEDIUM, told)
     lone = lone_weaker_voice(conflict, sources)
     if lone is not None:
-        return _Limit("conflicts", Confidence.MEDIUM, f"one weaker source says otherwise, {name_sides(conflict)}")
-    said = name_sides(conflict)
-    return _Limit("conflicts", Confidence.LOW, f"sources disagree, {said}" if said else "sources disagree")
+        told = say("one weaker source says otherwise, {sides}", sides=name_sides(conflict))
+        return _Limit("conflicts", Confidence.MEDIUM, told)
+    sides = name_sides(conflict)
+    told = say("sources disagree, {sides}", sides=sides) if sides else say("sources disagree")
+    return _Limit("conflicts", Confidence.LOW, told)
 
 
 def _unconfirmed(summary: Sequence[Claim]) -> Iterator[_Limit]:
@@ -172,10 +188,10 @@ def _unconfirmed(summary: Sequence[Claim]) -> Iterator[_Limit]:
         return
     if doubtful[0] is summary[0]:
         is_partial = summary[0].verdict is Verdict.PARTIAL
-        how = "is supported only in part" if is_partial else "is not confirmed"
-        yield _Limit("confirmed", Confidence.LOW, f"the central claim {how}")
+        how = "the central claim is supported only in part" if is_partial else "the central claim is not confirmed"
+        yield _Limit("confirmed", Confidence.LOW, say(how))
     else:
-        told = f"not confirmed: {len(doubtful)} of {counted(len(summary), 'sentence')}"
+        told = say("not confirmed: {few} {of_sentences}", few=len(doubtful), of_sentences=_of_sentences(summary))
         yield _Limit("confirmed", Confidence.MEDIUM, told)
 
 
@@ -192,8 +208,7 @@ def _weak(support: _Support, question_type: QuestionType) -> Iterator[_Limit]:
     else:
         sort = "old or undated source" if question_type is QuestionType.CURRENT_EVENT else "source"
     is_one = support.central_voices == 1 and (sort != "local file" or len(support.central_sources) == 1)
-    few = f"one {sort}" if is_one else f"{sort}s"
-    yield _Limit("sources", level, f"the central claim rests on {few}")
+    yield _Limit("sources", level, say(_RESTS[sort][0 if is_one else 1]))
 
 
 # Support: how strongly the sources carry each claim
@@ -288,35 +303,47 @@ def _facts(
     independent, all_of_them = len(support.independent), len(support.supporting)
     kinds = [source.metadata.kind for source in support.independent]
     if kinds and all(kind is SourceKind.LOCAL for kind in kinds):
-        one_keeper = " (together one source)" if all_of_them > independent == 1 else ""
-        facts = [f"{counted(all_of_them, 'local file')}{one_keeper}"]
+        facts = [say_many("{number} local file", "{number} local files", all_of_them)]
+        if all_of_them > independent == 1:
+            facts = [say("{files} (together one source)", files=facts[0])]
     else:
-        copies = f" (of {all_of_them}; the others share an owner or a text)" if all_of_them > independent else ""
-        facts = [counted(independent, "independent source") + copies]
+        facts = [say_many("{number} independent source", "{number} independent sources", independent)]
+        if all_of_them > independent:
+            copies = "{sources} (of {all}; the others share an owner or a text)"
+            facts = [say(copies, sources=facts[0], all=all_of_them)]
         primary = sum(kind in PRIMARY_KINDS for kind in kinds)
-        facts.append(f"{primary} primary" if primary else "none primary")
+        facts.append(say_many("{number} primary", "{number} primary", primary) if primary else say("none primary"))
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
     supported = sum(claim.verdict in _CONFIRMED for claim in claims)
-    facts.append(f"{supported} of {counted(len(claims), 'claim')} supported{f', {partial} in part' if partial else ''}")
+    one, many = "{few} of {number} claim supported", "{few} of {number} claims supported"
+    told = say_many(one, many, len(claims), few=supported)
+    facts.append(say("{told}, {partial} in part", told=told, partial=partial) if partial else told)
     if question_type is QuestionType.CURRENT_EVENT:
         facts.append(_newest(support.supporting, now))
-    return [*facts, counted(len(conflicts), "conflict") if conflicts else "no conflict"]
+    told = say_many("{number} conflict", "{number} conflicts", len(conflicts)) if conflicts else say("no conflict")
+    return [*facts, told]
+
+
+def _of_sentences(claims: Sequence[Claim]) -> str:
+    return say_many("of {number} sentence", "of {number} sentences", len(claims))
 
 
 def _newest(sources: Sequence[Source], now: datetime) -> str:
     ages = [age for source in sources if (age := age_days(source, now)) is not None]
     if not ages:
-        return "no source gives a date"
-    return "newest source from today" if min(ages) == 0 else f"newest source {counted(min(ages), 'day')} old"
+        return say("no source gives a date")
+    if min(ages) == 0:
+        return say("newest source from today")
+    return say_many("newest source {number} day old", "newest source {number} days old", min(ages))
 
 
 def _sum(support: _Support, bounds: Sequence[_Limit], score: float) -> tuple[ConfidencePart, ...]:
     """The lines of which the score is the lowest."""
-    carried = f"by {counted(support.central_voices, 'independent source')} of the central claim"
-    held = [
-        ConfidencePart(bound.name, AT_MOST[bound.level], f"at most {bound.level}: {bound.reason}") for bound in bounds
-    ]
-    note = f"the lowest of these; high from {HIGH_SCORE}, medium from {MEDIUM_SCORE}"
+    one = "by {number} independent source of the central claim"
+    many = "by {number} independent sources of the central claim"
+    carried = say_many(one, many, support.central_voices)
+    held = [ConfidencePart(bound.name, AT_MOST[bound.level], bound.told) for bound in bounds]
+    note = say("the lowest of these; high from {high}, medium from {medium}", high=HIGH_SCORE, medium=MEDIUM_SCORE)
     return (ConfidencePart("support", support.central, carried), *held, ConfidencePart("score", score, note))
 
 
@@ -331,6 +358,11 @@ STALE_DAYS = {  # age of the newest source that is worth saying, by kind of ques
     QuestionType.COMPARISON: 365,
     QuestionType.EXPLANATION: 3 * 365,  # how things work changes slowly
 }
+_UNCONFIRMED = "{few} {of_sentences} could not be confirmed"
+_CONCERN = "Source {number} has an expression of concern{when}."
+_ONE_DOMAIN, _ONE_OWNER = "All sources are from one domain: {who}.", "All sources are from one owner: {who}."
+_ENDED_EARLY = "The research ended early: {why}."
+_LATE_ONE, _LATE = "{number} page did not answer in time.", "{number} pages did not answer in time."
 _LATER: tuple[NoticeKind, NoticeKind] = ("concern", "correction")
 _ONE_KIND = {
     SourceKind.FORUM: "All sources are forums or blogs, where anyone can write.",
@@ -354,9 +386,10 @@ def find_limitations(
     They speak of the sources that the claims rest on; where there is no claim, of what was read and dropped.
     """
     used, late = _used(found.sources, claims), found.search_metadata.pages_late
+    ended = stopped_because.strip().rstrip(".")
     sentences = [
         *_checking(claims, is_checked=is_checked),
-        *([f"The research ended early: {stopped_because.strip().rstrip('.')}."] if stopped_because else []),
+        *([say(_ENDED_EARLY, why=ended)] if ended else []),
         *found.search_metadata.notes,
         *standing_limitations(found.sources, claims),
         *([] if claims else _in_vain(found)),
@@ -366,7 +399,7 @@ def find_limitations(
         *(_age(used, question_type, now) if claims else ()),
         *_failures(found),
         *(_abstracts(used) if claims else ()),
-        *([f"{counted(late, 'page')} did not answer in time."] if late else []),
+        *([say_many(_LATE_ONE, _LATE, late)] if late else []),
         *((*_extracts(used), *_kinds(used)) if claims else ()),
         *_left_out(found),
     ]
@@ -391,17 +424,18 @@ def _used(sources: Sequence[Source], claims: Sequence[Claim]) -> list[Source]:
 
 def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
     if not is_checked:
-        yield "The citations could not be checked against the sources."
+        yield say("The citations could not be checked against the sources.")
         return
     unchecked = [claim for claim in claims if claim.verdict is Verdict.UNCHECKED]
     if unchecked:
         because = "; ".join(list(dict.fromkeys(reason for claim in unchecked for reason in claim.reasons))[:2])
-        told = f"{len(unchecked)} of {counted(len(claims), 'sentence')} could not be confirmed"
+        told = say(_UNCONFIRMED, few=len(unchecked), of_sentences=_of_sentences(claims))
         yield f"{told}: {_short(because, 160)}." if because else f"{told}."
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
     if partial:
-        verb = "is" if partial == 1 else "are"
-        yield f"{partial} of {counted(len(claims), 'sentence')} {verb} supported only in part."
+        one = "{number} {of_sentences} is supported only in part."
+        many = "{number} {of_sentences} are supported only in part."
+        yield say_many(one, many, partial, of_sentences=_of_sentences(claims))
 
 
 def _retractions(sources: Sequence[Source]) -> Iterator[str]:
@@ -409,9 +443,11 @@ def _retractions(sources: Sequence[Source]) -> Iterator[str]:
     for source in sources:
         notice = fullest(source.metadata.notices, "retraction")
         if notice is not None:
-            yield f"Source {source.number} was retracted{_when_and_where(notice)}: {_short(source.title)}."
+            said = "Source {number} was retracted{when}: {title}."
+            yield say(said, number=source.number, when=_when_and_where(notice), title=_short(source.title))
         elif is_retracted(source):
-            yield f"Source {source.number} says that it was retracted or withdrawn: {_short(source.title)}."
+            said = "Source {number} says that it was retracted or withdrawn: {title}."
+            yield say(said, number=source.number, title=_short(source.title))
 
 
 def _notices(used: Sequence[Source]) -> Iterator[str]:
@@ -419,14 +455,16 @@ def _notices(used: Sequence[Source]) -> Iterator[str]:
     for source in used:
         concern, correction = (fullest(source.metadata.notices, kind) for kind in _LATER)
         if concern is not None:
-            yield f"Source {source.number} has an expression of concern{_when_and_where(concern)}."
+            yield say(_CONCERN, number=source.number, when=_when_and_where(concern))
         elif correction is not None:
-            yield f"Source {source.number} was corrected{_when_and_where(correction)}."
+            yield say("Source {number} was corrected{when}.", number=source.number, when=_when_and_where(correction))
 
 
 def _when_and_where(notice: Notice) -> str:
-    when = f" on {notice.date}" if notice.date.count("-") == 2 else f" in {notice.date}" if notice.date else ""
-    where = notice.url or (f"says {notice.said_by}" if notice.said_by else "")
+    """With a blank before it, "" where neither is known."""
+    is_day = notice.date.count("-") == 2
+    when = " " + say("on {date}" if is_day else "in {date}", date=notice.date) if notice.date else ""
+    where = notice.url or (say("says {who}", who=notice.said_by) if notice.said_by else "")
     return f"{when} ({where})" if where else when
 
 
@@ -434,62 +472,63 @@ def _by_ocr(sources: Sequence[Source], claims: Sequence[Claim]) -> Iterator[str]
     known = {source.id: source for source in sources}
     cited = [evidence for claim in claims for evidence in claim.evidence if evidence.source_id in known]
     for source_id in dict.fromkeys(one.source_id for one in cited if known[one.source_id].is_by_ocr(one.start)):
-        yield f"Cited pages of {_short(known[source_id].title)} were read by OCR: letters and numbers may be wrong."
+        said = "Cited pages of {title} were read by OCR: letters and numbers may be wrong."
+        yield say(said, title=_short(known[source_id].title))
 
 
 def _disagreements(conflicts: Sequence[Conflict], sources: Sequence[Source]) -> Iterator[str]:
     for conflict in conflicts[:2]:
-        who = DISAGREES_ALONE if lone_weaker_voice(conflict, sources) else DISAGREE
-        yield f"{who} “{_short(conflict.subject, 80)}”: {name_sides(conflict)}."
+        who = wording.DISAGREES_ALONE if lone_weaker_voice(conflict, sources) else wording.DISAGREE
+        yield say(who, subject=_short(conflict.subject, 80), sides=name_sides(conflict))
     if len(conflicts) > 2:
-        yield f"{DISAGREE_FURTHER} {counted(len(conflicts) - 2, 'more point')}."
+        yield say_many(wording.DISAGREE_ON_ONE_MORE, wording.DISAGREE_FURTHER, len(conflicts) - 2)
 
 
 def _breadth(used: Sequence[Source]) -> Iterator[str]:
     if not used:
         return
     if len(used) == 1:
-        yield f"Everything rests on one source: {used[0].metadata.domain or _short(used[0].title)}."
+        yield say("Everything rests on one source: {source}.", source=used[0].metadata.domain or _short(used[0].title))
         return
     domains = sorted({registrable_domain(source.metadata.domain) or _short(source.title) for source in used})
     owners = {owner(source) for source in used}
     if owners == {LOCAL_FILES}:
         return  # the reasons of the level say so
     if len(owners) == 1:
-        one = f"one domain: {domains[0]}" if len(domains) == 1 else f"one owner: {' and '.join(domains)}"
-        yield f"All sources are from {one}."
+        yield say(_ONE_DOMAIN if len(domains) == 1 else _ONE_OWNER, who=f" {say('and')} ".join(domains))
         return
     known = {source.id: source for source in used}
     independent = heaviest_independent(
         dict.fromkeys(known, 1.0), lambda first, second: first == second or same_voice(known[first], known[second])
     )
     if len(independent) == 1:
-        yield f"The {len(used)} sources carry the same text, so they count as one."
+        yield say("The {number} sources carry the same text, so they count as one.", number=len(used))
 
 
 def _age(used: Sequence[Source], question_type: QuestionType, now: datetime) -> Iterator[str]:
     dated = [(age, source) for source in used if (age := age_days(source, now)) is not None]
     if not dated:
         if used and question_type is QuestionType.CURRENT_EVENT:
-            yield "No source gives a date, so how current this is cannot be told."
+            yield say("No source gives a date, so how current this is cannot be told.")
         return
     age, newest = min(dated, key=lambda entry: entry[0])
     published = newest.metadata.published_at
     if published and age > STALE_DAYS[question_type]:
-        day = f"{published.day} " if question_type is QuestionType.CURRENT_EVENT else ""
-        yield f"The newest source is from {day}{published:%B} {published.year}."
+        when = say_day(published) if question_type is QuestionType.CURRENT_EVENT else say_month(published)
+        yield say("The newest source is from {when}.", when=when)
 
 
 def _failures(found: SourceCollection) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     searched = places_of(found.search_metadata.providers_used)
     for provider, reason in sorted(found.search_metadata.failures.items()):
-        place = place_name(provider)
-        name = f"one search of {place}" if place in searched else place
-        by_reason.setdefault(reason.strip().rstrip(".") or "no reason given", []).append(name)
+        place = say_place(provider)
+        name = say("one search of {place}", place=place) if place_name(provider) in searched else place
+        by_reason.setdefault(reason.strip().rstrip(".") or say("no reason given"), []).append(name)
     for reason, names in by_reason.items():
         *first, last = dict.fromkeys(names)
-        told = f"{', '.join(first)}{' and ' if first else ''}{last} gave nothing: {reason}."
+        listed = f"{', '.join(first)} {say('and')} {last}" if first else last
+        told = say("{places} gave nothing: {reason}.", places=listed, reason=reason)
         yield told if told.startswith("arXiv") else f"{told[:1].upper()}{told[1:]}"
 
 
@@ -498,11 +537,14 @@ def _in_vain(found: SourceCollection) -> Iterator[str]:
     places = list(dict.fromkeys(source.metadata.domain or source.title for source in found.sources))
     if not places:
         return
-    more = [f"{len(places) - MAX_PLACES} more"] if len(places) > MAX_PLACES else []
-    listed = ", ".join([*(_short(place, 40) for place in places[:MAX_PLACES]), *more])
-    few = len(found.sources)
-    vainly = "was read and does not" if few == 1 else "were read and do not"
-    yield f"{counted(few, 'source')} {vainly} answer it: {listed}."
+    one = "{number} source was read and does not answer it: {places}."
+    many = "{number} sources were read and do not answer it: {places}."
+    yield say_many(one, many, len(found.sources), places=_listed(places))
+
+
+def _listed(places: Sequence[str]) -> str:
+    more = [say("{number} more", number=len(places) - MAX_PLACES)] if len(places) > MAX_PLACES else []
+    return ", ".join([*(_short(place, 40) for place in places[:MAX_PLACES]), *more])
 
 
 def _left_out(found: SourceCollection) -> Iterator[str]:
@@ -511,11 +553,11 @@ def _left_out(found: SourceCollection) -> Iterator[str]:
     if not search.left_out:
         return
     places = list(dict.fromkeys(search.left_out))
-    more = [f"{len(places) - MAX_PLACES} more"] if len(places) > MAX_PLACES else []
-    listed = ", ".join([*(_short(place, 40) for place in places[:MAX_PLACES]), *more])
-    few, found_pages = len(search.left_out), search.pages_read + search.pages_failed
-    share = f"{few} of {counted(max(found_pages, few), 'page')} {'was' if few == 1 else 'were'} left out"
-    yield f"{share}, for sharing next to no word with the question: {listed}."
+    few = len(search.left_out)
+    of_pages = say_many("of {number} page", "of {number} pages", max(search.pages_read + search.pages_failed, few))
+    one = "{number} {of_pages} was left out, for sharing next to no word with the question: {places}."
+    many = "{number} {of_pages} were left out, for sharing next to no word with the question: {places}."
+    yield say_many(one, many, few, of_pages=of_pages, places=_listed(places))
 
 
 def _abstracts(used: Sequence[Source]) -> Iterator[str]:
@@ -523,11 +565,9 @@ def _abstracts(used: Sequence[Source]) -> Iterator[str]:
     closed = [source.number for source in used if "paywall" in source.metadata.version]
     if closed:
         which = ", ".join(map(str, closed))
-        plural = len(closed) > 1
-        yield (
-            f"{'Sources' if plural else 'Source'} {which} {'were' if plural else 'was'} read by abstract alone; "
-            f"the full {'texts are' if plural else 'text is'} behind a paywall."
-        )
+        one = "Source {which} was read by abstract alone; the full text is behind a paywall."
+        many = "Sources {which} were read by abstract alone; the full texts are behind a paywall."
+        yield say_many(one, many, len(closed), which=which)
 
 
 def _extracts(used: Sequence[Source]) -> Iterator[str]:
@@ -536,9 +576,10 @@ def _extracts(used: Sequence[Source]) -> Iterator[str]:
         return
     reasons = ", ".join(dict.fromkeys(source.extract_of_page for source in cut))
     if len(used) == 1:
-        yield f"The page could be read only as the extract that a search gave ({reasons})."
+        yield say("The page could be read only as the extract that a search gave ({reasons}).", reasons=reasons)
     else:
-        yield f"{len(cut)} of {len(used)} pages could be read only as the extract that a search gave ({reasons})."
+        said = "{few} of {all} pages could be read only as the extract that a search gave ({reasons})."
+        yield say(said, few=len(cut), all=len(used), reasons=reasons)
 
 
 def _kinds(used: Sequence[Source]) -> Iterator[str]:
@@ -547,9 +588,9 @@ def _kinds(used: Sequence[Source]) -> Iterator[str]:
         return
     only = next(iter(kinds)) if len(kinds) == 1 else None
     if only in _ONE_KIND:
-        yield _ONE_KIND[only]
+        yield say(_ONE_KIND[only])
     else:
-        yield "No primary source (official, standards or peer-reviewed) was found."
+        yield say("No primary source (official, standards or peer-reviewed) was found.")
 
 
 def _short(text: str, max_chars: int = 90) -> str:

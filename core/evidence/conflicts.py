@@ -19,6 +19,7 @@ from core.evidence.rules.words import Kind, read
 from core.model.answer import Claim, Conflict, ConflictPosition, Evidence, Verdict
 from core.model.source import Source, SourceKind
 from core.presentation.render import cut, one_line
+from core.text.saying import say
 from core.text.sentences import sentences_of
 
 MAX_CONFLICTS = 5  # more is a survey, not a warning
@@ -238,7 +239,7 @@ def _words(text: str) -> frozenset[str]:
 
 def name_sides(conflict: Conflict) -> str:
     """Who says what: `49 m [1][2] against 51 m [3]`; at most three sides."""
-    return " against ".join(
+    return f" {say('against')} ".join(
         cut(one_line(said), _POSITION_CHARS) + " " + "".join(f"[{one.removeprefix('src_')}]" for one in ids)
         for said, ids in list(conflict.sides.items())[:3]
     )

@@ -23,13 +23,13 @@ from core.text.sentences import split_sentences
 
 CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 
-CONTROLS: Final = (  # each claim is plainly denied by its passage; some 25 tokens, and 45 with its tags and verdict
-    Pair("The museum is free for children.", ("Everybody has to pay at the museum, and children are no exception.",)),
-    Pair("Anna sold her bicycle last summer.", ("Anna never sold her bicycle. She still rides it to work every day.",)),
-    Pair("There is meat in the soup.", ("The soup is made of vegetables alone; there is no meat in it.",)),
-    Pair("The office is open on Sundays.", ("The office is closed on Sundays and open on all other days.",)),
-    Pair("The train to the coast leaves at nine.", ("The train to the coast leaves at six, and none leaves at nine.",)),
-    Pair("The lake was frozen in January.", ("In January the lake was not frozen, and boats went out as usual.",)),
+CONTROLS: Final = (  # one thing of each claim differs from its passage; some 20 tokens, and 40 with tags and verdict
+    Pair("The museum is free for children under twelve.", ("Children under six enter the museum free.",)),
+    Pair("Anna sold her bicycle to Paul last summer.", ("Last summer Paul sold his bicycle to Anna.",)),
+    Pair("The soup is made with beef and leeks.", ("The cook makes the soup with beans and leeks.",)),
+    Pair("The office is closed on Sundays.", ("On Saturdays the office is closed, and open on all other days.",)),
+    Pair("The train to the coast leaves at nine.", ("The train leaves for the coast at six each day.",)),
+    Pair("The lake froze in January.", ("It was in February that the lake froze.",)),
 )
 MIN_CONTROL_CHARS, MAX_CONTROL_CHARS = 40, 160  # of a text that is made a control: it is sent twice, some 80 tokens
 _FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[.,:/#–-])[1-9]\p{Nd}{1,5}(?![\p{L}\p{N}\])]|[:/]\p{N})")
@@ -42,7 +42,7 @@ def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
     """The control that rides along with `pairs`, and where among them: the same whenever they are asked again.
 
     A sentence of their own passages with one thing changed, which a judge that only sees plain denials confirms; where
-    none can be, one of `CONTROLS`.
+    none can be, one of `CONTROLS`, which are no plainer.
     """
     drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
     place = drawn // len(CONTROLS) % (len(pairs) + 1)

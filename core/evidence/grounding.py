@@ -32,12 +32,13 @@ from core.evidence.structure import (
     RULE,
     Grounded,
     Judged,
+    as_claimed,
     cells,
     find_row,
     is_answer_word,
+    is_lead,
     leading_word,
     leans,
-    without_bullet,
 )
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section, Verdict
@@ -66,13 +67,14 @@ _WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED,
 _SAME_CLAIM = 88  # rapidfuzz ratio 0…100 between a quote's claim and the sentence it belongs to
 _ORDERED = 90  # rapidfuzz partial ratio 0…100 of a sentence and what a page orders to be said
 _MAX_LABEL_CHARS = 90
+MIN_LEAD_WORDS = 4
 _MAX_NEW_WORDS = 4  # of a heading in words of its own; a longer one says something
 _LABEL_TERMS = frozenset(
     terms(
         "summary overview background introduction answer detail key main point finding fact note context conclusion "
         "limitation source evidence result reason cause effect benefit risk example definition history timeline "
         "comparison difference similarity advantage disadvantage step number figure short brief works matters follow "
-        "include list item type kind way option"
+        "include list item type kind way option thing important known one two three four five six several many"
     )
 )  # what a heading may say besides the words of the question and of what was read
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
@@ -152,9 +154,12 @@ class Grounder:
         draft = Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         if not _WORD.search(words):
             return replace(draft, shown=words if RULE.fullmatch(words) else None)
-        if not asserts or is_answer_word(words):
-            return replace(draft, shown=words if self._is_structure(words) else None)
-        claim = Claim(draft.id, without_bullet(words), Verdict.UNCHECKED)
+        is_structure = not asserts or is_answer_word(words)
+        if is_structure and self._is_structure(words):
+            return replace(draft, shown=words)
+        if is_structure and not (is_lead(words) and len(words.split()) >= MIN_LEAD_WORDS):
+            return draft  # a longer lead that says something is a claim
+        claim = Claim(draft.id, as_claimed(words), Verdict.UNCHECKED)
         if is_instruction(words) or self._is_ordered(claim.text):
             return _cut(draft, claim, ORDER)
         said = as_checked(claim.text, draft.before)
@@ -201,7 +206,7 @@ class Grounder:
         text = without_foreign_links(text, self._numbers).strip()
         words = strip_markers(text, Grammar.NUMBER).strip()
         cited = [f"src_{number}" for number in marker_numbers(text) if f"src_{number}" in self._whole]
-        claim = Claim(f"{section}-{place}", without_bullet(words), Verdict.UNCHECKED)
+        claim = Claim(f"{section}-{place}", as_claimed(words), Verdict.UNCHECKED)
         judged = Judged(claim.id, section, text, gap, claim, None)
         return self._settled(judged, [Evidence(source_id, "", 0, 0) for source_id in cited], [], [NO_PASSAGE])
 
@@ -517,10 +522,10 @@ def _tells(word: str, label: str, new: set[str]) -> bool:
 
 def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
     """The passage as the judge reads it: where it leans on the sentence before it, behind that."""
-    before = [span for span in index.passages.spans if span[1] <= evidence.start][-1:]
-    if not before or not leans(evidence.quote):
+    if not leans(evidence.quote):
         return evidence.quote
-    return f"{index.source.content[slice(*before[0])]} {evidence.quote}"
+    before = [span for span in index.spans if span[1] <= evidence.start][-1:]
+    return " ".join([*(index.source.content[slice(*span)] for span in before), evidence.quote])
 
 
 def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:

@@ -28,11 +28,12 @@ from core.text.language import Cue
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
-PAIRS_TOGETHER = 5  # of which some could wait: each row that a judge writes is a third of a second
-PAIRS_AT_END = 4  # when the reader waits for nothing else
+PAIRS_TOGETHER = 5  # that could all wait: each row that a judge writes is a third of a second
+PAIRS_AT_ONCE = 3  # of which the reader waits for one
+PAIRS_AT_END = 2  # when the reader waits for nothing else
 CALLS_AT_ONCE = 6
-CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
-LINGER_S, IDLE_S = 0.15, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
+CALLS_BESIDE = 3  # while the answer is written; sentences that come meanwhile share the next call
+LINGER_S, IDLE_S = 0.5, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160
@@ -374,7 +375,8 @@ class Judging:
         """A judgement for each pair, in their order. A pair that was asked about before is not asked about again.
 
         While `CALLS_BESIDE` calls are under way, what comes waits for one of them to end, and goes together. Pairs that
-        `may_wait` go with others while the answer is being written, and alone only where nothing else is asked.
+        `may_wait` go with others while the answer is being written, and alone where a call is full of them or nothing
+        else is asked.
         """
         if self.judge is None or not pairs or self.left_s() <= 0:
             return [None] * len(pairs)
@@ -384,8 +386,12 @@ class Judging:
         (self._others if may_wait else self._waiting).extend(new.items())
         if self._is_hurried or len(self._waiting) >= PAIRS_A_CALL or len(self._others) >= PAIRS_A_CALL:
             self._start_in(0.0)
-        elif len(self._calls) < (1 if may_wait else CALLS_BESIDE):
-            self._start_in(IDLE_S if may_wait else self.linger_s)
+        elif not may_wait and len(self._calls) < CALLS_BESIDE:
+            self._start_in(self.linger_s if self._has_asked else 0.0)  # the reader has nothing yet
+        elif may_wait and len(self._others) >= PAIRS_TOGETHER and len(self._calls) < CALLS_BESIDE - 1:
+            self._start_in(self.linger_s)
+        elif may_wait and not self._calls:
+            self._start_in(IDLE_S)
         futures = [self._rulings[pair] for pair in pairs]
         await asyncio.wait(set(futures), timeout=max(self.left_s(), 0.01))
         return [future.result() if future.done() else None for future in futures]
@@ -444,7 +450,7 @@ class Judging:
         """What is asked next: what is waited for before all else, with little besides; the very first of it alone."""
         first = PAIRS_AT_END if self._is_hurried else PAIRS_A_CALL
         batch, self._waiting = self._waiting[:first], self._waiting[first:]
-        most = PAIRS_AT_END if self._is_hurried else PAIRS_TOGETHER if batch else PAIRS_A_CALL
+        most = PAIRS_AT_END if self._is_hurried else PAIRS_AT_ONCE if batch else PAIRS_TOGETHER
         free = 0 if batch and not self._has_asked else max(most - len(batch), 0)
         more, self._others = self._others[:free], self._others[free:]
         self._has_asked = True

@@ -36,6 +36,7 @@ MAX_SENTENCES = 3  # a passage longer than this is no longer a quote
 MAX_SENTENCE_CHARS = 600  # longer "sentences" are tables or menus; they are cut at a line or a space
 SENTENCE_COST = 0.04  # of coverage, for each sentence beyond the first: a longer passage must earn its place
 PAIR_WEIGHT = 0.3  # of a word's weight, for two claim words that are also neighbours in the source
+ABOUT_WEIGHT = 0.4  # of a word of the title: what all of the text is about tells no sentence from the others
 CONTEXT_SENTENCES = 5  # beside the passage; more of a long text have the claim's words by chance
 MIN_SCORE = 0.15  # 0…1; below, the source says nothing of the claim
 TELLING_CHARS = 2000  # of a text, to tell its language by
@@ -60,9 +61,10 @@ class FoundPassage:
 class PassageIndex:
     """The sentences of one text, looked up by word. Build once, ask for many claims."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, title: str = "") -> None:
         self.text = text
-        self.spans = [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
+        self._about = read(title).stems
+        self.spans = _spans_of(text)
         self.language = language_of(text[:TELLING_CHARS]) or "en"
         self._by_stem: dict[str, list[int]] = defaultdict(list)
         self._by_root: dict[str, list[int]] = defaultdict(list)
@@ -152,7 +154,7 @@ class PassageIndex:
                 self._fill_akin(rows[row], word.stem)
             self._fill(rows[row], word)
             found = int(np.count_nonzero(rows[row])) if is_wide else len(self._by_stem.get(word.stem, ()))
-            weights[row] = self._rarity(word, found)
+            weights[row] = self._rarity(word, found) * (ABOUT_WEIGHT if word.stem in self._about else 1.0)
         for row, (left, right) in enumerate(pairs, start=len(words)):
             rows[row, self._pairs.get((left.stem, right.stem), [])] = 1.0
             weights[row] = PAIR_WEIGHT * min(weights[row - len(words)], weights[row - len(words) + 1])
@@ -209,7 +211,12 @@ class EvidenceIndex:
 
     @cached_property
     def passages(self) -> PassageIndex:
-        return PassageIndex(self.source.content)
+        return PassageIndex(self.source.content, self.source.title)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """Its sentences; where they stand takes far less than to look them up by word."""
+        return _spans_of(self.source.content)
 
     def find(self, claim: str) -> Evidence | None:
         """The best 1–3 sentences, unchecked; None where the source has nothing of the claim."""
@@ -253,6 +260,10 @@ class EvidenceIndex:
 def _content_words(sentence: str, language: str) -> tuple[Token, ...]:
     """A sentence is read with its source, then as the passage for a claim, then among those around it."""
     return tuple(token for token in tokenize(sentence, language) if token.is_content)
+
+
+def _spans_of(text: str) -> list[Span]:
+    return [span for sentence in sentences_of(text) for span in _cut(text, sentence.start, sentence.end)]
 
 
 def _cut(text: str, start: int, end: int) -> list[Span]:

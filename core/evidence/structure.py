@@ -94,6 +94,14 @@ def without_bullet(text: str) -> str:
     return text[bullet.end() :] if bullet else text
 
 
+def as_claimed(text: str) -> str:
+    """What a sentence claims: its words without bullet, quotation's mark and emphasis."""
+    return _EMPHASIS.sub(r"\1", without_bullet(text).lstrip("> "))
+
+
+_EMPHASIS = regex.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")  # not __, which names of code have
+
+
 def leading_word(text: str) -> str:
     """The "However, " or "Yes, " that a sentence begins with, "" where there is none."""
     tie = _TIE.match(text, Cue.CONNECTIVE.end_at(detect_language(text), text, 0))
@@ -119,7 +127,7 @@ def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True) -> Grounded:
         _text([entry for entry in entries if entry.section == section], marks_cuts=marks_cuts)
         for section in ("summary", "detail")
     )
-    claims = tuple(entry.claim for entry in entries if entry.claim and entry.shown is not None)
+    claims = tuple(entry.claim for at, entry in enumerate(entries) if entry.claim and _line(entries, at) is not None)
     citations = tuple(_citation(claim, evidence) for claim in claims for evidence in claim.evidence)
     return Grounded(summary, detail, claims, citations, _removed(entries))
 
@@ -142,7 +150,8 @@ def _removed(entries: Sequence[Judged]) -> tuple[RemovedSentence, ...]:
     found: dict[str, RemovedSentence] = {}
     for entry in entries:
         if entry.claim and entry.shown is None and (key := _same(entry.claim.text)) not in shown:
-            found.setdefault(key, RemovedSentence(entry.claim.text, "; ".join(entry.claim.reasons)))
+            text = " · ".join(cells(entry.claim.text)) if entry.is_row else entry.claim.text
+            found.setdefault(key, RemovedSentence(text, "; ".join(entry.claim.reasons)))
     return tuple(found.values())
 
 
@@ -199,6 +208,11 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
         if not entry.is_cut:
             is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
             continue
+        if marks_cuts and entry.is_row and _has_kept_row(entries, at) and _has_head(entries, at):
+            row = f"{lost_break}| {CUT} {'| ' * len(cells(entry.text))}".rstrip()
+            pieces += [row] if row not in pieces[-1:] else []
+            lost_break, is_marked = "", False
+            continue
         has_kept_kin = any(entries[place].shown is not None for place in _list_around(entries, at))
         item = ITEM.match(entry.text) if has_kept_kin else None
         if not marks_cuts or entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
@@ -217,10 +231,21 @@ def _list_around(entries: Sequence[Judged], at: int) -> list[int]:
     return [place for place in range(first, last + 1) if entries[place].is_item]
 
 
+def _has_kept_row(entries: Sequence[Judged], at: int) -> bool:
+    """Whether another row of the table is shown."""
+    first = last = at
+    while first and entries[first - 1].is_row and entries[first].gap.count("\n") < 2:
+        first -= 1
+    while last + 1 < len(entries) and entries[last + 1].is_row and entries[last + 1].gap.count("\n") < 2:
+        last += 1
+    return any(entry.is_claimed_row and entry.shown is not None for entry in entries[first : last + 1])
+
+
 def _line(entries: Sequence[Judged], at: int) -> str | None:
     """An entry as it is shown; None where it is not. A table that has lost its head becomes a list."""
     entry = entries[at]
-    if entry.shown is None or (entry.claim is None and not _holds(entries, at)):
+    is_above = entry.claim is None or is_lead(entry.text)
+    if entry.shown is None or (is_above and not _holds(entries, at)):
         return None
     if entry.claim is not None and entry.is_row and not _has_head(entries, at):
         return "- " + " · ".join(cells(entry.shown))
@@ -280,7 +305,7 @@ def _level(entry: Judged) -> int:
     """1…6 for Markdown headings, 7 for a bold line, 8 for a lead, 9 for a table's head; 0 for a claim."""
     text = entry.text.strip()
     if entry.claim is not None:
-        return 0
+        return _LEAD if is_lead(text) else 0
     if text.startswith("#"):
         return len(text) - len(text.lstrip("#"))
     if regex.fullmatch(r"(\*\*|__).+\1[:：]?", text):

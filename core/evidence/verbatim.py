@@ -313,8 +313,6 @@ _TAKES_BACK = regex.compile(
     r"untrue|incorrect|nonsense|myths?|not (?:true|so|the case|correct)|misconception|hoax|"
     r"disprove[nd]|debunked|refuted|"
     r"rumou?r|denied|falsch|unwahr|irrtum|mythos|faux|mythe|fals[oa]|mito|onjuist|onwaar)\b"
-    r"|(?:false|wrong|untrue|incorrect|nonsense|not (?:so|true)|falsch|stimmt nicht|faux|falso|errado|onjuist)"
-    r"\s*[.!:,;–—]"
     r"|(?:this|the) (?:claim|statement|finding|result|paper|study|article|report|figure)\b"  # not a drug, a train
     r"[^.]{0,60}?\b(?:is|was|has|been)\b[^.]{0,50}\b(?:retracted|withdrawn)\b"
     r"|(?:no|nein|non|nee)\s*(?:[,!;–—]|\.?\s*$)"
@@ -368,7 +366,24 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
         return f'it stands under "{lead}"'
     behind = sentences_of(content)[bisect_left(_starts(content), end) :]
     following = behind[0].text[:200] if behind else ""
-    return f'the source goes on: "{following}"' if _TAKES_BACK.match(following) else ""
+    is_denied = _TAKES_BACK.match(following) or _retorts(following, language)
+    return f'the source goes on: "{following}"' if is_denied else ""
+
+
+def _retorts(text: str, language: str) -> bool:
+    """Whether a sentence says of the one before it that it is not so, and no more: Rubbish. Rating: false."""
+    label = _LABEL.match(text)
+    cues = (Cue.RETORT, Cue.DENIED, Cue.FRAMING) if label or len(text.split()) <= 2 else (Cue.RETORT,)
+    return any(
+        (end := cue.end_at(language, text, at)) and _STOPPED.match(text, end)
+        for cue in cues
+        for at in {0, label.end() if label else 0}
+    )
+
+
+_LABEL = regex.compile(r"\W{0,3}(?:[\p{L}-]+ ){0,2}[\p{L}-]+\W{0,3}:\W+")
+_STOPPED = regex.compile(r"\W*$|\s*[.!:,;–—]")
+_NUMBERED = regex.compile(r"\W*\p{L}+(?: (?:#|no\.? ?|nr\.? ?|n[°º] ?)?\p{Nd}{1,3})?\W*", regex.IGNORECASE)  # Myth 3.
 
 
 QUOTED = "the source quotes it"
@@ -424,6 +439,7 @@ def leads_above(content: str, start: int) -> tuple[str, ...]:
     at = sentence_place(content, start)
     prefix = content[sentences[at].start : start].strip() if at < len(sentences) else ""
     leads = [prefix] if prefix.endswith((":", "：")) else []
+    leads += [before.text for before in sentences[max(0, at - 1) : at] if _NUMBERED.fullmatch(before.text)]
     is_listed = at < len(sentences) and _is_item(sentences[at])
     may_lead = True
     for sentence in reversed(sentences[max(0, at - MAX_BACK) : at]):

@@ -1,4 +1,7 @@
-"""The answer that the three modes give: lists and report as text with markers, and S004's own objects beside it."""
+"""The answer that the three modes give: lists and report as text with markers, and S004's own objects beside it.
+
+A report is checked against its sources here.
+"""
 
 from __future__ import annotations
 

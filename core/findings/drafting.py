@@ -34,6 +34,7 @@ from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
 from core.stages.prompting import asked, fenced, format_sources, language_name, passage_tokens
 from core.stages.search import collect_sources
 from core.text.passages import select_passages
+from core.text.saying import say
 from core.text.urls import canonical_url
 
 log = logging.getLogger(__name__)
@@ -300,7 +301,7 @@ async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, 
             raise
         log.warning("going on with a broken-off answer", extra={"error": str(exc)})
         notes = (BROKE_OFF,)
-    notes = (*notes, *heard.notes, *([CUT_OFF] if heard.is_cut and not notes else []))
+    notes = (*notes, *heard.notes, *([say(CUT_OFF)] if heard.is_cut and not notes else []))
     return ModeDraft(mode, heard.text, usage=tuple(spent), notes=notes)
 
 

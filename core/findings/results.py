@@ -1,6 +1,7 @@
 """What three modes find (S004): ideas, implementations, a report, and the object that holds what was asked for.
 
-Also the drafts that they begin with, and how far each mode is while they run at once.
+Also the drafts that they begin with, and how far each mode is while they run at once. And the code in a finding,
+looked at and never run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The two searches of the funnel: which papers matter, then what in them matters (S000-03 … S000-13).
 
-With an embedder the cosine decides, and beside it the words: a chunk that has most of what is asked is found too,
-also where it has no vector yet. Without one BM25 ranks, and the cut-offs, which mean cosines, become limits on the
-rank. Each search is noted in the trace of the running job.
+With an embedder the cosine decides, and beside it the words: a chunk that has most of what is asked is found too, also
+where it has no vector yet. Without one BM25 ranks, and the cut-offs, which mean cosines, become limits on the rank.
+Each search is noted in the trace of the running job. The third step is here too: an answer from what was found, with
+its citations put right.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Papers, their chunks, where they are kept, and how a list of them is written (S000-20 … S000-27)."""
+"""Papers, their chunks, where they are kept, and how a list of them is written (S000-20 … S000-27).
+
+And what a cosine of an embedding model means: measured once per model, kept with the papers' vectors.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """One question to a language model: the call, what is read of its answer, the second try, what it cost.
 
-Whatever asks a model for an object asks here; the model comes in as a port.
+Whatever asks a model for an object asks here; the model comes in as a port. And an answer as it grows, read as a
+draft.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, ModelUnava
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
 from core.text.growing_json import PartialJson, named, read_object
+from core.text.saying import say
 
 T = TypeVar("T")
 MAX_RETRY_WAIT_S = 10.0  # told to wait longer than this, failing now is kinder than a silent pause
@@ -130,7 +132,9 @@ async def ask_model(
             usage.append(heard.usage)
             value = value_of(heard.text)
             if value is None:
-                raise ModelGarbled(f"no {request.schema_name} in {len(heard.text)} characters", user_message=UNREADABLE)
+                raise ModelGarbled(
+                    f"no {request.schema_name} in {len(heard.text)} characters", user_message=say(UNREADABLE)
+                )
         except ModelGarbled:
             attempt = with_more_tokens(request) if heard.is_cut else asked_in_words(request)
             raise
@@ -142,7 +146,7 @@ async def ask_model(
             value = await retry_once(once, remaining_s=lambda: 0.0 if is_once else ends_at - loop.time())
     except TimeoutError as exc:
         late = f"no {request.purpose} in {within_s:.0f} s"
-        raise ModelTimeout(late, user_message="The model took too long.") from exc
+        raise ModelTimeout(late, user_message=say("The model took too long.")) from exc
     except ModelGarbled as exc:
         tries += 1  # there is no other: what is complete of it will do
         value = value_of(heard.text)

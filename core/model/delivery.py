@@ -19,11 +19,13 @@ class Address:
 
     After `expires_at` nothing can be delivered there any more, and the address is erased; None is never. A
     token that dies while the place stays reachable is the bot's own matter and stands in `data`.
+    `place` names the channel, or the person, by whose end it ends; it is kept of watches alone.
     """
 
     platform: str
     data: Mapping[str, Json]
     expires_at: datetime | None = None
+    place: str = ""
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.text.saying import say
+
 
 class GorkdError(Exception):
     """Root of the tree. `code` is the API's error code (G-01); `told` is what people hear where no raiser says more."""
@@ -79,7 +81,7 @@ class GorkdError(Exception):
     @property
     def user_message(self) -> str:
         """One sentence for the person who asked: what happened and what to do next."""
-        return self._user_message or self.told or str(self)
+        return self._user_message or say(self.told) or str(self)
 
     @property
     def operator_message(self) -> str:
@@ -163,11 +165,13 @@ class SearchFailed(GorkdError):
 
     def __init__(self, failures: dict[str, str]) -> None:
         named = ", ".join(f"{name} ({reason})" for name, reason in failures.items())
-        shown = ", ".join(f"{place_name(name)} ({reason})" for name, reason in failures.items())
+        shown = ", ".join(f"{say_place(name)} ({reason})" for name, reason in failures.items())
         super().__init__(
             f"no provider answered: {named}",
-            user_message=f"No search gave an answer: {shown}. Please retry in a minute; if it stays so, the admin can "
-            "see why.",
+            user_message=say(
+                "No search gave an answer: {places}. Please retry in a minute; if it stays so, the admin can see why.",
+                places=shown,
+            ),
             operator_message=f"No search gave an answer: {named}. Please retry in a minute; if it stays so, "
             "`gorkd doctor` says which setting to look at.",
         )
@@ -181,9 +185,18 @@ _PLACES = {
 }  # fmt: skip
 
 
+_UNNAMED = {place: place for place in ("the web", "the local files")}  # the others are names in every language
+
+
 def place_name(provider: str) -> str:
     """Where a provider searches, as people say it: which service does it is the operator's business."""
     return _PLACES.get(provider, provider)
+
+
+def say_place(provider: str) -> str:
+    """The same in the language spoken; of a place too."""
+    place = place_name(provider)
+    return say(_UNNAMED[place]) if place in _UNNAMED else place
 
 
 def places_of(providers: Sequence[str]) -> tuple[str, ...]:
@@ -205,6 +218,11 @@ class FetchError(GorkdError):
     def __init__(self, url: str, message: str) -> None:
         super().__init__(f"{url}: {message}")
         self.url = url
+
+
+def say_reason(error: FetchError) -> str:
+    """In the language spoken; a status is a number in each."""
+    return error.reason if isinstance(error, PageStatus) else say(error.reason)
 
 
 class AddressBlocked(FetchError):
@@ -312,7 +330,7 @@ class JobNotFound(GorkdError):
     code = "JOB_NOT_FOUND"
 
     def __init__(self, job_id: str) -> None:
-        super().__init__(f"no job {job_id}", user_message="There is no such job, or it is not yours to see.")
+        super().__init__(f"no job {job_id}", user_message=say("There is no such job, or it is not yours to see."))
 
 
 class TookTooLong(GorkdError):
@@ -321,7 +339,8 @@ class TookTooLong(GorkdError):
     retryable = True
 
     def __init__(self, names: str) -> None:
-        super().__init__(f"{names} did not end in time", user_message="This took longer than it may; please try again.")
+        said = say("This took longer than it may; please try again.")
+        super().__init__(f"{names} did not end in time", user_message=said)
 
 
 class QueueFull(GorkdError):
@@ -331,7 +350,7 @@ class QueueFull(GorkdError):
     def __init__(self, limit: int) -> None:
         super().__init__(
             f"{limit} jobs are waiting",
-            user_message="Too many questions are waiting right now; please try again in a minute.",
+            user_message=say("Too many questions are waiting right now; please try again in a minute."),
         )
 
 

@@ -1,6 +1,7 @@
 """A question on its way: the request, what was understood of it, and the job that carries it.
 
-Every job has a scope, and whatever is kept for it is valid in exactly that scope.
+Every job has a scope, and whatever is kept for it is valid in exactly that scope. Files that come with a question are
+sources of that question and of no other.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ class ResearchRequest:
     parent's, "" in direct messages; `policy` is the tenant's, as it was when the question was admitted; `digest` is
     of the request that brought it, where that may come again (Idempotency-Key). `heard_before` is the time up to which
     the conversation counts, None when all that was said before the question does. `watch` is the watch that it is a
-    run of.
+    run of. `language` is what the workspace wants everything said in, as it was when the question was admitted; "" is
+    the question's own.
     """
 
     query: str
@@ -140,6 +142,7 @@ class ResearchRequest:
     digest: str = ""
     heard_before: datetime | None = None
     watch: str = ""
+    language: str = ""
 
     @property
     def stands_alone(self) -> bool:

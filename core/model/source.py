@@ -98,7 +98,7 @@ class Page:
     """A page as read. `url` is the address after redirects; `text` is the readable part.
 
     `etag` and `last_modified` are what its server knows this version by, "" where it does not say. `ids` are those of
-    the published work that the page says it is.
+    the published work that the page says it is. `entries` are those of a feed, newest first: titles and addresses.
     """
 
     url: str
@@ -110,6 +110,7 @@ class Page:
     etag: str = ""
     last_modified: str = ""
     ids: WorkIds = NO_IDS
+    entries: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """A published work: what a preprint, its revisions and its journal article have in common, whoever found them.
 
-Two records are one work when they share an id, or a long title and an author; versions of one work are one voice.
-A `WorkRecord` is what registries say of one: who wrote it, where it is free to read, and whether it still stands.
+Two records are one work when they share an id, or a long title and an author; versions of one work are one voice. A
+`WorkRecord` is what registries say of one: who wrote it, where it is free to read, and whether it still stands. Their
+ids are recognised here: in addresses, in what pages say of themselves, at the head of a text.
 """
 
 from __future__ import annotations

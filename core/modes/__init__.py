@@ -1,4 +1,7 @@
-"""Every mode in one table, from which all interfaces take their choices. A new mode is one file and one line."""
+"""Every mode in one table, from which all interfaces take their choices. A new mode is one file and one line.
+
+Modes with a folder of their own (core/deep, core/findings) are declared here.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,53 @@ from itertools import combinations
 
 import regex
 
+from core.deep.research import conduct as research_deeply
+from core.findings.research import conduct as find
+from core.findings.viewing import finding_files
 from core.model.answer import AnswerFile, JobResult
+from core.model.config import FindingsSettings
 from core.model.errors import InvalidQuery
 from core.model.job import JobStatus, ResearchJob
-from core.modes import check, deep, library, quick, references, section
-from core.modes.findings import FREEFORM, IDEA, IMPLEMENTATION
-from core.modes.mode import Mode, Option
+from core.modes import check, library, quick, references, section
+from core.modes.mode import DEPTH, ROUNDS, TOP_K, Mode, Option
 from core.modes.several import together
+from core.text.saying import later, say
 
-_ALL = (quick.MODE, deep.MODE, library.MODE, section.MODE, IDEA, IMPLEMENTATION, FREEFORM)
+
+def _finding(name: str, title: str, description: str, options: tuple[Option, ...]) -> Mode:
+    """A mode that lists what it finds, each item with the page that carries it. Code is never run."""
+    return Mode(
+        name=name,
+        title=title,
+        description=description,
+        deadline_s=FindingsSettings().deadline_s,
+        run=find,
+        files=finding_files,
+        options=options,
+        needs_model=True,
+    )
+
+
+DEEP = Mode(
+    name="deep",
+    title=later("Deep research"),
+    description=later("Rounds of search and reading by a checklist, typically 1–3 minutes"),
+    deadline_s=600.0,
+    run=research_deeply,
+    is_steerable=True,
+    options=(ROUNDS,),
+    needs_model=True,
+)
+IDEA = _finding("idea", later("Ideas"), later("The best ideas and approaches, each with its source"), (TOP_K, DEPTH))
+IMPLEMENTATION = _finding(
+    "implementation",
+    later("Implementations"),
+    later("Working code with its dependencies and source"),
+    (TOP_K, DEPTH),
+)
+FREEFORM = _finding("freeform", later("Report"), later("A research report in five sections, like a paper"), (DEPTH,))
+
+_ALL = (quick.MODE, DEEP, library.MODE, section.MODE, IDEA, IMPLEMENTATION, FREEFORM)
 MODES: dict[str, Mode] = {mode.name: mode for mode in _ALL}
 
 # Not to be chosen: each is what a button or a command of its own does.
@@ -29,10 +70,14 @@ def find_mode(name: str) -> Mode:
     """Raises `InvalidQuery` that names the known modes."""
     mode = MODES.get(name) or _ACTIONS.get(name)
     if name in _RETIRED:
-        raise InvalidQuery(f'The mode "{name}" is retired; use {_RETIRED[name]}.', rule="retired-mode")
+        raise InvalidQuery(
+            say('The mode "{name}" is retired; use {other}.', name=name, other=_RETIRED[name]), rule="retired-mode"
+        )
     if mode is None:
         known = ", ".join(MODES)
-        raise InvalidQuery(f'There is no mode "{name[:40]}"; known modes: {known}.', rule="unknown-mode")
+        raise InvalidQuery(
+            say('There is no mode "{name}"; known modes: {known}.', name=name[:40], known=known), rule="unknown-mode"
+        )
     return mode
 
 
@@ -70,7 +115,7 @@ def choices_for(typed: str) -> list[tuple[str, tuple[str, ...]]]:
 def option_words(option: Option) -> str:
     """`How many results to list (idea, implementation)`: what an option does, and in which modes."""
     names = [mode.name for mode in MODES.values() if option in mode.options]
-    return f"{option.description} ({', '.join(names)})"
+    return f"{say(option.description)} ({', '.join(names)})"
 
 
 def can_be_steered(modes: Sequence[str]) -> bool:
@@ -88,7 +133,7 @@ def check_modes(names: Sequence[str]) -> None:
     for name in names or ("",):
         find_mode(name)
     if len(set(names)) > 1 and any(name in _ACTIONS for name in names):
-        raise InvalidQuery("A check is made by itself; please name no other mode.", rule="modes-together")
+        raise InvalidQuery(say("A check is made by itself; please name no other mode."), rule="modes-together")
 
 
 def files_of(job: ResearchJob, result: JobResult | None) -> tuple[AnswerFile, ...]:

@@ -32,6 +32,7 @@ from core.stages.gathering import Gathering, addresses_in, read_given, renumbere
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, plan_by_rules
 from core.stages.search import collect_sources
 from core.stages.synthesize import usage_metadata
+from core.text.saying import later, say
 from core.text.sentences import split_sentences
 from core.text.terms import terms
 from core.text.urls import canonical_url
@@ -181,7 +182,7 @@ def _answer(work: Work, compared: ComparedClaims, found: SourceCollection) -> Re
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=("no source that was read speaks of these claims",),
         limitations=find_limitations(kind, found, evidence, conflicts=(), now=now),
-        notice=wording.CHECKED_BY_RULES if compared.is_by_rules else "",
+        notice=say(wording.CHECKED_BY_RULES) if compared.is_by_rules else "",
         metadata=usage_metadata(work.deps, compared.usage, seconds=compared.seconds),
     )
     if not evidence:
@@ -203,7 +204,7 @@ def _lines(checks: Sequence[CheckedClaim]) -> tuple[list[str], list[Claim]]:
     lines: list[str] = []
     evidence: list[Claim] = []
     for number, check in enumerate(checks, start=1):
-        lines.append(f"{number}. {wording.STANDS[check.stand.value]}: “{check.claim}”")
+        lines.append(f"{number}. {say(wording.STANDS[check.stand.value])}: “{check.claim}”")
         sides = [*((True, entry) for entry in check.supporting), *((False, entry) for entry in check.contradicting)]
         for is_for, entry in sides:
             said = wording.evidence_line(cut(one_line(entry.quote), MAX_QUOTE_CHARS), entry.verdict, is_for=is_for)
@@ -220,8 +221,8 @@ def _citation(claim: Claim) -> Citation:
 
 MODE = Mode(
     name="check",
-    title="Fact check",
-    description="What sources say for and against each claim of a message",
+    title=later("Fact check"),
+    description=later("What sources say for and against each claim of a message"),
     deadline_s=90.0,
     run=run,
 )

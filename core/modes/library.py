@@ -25,6 +25,7 @@ from core.model.job import JobStatus, Json
 from core.model.source import Source
 from core.modes.mode import Mode
 from core.pipeline.work import Work
+from core.text.saying import later
 
 T = TypeVar("T")
 
@@ -201,8 +202,8 @@ def papers_view(paper: Paper) -> dict[str, Json]:
 
 MODE = Mode(
     name="library",
-    title="Paper library",
-    description="Answers from your own papers, with page numbers",
+    title=later("Paper library"),
+    description=later("Answers from your own papers, with page numbers"),
     deadline_s=60.0,
     run=run,
 )

@@ -12,6 +12,7 @@ from core.model.answer import AnswerFile, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import MAX_ROUNDS, Depth, ResearchRequest
 from core.pipeline.work import Work
+from core.text.saying import later
 
 FilesOf = Callable[[JobResult], tuple[AnswerFile, ...]]
 
@@ -96,17 +97,17 @@ class WordsOption:
 
 Option = NumberOption | DepthOption
 
-TOP_K = NumberOption("top_k", "Results", "How many results to list", 1, MAX_ITEMS, ResearchRequest.top_k)
+TOP_K = NumberOption("top_k", later("Results"), later("How many results to list"), 1, MAX_ITEMS, ResearchRequest.top_k)
 DEPTH = DepthOption(
-    "depth", "Depth", "deep searches in more rounds and reads more pages", ResearchRequest.depth
+    "depth", later("Depth"), later("deep searches in more rounds and reads more pages"), ResearchRequest.depth
 )  # S004-04
 ROUNDS = NumberOption(
-    "max_iterations", "Rounds", "How many rounds at most", 1, MAX_ROUNDS, ResearchRequest.max_iterations
+    "max_iterations", later("Rounds"), later("How many rounds at most"), 1, MAX_ROUNDS, ResearchRequest.max_iterations
 )
-MODE = WordsOption("mode", "Mode", "How to research it; several can be chosen and run at once")
-CONTEXT = WordsOption("context", "Context", "What the question is about, or for whom")
-PRIVATE = WordsOption("private", "Private", "Only you see the answer; you can share it later")
-FRESH = WordsOption("fresh", "Fresh", "Do not repeat an earlier answer")
+MODE = WordsOption("mode", later("Mode"), later("How to research it; several can be chosen and run at once"))
+CONTEXT = WordsOption("context", later("Context"), later("What the question is about, or for whom"))
+PRIVATE = WordsOption("private", later("Private"), later("Only you see the answer; you can share it later"))
+FRESH = WordsOption("fresh", later("Fresh"), later("Do not repeat an earlier answer"))
 
 # Everything that can be said besides the question, on every interface.
 ASKED = (MODE, DEPTH, TOP_K, ROUNDS, CONTEXT, PRIVATE, FRESH)

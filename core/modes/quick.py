@@ -18,6 +18,7 @@ from core.stages.intake import parse_intent
 from core.stages.plan import ResearchPlan, is_otherwise, plan_by_rules, plan_research
 from core.stages.search import collect_sources
 from core.stages.synthesize import answer_question, usage_metadata
+from core.text.saying import later
 
 _END_RESERVE_S = 2.0  # of the deadline, kept for delivery
 _WRITE_RESERVE_S = 25.0  # of the deadline, kept for the answer: a late page is worth less than an answer
@@ -104,7 +105,7 @@ async def _plan(work: Work, head: HeadStart) -> ResearchPlan:
             )
             showing.confirmed = "" if plan.question else plan.same_as
         if is_otherwise(plan, by_rules):
-            await head.discard()
+            plan = replace(plan, usage=(*plan.usage, *await head.discard()))
         return plan
 
 
@@ -185,8 +186,8 @@ async def _answer(
 
 MODE = Mode(
     name="quick",
-    title="Quick answer",
-    description="One search, one cited answer, usually in seconds",
+    title=later("Quick answer"),
+    description=later("One search, one cited answer, usually in seconds"),
     deadline_s=60.0,
     run=run,
     options=(DEPTH,),

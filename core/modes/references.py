@@ -31,6 +31,7 @@ from core.references.showing import (
     to_look_at,
 )
 from core.stages.synthesize import usage_metadata
+from core.text.saying import later, say
 from core.text.urls import domain_of
 from core.works.registry import is_the_paper
 
@@ -86,7 +87,7 @@ async def run(work: Work) -> JobResult:
 async def _read(work: Work) -> ReadList:
     attached = await work.deps.attachments.of(work.job.id)
     if not attached:
-        raise InvalidQuery(NO_LIST, rule="references")
+        raise InvalidQuery(say(NO_LIST), rule="references")
     files = [(entry.name, entry.text) for entry in attached]
     references = await asyncio.to_thread(read_references, files)
     return ReadList(references, tuple(entry.cut for entry in attached if entry.cut))
@@ -256,9 +257,9 @@ def _answer(
     asked = dict.fromkeys(place_name(name) for one in checked for name in one.asked)
     failed = dict.fromkeys(f"{place_name(name)}: {why}" for one in checked for name, why in one.failed)
     unknown = sum(one.stand is RefStand.UNKNOWN for one in checked)
-    limitations = [*notes, *(f"Not every reference was looked up everywhere ({each})." for each in failed)]
+    limitations = [*notes, *(say("Not every reference was looked up everywhere ({why}).", why=each) for each in failed)]
     if any(one.reference.uses for one in checked) and work.deps.judge is None:
-        limitations.append(NOT_JUDGED)
+        limitations.append(say(NOT_JUDGED))
     level = Confidence.MEDIUM if failed else Confidence.HIGH
     cited = [one for one in to_look_at(checked)[:SHOWN] if one.reference.number in sources]
     return ResearchAnswer(
@@ -276,8 +277,10 @@ def _answer(
 
 MODE = Mode(
     name="references",
-    title="Reference check",
-    description="Whether each reference of a list exists, matches its record, stands, and says what it is cited for",
+    title=later("Reference check"),
+    description=later(
+        "Whether each reference of a list exists, matches its record, stands, and says what it is cited for"
+    ),
     deadline_s=600.0,
     run=run,
     files=reference_files,

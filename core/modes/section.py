@@ -41,6 +41,7 @@ from core.section.sections import (
 from core.section.writing import DocumentPart, SectionDocument, Writer, Written, document_files, select_for_writing
 from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata
+from core.text.saying import later
 
 NO_PAPERS = "The paper library is empty; add papers to it, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
@@ -275,8 +276,8 @@ def _brief_source(brief: Brief, at: datetime) -> Source:
 
 MODE = Mode(
     name="section",
-    title="Paper section",
-    description="Writes a section of a paper from your library, citing BibTeX keys",
+    title=later("Paper section"),
+    description=later("Writes a section of a paper from your library, citing BibTeX keys"),
     deadline_s=len(Section) * SectionSettings.deadline_s,  # a whole paper; a section keeps its own share
     run=run,
     files=document_files,

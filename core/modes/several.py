@@ -181,13 +181,14 @@ class _PartProgress(Progress):
     def __init__(self, job: ResearchJob, deps: Deps, whole: Progress, lines: _Lines, at: int) -> None:
         super().__init__(job, deps)
         self._whole, self._lines, self._at = whole, lines, at
+        self._shows_earlier = False
 
     async def source(self, source: Source) -> None:
         await self._whole.source(replace(source, id="src_0"))
 
     async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
-        """Not what is shown while a part is planned: an earlier answer, which needs its own mark."""
-        if type == "answer" and self._at == 0 and self.job.status is JobStatus.SYNTHESIZING:
+        """Not an earlier answer that is shown while a part is planned: it needs its own mark."""
+        if type == "answer" and self._at == 0 and not self._shows_earlier:
             await self._whole.emit(type, data)
 
     async def take_back(self) -> None:
@@ -197,6 +198,8 @@ class _PartProgress(Progress):
     async def _tell(
         self, status: JobStatus, message: str, data: Mapping[str, Json], *, share: float | None = None
     ) -> None:
+        if "earlier" in data:
+            self._shows_earlier = data["earlier"] is not None
         await self._lines.say(self._at, message, status, data)
 
     async def _keep_job(self) -> None:

@@ -23,6 +23,7 @@ from core.stages.intake import parse_intent
 from core.text.language import language_of
 from core.text.leaning import first_pointer, is_clause, leaning, without_opening
 from core.text.markers import Grammar
+from core.text.saying import say
 from core.text.terms import STOPWORDS, terms
 from core.watch.words import read_wish
 
@@ -36,7 +37,7 @@ _REPLACED = frozenset("it they them he she him her its their his this that these
 
 ReplyKind = Literal[
     "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy",
-    "watch", "references",
+    "watch", "references", "export", "test",
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey)\s*,?\s+)?"
@@ -56,6 +57,11 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     ("help", r"help"),
     ("improve", r"improve(?:\s+(?:this|it|that|the\s+answer))?"),
     (
+        "export",
+        r"(?:export(?:\s+(?:this|it|that|the\s+answer))?|(?:(?:give|send|show)\s+(?:me\s+)?)?(?:the\s+|a\s+)?receipt)",
+    ),
+    ("test", r"make\s+(?:this|it|that)\s+a\s+test"),
+    (
         "references",
         r"(?:check|verify|validate|review)\s+(?:all\s+)?(?:of\s+)?(?:the|my|our|these|this|its|their)?\s*"
         r"(?:references|refs|reference\s+list|bibliography|citations)"
@@ -69,6 +75,7 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
         r"improve(?:\s+(?:this|it|that|the\s+answer|your\s+answer))?(?:\s*[:,–—-]+\s*|\s+(?:by|with|and)\s+|\s+)",
     ),
     ("deeper", r"(?:(?:go|dig|look)\s+)?deeper(?:\s*[:,–—-]+\s*|\s+(?:on|into|in)\s+)"),
+    ("test", r"make\s+(?:this|it|that)\s+a\s+test\s*[:,–—-]+\s*"),
 )
 # What is said to be kind or to end a conversation, in the seven languages of core/text/leaning.toml: nothing but these.
 _KIND = frozenset(
@@ -106,7 +113,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What somebody wrote under an answer. `rest` is the question, or what `improve` and `deeper` are to mind."""
+    """What somebody wrote under an answer. `rest` is the question, or what `improve`, `deeper`, `test` are to mind."""
 
     kind: ReplyKind
     rest: str = ""
@@ -176,7 +183,7 @@ def following(job: ResearchJob, request: ResearchRequest) -> ResearchRequest:
         raise JobNotFound(job.id)
     if (request.is_private or request.scope.is_one_persons) and not is_private(job):
         raise InvalidQuery(
-            "What follows an open question is open too: ask it by itself to keep it, or its files, private.",
+            say("What follows an open question is open too: ask it by itself to keep it, or its files, private."),
             rule="private",
         )
     thread = job.request.thread or f"{_AFTER}{job.id}"

@@ -17,6 +17,7 @@ from core.model.job import EventType, JobStatus, Json, ResearchJob
 from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.presentation.wording import STATUS_MESSAGES, queue_message
+from core.text.urls import public_address
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class Progress:
             "source",
             {
                 "id": source.id if source.id != "src_0" else None,
-                "url": source.url,
+                "url": public_address(source.url),
                 "title": source.title,
                 "domain": source.metadata.domain,
                 "provider": source.metadata.provider,

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from core.library.paper import LibraryStore
 from core.model.answer import MAX_REASON_CHARS, JobResult, Rating
 from core.model.delivery import Address, Delivery
 from core.model.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
@@ -41,6 +42,7 @@ from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.tenancy.forgetting import Forgotten, Whose
+from core.text.saying import say
 from core.watch.comparison import AnswerChanges, compare_answers
 from core.watch.desk import WatchDesk
 
@@ -207,6 +209,11 @@ class Researcher:
         """Raises `AttachmentUnreadable`, whose `user_message` names the file and says why."""
         return await self._deps.attachment_reader.read(name, media_type, content)
 
+    @property
+    def library(self) -> LibraryStore:
+        """The papers of all shelves; whoever asks names theirs."""
+        return self._deps.library
+
     async def attach(self, job_id: str, address: Address) -> None:
         """Remember which message waits for the job's answer; a later address replaces an earlier one."""
         await self._deps.deliveries.put(await self._deps.jobs.get(job_id), address)
@@ -362,14 +369,14 @@ class Researcher:
         """
         job = await self._visible(job_id, scope)
         if job.status in TERMINAL_STATUSES:
-            raise InvalidQuery("That research has ended; ask a follow-up instead.", rule="ended")
+            raise InvalidQuery(say("That research has ended; ask a follow-up instead."), rule="ended")
         if steering.kind == "cancel":
             await self.cancel(job.id)
             return
         if not can_be_steered(job.request.modes):
-            raise InvalidQuery("Only deep research can be steered while it runs.", rule="not-steerable")
+            raise InvalidQuery(say("Only deep research can be steered while it runs."), rule="not-steerable")
         if len(await self._deps.steering.read(job.id)) >= MAX_STEERINGS:
-            raise InvalidQuery("That is more than one job can mind; please wait for its answer.", rule="too-much")
+            raise InvalidQuery(say("That is more than one job can mind; please wait for its answer."), rule="too-much")
         text = one_line(steering.text)[:MAX_STEERING_CHARS]
         await self._deps.steering.add(job.id, replace(steering, text=text))
 
@@ -417,6 +424,9 @@ class Researcher:
         forgotten = await self._erase(Whose(job_id=job_id))
         for sentence in forgotten.failures.values():
             raise StoreError(f"{job_id} is not wholly forgotten", user_message=sentence)
+
+
+_TOO_MANY_FILES = "Please attach at most {most} files to one question."
 
 
 def retry_key(job_id: str) -> str:
@@ -518,13 +528,13 @@ class Submission:
 def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -> ResearchRequest:
     """The request with its texts as they are researched. Raises `InvalidQuery`."""
     if len(attachments) > MAX_ATTACHMENTS:
-        raise InvalidQuery(f"Please attach at most {MAX_ATTACHMENTS} files to one question.", rule="attachments")
+        raise InvalidQuery(say(_TOO_MANY_FILES, most=MAX_ATTACHMENTS), rule="attachments")
     check_modes(request.modes)
     names = tuple(attachment.name for attachment in attachments)
     if attachments and request.modes == ResearchRequest.modes and read_reply(request.query).kind == "references":
         request = replace(request, modes=("references",))
     if "references" in request.modes and not attachments:
-        raise InvalidQuery(NO_LIST, rule="references")
+        raise InvalidQuery(say(NO_LIST), rule="references")
     request = read_section_request(request, attachments)
     if "check" in request.modes or request.quoted:
         return replace(

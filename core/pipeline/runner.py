@@ -29,12 +29,13 @@ from core.pipeline.deps import Deps
 from core.pipeline.progress import Progress
 from core.pipeline.work import Deadline, Work
 from core.presentation.render import job_json
-from core.presentation.wording import SOMETHING_BROKE
+from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.stages.cache import answer_key, cached_result, is_hidden, may_repeat, repeat_result
 from core.stages.deliver import deliver_failure, deliver_result
 from core.stages.gathering import Gathering
 from core.text.injection import instructions_in
 from core.text.language import detect_language, rarity
+from core.text.saying import say, speaking
 from core.text.sentences import split_sentences
 from core.text.terms import question_terms
 
@@ -87,7 +88,8 @@ async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool =
             await _tell_end(job, deps)
             return
         job = job if job.status is JobStatus.PENDING else replace(job, attempt=job.attempt + 1)
-        await _attempt(job, deps, steps, is_resumable=is_resumable)
+        with speaking(language_of(job)):
+            await _attempt(job, deps, steps, is_resumable=is_resumable)
         if is_resumable:
             await _see_to_the_end(job, deps)
     except JobNotFound:
@@ -122,7 +124,7 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
         await fail(exc.code, exc.user_message, retryable=exc.retryable, cause=exc.operator_message)
     except Exception:  # process boundary: a bug must still end in words, with its traceback in the log
         log.exception("job broke")
-        await fail("INTERNAL_ERROR", SOMETHING_BROKE, retryable=True)
+        await fail("INTERNAL_ERROR", say(SOMETHING_BROKE), retryable=True)
 
 
 async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progress, started: float) -> None:
@@ -132,7 +134,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
         deps.recorder.record(Measurement("jobs_resumed", 1))
         steps = _Resuming(steps, progress)
     if job.attempt > MAX_ATTEMPTS:
-        raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=SOMETHING_BROKE)
+        raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=say(SOMETHING_BROKE))
     earlier = await cached_result(job, deps) or await shared_result(job, deps, progress)
     if earlier:
         await deliver_result(progress.job, deps, earlier, started=started)

@@ -1,7 +1,8 @@
 """A source as an entry of a bibliography: who wrote what, where and when, told apart as reference managers want it.
 
-What the providers give as one line (`Moore A, Lee B et al. (The Lancet)`) is taken apart here; a name that
-cannot be told from an organisation's is kept whole. Entries are written as BibTeX and RIS.
+What the providers give as one line (`Moore A, Lee B et al. (The Lancet)`) is taken apart here; a name that cannot be
+told from an organisation's is kept whole. Entries are written as BibTeX and RIS. An answer as a Markdown document to
+keep ends in such entries, and is written here.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.card import answer_card
 from core.presentation.render import is_used, iso_utc, one_line, printable
+from core.text.saying import say
 
 MAX_AUTHORS = 50  # a line of more is a list of something else
 _ORGANISATION = regex.compile(
@@ -386,11 +388,11 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     quoted = (job.request.quoted, *(card.part(name).line for name in ("understood", "earlier", "notice")))
     parts = [title, *(f"> {one_line(said)}" for said in quoted if one_line(said))]
     parts += [text for text in ((detail,) if detail else (answer.summary, answer.detail)) if text.strip()]
-    parts.append(f"**{wording.CONFIDENCE}**: {wording.confidence_sentence(answer)}")
-    parts += _list(wording.LIMITATIONS, [one_line(limitation) for limitation in card.limitations])
+    parts.append(f"**{say(wording.CONFIDENCE)}**: {wording.confidence_sentence(answer)}")
+    parts += _list(say(wording.LIMITATIONS), [one_line(limitation) for limitation in card.limitations])
     parts += [_conflict(conflict) for conflict in answer.conflicts]
-    parts += [f"## {wording.SOURCES}\n\n" + "\n".join(map(_source, sources))] if sources else []
-    parts += _list(wording.REMOVED_HEADING, [one_line(removed.text) for removed in answer.removed])
+    parts += [f"## {say(wording.SOURCES)}\n\n" + "\n".join(map(_source, sources))] if sources else []
+    parts += _list(say(wording.REMOVED_HEADING), [one_line(removed.text) for removed in answer.removed])
     parts.append(f"{job.id} · {card.footer}")
     return printable("\n\n".join(parts)) + "\n"
 

@@ -23,6 +23,7 @@ from core.presentation import wording
 from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.presentation.wording import refusal_in
+from core.text.saying import say
 from core.watch.desk import UNWATCHED
 
 Outcome = Literal["answered", "insufficient", "ended"]
@@ -56,7 +57,7 @@ class CardButton:
 
     @property
     def label(self) -> str:
-        return wording.BUTTONS[self.name]
+        return say(wording.BUTTONS[self.name])
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,7 @@ def answer_card(
         )
     offers_deep = may_offer and wording.offers_deep(job, result)
     share = [CardButton("share")] if may_share else []
+    export = [CardButton("export")] if answer.citations else []
     findings = read_view(result)
     has_found = findings is not None and findings.has_any
     return AnswerCard(
@@ -176,7 +178,7 @@ def answer_card(
         parts=_parts(job, result, answer, offers_deep=offers_deep, unattached=unattached, explains=explains),
         sources=tuple(sources),
         footer=wording.footer(result, len(sources)),
-        buttons=(view, *show, *share, again, CardButton("improve"), *_watching(job, answer)),
+        buttons=(view, *show, *share, again, CardButton("improve"), *_watching(job, answer), *export),
         renewing=_renewing(job, result),
         votes=(CardButton("good"), CardButton("bad")),
         offers=(CardButton("start_deep", is_primary=True), CardButton("not_now")) if offers_deep else (),
@@ -223,7 +225,8 @@ def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     at = names.index(snapshot.stage) if snapshot.stage in names else -1
     states = ["done" if number < at else "active" if number == at else "waiting" for number in range(len(names))]
     return [
-        (name, wording.STATUS_MESSAGES[stage], state) for name, stage, state in zip(names, STAGES, states, strict=True)
+        (name, say(wording.STATUS_MESSAGES[stage]), state)
+        for name, stage, state in zip(names, STAGES, states, strict=True)
     ]
 
 
@@ -239,8 +242,8 @@ def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
 def asked_part(job: ResearchJob) -> CardPart:
     """The question, or the message that is checked."""
     if job.request.quoted:
-        return CardPart("message", job.request.quoted, wording.MESSAGE)
-    return CardPart("question", job.query, wording.QUESTION)
+        return CardPart("message", job.request.quoted, say(wording.MESSAGE))
+    return CardPart("question", job.query, say(wording.QUESTION))
 
 
 def understood_part(job: ResearchJob, result: JobResult | None) -> CardPart:
@@ -274,17 +277,17 @@ def _parts(
     parts = [
         understood_part(job, result),
         CardPart("earlier", *wording.earlier_question(job, result)),
-        CardPart("answer", marked_section(answer, "summary").strip() or wording.NO_ANSWER, wording.ANSWER),
+        CardPart("answer", marked_section(answer, "summary").strip() or say(wording.NO_ANSWER), say(wording.ANSWER)),
         CardPart("detail", marked_section(answer, "detail")),
         CardPart("notice", answer.notice),
-        CardPart("marks", wording.MARKS_EXPLAINED if explains and answer.citations else ""),
-        CardPart("confidence", wording.confidence_headline(answer), wording.CONFIDENCE),
+        CardPart("marks", say(wording.MARKS_EXPLAINED) if explains and answer.citations else ""),
+        CardPart("confidence", wording.confidence_headline(answer), say(wording.CONFIDENCE)),
         CardPart("reasons", _deciding_reason(answer)),
-        CardPart("plan", "\n".join(item.text for item in items), wording.CHECKLIST),
-        CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", wording.CONFLICTS),
-        CardPart("limitations", limitations, wording.LIMITATIONS),
+        CardPart("plan", "\n".join(item.text for item in items), say(wording.CHECKLIST)),
+        CardPart("conflicts", short_conflicts(answer) if answer.conflicts else "", say(wording.CONFLICTS)),
+        CardPart("limitations", limitations, say(wording.LIMITATIONS)),
         CardPart("files", elsewhere),
-        CardPart("searched", wording.searched_beside(result) if is_insufficient else "", wording.SEARCHED),
+        CardPart("searched", wording.searched_beside(result) if is_insufficient else "", say(wording.SEARCHED)),
         CardPart("advice", refusal_in(job.intent.language).advice if is_insufficient else ""),
         CardPart("offer", wording.offer_deep(answer) if offers_deep else ""),
     ]

@@ -18,6 +18,8 @@ from core.model.job import Json, ResearchJob
 from core.model.source import Source
 from core.model.works import Notice
 from core.presentation import wording
+from core.text.saying import say
+from core.text.urls import public_address, without_paths
 
 PREVIEW_CHARS = 500  # of a source's text (G-01)
 MARKER = regex.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -50,6 +52,22 @@ def job_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Sourc
         "offer": _offer_json(job, result),
         "metadata": _metadata_json(job, result or JobResult(answer=None)),
     }
+
+
+def for_others(document: dict[str, Json]) -> dict[str, Json]:
+    """JSON for who is not at this machine: of files no more than their names, also in texts of a mode's own view."""
+    return {name: _without_paths(value, in_texts=name == "result") for name, value in document.items()}
+
+
+def _without_paths(value: Json, *, in_texts: bool) -> Json:
+    """Addresses alone, since what is quoted must stay as it was read; or also those that stand in texts."""
+    if isinstance(value, dict):
+        return {name: _without_paths(one, in_texts=in_texts or name == "result") for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(one, in_texts=in_texts) for one in value]
+    if not isinstance(value, str) or "file:" not in value.lower():
+        return value
+    return without_paths(value) if in_texts else value if " " in value else public_address(value)
 
 
 def sources_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Json]:
@@ -92,7 +110,7 @@ def marks_legend(verdicts: Collection[Verdict]) -> dict[str, str]:
     """What each mark of these verdicts means, best first; one mark may stand for two."""
     found: dict[str, str] = {}
     for verdict in (one for one in Verdict if one in verdicts):
-        words = wording.MARK_MEANINGS[verdict]
+        words = say(wording.MARK_MEANINGS[verdict])
         mark = MARKS[verdict]
         found[mark] = f"{found[mark]}, or {words}" if mark in found else words
     return found
@@ -147,7 +165,11 @@ def iso_utc(moment: datetime | None) -> str | None:
 def _offer_json(job: ResearchJob, result: JobResult | None) -> Json:
     if result is None or result.answer is None or not wording.offers_deep(job, result):
         return None
-    return {"mode": "deep", "text": wording.offer_deep(result.answer), "actions": [wording.START, wording.NOT_NOW]}
+    return {
+        "mode": "deep",
+        "text": wording.offer_deep(result.answer),
+        "actions": [say(wording.START), say(wording.NOT_NOW)],
+    }
 
 
 def _error_json(job: ResearchJob) -> Json:

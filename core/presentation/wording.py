@@ -1,6 +1,7 @@
 """Every word that people read on more than one interface: statuses, buttons, confidence, errors, footer.
 
-Plain text without markup; each interface adds its own. Nothing here comes from the web.
+Plain text without markup; each interface adds its own. Nothing here comes from the web. Constants are English and are
+said by whoever shows them (`say(wording.SHARE)`); functions have said theirs.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer, Verdict
-from core.model.errors import places_of
+from core.model.errors import places_of, say_place
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.model.works import fullest
+from core.text.saying import ENGLISH, known_language, say, say_day, say_many, say_number
 from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
@@ -50,6 +52,9 @@ BAD_ANSWER = "Somebody found this answer bad"
 TEST_MEANS = "A test asks the question again from these sources whenever gorkd eval --from-votes runs."
 GOOD_ANSWER_SAYS = "A good answer says (a sentence, which a model judges; it may be left out)"
 MAKE_A_TEST = "Make this a test"
+NO_BAD_VOTE = "Nobody has found this answer bad yet: press 👎 first, and it can be made a test."
+TESTS_ADMINS_ONLY = "Only admins can make a test of an answer; please ask one of them."
+RECEIPT_MEANS = "A receipt of this answer: gorkd verify checks it on any machine, without this server."
 IS_A_TEST = "This question is a test."
 TEST_NO_MORE = "A test no more"
 IMPROVE_IT = "Give a better answer: more complete, and more exact."
@@ -62,7 +67,7 @@ GO_DEEPER = "Go Deeper"
 ANSWER_NOW = "Answer Now"
 OFFERS_DEEP = "Deep research would look for"
 OFFER_DEEP = OFFERS_DEEP + " {what}; it typically takes 1–3 minutes. Start it?"
-LOOKED_FOR = 2  # things that an offer names
+OFFER_DEEP_BOTH = OFFERS_DEEP + " {one}, and {other}; it typically takes 1–3 minutes. Start it?"
 CHECKLIST = "Checklist"
 HEARD = "Noted; the next round minds it."
 HEARD_ANSWER_NOW = "Noted; the answer is written as soon as there is something to answer from."
@@ -100,19 +105,25 @@ BUTTONS = {
     "watch_hours": "Every 6 hours",
     "watch_day": "Every day",
     "watch_week": "Every week",
+    "watch_digest": "In a daily digest",
     "stop_watching": "Stop watching",
     "keep_watching": "Watch on",
     "not_worth_telling": "Not worth telling",
     "show_answer": "New answer",
+    "export": EXPORT,
+    "receipt": RECEIPT,
+    "make_test": MAKE_A_TEST,
 }
 
 QUESTION, MESSAGE, ANSWER = "Question", "Message", "Answer"
 CONFIDENCE, SOURCES, LIMITATIONS = "Confidence", "Sources", "Limitations"
 CONFLICTS = "Sources disagree on"
-# How a limitation begins that tells of a conflict.
-DISAGREE, DISAGREES_ALONE = "The sources disagree on", "One weaker source says otherwise on"
-DISAGREE_FURTHER = "They disagree on"
-NOT_FOUND, PARTLY_FOUND = "Not found:", "Only partly found:"  # of an item of a checklist
+# Limitations that tell of a conflict; how they begin tells them from others.
+DISAGREE = "The sources disagree on “{subject}”: {sides}."
+DISAGREES_ALONE = "One weaker source says otherwise on “{subject}”: {sides}."
+DISAGREE_ON_ONE_MORE = "They disagree on {number} more point."
+DISAGREE_FURTHER = "They disagree on {number} more points."
+NOT_FOUND, PARTLY_FOUND = "Not found: {item}.", "Only partly found: {item}."  # of an item of a checklist
 FOUND_SO_FAR = "Found so far"
 SEARCHED, SEARCHING_FOR = "Searched", "Searching for"
 NO_SOURCES = "No sources were found."
@@ -187,12 +198,18 @@ CONFIDENCE_WORDS = {
 }
 
 
+CORROBORATING_ONE = "{level} ({number} corroborating source)"
+CORROBORATING = "{level} ({number} corroborating sources)"
+CITED_ONE, CITED = "{level} ({number} cited source)", "{level} ({number} cited sources)"
+LEVELS = {level.value: words.lower() for level, words in CONFIDENCE_WORDS.items()}  # within a sentence
+
+
 def about_work(source: Source) -> list[str]:
     """What of a paper was read, and what was published about it since, in a few words each."""
-    read = [f"read as {source.metadata.version}"] if source.metadata.version else []
+    read = [say("read as {version}", version=source.metadata.version)] if source.metadata.version else []
     kinds = {"retraction": "retracted", "concern": "expression of concern", "correction": "corrected"}
     told = [
-        " ".join(filter(None, (kinds[notice.kind], notice.date, notice.url)))
+        " ".join(filter(None, (say(kinds[notice.kind]), notice.date, notice.url)))
         for notice in source.metadata.notices
         if notice.url or notice == fullest(source.metadata.notices, notice.kind)
     ]
@@ -208,46 +225,55 @@ MARK_MEANINGS = {
 }
 
 
+def language_of(job: ResearchJob) -> str:
+    """What is said of a job is in, from its first message to its last: the workspace's, else the question's."""
+    return job.request.language or known_language(job.intent.language) or ENGLISH
+
+
 def queue_message(ahead: int) -> str:
     """What who waits is told; `ahead` is at least 0."""
     if ahead == 0:
-        return STATUS_MESSAGES[JobStatus.PENDING]
-    return f"{ahead} questions are ahead of yours" if ahead > 1 else "1 question is ahead of yours"
+        return say(STATUS_MESSAGES[JobStatus.PENDING])
+    return say_many("{number} question is ahead of yours", "{number} questions are ahead of yours", ahead)
 
 
 def title(job: ResearchJob, result: JobResult | None) -> str:
     """What became of the job, in two or three words."""
     if job.status is JobStatus.FAILED:
-        return TITLE_FAILED
+        return say(TITLE_FAILED)
     if job.status is JobStatus.CANCELLED:
-        return TITLE_CANCELLED
+        return say(TITLE_CANCELLED)
     if job.status is not JobStatus.COMPLETED:
-        return STATUS_MESSAGES[job.status]
+        return say(STATUS_MESSAGES[job.status])
     answer = result.answer if result else None
     is_answered = answer is not None and answer.confidence is not Confidence.INSUFFICIENT
-    return TITLE_COMPLETE if is_answered else TITLE_INSUFFICIENT
+    return say(TITLE_COMPLETE) if is_answered else say(TITLE_INSUFFICIENT)
 
 
 def checks_summary(counts: Mapping[str, int]) -> str:
     """`Checked 4 claims: 2 supported, 1 contradicted, 1 no evidence.` from the number of claims by their stand."""
     if not sum(counts.values()):
-        return NOTHING_TO_CHECK
-    parts = [f"{counts[stand]} {words.lower()}" for stand, words in STANDS.items() if counts.get(stand)]
-    return f"Checked {counted(sum(counts.values()), 'claim')}: {', '.join(parts)}."
+        return say(NOTHING_TO_CHECK)
+    parts = ", ".join(f"{counts[stand]} {say(words).lower()}" for stand, words in STANDS.items() if counts.get(stand))
+    return say_many(
+        "Checked {number} claim: {stands}.", "Checked {number} claims: {stands}.", sum(counts.values()), stands=parts
+    )
 
 
 def evidence_line(quote: str, verdict: Verdict, *, is_for: bool) -> str:
     """What a source says for or against a claim, in its own words; `UNCHECKED` is what only rules compared."""
     if verdict is Verdict.UNCHECKED:
-        side = "Near" if is_for else "Differs"
+        side = say("Near") if is_for else say("Differs")
+    elif is_for:
+        side = say("For") if verdict is Verdict.SUPPORTED else say("For a part of it")
     else:
-        side = ("For" if verdict is Verdict.SUPPORTED else "For a part of it") if is_for else "Against"
+        side = say("Against")
     return f"{side}: “{quote}”"
 
 
 def changed_by(who: str) -> str:
     """Who has changed a setting, where it is no person that is known."""
-    return "whoever runs gorkd" if who else "somebody"
+    return say("whoever runs gorkd") if who else say("somebody")
 
 
 def settings_command(tenant: str) -> str:
@@ -258,36 +284,43 @@ def settings_command(tenant: str) -> str:
 
 def not_answered_here(tenant: str) -> str:
     """For who asks in a channel that is not among those where questions are answered."""
-    how = settings_command(tenant)
-    return f"I do not answer in this channel; ask me in a direct message, or have an admin add it with {how}."
+    said = "I do not answer in this channel; ask me in a direct message, or have an admin add it with {command}."
+    return say(said, command=settings_command(tenant))
 
 
 def no_provider_allowed(tenant: str) -> str:
-    how = settings_command(tenant)
-    return f"I am allowed to search nothing here; an admin can change that with {how}."
+    said = "I am allowed to search nothing here; an admin can change that with {command}."
+    return say(said, command=settings_command(tenant))
 
 
 def please_wait(seconds: int) -> str:
     """For who asks too often (G-02, G-03)."""
-    return f"Please wait {counted(seconds, 'second')}…"
+    return say_many("Please wait {number} second…", "Please wait {number} seconds…", seconds)
 
 
 def heard(kind: str) -> str:
     """For who has said something to a running job; `kind` is a steering's (core/model/steering.py)."""
-    return {"answer_now": HEARD_ANSWER_NOW, "cancel": CANCELLING}.get(kind, HEARD)
+    return say({"answer_now": HEARD_ANSWER_NOW, "cancel": CANCELLING}.get(kind, HEARD))
 
 
 def files_elsewhere(names: Sequence[str]) -> str:
     """Where the files of an answer are that could not be attached to it."""
-    them = "it is" if len(names) == 1 else "they are"
-    return f"{', '.join(names)} could not be attached; {them} on the page of this answer, under {EXPORT}."
+    return say_many(
+        "{names} could not be attached; it is on the page of this answer, under {export}.",
+        "{names} could not be attached; they are on the page of this answer, under {export}.",
+        len(names), names=", ".join(names), export=say(EXPORT),
+    )  # fmt: skip
 
 
 def limitations_beside(answer: ResearchAnswer, *, has_plan: bool = False) -> tuple[str, ...]:
     """The limitations, for where the conflicts themselves stand beside them, and perhaps the checklist."""
-    told: tuple[str, ...] = (DISAGREE, DISAGREES_ALONE, DISAGREE_FURTHER) if answer.conflicts else ()
-    told += (NOT_FOUND, PARTLY_FOUND) if has_plan else ()
-    return tuple(one for one in answer.limitations if not one.startswith(told))
+    further = say_many(DISAGREE_ON_ONE_MORE, DISAGREE_FURTHER, 2).partition("2")[0]
+    told = (
+        [DISAGREE, say(DISAGREE), DISAGREES_ALONE, say(DISAGREES_ALONE), DISAGREE_FURTHER] if answer.conflicts else []
+    )
+    told += [NOT_FOUND, say(NOT_FOUND), PARTLY_FOUND, say(PARTLY_FOUND)] if has_plan else []
+    beginnings = (*(one.partition("{")[0] for one in told), *([further] if answer.conflicts else []))
+    return tuple(one for one in answer.limitations if not one.startswith(beginnings))
 
 
 def limitations_line(limitations: Sequence[str]) -> str:
@@ -297,7 +330,7 @@ def limitations_line(limitations: Sequence[str]) -> str:
 
 def understood_as(question: str) -> str:
     """What a follow-up was taken to ask."""
-    return f"understood as: {question}"
+    return say("understood as: {question}", question=question)
 
 
 def may_retry(job: ResearchJob) -> bool:
@@ -307,7 +340,7 @@ def may_retry(job: ResearchJob) -> bool:
 
 def relevance(source: Source) -> str:
     """`relevance 83 %`."""
-    return f"relevance {round(100 * min(max(source.scores.relevance, 0.0), 1.0))} %"
+    return say("relevance {percent} %", percent=round(100 * min(max(source.scores.relevance, 0.0), 1.0)))
 
 
 def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
@@ -322,15 +355,18 @@ def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
 
 def offer_deep(answer: ResearchAnswer) -> str:
     """What deep research would look for, from what this answer lacks; most wanted first."""
-    wanted = [f"what settles the disagreement on {conflict.subject}" for conflict in answer.conflicts[:1]]
+    on = "what settles the disagreement on {subject}"
+    wanted = [say(on, subject=conflict.subject) for conflict in answer.conflicts[:1]]
     if answer.confidence is Confidence.INSUFFICIENT:
-        wanted.append("sources under other words, and what of the question they answer one by one")
-    wanted += [f"a source that confirms “{_named(one.text)}”" for one in answer.removed[:1]]
+        wanted.append(say("sources under other words, and what of the question they answer one by one"))
     doubtful = [claim for claim in answer.claims if claim.verdict in (Verdict.PARTIAL, Verdict.UNCHECKED)]
-    wanted += [f"a source that confirms “{_named(claim.text)}”" for claim in doubtful[:1]]
+    unsure = [*(one.text for one in answer.removed[:1]), *(claim.text for claim in doubtful[:1])]
+    wanted += [say("a source that confirms “{sentence}”", sentence=_named(text)) for text in unsure]
     if len({citation.source_id for citation in answer.citations}) == 1:
-        wanted.append("a second, independent source")
-    return OFFER_DEEP.format(what=", and ".join(wanted[:LOOKED_FOR]) or "stronger and more independent sources")
+        wanted.append(say("a second, independent source"))
+    if len(wanted) > 1:
+        return say(OFFER_DEEP_BOTH, one=wanted[0], other=wanted[1])
+    return say(OFFER_DEEP, what=wanted[0] if wanted else say("stronger and more independent sources"))
 
 
 def _named(text: str) -> str:
@@ -343,21 +379,24 @@ def confidence_headline(answer: ResearchAnswer) -> str:
 
     They corroborate one another where a claim rests on more than one; else they are cited, and no more.
     """
-    word = CONFIDENCE_WORDS[answer.confidence]
+    word = say(CONFIDENCE_WORDS[answer.confidence])
     if answer.confidence is Confidence.INSUFFICIENT:
-        return f"{word} (no source answers this)"
+        return say("{level} (no source answers this)", level=word)
     corroborating = {citation.source_id for citation in answer.citations if citation.verdict.carries}
     if not corroborating:
-        return f"{word} (citations unchecked)"
-    is_shared = any(len(claim.evidence) > 1 for claim in answer.claims)
-    return f"{word} ({counted(len(corroborating), 'corroborating source' if is_shared else 'cited source')})"
+        return say("{level} (citations unchecked)", level=word)
+    if any(len(claim.evidence) > 1 for claim in answer.claims):
+        return say_many(CORROBORATING_ONE, CORROBORATING, len(corroborating), level=word)
+    return say_many(
+        "{level} ({number} cited source)", "{level} ({number} cited sources)", len(corroborating), level=word
+    )
 
 
 def confidence_sentence(answer: ResearchAnswer) -> str:
     """`High: 4 independent sources, 2 primary, 9 of 9 claims supported`; the headline when there are no reasons."""
     if not answer.confidence_reasons:
         return confidence_headline(answer)
-    return f"{CONFIDENCE_WORDS[answer.confidence]}: {', '.join(answer.confidence_reasons)}"
+    return f"{say(CONFIDENCE_WORDS[answer.confidence])}: {', '.join(answer.confidence_reasons)}"
 
 
 def deciding_reason(answer: ResearchAnswer, conflicts: str) -> str:
@@ -365,23 +404,26 @@ def deciding_reason(answer: ResearchAnswer, conflicts: str) -> str:
     reason = answer.confidence_reasons[0] if answer.confidence_reasons else ""
     if not conflicts:
         return reason
-    disagree = f"{CONFLICTS} {conflicts}"
+    disagree = say("Sources disagree on {conflicts}", conflicts=conflicts)
     return disagree if not reason or answer.confidence is Confidence.LOW else f"{reason}. {disagree}"
 
 
 def work_done(result: JobResult, read: int) -> str:
     """`Searched 3 queries · read 6 pages · checked 9 sentences`; "" where nothing was searched or read for it."""
     checked = len(result.answer.claims) + len(result.answer.removed) if result.answer else 0
-    parts = [(len(result.queries), "searched", "query"), (read, "read", "page"), (checked, "checked", "sentence")]
-    said = " · ".join(f"{done} {counted(number, noun)}" for number, done, noun in parts if number)
+    searched = say_many("searched {number} query", "searched {number} queries", len(result.queries))
+    pages = say_many("read {number} page", "read {number} pages", read)
+    sentences = say_many("checked {number} sentence", "checked {number} sentences", checked)
+    parts = [(len(result.queries), searched), (read, pages), (checked, sentences)]
+    said = " · ".join(done for number, done in parts if number)
     return said[:1].upper() + said[1:] if result.queries or read else ""
 
 
 def failure_sentence(job: ResearchJob) -> str:
     """Why there is no answer, for the person who asked."""
     if job.status is JobStatus.CANCELLED:
-        return "This question was cancelled before it was answered."
-    return job.error.message if job.error and job.error.message else SOMETHING_BROKE
+        return say("This question was cancelled before it was answered.")
+    return job.error.message if job.error and job.error.message else say(SOMETHING_BROKE)
 
 
 def failure_cause(job: ResearchJob) -> str:
@@ -396,12 +438,13 @@ def searched_beside(result: JobResult) -> str:
     if not result.queries or result.queries[0] in summary:
         return ""
     queries = " · ".join(f"“{query}”" for query in result.queries)
-    return f"{queries} in {', '.join(places_of(result.providers))}" if result.providers else queries
+    places = ", ".join(map(say_place, places_of(result.providers)))
+    return say("{queries} in {places}", queries=queries, places=places) if result.providers else queries
 
 
 def sources_counted(read: int) -> str:
     """`8 sources`: those that were read, wherever sources are counted; any others are named as what they are."""
-    return counted(read, "source")
+    return say_many("{number} source", "{number} sources", read)
 
 
 def footer(result: JobResult, read: int) -> str:
@@ -409,9 +452,9 @@ def footer(result: JobResult, read: int) -> str:
     parts = [duration(result.duration_s), sources_counted(read)]
     cost = result.answer.metadata.cost_usd if result.answer else None
     if cost:
-        parts.append(f"${cost:.3f}" if cost >= 0.001 else "under $0.001")
+        parts.append(f"${say_number(cost, 3)}" if cost >= 0.001 else say("under ${cost}", cost=say_number(0.001, 3)))
     if result.cached_at:
-        parts.append(f"answered {_day_and_time(result.cached_at)}")
+        parts.append(say("answered {moment}", moment=_day_and_time(result.cached_at)))
     return " · ".join(parts)
 
 
@@ -434,45 +477,60 @@ def earlier_question(job: ResearchJob, result: JobResult | None) -> tuple[str, s
         return "", ""
     asked = " ".join(result.cached_question.split())
     asked = asked if len(asked) <= NAMED_CHARS else f"{asked[: NAMED_CHARS - 1]}…"
-    return asked, f"Answered {age(seconds)} for"
+    return asked, say("Answered {age} for", age=age(seconds))
 
 
 def changes_lines(changes: AnswerChanges) -> list[str]:
     """What changed, a line each, what is contradicted first."""
     if changes.is_nothing:
-        return ["Nothing changed: the new answer says what the earlier one said."]
+        return [say("Nothing changed: the new answer says what the earlier one said.")]
+    sure = changes.confidence
     return [
-        *(f"Before: {pair.before} Now: {pair.now}" for pair in changes.contradicted),
-        *(f"New: {text}" for text in changes.added),
-        *(f"No longer said: {text}" for text in changes.dropped),
-        *(f"Newly disputed: {pair.before} Against: {pair.now}" for pair in changes.conflicts),
-        *([f"Confidence: {changes.confidence.before}, now {changes.confidence.now}"] if changes.confidence else []),
+        *(say("Before: {before} Now: {now}", before=one.before, now=one.now) for one in changes.contradicted),
+        *(say("New: {text}", text=text) for text in changes.added),
+        *(say("No longer said: {text}", text=text) for text in changes.dropped),
+        *(say("Newly disputed: {before} Against: {now}", before=one.before, now=one.now) for one in changes.conflicts),
+        *(
+            [say("Confidence: {before}, now {now}", before=say_level(sure.before), now=say_level(sure.now))]
+            if sure
+            else []
+        ),
     ]
+
+
+def say_level(level: str) -> str:
+    """`medium`, as it stands in a sentence."""
+    return say(LEVELS[level]) if level in LEVELS else level
 
 
 def age(seconds: float) -> str:
     """`just now`, `5 minutes ago`, `3 hours ago`, `3 days ago`, `2 months ago`."""
-    for size, noun in ((2_592_000, "month"), (86_400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return f"{counted(int(seconds // size), noun)} ago"
-    return "just now"
+    if seconds >= 2_592_000:
+        return say_many("{number} month ago", "{number} months ago", int(seconds // 2_592_000))
+    if seconds >= 86_400:
+        return say_many("{number} day ago", "{number} days ago", int(seconds // 86_400))
+    if seconds >= 3600:
+        return say_many("{number} hour ago", "{number} hours ago", int(seconds // 3600))
+    if seconds >= 60:
+        return say_many("{number} minute ago", "{number} minutes ago", int(seconds // 60))
+    return say("just now")
 
 
 def duration(seconds: float) -> str:
     """`0.4 s`, `12.3 s`, `3 min 20 s`."""
     if seconds < 59.95:
-        return f"{seconds:.1f} s"
+        return f"{say_number(seconds, 1)} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s"
 
 
 def needs_model(what: str) -> str:
-    """`what` cannot be done by rules: `Deep research`."""
-    return f"{what} needs a language model; none is set up here."
+    """`what` cannot be done by rules: `Deep research`, said."""
+    return say("{what} needs a language model; none is set up here.", what=what)
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 source`, `8 sources`."""
+    """`1 source`, `8 sources`, in English: for logs and operators, and within what is said in English alone."""
     if number == 1:
         return f"{number} {noun}"
     return f"{number} {noun.removesuffix('y')}ies" if noun == "query" else f"{number} {noun}s"
@@ -480,20 +538,20 @@ def counted(number: int, noun: str) -> str:
 
 def day(moment: datetime) -> str:
     """`3 March 2024`."""
-    return f"{moment.day} {moment:%B %Y}"
+    return say_day(moment)
 
 
 def _day_and_time(iso: str) -> str:
     try:
         moment = datetime.fromisoformat(iso)
     except ValueError:
-        return "earlier"
+        return say("earlier")
     moment = moment.astimezone(UTC) if moment.tzinfo else moment
     return f"{day(moment)}, {moment:%H:%M} UTC"
 
 
 # What stands in an answer's place where the sources have none, in the language of the question. An answer is in the
-# question's language, so this is too, where it is known here; all else that gorkd says of an answer is in English.
+# question's language, so this is too, where it is known here.
 
 
 MAX_NAMED = 4  # queries; more is not read

@@ -27,12 +27,14 @@ from core.pipeline.tracing import TraceEntry
 from core.presentation.render import iso_utc
 from core.stages.writing import said_before
 from core.text.injection import mask, masked
+from core.text.urls import public_address
 
 FORMAT = 1  # of the receipt; a field more keeps it, another meaning raises it (docs/receipt.md)
 AROUND_CHARS = 1_500  # before and behind a passage: rules look so far back for an open quotation mark
 MOST_AROUND_CHARS = 24_000  # a verdict that needs more of the text than this is told as not to be asked again
 
-Giver = Literal["verbatim", "rule", "judge", "nobody"]
+Giver = Literal["verbatim", "rule", "judge", "record", "nobody"]
+OF_RECORD = "a registry's record"  # why a line of a reference check stands: it was read off there, and judged by nobody
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,8 @@ def build_receipt(
     if answer is None:
         raise ValueError(f"{job.id} has no answer")
     read = {source.id: source for source in sources}
-    claims = tuple(_claim(claim, answer.claims[:place], read) for place, claim in enumerate(answer.claims))
+    said = answer.claims or _looked_up(answer)
+    claims = tuple(_claim(claim, said[:place], read) for place, claim in enumerate(said))
     return Receipt(
         format=FORMAT,
         issuer=issuer,
@@ -285,6 +288,17 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)  # when it was read is nothing to the 
 # Building: each claim with its evidence, and of each source what it takes to ask the rules again
 
 
+def _looked_up(answer: ResearchAnswer) -> tuple[Claim, ...]:
+    """The lines of an answer without sentences of a writer, as of a reference check, with what each was read off."""
+    return tuple(
+        Claim(f"summary-{number}", one.claim, one.verdict, (
+            Evidence(one.source_id, one.quote, one.start, one.end or 0, one.verdict, one.page, (OF_RECORD,)),
+        ))
+        for number, one in enumerate(answer.citations, start=1)
+        if one.quote and one.start is not None
+    )  # fmt: skip
+
+
 def _claim(claim: Claim, earlier: Sequence[Claim], sources: Mapping[str, Source]) -> ReceiptClaim:
     """With what stood before it when it was checked, where that can still be told: a list's lead is no claim."""
     section = claim.id.partition("-")[0]
@@ -326,6 +340,8 @@ def _excerpt(source: Source, start: int, end: int) -> PassageWindow:
 def _is_as_before(entry: Evidence, say: RulesSay) -> bool:
     if VERBATIM in entry.reasons:
         return say.stands_verbatim
+    if OF_RECORD in entry.reasons:
+        return True
     doubts = {finding.reason for finding in say.findings}
     is_told = entry.verdict not in (Verdict.PARTIAL, Verdict.UNCHECKED) or doubts.issuperset(entry.reasons)
     return not say.stands_verbatim and (is_told or entry.reasons == (NOT_CONFIRMED,))
@@ -334,6 +350,8 @@ def _is_as_before(entry: Evidence, say: RulesSay) -> bool:
 def _giver(entry: Evidence, say: RulesSay) -> Giver:
     if VERBATIM in entry.reasons:
         return "verbatim"
+    if OF_RECORD in entry.reasons:
+        return "record"
     if entry.verdict is Verdict.UNCHECKED:
         return "nobody"
     is_doubted = {finding.reason for finding in say.findings}.issuperset(entry.reasons)
@@ -343,15 +361,10 @@ def _giver(entry: Evidence, say: RulesSay) -> Giver:
 def _source(source: Source) -> ReceiptSource:
     about = source.metadata
     return ReceiptSource(
-        source.id, _address(source.url), source.title, about.provider, about.kind.value, about.author,
+        source.id, public_address(source.url), source.title, about.provider, about.kind.value, about.author,
         iso_utc(about.published_at), iso_utc(source.read_at), text_hash(source.content), len(source.content),
         source.extract_of_page,
     )  # fmt: skip
-
-
-def _address(url: str) -> str:
-    """Of a file on the server's disk no more than its name."""
-    return url if url.startswith(("http://", "https://")) else f"file:{url.rpartition('/')[2]}"
 
 
 def _conflicts(answer: ResearchAnswer) -> tuple[ReceiptConflict, ...]:

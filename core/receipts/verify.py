@@ -21,6 +21,8 @@ from core.receipts.receipt import Receipt, ReceiptClaim, ReceiptEvidence, Receip
 
 State = Literal["ok", "failed", "told"]
 SHOWN = 5  # of the same sort of trouble; the rest is counted
+SIGNATURE = "signature"
+VOUCHED_BY_NOBODY = "a key nobody vouched for ({signer}): compare it with {where}, or give --key"
 _WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 
 
@@ -39,10 +41,36 @@ class Verification:
 
     receipt: Receipt | None
     checks: tuple[Check, ...]
+    signer: str = ""
+
+    @property
+    def is_intact(self) -> bool:
+        """Nothing failed. Whoever wrote it may have made all of it up, unless it `is_sound`."""
+        return all(check.state != "failed" for check in self.checks)
 
     @property
     def is_sound(self) -> bool:
-        return all(check.state != "failed" for check in self.checks)
+        """Intact, and signed with a key that whoever verifies trusts."""
+        return self.is_intact and any(check.name == SIGNATURE and check.state == "ok" for check in self.checks)
+
+    @property
+    def ending(self) -> str:
+        """Whether it may be relied on, in a sentence."""
+        if not self.is_intact or self.receipt is None:
+            return "Do not rely on it."
+        if self.is_sound:
+            return "Sound: nothing in it was changed, and it is signed with the key that you trust."
+        if self.signer:
+            key = VOUCHED_BY_NOBODY.format(signer=self.signer, where=key_place(self.receipt))
+            return f"Whole, but signed with {key}. Anybody can write and sign such a file."
+        return (
+            "Whole, but unsigned: nothing in it was changed by accident or in part; anybody can have written all of it."
+        )
+
+
+def key_place(receipt: Receipt) -> str:
+    """Where the server that a receipt says it is from publishes its key."""
+    return f"{one_line(receipt.issuer).rstrip('/')}/.well-known/gorkd-key" if receipt.issuer else "its server's key"
 
 
 def verify_receipt(content: bytes, *, keys: Sequence[str] = ()) -> Verification:
@@ -63,6 +91,7 @@ def verify_receipt(content: bytes, *, keys: Sequence[str] = ()) -> Verification:
             _judged(receipt),
             _texts(receipt),
         ),
+        opened.signer if opened.is_genuine else "",
     )
 
 
@@ -75,15 +104,15 @@ def _file(opened: OpenedReceipt) -> Check:
 def _signature(opened: OpenedReceipt, keys: Sequence[str]) -> Check:
     if not opened.signer:
         state: State = "failed" if keys else "told"
-        return Check("signature", state, "unsigned: integrity only; whoever changed it could have written it anew")
+        return Check(SIGNATURE, state, "unsigned: integrity only; whoever changed it could have written it anew")
     if not opened.is_genuine:
-        return Check("signature", "failed", "the signature is not genuine")
+        return Check(SIGNATURE, "failed", "the signature is not genuine")
     if not keys:
-        where = f"{opened.receipt.issuer.rstrip('/')}/.well-known/gorkd-key" if opened.receipt.issuer else "its server"
-        return Check("signature", "told", f"signed with {opened.signer}; compare it with {where}, or give --key")
+        key = VOUCHED_BY_NOBODY.format(signer=opened.signer, where=key_place(opened.receipt))
+        return Check(SIGNATURE, "told", f"signed with {key}")
     if opened.signer not in keys:
-        return Check("signature", "failed", f"signed with {opened.signer}, which is another key than the given one")
-    return Check("signature", "ok", f"signed with the given key {opened.signer}")
+        return Check(SIGNATURE, "failed", f"signed with {opened.signer}, which is another key than the given one")
+    return Check(SIGNATURE, "ok", f"signed with the given key {opened.signer}")
 
 
 def _entries(receipt: Receipt) -> list[tuple[ReceiptClaim, ReceiptEvidence]]:

@@ -1,4 +1,7 @@
-"""Evidence for one section: the default queries, then an agent's own, each search one durable step (S001, phase 2)."""
+"""Evidence for one section: the default queries, then an agent's own, each search one durable step (S001, phase 2).
+
+The agent, its tools and its limits stand first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A section's prose: written from the evidence, quotations rephrased once, each sentence judged (S001, phase 3)."""
+"""A section's prose: written from the evidence, quotations rephrased once, each sentence judged (S001, phase 3).
+
+And the document that its sections become: as the answer, as Markdown, LaTeX and BibTeX, and as a table.
+"""
 
 from __future__ import annotations
 

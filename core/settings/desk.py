@@ -15,6 +15,7 @@ from core.model.errors import GorkdError
 from core.model.ports import Clock
 from core.presentation import wording
 from core.settings.tenant import DEFAULTS, FIELDS, Ceilings, SettingsRefused, TenantSettings, refusals, write_setting
+from core.text.saying import say
 
 OPERATOR = "operator"  # who changes settings by the command line
 
@@ -64,7 +65,7 @@ class SettingsChanged(GorkdError):
     code = "INVALID_QUERY"
 
     def __init__(self, tenant: str) -> None:
-        super().__init__(f"settings of {tenant} were saved meanwhile", user_message=wording.SETTINGS_CHANGED)
+        super().__init__(f"settings of {tenant} were saved meanwhile", user_message=say(wording.SETTINGS_CHANGED))
 
 
 class SettingsDesk:

@@ -12,6 +12,7 @@ import regex
 from core.evidence.authority import PRIMARY_KINDS
 from core.model.errors import GorkdError
 from core.model.source import SearchFilters, SourceKind
+from core.text.saying import LANGUAGES
 from core.text.urls import ascii_host, domain_of
 
 # `workspace` lets everyone see what was asked in an open channel, `channel` only that channel's members; `private`
@@ -26,6 +27,7 @@ MEDICINE = (
     "medicine: pubmed europepmc tavily exa searxng web_search nih.gov europepmc.org doi.org who.int nice.org.uk "
     "sign.ac.uk cdc.gov fda.gov ema.europa.eu ecdc.europa.eu cochranelibrary.com uspreventiveservicestaskforce.org"
 )
+AS_ASKED = "question"  # in place of a language: the question's own
 EVERYWHERE = "everywhere"  # in place of a channel: all that have no lens of their own
 
 
@@ -37,7 +39,7 @@ class TenantSettings:
     `retention_days` says after how many days questions, answers and conversations are removed. `lenses` are named
     policies as `name: word word`, `channel_lenses` which of them holds where, as `channel: name`; `corpus` are
     addresses of pages, sitemaps and feeds that are searched here alone; `timezone` is the IANA name of the one that
-    schedules are in.
+    schedules are in; `language` what everything is said in, by its code.
     """
 
     channels: tuple[str, ...] = ()
@@ -55,12 +57,18 @@ class TenantSettings:
     channel_lenses: tuple[str, ...] = ()
     corpus: tuple[str, ...] = ()
     timezone: str = "UTC"
+    language: str = AS_ASKED
     watches_per_person: int | None = None
     watches_per_workspace: int | None = None
 
     @property
     def policy(self) -> SourcePolicy:
         return SourcePolicy(self.providers, self.allow_domains, self.block_domains, self.primary_only)
+
+    @property
+    def spoken(self) -> str:
+        """The language everything is said in; "" where each question has its own."""
+        return "" if self.language == AS_ASKED else self.language
 
     def policy_in(self, channel: str) -> SourcePolicy:
         """The policy as the lens of `channel` sees it; "" is no channel, where the one for everywhere holds."""
@@ -156,7 +164,7 @@ def _is_below(host: str, domains: Iterable[str]) -> bool:
 # The table of settings: what each is called, how it is written as text, and what may not be set
 
 
-Group = Literal["answers", "limits", "sources", "lenses"]
+Group = Literal["answers", "language", "limits", "sources", "lenses"]
 Value = str | int | float | bool | tuple[str, ...] | None
 
 MAX_LISTED = 50  # entries of one list: what a form shows and a person still overlooks
@@ -457,7 +465,13 @@ _ALL = (
         _whole(MAX_DAYS), unset="until forgotten",
     ),
     Field(
-        "timezone", "answers", "Time zone",
+        "language", "language", "Language",
+        "What buttons, headings and remarks are in; an answer is always in the language of its question.",
+        _one_of((AS_ASKED, *LANGUAGES)),
+        choices=((AS_ASKED, "As the question"), *LANGUAGES.items()),
+    ),
+    Field(
+        "timezone", "language", "Time zone",
         "Of schedules such as every Monday at 9:00.",
         _timezone, unset="UTC",
     ),
@@ -526,6 +540,7 @@ _ALL = (
 FIELDS: Mapping[str, Field] = {field.key: field for field in _ALL}
 GROUPS: Mapping[Group, str] = {
     "answers": "Where and how I answer",
+    "language": "Language and time",
     "limits": "Limits and budget",
     "sources": "Sources",
     "lenses": "Lenses and own pages",

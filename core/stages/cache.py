@@ -191,6 +191,7 @@ def answer_group(request: ResearchRequest, intent: QueryIntent, *, now: datetime
         intent.language,
         now.date().isoformat() if is_of_the_day(request.query, intent) else "",
         *([request.policy.key] if request.policy.key else []),
+        *([f"said in {request.language}"] if request.language else []),
     )
     return "\x1f".join(parts)
 

@@ -32,6 +32,7 @@ from core.stages.gathering import Gathering
 from core.stages.prompting import Script, as_detail, as_summary, early_script, full_script
 from core.stages.search import CHOICE, EarlyChoice, early_sources
 from core.stages.writing import Tries, Writing
+from core.text.saying import say
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -123,7 +124,7 @@ async def finish(draft: Draft, deps: Deps) -> None:
     writing = draft.writing
     assert writing is not None  # noqa: S101  # its callers have just written
     writing.judging.hurry()
-    draft.limitations = (*draft.limitations, *writing.notes, *([CUT_OFF] if writing.is_short else []))
+    draft.limitations = (*draft.limitations, *writing.notes, *([say(CUT_OFF)] if writing.is_short else []))
     try:
         draft.judged = await writing.decided()
         draft.answers = await writing.answers_question()
@@ -215,7 +216,7 @@ async def write_in_parts(
         draft.usage = (*begun.tries.usage, *detail.usage)
     left_s = ends_at - asyncio.get_running_loop().time()
     if begun.writing.judged:
-        draft.limitations = (NO_DETAIL,) if detail.has_failed else ()
+        draft.limitations = (say(NO_DETAIL),) if detail.has_failed else ()
         await finish(draft, deps)
         draft.is_whole = not (late and draft.answers.answers is False and left_s > REWRITE_S)
     else:
@@ -354,14 +355,16 @@ class HeadStart:
             await self._write_from(sources)
         return self._begun
 
-    async def discard(self) -> None:
-        """The plan understands the question otherwise: what was begun answers another one."""
+    async def discard(self) -> tuple[ModelUsage, ...]:
+        """The plan understands the question otherwise: what was begun answers another one. What it has cost."""
         await kept_anew(self._deps.memo, self._job.id, CHOICE, EarlyChoice(()))
         await self.aclose()
-        self._running = None
-        if self._begun is not None:
-            self._begun = None
-            await self._progress.take_back()
+        self._running, begun = None, self._begun
+        if begun is None:
+            return ()
+        self._begun = None
+        await self._progress.take_back()
+        return (*begun.tries.usage, *begun.writing.judging.usage)
 
     async def aclose(self) -> None:
         if self._running is not None:

@@ -24,7 +24,15 @@ from core.evidence.authority import kind_of
 from core.llm.memo import remembered
 from core.model.codec import decode, encode
 from core.model.config import ReuseSettings
-from core.model.errors import FetchError, JobNotFound, PageTimeout, ProviderTimeout, SiteExcluded, StoreError
+from core.model.errors import (
+    FetchError,
+    JobNotFound,
+    PageTimeout,
+    ProviderTimeout,
+    SiteExcluded,
+    StoreError,
+    say_reason,
+)
 from core.model.job import Attachment, ResearchJob
 from core.model.ports import Measurement
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
@@ -33,6 +41,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.freshness import is_of_the_day
 from core.text.injection import instructions_in
 from core.text.passages import passage_terms
+from core.text.saying import say
 from core.text.urls import canonical_url, domain_of, is_web_url
 from core.works.registry import ABSTRACT
 
@@ -414,7 +423,7 @@ async def _attached(job: ResearchJob, gathering: Gathering, deps: Deps, notes: l
     notes += [attachment.cut for attachment in attachments if attachment.cut]
     kept = {attachment.name for attachment in attachments}
     notes += [
-        f"{name} was lost before it could be read; please send it again."
+        say("{name} was lost before it could be read; please send it again.", name=name)
         for name in job.request.attachments
         if name not in kept
     ]
@@ -442,7 +451,7 @@ async def _named(job: ResearchJob, gathering: Gathering, notes: list[str], *, wi
                 page = await gathering.page(url)
         except (FetchError, TimeoutError) as error:
             exc = error if isinstance(error, FetchError) else PageTimeout(url, "not read in time")
-            return f"{url} could not be read ({exc.reason})."
+            return say("{url} could not be read ({reason}).", url=url, reason=say_reason(exc))
         hit = SearchHit(NAMED, url, page.title, published_at=page.published_at, author=page.author)
         return await asyncio.to_thread(make_source, gathering, hit, page.text)
 

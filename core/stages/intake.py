@@ -6,6 +6,7 @@ Rules only: instant, and the plan call refines what they find. Refusals are name
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Mapping
 
 import regex
 
@@ -14,6 +15,7 @@ from core.model.errors import InvalidQuery
 from core.model.job import Importance, QueryIntent, QuestionType, TimeConstraint
 from core.text.injection import without_quoted
 from core.text.language import detect_language
+from core.text.saying import say
 from core.text.sentences import split_sentences
 
 _PAYLOAD = regex.compile(
@@ -105,9 +107,9 @@ _QUESTION_WORDS = frozenset(
 def read_query(text: str) -> str:
     """The question in NFC with outer space trimmed. Raises `InvalidQuery` with a sentence for the asker (S003-01)."""
     query = unicodedata.normalize("NFC", text).strip()
-    for rule, is_broken, sentence in _RULES:
+    for rule, is_broken in _RULES.items():
         if is_broken(query):
-            raise InvalidQuery(sentence, rule=rule)
+            raise InvalidQuery(say(_SENTENCES[rule], most=MAX_QUERY_CHARS), rule=rule)
     return query
 
 
@@ -115,7 +117,7 @@ def read_quoted(text: str) -> str:
     """A message whose claims are to be checked, trimmed. Raises `InvalidQuery` when it has no words."""
     message = unicodedata.normalize("NFC", text).strip()
     if not any(char.isalpha() for char in message):
-        raise InvalidQuery("That message has no text that could be checked.", rule="no-letters")
+        raise InvalidQuery(say("That message has no text that could be checked."), rule="no-letters")
     return message
 
 
@@ -179,31 +181,24 @@ def _is_mashed(token: str) -> bool:
     return runs >= max(1, (len(token) - 2) * 0.5) or without_vowels or halves
 
 
-_RULES = (
-    ("empty", lambda query: not query, "Please ask a question; the message was empty."),
-    (
-        "too-long",
-        lambda query: len(query) > MAX_QUERY_CHARS,
-        f"That question is too long; please shorten it to at most {MAX_QUERY_CHARS} characters.",
-    ),
-    (
-        "control-characters",
-        _is_controlled,
-        "That text holds control characters or binary data; please send plain text.",
-    ),
-    ("no-letters", _has_no_letter, "I can only research questions in words; please add some."),
-    (
-        "prompt-extraction",
-        _asks_for_prompt,
-        "I research questions about the world, not my own instructions; please ask one.",
-    ),
-    (
-        "payload",
-        _is_payload,
-        "That looks like code to run rather than a question; please ask in words what you want to know.",
-    ),
-    ("key-mash", _is_key_mash, "I could not make out a question in that; please ask it in words."),
-)
+_RULES: Mapping[str, Callable[[str], bool]] = {
+    "empty": lambda query: not query,
+    "too-long": lambda query: len(query) > MAX_QUERY_CHARS,
+    "control-characters": _is_controlled,
+    "no-letters": _has_no_letter,
+    "prompt-extraction": _asks_for_prompt,
+    "payload": _is_payload,
+    "key-mash": _is_key_mash,
+}
+_SENTENCES = {
+    "empty": "Please ask a question; the message was empty.",
+    "too-long": "That question is too long; please shorten it to at most {most} characters.",
+    "control-characters": "That text holds control characters or binary data; please send plain text.",
+    "no-letters": "I can only research questions in words; please add some.",
+    "prompt-extraction": "I research questions about the world, not my own instructions; please ask one.",
+    "payload": "That looks like code to run rather than a question; please ask in words what you want to know.",
+    "key-mash": "I could not make out a question in that; please ask it in words.",
+}
 
 
 def _question_type(query: str) -> QuestionType:

@@ -49,6 +49,7 @@ from core.stages.drafting import (
 )
 from core.stages.prompting import Script, answer_script, early_script
 from core.text.markers import Grammar
+from core.text.saying import say
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,8 @@ LATE_NOTICE = "quoted from the sources; the model did not answer in time"
 UNREAD_NOTICE = "quoted from the sources; the model's answer could not be read"
 UNCONFIRMED_NOTICE = "quoted from the sources; the model's own sentences could not be confirmed"
 SILENT_NOTICE = "quoted from the sources; the model itself gave no answer"
-NOT_DIRECT = "This is near the question, but may not answer it"
+NOT_DIRECT_BECAUSE = "This is near the question, but may not answer it ({why})."
+NOT_DIRECT = "This is near the question, but may not answer it."
 
 
 async def answer_question(
@@ -270,7 +272,12 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
     )
     limitations = (*draft.limitations, *limitations)
     if unanswered or draft.cap:
-        limitations = (f"{NOT_DIRECT} ({unanswered})." if unanswered else f"{NOT_DIRECT}.", *limitations)
+        near = (
+            say("This is near the question, but may not answer it ({why}).", why=unanswered)
+            if unanswered
+            else say(NOT_DIRECT)
+        )
+        limitations = (near, *limitations)
     return ResearchAnswer(
         summary=grounded.summary,
         detail=grounded.detail,
@@ -318,7 +325,7 @@ def _unanswered(job: ResearchJob, draft: Draft, grounded: Grounded) -> str:
     if draft.unanswered:
         return draft.unanswered
     if draft.answers.answers is not None:
-        return "" if draft.answers.answers else draft.answers.reason or "it says something else of the subject"
+        return "" if draft.answers.answers else draft.answers.reason or say("it says something else of the subject")
     return unanswered_by_rules(job.query, strip_markers(grounded.summary), language=job.intent.language)
 
 
@@ -338,7 +345,7 @@ def _insufficient(
         summary=refusal.summary(found.search_metadata.queries_executed, found.search_metadata.providers_used),
         detail=refusal.advice,
         confidence=Confidence.INSUFFICIENT,
-        confidence_reasons=("no source that was read answers this",),
+        confidence_reasons=(say("no source that was read answers this"),),
         limitations=find_limitations(
             job.intent.question_type, found, (), conflicts=(), now=deps.clock(), stopped_because=stopped_because
         ),

@@ -32,6 +32,7 @@ from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
 from core.pipeline.progress import Progress
 from core.text.markers import Grammar
+from core.text.saying import say
 from core.text.sentences import Sentence, may_end, split_sentences
 from core.text.terms import terms
 
@@ -338,7 +339,8 @@ class Writing:
         """Ask the judge now; conclude and show once all that stand before are decided."""
         cited = [asked.pair for asked in judged.asked if asked.is_cited]
         others = [asked.pair for asked in judged.asked if not asked.is_cited]
-        rulings = self._started(self.judging.rule(cited))
+        is_behind = judged.section == "detail" and not (self._is_alone or self._summary_written.is_set())
+        rulings = self._started(self.judging.rule(cited, may_wait=is_behind))
         more = self._started(self.judging.rule(others, may_wait=bool(cited) or judged.shown is not None))
         earlier = self._deciding.get(judged.section)
         if earlier is None and judged.section == "detail":
@@ -374,31 +376,31 @@ class Writing:
         repeated, self._repeated = self._repeated, None
         if repeated and judged.claim and judged.before and leans(judged.claim.text):
             self.judged.insert(self.judged.index(judged), repeated[0])  # it tells whom this one speaks of
-            await self._settle(*repeated, is_shown=False)
+            await self._settle(*repeated, told=None)
         shown = judged if judged.shown is not None and judged.claim is not None else None
         if shown is None and judged.claim is not None and judged.asked:
-            # What others say of it may add to its citations, and take nothing from a ✓ that its own have earned.
+            # What others say of it may add to its citations, and take nothing from what its own have earned.
             early = self.grounder.conclude(judged, _in_turn(judged, await cited, None))
-            is_sure = early.claim is not None and early.claim.verdict is Verdict.SUPPORTED
-            shown = early if is_sure and not leans_on_cut(early, self.judged[: self.judged.index(judged)]) else None
+            is_carried = early.claim is not None and early.claim.verdict in (Verdict.SUPPORTED, Verdict.PARTIAL)
+            shown = early if is_carried and not leans_on_cut(early, self.judged[: self.judged.index(judged)]) else None
         if shown is None:
-            await self._settle(judged, cited, others, is_shown=False)
+            await self._settle(judged, cited, others, told=None)
             return
         self.judged[self.judged.index(judged)] = shown
         await self._show(shown)
         self._settling.setdefault(judged.section, []).append(
-            self._started(self._settle(judged, cited, others, is_shown=True))
+            self._started(self._settle(judged, cited, others, told=shown.claim))
         )
 
-    async def _settle(self, judged: Judged, cited: Rulings, others: Rulings, *, is_shown: bool) -> None:
-        """With all that was asked."""
+    async def _settle(self, judged: Judged, cited: Rulings, others: Rulings, *, told: Claim | None) -> None:
+        """With all that was asked; what was `told` of it already is told anew where it has another mark now."""
         settled = self.grounder.conclude(judged, _in_turn(judged, await cited, await others))
         place = next((at for at, entry in enumerate(self.judged) if entry.id == judged.id), None)
         if place is None:
             return  # taken back meanwhile
         settled = await rejudged(settled, self.judged[:place], self.grounder, self.judging)
         self.judged[place] = settled
-        if not is_shown or settled.shown is None:
+        if told is None or (settled.claim is not None and settled.claim.verdict is not told.verdict):
             await self._show(settled)
 
     def _says_again(self, judged: Judged) -> bool:
@@ -450,7 +452,7 @@ class Tries:
             self.vary = with_more_tokens
         elif written.draft.is_complete or any(self.part in (None, entry.section) for entry in self.writing.judged):
             return
-        unread = ModelGarbled("the model's answer holds no summary", user_message=UNREADABLE)
+        unread = ModelGarbled("the model's answer holds no summary", user_message=say(UNREADABLE))
         self.count_error("synthesize", unread)
         raise unread
 

@@ -20,6 +20,7 @@ from core.pipeline.limits import RateLimits
 from core.presentation import wording
 from core.settings.desk import SettingsStore
 from core.settings.tenant import DEFAULTS, TenantSettings
+from core.text.saying import say, say_month, say_number
 
 OF_OWN_PAPERS = frozenset({"library", "section", "references"})  # modes that ask no search provider
 
@@ -52,8 +53,8 @@ class Admission:
     clock: Clock
 
     async def admit(self, request: ResearchRequest) -> ResearchRequest:
-        """The request with its channel's policy. Raises `NotAnsweredHere`, `NoProviderAllowed`, `BudgetSpent`,
-        `QuotaExceeded`, `StoreError`.
+        """The request with its channel's policy and the workspace's language. Raises `NotAnsweredHere`,
+        `NoProviderAllowed`, `BudgetSpent`, `QuotaExceeded`, `StoreError`.
         """
         tenant = request.scope.tenant
         own = (await self.settings.get(tenant)).settings
@@ -64,7 +65,7 @@ class Admission:
             raise NoProviderAllowed(f"{tenant} allows no provider", user_message=wording.no_provider_allowed(tenant))
         await check_budget(request, self.budget, self.spending, now=self.clock(), own_usd=own.monthly_usd)
         await check_quota(request, self.quotas, self.limits, own)
-        return replace(request, policy=policy)
+        return replace(request, policy=policy, language=own.spoken)
 
     async def check_budget(self, request: ResearchRequest) -> None:
         """For a job that wants to go on. Raises `BudgetSpent`, `StoreError`."""
@@ -188,12 +189,12 @@ async def check_budget(
         return
     spent = await spending.spent(request.scope.tenant, request.asker, month_of(now))
     if budget.user_usd is not None and request.asker and spent.user_usd >= budget.user_usd:
-        _refuse("Your", spent.user_usd, budget.user_usd, now, raised_by=OPERATOR)
+        _refuse(_YOURS, spent.user_usd, budget.user_usd, now, raised_by=say(OPERATOR))
     if budget.workspace_usd is not None and spent.workspace_usd >= budget.workspace_usd:
-        _refuse("The workspace's", spent.workspace_usd, budget.workspace_usd, now, raised_by=OPERATOR)
+        _refuse(_WORKSPACES, spent.workspace_usd, budget.workspace_usd, now, raised_by=say(OPERATOR))
     if own_usd is not None and spent.workspace_usd >= own_usd:
-        admin = f"an admin with {wording.settings_command(request.scope.tenant)}"
-        _refuse("The workspace's", spent.workspace_usd, own_usd, now, raised_by=admin)
+        admin = say("an admin with {command}", command=wording.settings_command(request.scope.tenant))
+        _refuse(_WORKSPACES, spent.workspace_usd, own_usd, now, raised_by=admin)
 
 
 def month_of(moment: datetime) -> str:
@@ -201,12 +202,25 @@ def month_of(moment: datetime) -> str:
     return f"{moment:%Y-%m}"
 
 
+_YOURS, _WORKSPACES = "yours", "workspace"
+_BUDGETS = {
+    _YOURS: "Your research budget for {month} is used up ({spent} of {budget}); new questions can be asked from {day} "
+    "on, and it can be raised by {who}.",
+    _WORKSPACES: "The workspace's research budget for {month} is used up ({spent} of {budget}); new questions can be "
+    "asked from {day} on, and it can be raised by {who}.",
+}
+
+
 def _refuse(whose: str, spent_usd: float, budget_usd: float, now: datetime, *, raised_by: str) -> None:
     begins = (now.replace(day=1) + timedelta(days=32)).replace(day=1)
     raise BudgetSpent(
         f"budget spent: ${spent_usd:.4f} of ${budget_usd:.2f} in {month_of(now)}",
-        user_message=(
-            f"{whose} research budget for {now:%B} is used up (${spent_usd:.2f} of ${budget_usd:.2f}); "
-            f"new questions can be asked from {wording.day(begins)} on, and it can be raised by {raised_by}."
+        user_message=say(
+            _BUDGETS[whose],
+            month=say_month(now, year=False),
+            spent=f"${say_number(spent_usd, 2)}",
+            budget=f"${say_number(budget_usd, 2)}",
+            day=wording.day(begins),
+            who=raised_by,
         ),
     )

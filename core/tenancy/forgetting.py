@@ -1,6 +1,7 @@
 """Letting go of what is kept: at somebody's wish, all of it at once; and by itself, when its time is over.
 
-What has to be gone is in several places (records, journal, Redis); each is an `Archive`.
+What has to be gone is in several places (records, journal, Redis); each is an `Archive`. A workspace or guild that
+removes the app is forgotten the same way, whichever process heard of it and died.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Protocol
 from core.model.errors import GorkdError, JobNotFound, StoreError
 from core.model.ports import Clock, OneTimeStates, TokenStore, Turns
 from core.settings.desk import SettingsDesk, SettingsStore
+from core.text.saying import say
 
 log = logging.getLogger(__name__)
 
@@ -315,7 +317,7 @@ class Leaving:
             if waited_s >= SETTLE_WITHIN_S:
                 raise StoreError(
                     f"{tenant} is not wholly forgotten",
-                    user_message="What was kept before is still being removed; please try again in a minute.",
+                    user_message=say("What was kept before is still being removed; please try again in a minute."),
                 )
             waited_s += _PAUSE_S
             await self._sleep(_PAUSE_S)

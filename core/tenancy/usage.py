@@ -1,7 +1,8 @@
 """How gorkd is used: questions, how fast and how surely they were answered, what people thought, what it cost.
 
 Counted from what is kept of jobs and votes, by tenant and by day (UTC) of the question; no question's text is among
-it. What was forgotten, or is no longer kept, is not counted.
+it. What was forgotten, or is no longer kept, is not counted. How often High, Medium and Low were right is counted
+here, too, with how sure that is.
 """
 
 from __future__ import annotations
@@ -164,11 +165,15 @@ class CalibrationRow:
 
 @dataclass(frozen=True)
 class Grade:
-    """Whether an evaluation found an answer right. `key` names its question, which it does not tell."""
+    """Whether an evaluation found an answer right. `key` names the case of a run, and tells nothing of its question.
+
+    `job_id` is the job that the question was taken from, with which the grade goes; "" for a question of a file.
+    """
 
     key: str
     level: Confidence
     is_right: bool
+    job_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,7 @@ class EvaluationStore(Protocol):
         ...
 
     async def put_grades(self, grades: Sequence[Grade], at: datetime) -> None:
-        """Each in place of an earlier one of its key."""
+        """Each in place of an earlier one of its key; none of a job that is no longer kept."""
         ...
 
     async def judged(self, tenant: str) -> list[JudgedAnswers]:

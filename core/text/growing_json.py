@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from core.model.errors import ModelGarbled
 from core.model.job import Json
+from core.text.saying import say
 
 
 def parse_object(text: str) -> dict[str, Json]:
@@ -26,7 +27,7 @@ def parse_object(text: str) -> dict[str, Json]:
         return value
     raise ModelGarbled(
         f"no JSON object in {len(text)} characters of answer",
-        user_message="The model's answer could not be read; please try again.",
+        user_message=say("The model's answer could not be read; please try again."),
     )
 
 

@@ -231,6 +231,7 @@ class Cue(Enum):
     BELOW = "below"
     BACK = "back"  # points to what was named before
     CONNECTIVE = "connective"  # joins a sentence to the one before it
+    RETORT = "retort"  # says of the sentence before that it is not so
     FRAMING = "framing"  # in a heading: takes back or limits what stands under it
 
     def find(self, language: str, text: str) -> Iterator[regex.Match[str]]:

@@ -66,6 +66,8 @@ euros € euro eur 1
 sterling £ gbp 1
 temperature_c °c celsius 1
 temperature_f °f fahrenheit 1
+speed mph 0.44704 kph kmh tempo stundenkilometer 0.2777778 knot kn 0.5144444
+area hectare ha hektar hectárea 1e4 acre 4046.856
 power w watt 1 kw kilowatt 1e3 mw megawatt 1e6 gw gigawatt 1e9
 energy wh 1 kwh 1e3 mwh 1e6 gwh 1e9 twh 1e12
 """
@@ -293,3 +295,30 @@ def unit_of(word: str) -> tuple[str, float] | None:
         return _units()["%"]
     plain = (lower.removesuffix("s"), lower.removesuffix("n")) if len(lower) > 3 else ()
     return next((_units()[form] for form in (lower, *plain) if form in _units()), None)
+
+
+_UNIT = regex.compile(
+    r"(?P<prefix>(?:square|sq|cubic|cu)\.? |(?:vierkante|kubieke) |quadrat|kubik)?(?P<unit>\p{L}+|%)"
+    r"(?P<raised>[²³23](?!\d)| (?:carr[ée]|c[uú]b|cuadrad|quadrad|quadrat)\p{L}+)?"
+    r"(?:(?:\s?/\s?| (?:per|an?|pro|por|par|à|al|al?l['’]) ?)(?P<per>\p{L}+))?",
+    regex.IGNORECASE,
+)
+
+
+def measure_at(text: str, start: int, word: str) -> tuple[str, float, int] | None:
+    """The unit of one or several words whose first is `word`, as `unit_of`, and where it ends: square miles, km/h."""
+    found = _UNIT.match(text, start)
+    unit = unit_of(found["unit"]) if found else None
+    if found is None or unit is None:
+        plain = unit_of(word)
+        return (*plain, start + len(word)) if plain else None
+    dimension, worth = unit
+    time = unit_of(found["per"]) if found["per"] else None
+    power = (found["prefix"] or found["raised"] or "").strip().lower()
+    if dimension == "length" and power:
+        is_cubic = power[0] in "³3" or power.startswith(("cubi", "cu.", "cúb", "cub", "kub"))
+        end = found.end("raised" if found["raised"] else "unit")
+        return ("volume", 1000 * worth**3, end) if is_cubic else ("area", worth**2, end)
+    if dimension == "length" and time and time[0] == "time" and time[1] <= _units()["h"][1]:
+        return "speed", worth / time[1], found.end()
+    return None if found["prefix"] else (dimension, worth, found.end("unit"))

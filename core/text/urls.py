@@ -64,6 +64,22 @@ def domain_of(url: str) -> str:
     return host.removeprefix("www.") if urlsplit(url).scheme in _DEFAULT_PORTS else ""
 
 
+def public_address(url: str) -> str:
+    """What others may be told of where something was read: of a file on this machine its name and heading alone."""
+    if not url.lower().startswith("file:"):
+        return url
+    path, sign, heading = url[len("file:") :].partition("#")
+    return f"file:{path.replace('%5C', '/').rpartition('/')[2]}{sign}{heading}"
+
+
+_FILE_URL = regex.compile(r"\bfile://[^\s\"'<>)\]}]+", regex.I)
+
+
+def without_paths(text: str) -> str:
+    """A text in which each address of a file says no more than `public_address` does."""
+    return _FILE_URL.sub(lambda found: public_address(found.group()), text)
+
+
 def ascii_host(host: str) -> str:
     """A host as it is looked up: ASCII, lower case, no trailing dot; as it is where it cannot be a name."""
     host = unquote(host).strip().rstrip(".").lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,12 +13,14 @@ from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope, Tenant
 from core.presentation.render import one_line
 from core.stages.intake import read_query
+from core.text.saying import say
 from core.text.urls import domain_of
 from core.watch.watch import (
     ENDS_AFTER,
     MAX_HOURS,
     MIN_HOURS,
     MOST_STRICT,
+    Manner,
     Rhythm,
     Watch,
     WatchNotFound,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from core.pipeline.deps import Deps
 
 MAX_URL_CHARS = 2000
+PLACE_GONE = "the place where it told is gone"
 RUNS_A_MONTH = timedelta(days=30)
 UNWATCHED = frozenset({"check", "library", "section"})  # what was said once, and what papers of one's own say
 
@@ -83,9 +86,10 @@ class WatchDesk:
         return WatchOffer(job, run_usd, self._deps.clock() + ENDS_AFTER, known)
 
     async def watch(
-        self, job_id: str, asker: str, *, scope: Scope | None, rhythm: Rhythm, address: Address | None = None
-    ) -> Watch:
-        """Watch the answer of a job; one that this person watches already takes on the new rhythm.
+        self, job_id: str, asker: str, *, scope: Scope | None, rhythm: Rhythm, address: Address | None = None,
+        manner: Manner = "thread",
+    ) -> Watch:  # fmt: skip
+        """Watch the answer of a job; one that this person watches already takes on the new rhythm and manner.
 
         `scope` None is whoever runs gorkd. Without an `address` it tells where the answer is shown.
 
@@ -94,7 +98,7 @@ class WatchDesk:
         job = await self._watchable(job_id, scope)
         _check_rhythm(rhythm)
         if known := await self._known(job, asker):
-            return await self._retimed(known, rhythm)
+            return await self._retimed(known, rhythm, address, manner)
         result = await self._deps.jobs.result(job.id)
         query = (result.understood if result else "") or job.query
         request = replace(
@@ -102,27 +106,32 @@ class WatchDesk:
             corrects="", attachments=(), digest="",
         )  # fmt: skip
         shown = [] if address else await self._deps.shown.of(job.id)
-        return await self._begin("answer", request, rhythm, address or next(iter(shown), None), origin=job.id)
+        return await self._begin(
+            "answer", request, rhythm, address or next(iter(shown), None), manner=manner, origin=job.id
+        )
 
-    async def schedule(self, request: ResearchRequest, *, rhythm: Rhythm, address: Address | None = None) -> Watch:
+    async def schedule(
+        self, request: ResearchRequest, *, rhythm: Rhythm, address: Address | None = None, manner: Manner = "thread"
+    ) -> Watch:
         """Ask a question at times, whatever comes of it. Raises `InvalidQuery`, `WatchRefused`, `StoreError`."""
         _check_rhythm(rhythm)
         request = replace(request, query=read_query(request.query))
-        return await self._begin("schedule", request, rhythm, address)
+        return await self._begin("schedule", request, rhythm, address, manner=manner)
 
     async def watch_source(
-        self, url: str, request: ResearchRequest, *, rhythm: Rhythm, address: Address | None = None
-    ) -> Watch:
+        self, url: str, request: ResearchRequest, *, rhythm: Rhythm, address: Address | None = None,
+        manner: Manner = "thread",
+    ) -> Watch:  # fmt: skip
         """Raises `WatchRefused`, `StoreError`."""
         _check_rhythm(rhythm)
         if not url.startswith(("http://", "https://")) or not domain_of(url) or len(url) > MAX_URL_CHARS:
             raise WatchRefused(
-                f"{url[:80]} is no address", user_message="I can watch pages of the web: give an address."
+                f"{url[:80]} is no address", user_message=say("I can watch pages of the web: give an address.")
             )
         if not request.policy.permits_site(url):
-            raise WatchRefused(f"{url[:80]} is excluded", user_message="The settings here exclude that site.")
+            raise WatchRefused(f"{url[:80]} is excluded", user_message=say("The settings here exclude that site."))
         asked = replace(request, query=read_query(f"What has changed on {one_line(url)[:300]}?"))
-        return await self._begin("source", asked, rhythm, address, url=url)
+        return await self._begin("source", asked, rhythm, address, manner=manner, url=url)
 
     async def of(self, tenant: str, asker: str = "") -> list[Watch]:
         """Those of one person, or of a tenant, that have not ended, oldest first."""
@@ -153,7 +162,7 @@ class WatchDesk:
 
         def renewed(now: Watch) -> Watch:
             if not now.is_active:
-                raise WatchRefused(f"{now.id} has ended", user_message="It is watched no more; watch it anew.")
+                raise WatchRefused(f"{now.id} has ended", user_message=say("It is watched no more; watch it anew."))
             return replace(now, ends_at=ends_at, asked_renewal=False)
 
         return await self._change(watch, renewed)
@@ -162,15 +171,47 @@ class WatchDesk:
         """It was told what was not worth it: less is told from now on."""
         return await self._change(watch, lambda now: replace(now, strictness=min(now.strictness + 1, MOST_STRICT)))
 
-    async def place_gone(self, job: ResearchJob) -> None:
-        """Nothing can be told any more where it tells."""
-        watch = await self.of_job(job)
-        if watch is not None and watch.is_active:
-            await self._change(watch, lambda now: ended(now, "the place where it told is gone"))
+    async def place_gone(self, address: Address) -> None:
+        """Nothing can be told there any more: what was to be told there, of a watch or a digest, ends.
 
-    async def notice(self, job: ResearchJob) -> WatchNotice | None:
-        """What is told below a job that has ended; None where its answer itself is. Raises `StoreError`."""
-        return await self._deps.watches.notice(job.id)
+        The place of an answer is no watch's, which may tell elsewhere. Raises `StoreError`.
+        """
+        key = _key(address)
+        notice = await self._deps.watches.told_at(key)
+        named = key.split(":")[1:2] if key.startswith("watch:") else []
+        watch_ids = [part.watch_id for part in notice.parts] if notice and notice.parts else named
+        await self._end(watch_ids, PLACE_GONE)
+
+    async def place_closed(self, tenant: str, place: str, *, asker: str = "") -> int:
+        """A channel was archived or deleted, or the bot thrown out of it, or its `asker` has left: how many ended."""
+        there = [watch for watch in await self._deps.watches.at(tenant, place) if asker in ("", watch.asker)]
+        await self._end([watch.id for watch in there], "its asker has left the channel" if asker else PLACE_GONE)
+        return len(there)
+
+    async def person_left(self, tenant: str, asker: str) -> int:
+        """How many of theirs ended. Raises `StoreError`."""
+        theirs = await self._deps.watches.of(tenant, asker=asker) if asker else []
+        await self._end([watch.id for watch in theirs], "who watched it has left")
+        return len(theirs)
+
+    async def told_at(self, address: Address) -> WatchNotice | None:
+        """What is to be told there; None where the job's answer itself is. Raises `StoreError`."""
+        return await self._deps.watches.told_at(_key(address))
+
+    async def _end(self, watch_ids: Iterable[str], because: str) -> None:
+        for watch_id in dict.fromkeys(watch_ids):
+            try:
+                watch = await self._deps.watches.get(watch_id)
+            except WatchNotFound:
+                continue
+            if watch.is_active:
+                await self._change(watch, lambda now: ended(now, because))
+
+    async def spent_usd(self, watch: Watch) -> float:
+        """What its runs have cost so far, as far as that is known: asking the judge, and research."""
+        results = [await self._deps.jobs.result(job_id) for job_id in watch.jobs]
+        costs = [found.answer.metadata.cost_usd or 0.0 for found in results if found and found.answer]
+        return watch.looks_usd + sum(costs)
 
     async def timeline(self, watch: Watch) -> list[WatchNotice]:
         """What was told, oldest first."""
@@ -181,11 +222,13 @@ class WatchDesk:
         if scope is not None and job.scope != scope:
             raise JobNotFound(job_id)
         if job.status is not JobStatus.COMPLETED:
-            raise WatchRefused(f"{job_id} has no answer", user_message="There is no answer to watch yet.")
+            raise WatchRefused(f"{job_id} has no answer", user_message=say("There is no answer to watch yet."))
         if UNWATCHED & set(job.request.modes) or job.request.quoted:
             raise WatchRefused(
                 f"{job_id} is of {job.request.modes}",
-                user_message="Only answers from the web can be watched, not checks and not what your own papers say.",
+                user_message=say(
+                    "Only answers from the web can be watched, not checks and not what your own papers say."
+                ),
             )
         return job
 
@@ -193,19 +236,26 @@ class WatchDesk:
         watch = await self.of_job(job, asker)
         return watch if watch and watch.is_active and (not asker or watch.asker == asker) else None
 
-    async def _retimed(self, watch: Watch, rhythm: Rhythm) -> Watch:
-        now = self._deps.clock()
+    async def _retimed(self, watch: Watch, rhythm: Rhythm, address: Address | None, manner: Manner) -> Watch:
+        now, rhythm = self._deps.clock(), await self._zoned(rhythm, watch.scope)
         next_at = next_run(rhythm, began=watch.created_at, after=now, key=watch.id)
-        return await self._change(watch, lambda one: replace(one, rhythm=rhythm, next_at=next_at))
+        manner = manner if address else watch.manner
+        return await self._change(
+            watch, lambda one: replace(one, rhythm=rhythm, next_at=next_at, manner=manner), address=address
+        )
 
-    async def _change(self, watch: Watch, how: Callable[[Watch], Watch]) -> Watch:
-        """Whatever a run writes meanwhile. Raises `StoreError`."""
+    async def _zoned(self, rhythm: Rhythm, scope: Scope) -> Rhythm:
+        """A digest is told at a time of the workspace's day, however often is looked."""
+        return rhythm if rhythm.at else replace(rhythm, zone=await self.timezone(scope))
+
+    async def _change(self, watch: Watch, how: Callable[[Watch], Watch], *, address: Address | None = None) -> Watch:
+        """Whatever a run writes meanwhile; it tells at `address` from now on, if one is given. Raises `StoreError`."""
         for _ in range(5):
             current = await self._deps.watches.get(watch.id)
             changed = how(current)
-            if await self._deps.watches.put(changed):
+            if await self._deps.watches.put(changed, address=address):
                 return changed
-        raise GorkdError(f"{watch.id} is written by others", user_message="Please try again in a moment.")
+        raise GorkdError(f"{watch.id} is written by others", user_message=say("Please try again in a moment."))
 
     async def _begin(
         self,
@@ -214,16 +264,18 @@ class WatchDesk:
         rhythm: Rhythm,
         address: Address | None,
         *,
+        manner: Manner,
         origin: str = "",
         url: str = "",
     ) -> Watch:
         limits = await self._limits(request.scope.tenant)
         await self._check_limits(request, limits)
+        rhythm = await self._zoned(rhythm, request.scope)
         now, watch_id = self._deps.clock(), f"watch_{self._deps.new_id().removeprefix('job_')}"
         watch = Watch(
             watch_id, kind, request, rhythm, created_at=now, ends_at=now + ENDS_AFTER,  # type: ignore[arg-type]
             next_at=next_run(rhythm, began=now, after=now, key=watch_id), said_at=now, url=url, origin=origin,
-            told=origin,
+            told=origin, manner=manner,
         )  # fmt: skip
         await self._deps.watches.add(watch, address)
         return watch
@@ -241,6 +293,11 @@ class WatchDesk:
                 "too many of a workspace",
                 user_message=f"There are {len(here)} watches {where} already; stop one first.",
             )
+
+
+def _key(address: Address) -> str:
+    """What is posted at an address that is no answer to its question (adapters/records/deliveries.py)."""
+    return str(address.data.get("key") or "").rstrip("+")  # one that was posted anew in Slack
 
 
 def _check_rhythm(rhythm: Rhythm) -> None:

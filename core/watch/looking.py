@@ -1,6 +1,7 @@
 """A look at what an answer rests on: its pages read again, new ones looked for, and what they say otherwise.
 
 Nothing is written and no plan is made. What has not changed costs a request without a body; other words cost one call.
+Single sources that are watched for themselves are looked at here, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from core.model.answer import Citation, Claim, Confidence, Evidence, JobResult, 
 from core.model.errors import FetchError, GorkdError, SiteExcluded
 from core.model.job import JobStatus, ResearchJob
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
+from core.model.works import NoticeKind, WorkRecord, ids_in_url
 from core.pipeline.deps import Deps
 from core.stages.intake import parse_intent
 from core.text.urls import canonical_url, domain_of
@@ -40,9 +42,17 @@ from core.watch.voting import is_suspect, on_pages, vote
 from core.watch.watch import Carrier, Change, Watch, WatchedPage
 from core.works.standing import newly_retracted, stand
 
-# A source that is watched for itself: a page, and what is said on it otherwise, new, or no more
+# A source that is watched for itself: a page, and what is said on it otherwise, new, or no more; a feed, and its new
+# entries; a paper, and what registries know was published about it since: above all its retraction
 
 
+FEED, PAPER = "feed", "paper"  # as kinds of watched pages
+NEW_ENTRY = "it is a new entry of the feed"
+NOTICES: dict[NoticeKind, str] = {
+    "retraction": "“{title}” was retracted.",
+    "concern": "An expression of concern about “{title}” was published.",
+    "correction": "A correction of “{title}” was published.",
+}
 READ_S = 30.0
 MAX_CARRIED = 400  # sentences of a page that are watched, from its beginning
 MAX_TOLD = 12  # changes of one run
@@ -65,14 +75,28 @@ class SourceLook:
 
 
 async def look_at_source(watch: Watch, page: WatchedPage | None, deps: Deps, *, now: datetime) -> SourceLook | None:
-    """None where it cannot be read. The first look finds no change. Raises `StoreError`."""
+    """None where it cannot be read. The first look finds no change but a retraction. Raises `StoreError`."""
+    if deps.works is not None:
+        looked = await deps.works.by_ids(ids_in_url(watch.url), within_s=READ_S)
+        if looked.record is not None or looked.failed:
+            record = looked.record
+            return await _look_at_paper(watch, page, record, deps, now=now) if record else None
     found = await _read(watch.url, page, deps)
     if found is None:
         return None
+    if page is not None and found.text == page.text:
+        return SourceLook(replace(page, etag=found.etag, last_modified=found.last_modified))
+    look = _look_at_feed if found.entries else _look_at_page
+    return await look(watch, page, found, deps, now=now)
+
+
+async def _look_at_page(
+    watch: Watch, page: WatchedPage | None, found: Page, deps: Deps, *, now: datetime
+) -> SourceLook:
     fresh = WatchedPage(
         watch.url, found.title, found.text, found.etag, found.last_modified, kind_of(watch.url), _carried(found.text)
     )
-    if page is None or found.text == page.text:
+    if page is None or page.kind in (FEED, PAPER):
         return SourceLook(fresh)
     topic = topic_of(page.title, [carrier.claim for carrier in page.carriers])
     difference = await asyncio.to_thread(compare_page, page, found.text, topic)
@@ -83,6 +107,44 @@ async def look_at_source(watch: Watch, page: WatchedPage | None, deps: Deps, *, 
     if not changes:
         return SourceLook(fresh)
     return SourceLook(fresh, changes, await _told(watch, found, changes, deps, now))
+
+
+async def _look_at_feed(
+    watch: Watch, page: WatchedPage | None, found: Page, deps: Deps, *, now: datetime
+) -> SourceLook:
+    """Entries with another title, in another order, or named no more, are no news."""
+    known = {carrier.claim: carrier for carrier in page.carriers} if page and page.kind == FEED else {}
+    named = {url or title: Carrier(url or title, title) for title, url in found.entries}
+    news = [carrier for key, carrier in named.items() if key not in known] if known else []
+    kept = tuple({**named, **known}.values())[:MAX_CARRIED]
+    fresh = WatchedPage(watch.url, found.title, found.text, found.etag, found.last_modified, FEED, kept)
+    changes = tuple(
+        Change("new", now=one.sentence, because=NEW_ENTRY, now_quote=one.sentence,
+               now_url=one.claim if "://" in one.claim else watch.url, is_primary=True, is_certain=True)
+        for one in news[:MAX_TOLD]
+    )  # fmt: skip
+    return SourceLook(fresh, changes, await _told(watch, found, changes, deps, now) if changes else None)
+
+
+async def _look_at_paper(
+    watch: Watch, page: WatchedPage | None, record: WorkRecord, deps: Deps, *, now: datetime
+) -> SourceLook:
+    """What its pages say is not compared: they count readers and name other papers."""
+    known = {carrier.claim for carrier in page.carriers} if page else set()
+    named = {f"{one.kind} {one.url or one.date}": one for one in record.notices}
+    news = [one for key, one in named.items() if key not in known and (page or one.kind == "retraction")]
+    carriers = tuple(Carrier(key, one.kind) for key, one in named.items())
+    fresh = WatchedPage(watch.url, record.title, "", kind=PAPER, carriers=carriers)
+    if not news:
+        return SourceLook(fresh)
+    said = [NOTICES[one.kind].format(title=record.title) for one in news]
+    changes = tuple(
+        Change("retraction" if one.kind == "retraction" else "new", now=sentence, now_quote=sentence,
+               because=one.reason, now_url=one.url or watch.url, is_primary=True, is_certain=True)
+        for one, sentence in zip(news, said, strict=True)
+    )  # fmt: skip
+    told = Page(watch.url, record.title, "\n\n".join(said), now)
+    return SourceLook(fresh, changes, await _told(watch, told, changes, deps, now))
 
 
 async def _read(url: str, page: WatchedPage | None, deps: Deps) -> Page | None:
@@ -145,7 +207,6 @@ MAX_PAGES = 20  # that are read again for one watch; those that carry a claim fi
 MAX_NEW_PAGES = 3  # a run
 SEARCHED = 5  # hits of each provider that are looked at
 GONE_AFTER = timedelta(hours=20)  # a page that is away for so long, seen in two runs, is gone
-READ_S = 30.0
 AT_ONCE = 4
 SAYING = 0.5  # how near a sentence is to the claim that it may carry
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from core.model.errors import GorkdError, JobNotFound, StoreError
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest
-from core.model.ports import Clock
+from core.model.ports import Clock, job_id_var
 from core.pipeline.deps import Deps
 from core.text.urls import domain_of
 from core.watch.comparison import new_conflicts
@@ -64,6 +65,7 @@ class WatchRunner:
     async def tick(self, now: datetime) -> int:
         """Take on what is due; how many watches were. Raises `StoreError`."""
         gate = asyncio.Semaphore(RUN_AT_ONCE)
+        await self._watches.send_digests(now)
 
         async def take(watch: Watch) -> int:
             async with gate:
@@ -100,7 +102,7 @@ class WatchRunner:
             raise
         except GorkdError as exc:
             log.warning("a run came to nothing", extra={"watch": watch.id, "error": str(exc)})
-            await self._fail(claimed, now)
+            await (self._put_off(claimed, now, exc) if exc.code == "RATE_LIMITED" else self._fail(claimed, now))
         except Exception:  # the boundary of one run: the others go on
             log.exception("a run broke", extra={"watch": watch.id})
             await self._fail(claimed, now)
@@ -111,7 +113,8 @@ class WatchRunner:
             notice = _notice(watch, now, "ended") if watch.told else None
             await self._put(ended(watch, "its time was over"), notice)
         elif watch.kind == "schedule":
-            await self._ask(watch, now)
+            is_ending = watch.ends_at - now <= ASKS_BEFORE_END
+            await (self._ask_renewal if is_ending and watch.told and not watch.asked_renewal else self._ask)(watch, now)
         elif watch.stage == "researching":
             await self._wait(watch, now)
         elif watch.suspected:
@@ -128,6 +131,11 @@ class WatchRunner:
         rested = replace(_rested(watch, now), told=job.id, said_at=now, jobs=(*watch.jobs, job.id))
         await self._watches.put(rested, telling=WatchTelling(job.id))
 
+    async def _ask_renewal(self, watch: Watch, now: datetime) -> None:
+        """A message of its own, below the answer told last; the question follows at once."""
+        asked = replace(watch, stage="waiting", asked_renewal=True, next_at=now)
+        await self._put(asked, _notice(watch, now, "renew"))
+
     async def _research(self, watch: Watch) -> ResearchJob:
         request = replace(watch.request, watch=watch.id, is_fresh=True, basis="", feedback="", refreshes="")
         return await self._submit(request, f"watch:{watch.id}:{watch.run}")
@@ -135,9 +143,11 @@ class WatchRunner:
     # The answer is told only when it means something else
 
     async def _look(self, watch: Watch, now: datetime) -> None:
+        await self._deps.check_budget(watch.request)
         told = await self._told(watch)
         pages = await self._watches.pages(watch.id) or pages_of(told)
-        seen = await look(told, pages, self._deps, now=now)
+        with _booked_to(watch):
+            seen = await look(told, pages, self._deps, now=now)
         if not seen.could_read:
             await self._fail(watch, now)
         elif not seen.changes:
@@ -163,7 +173,8 @@ class WatchRunner:
         """What the research makes of what was suspected."""
         told, found = await self._told(watch), await self._of_job(watch.job)
         known = known_sentences(told, await self._watches.pages(watch.id) or pages_of(told))
-        votes = await vote(watch.suspected, on_answer(found.claims, known), self._deps.judge)
+        with _booked_to(watch):
+            votes = await vote(watch.suspected, on_answer(found.claims, known), self._deps.judge)
         changes = [change for change in votes.changes if is_confirmed(change)]
         if changes:
             changes += _of_answers(told, found)
@@ -205,8 +216,10 @@ class WatchRunner:
     # A source is watched for itself
 
     async def _look_at_source(self, watch: Watch, now: datetime) -> None:
+        await self._deps.check_budget(watch.request)
         pages = await self._watches.pages(watch.id)
-        seen = await look_at_source(watch, pages[0] if pages else None, self._deps, now=now)
+        with _booked_to(watch):
+            seen = await look_at_source(watch, pages[0] if pages else None, self._deps, now=now)
         if seen is None:
             await self._fail(watch, now)
         elif seen.job is None:
@@ -226,6 +239,13 @@ class WatchRunner:
         failed = replace(watch, stage="waiting", job="", suspected=(), failures=failures, next_at=next_at)
         await self._watches.put(failed)
 
+    async def _put_off(self, watch: Watch, now: datetime, refusal: GorkdError) -> None:
+        """Nothing is wrong with it: this month's budget is spent, or too much was asked in this minute."""
+        wait_s = getattr(refusal, "retry_after_s", None)
+        rested = _rested(watch, now)
+        next_at = rested.next_at if wait_s is None else now + timedelta(seconds=max(60.0, wait_s))
+        await self._watches.put(replace(rested, failures=watch.failures, next_at=next_at))
+
     async def _put(self, watch: Watch, notice: WatchNotice | None, pages: Sequence[WatchedPage] | None = None) -> None:
         telling = WatchTelling(notice.job_id, notice) if notice else None
         await self._watches.put(watch, telling=telling, pages=pages)
@@ -240,6 +260,16 @@ class WatchRunner:
         if result is None or result.answer is None:
             raise JobNotFound(job_id)
         return ToldAnswer(job, result, tuple(await self._deps.sources.sources(job_id)))
+
+
+@contextmanager
+def _booked_to(watch: Watch) -> Iterator[None]:
+    """What a model is asked meanwhile counts for who watches, and for the watch (adapters/records/traces.py)."""
+    token = job_id_var.set(watch.id)
+    try:
+        yield
+    finally:
+        job_id_var.reset(token)
 
 
 def _rested(watch: Watch, now: datetime) -> Watch:

@@ -15,11 +15,13 @@ from zoneinfo import ZoneInfo
 from core.model.delivery import Address
 from core.model.errors import GorkdError
 from core.model.job import ResearchRequest, Scope
+from core.text.saying import say
 
 Kind = Literal["answer", "schedule", "source"]
 Stage = Literal["waiting", "looking", "researching", "ended"]
 ChangeKind = Literal["value", "new", "gone", "verdict", "confidence", "conflict", "retraction"]
-Tone = Literal["changed", "still", "renew", "ended"]
+Tone = Literal["changed", "still", "renew", "ended", "digest"]
+Manner = Literal["thread", "fresh", "digest"]  # told where it was asked, in a message that hangs on none, or together
 
 MIN_HOURS, MAX_HOURS = 1, 24 * 28
 ENDS_AFTER = timedelta(days=90)
@@ -29,6 +31,7 @@ LEASE = timedelta(minutes=10)  # of a run; who died in it holds it up for so lon
 JOB_LOOK = timedelta(seconds=30)  # between looks at the research that a run waits for
 SECOND_LOOK = timedelta(hours=1)
 MAX_BACK_OFF = timedelta(days=7)
+DIGEST_AT = "09:00"  # in the time zone of the workspace
 MOST_STRICT = 3  # times that "not worth telling" still changes something
 
 
@@ -106,7 +109,8 @@ class Watch:
     `origin` is the job whose answer is watched and `told` the one whose answer was told last, "" where there is none;
     `job` is research that the run waits for. `run` counts runs, and `jobs` are those that runs have made. `suspected`
     waits for a second look. `strictness` grows with "not worth telling". `failures` are runs in a row that came to
-    nothing. `said_at` is when anything was last said, `version` counts writes.
+    nothing. `said_at` is when anything was last said, `version` counts writes. `looks_usd` is what asking the judge has
+    cost so far; research costs what its jobs did.
     """
 
     id: str
@@ -131,6 +135,8 @@ class Watch:
     asked_renewal: bool = False
     ended_because: str = ""
     version: int = 0
+    manner: Manner = "thread"
+    looks_usd: float = 0.0
 
     @property
     def scope(self) -> Scope:
@@ -151,7 +157,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class WatchNotice:
-    """What is told of a run, below the job that it is about. `number` is the run's."""
+    """What is told of a run, below the job that it is about. `number` is the run's; a digest is told as its `parts`."""
 
     watch_id: str
     number: int
@@ -161,6 +167,7 @@ class WatchNotice:
     subject: str
     changes: tuple[Change, ...] = ()
     sentence: str = ""
+    parts: tuple[WatchNotice, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,7 @@ class WatchNotFound(GorkdError):
 
     def __init__(self, watch_id: str) -> None:
         super().__init__(
-            f"no watch {watch_id}", user_message="That is not watched, or no longer; `watch list` shows what is."
+            f"no watch {watch_id}", user_message=say("That is not watched, or no longer; `watch list` shows what is.")
         )
 
 
@@ -209,8 +216,16 @@ class Watches(Protocol):
         """The newest watch whose answer, or whose run, the job is; of this person before those of others."""
         ...
 
+    async def at(self, tenant: str, place: str) -> list[Watch]:
+        """Those that tell at a place (`Address.place`) and have not ended."""
+        ...
+
     async def due(self, now: datetime, *, limit: int) -> list[Watch]:
-        """Longest due first."""
+        """Longest due first. What cannot be read is set aside, and its operator told (`unreadable`)."""
+        ...
+
+    async def unreadable(self) -> list[str]:
+        """The ids of watches that were set aside."""
         ...
 
     async def put(
@@ -220,11 +235,15 @@ class Watches(Protocol):
         telling: WatchTelling | None = None,
         pages: Sequence[WatchedPage] | None = None,
         seen: Sequence[WatchedPage] | None = None,
+        address: Address | None = None,
     ) -> bool:
         """Keep it as the version after its own; False, and nothing kept, where that is not the newest.
 
-        What is told goes out with it, to the watch's place, once. `pages` are those that were accepted, `seen` those
-        that wait for what research makes of them.
+        With an `address` it tells there from now on.
+
+        What is told goes out with it, to the watch's place, once: when nothing else waits to be told below the same
+        job, or with the day's digest. `pages` are those that were accepted, `seen` those that wait for what research
+        makes of them.
         """
         ...
 
@@ -236,8 +255,12 @@ class Watches(Protocol):
         """Oldest first."""
         ...
 
-    async def notice(self, job_id: str) -> WatchNotice | None:
-        """The newest that is told below the job."""
+    async def told_at(self, key: str) -> WatchNotice | None:
+        """What is to be told at an address with this key; None where it is the answer itself."""
+        ...
+
+    async def send_digests(self, now: datetime) -> int:
+        """Let out what waits for a digest whose time has come, one message a place; how many there were."""
         ...
 
 
@@ -258,6 +281,11 @@ def backed_off(rhythm: Rhythm, *, began: datetime, after: datetime, key: str, fa
     """The next run after so many that came to nothing: each doubles the time, up to a week."""
     wait = min(rhythm.usual * (2 ** min(failures, 10) - 1) / 2, MAX_BACK_OFF) if failures > 1 else timedelta()
     return next_run(rhythm, began=began, after=after + wait, key=key)
+
+
+def digest_at(watch: Watch, now: datetime) -> datetime:
+    """When what is found now is told, of a watch that tells in digests."""
+    return _by_the_clock(Rhythm(at=DIGEST_AT, zone=watch.rhythm.zone), now)
 
 
 def ended(watch: Watch, because: str) -> Watch:

@@ -14,7 +14,7 @@ import regex
 from core.presentation.render import cut, one_line
 from core.text.urls import domain_of
 from core.watch.desk import WatchOffer
-from core.watch.watch import Change, Rhythm, Watch, WatchNotice
+from core.watch.watch import DIGEST_AT, Change, Manner, Rhythm, Watch, WatchNotice
 
 WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew"]
 
@@ -33,16 +33,19 @@ _EVERY = (
 )
 _CLOCK = rf"(?:every|each) (?P<days>day|weekday|(?:{'|'.join(DAYS)})(?:(?:,? and |, )(?:{'|'.join(DAYS)}))*)"
 _AT = r"(?: at)? (?P<hour>[01]?\d|2[0-3])[:.](?P<minute>[0-5]\d)"
+_MANNER = r"(?:,? in (?:(?P<fresh>a new thread)|(?P<digest>(?:a|the|one)(?: daily)? digest)))?"
 _WATCH = regex.compile(
-    rf"(?:please )?watch(?: (?:this|it|that|the answer|the question))?(?:,? (?:{_EVERY}))?[.!]?", regex.IGNORECASE
+    rf"(?:please )?watch(?: (?:this|it|that|the answer|the question))?(?:,? (?:{_EVERY}))?{_MANNER}[.!]?",
+    regex.IGNORECASE,
 )
 _SOURCE = regex.compile(
     r"(?:please )?watch (?:the (?:page|source|feed) )?<?(?P<url>https?://[^\s>|]+)(?:\|[^>]*)?>?"
-    rf"(?:,? (?:{_EVERY}))?[.!]?",
+    rf"(?:,? (?:{_EVERY}))?{_MANNER}[.!]?",
     regex.IGNORECASE,
 )
 _SCHEDULE = regex.compile(
-    rf"(?:(?:{_CLOCK}{_AT})|(?:{_EVERY}))(?: in (?P<channel><#[^>]+>|#\S+?))?\s*:\s*(?P<question>\S.*)",
+    rf"(?:(?:{_CLOCK}{_AT})|(?:{_EVERY}))(?: in (?P<channel><#[^>]+>|#\S+?))?(?P<fresh>,? in a new thread)?"
+    r"\s*:\s*(?P<question>\S.*)",
     regex.IGNORECASE | regex.DOTALL,
 )
 _LIST = regex.compile(r"(?:watch list|list (?:my )?watches|my watches|watches)[.!]?", regex.IGNORECASE)
@@ -62,6 +65,7 @@ class WatchWish:
     url: str = ""
     channel: str = ""
     place: int = 0
+    manner: Manner = "thread"
 
 
 def read_wish(text: str) -> WatchWish | None:
@@ -76,14 +80,15 @@ def read_wish(text: str) -> WatchWish | None:
     """
     said = " ".join(text.split())
     if found := _WATCH.fullmatch(said):
-        return WatchWish("watch", _rhythm(found))
+        return WatchWish("watch", _rhythm(found), manner=_manner(found))
     if found := _SOURCE.fullmatch(said):
-        return WatchWish("source", _rhythm(found), url=found["url"])
+        return WatchWish("source", _rhythm(found), url=found["url"], manner=_manner(found))
     if found := _SCHEDULE.fullmatch(said):
         rhythm = _by_the_clock(found) if found["hour"] else _rhythm(found)
         return WatchWish(
-            "schedule", rhythm, question=found["question"].strip(), channel=_channel(found["channel"] or "")
-        )
+            "schedule", rhythm, question=found["question"].strip(), channel=_channel(found["channel"] or ""),
+            manner="fresh" if found["fresh"] else "thread",
+        )  # fmt: skip
     if _LIST.fullmatch(said):
         return WatchWish("list")
     if found := _STOP.fullmatch(said):
@@ -147,8 +152,17 @@ def begun_line(watch: Watch, run_usd: float | None = None) -> str:
     if watch.kind == "schedule":
         return f"I ask this {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. Say `watch list` to see or stop it."
     what = "that page" if watch.kind == "source" else "this question"
-    tells = "I tell you only when it says something else"
-    return f"Watching {what} {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. {tells}."
+    return f"Watching {what} {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. {_TELLS[watch.manner]}"
+
+
+def next_line(watch: Watch) -> str:
+    """When it is looked at next, of one that has not ended."""
+    return NEXT_LOOK.format(when=f"{watch.next_at:%d %B %Y, %H:%M}") if watch.stage == "waiting" else LOOKING
+
+
+def spent_line(spent_usd: float) -> str:
+    """What its runs have cost; "" for nothing, or for what nobody knows."""
+    return SPENT.format(cost=_dollars(spent_usd)) if spent_usd else ""
 
 
 def list_lines(watches: Sequence[Watch], aside: Collection[str] = ()) -> list[str]:
@@ -164,6 +178,14 @@ def list_lines(watches: Sequence[Watch], aside: Collection[str] = ()) -> list[st
     return [*lines, "Say `stop watching 1` to end the first."]
 
 
+_TELLS: dict[Manner, str] = {
+    "thread": "I tell you only when it says something else.",
+    "fresh": "I tell you only when it says something else, each time in a new thread.",
+    "digest": f"I tell you only when it says something else, at {DIGEST_AT}, together with what else is watched here.",
+}
+NEXT_LOOK = "Next look on {when} UTC."
+LOOKING = "Being looked at now."
+SPENT = "Its runs have cost {cost} so far."
 STOPPED = "Stopped: it is watched no more."
 RENEWED = "Watched on, for another 90 days."
 TIGHTENED = "Understood: I tell less from now on."
@@ -174,7 +196,12 @@ _TONES = {
     "still": "Still watched, and nothing has changed",
     "renew": "Watched for nearly 90 days",
     "ended": "Watched no more",
+    "digest": "What is watched here",
 }
+NEWS = "Something is new there"
+DIGEST = "What is watched here: {news} changed"
+DIGEST_STILL = "What is watched here: nothing has changed"
+DIGEST_HELP = "`watch list` shows what is watched, and ends it."
 _SENTENCES = {
     "still": "I have looked at it for a month and nothing means anything else. I go on looking.",
     "renew": "It ends in a week. Shall I go on?",
@@ -188,14 +215,25 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class ToldChange:
-    """One change as it is told: lines of a label and text, and the passages behind them with their addresses."""
+    """One change as it is told: lines of a label and text, and the passages behind them with their addresses; a
+    passage that stands in a line already is "".
+    """
 
     lines: tuple[tuple[str, str], ...]
     quotes: tuple[tuple[str, str], ...]
 
 
 def heading(notice: WatchNotice) -> str:
-    return f"{_TONES[notice.tone]}: {cut(one_line(notice.subject), 150)}"
+    if notice.tone == "digest":
+        news = sum(part.tone == "changed" for part in notice.parts)
+        return DIGEST.format(news=news) if news else DIGEST_STILL
+    return f"{tone_words(notice)}: {cut(one_line(notice.subject), 150)}"
+
+
+def tone_words(notice: WatchNotice) -> str:
+    """The heading where its subject stands above it already."""
+    is_page = notice.subject.startswith(("http://", "https://"))
+    return NEWS if is_page and notice.tone == "changed" else _TONES[notice.tone]
 
 
 def sentence(notice: WatchNotice) -> str:
@@ -205,9 +243,16 @@ def sentence(notice: WatchNotice) -> str:
 
 def notice_buttons(notice: WatchNotice) -> tuple[str, ...]:
     """By name, what can be done with it."""
+    if notice.tone == "digest":
+        return ()
     if notice.tone == "changed":
         return "show_answer", "not_worth_telling", "stop_watching"
     return {"still": ("stop_watching",), "renew": ("keep_watching", "stop_watching")}.get(notice.tone, ("watch",))
+
+
+def digest_parts(notice: WatchNotice) -> list[WatchNotice]:
+    """Of a digest what it tells one after the other, changes first; nothing of what is told by itself."""
+    return sorted(notice.parts, key=lambda part: part.tone != "changed")
 
 
 def told_change(change: Change) -> ToldChange:
@@ -216,12 +261,19 @@ def told_change(change: Change) -> ToldChange:
     lines += [(now, change.now)] if now and change.now else []
     place = domain_of(change.now_url or change.before_url)
     why = change.because or (
-        f"{place} says so now" if change.now_quote else f"{place} says it no more" if place else ""
+        ""
+        if change.kind == "retraction" or not place
+        else f"{place} says so now"
+        if change.now_quote
+        else f"{place} says it no more"
     )
     lines += [("Because", why)] if why else []
     quotes = [(change.before_quote, change.before_url), (change.now_quote, change.now_url)]
     said = tuple((label, cut(one_line(text), MAX_CLAIM_CHARS)) for label, text in lines)
-    return ToldChange(said, tuple((cut(one_line(quote), MAX_QUOTE_CHARS), url) for quote, url in quotes if quote))
+    known = {one_line(text) for _, text in lines}
+    shown = {("" if one_line(quote) in known else cut(one_line(quote), MAX_QUOTE_CHARS), url): None
+             for quote, url in quotes if quote}  # fmt: skip
+    return ToldChange(said, tuple(shown))
 
 
 def plain_lines(notice: WatchNotice) -> list[str]:
@@ -229,6 +281,8 @@ def plain_lines(notice: WatchNotice) -> list[str]:
     lines = [heading(notice), *([sentence(notice)] if sentence(notice) else [])]
     for change in notice.changes:
         lines += [f"{label}: {text}" for label, text in told_change(change).lines]
+    for part in digest_parts(notice):
+        lines += plain_lines(part)
     return lines
 
 
@@ -243,6 +297,10 @@ def _rhythm(found: regex.Match[str]) -> Rhythm:
         hours = {"h": 1, "d": 24, "w": 168}[found["unit"][0].casefold()]
         return Rhythm(int(found["number"]) * hours)
     return RHYTHMS["day"]
+
+
+def _manner(found: regex.Match[str]) -> Manner:
+    return "fresh" if found["fresh"] else "digest" if found["digest"] else "thread"
 
 
 def _by_the_clock(found: regex.Match[str]) -> Rhythm:

@@ -1,7 +1,8 @@
 """Registries of published works, asked together and joined: `Works` is the one to ask.
 
 A registry that is slow or away costs its own words and never the rest: what was kept of it stands in, and the call
-goes on behind, so that the next one who asks finds its answer.
+goes on behind, so that the next one who asks finds its answer. The whole of a paper instead of its abstract, where it
+is free to read, comes from here.
 """
 
 from __future__ import annotations

@@ -33,6 +33,11 @@ class Outside:
         self._peer.say("journal")
         return self._peer.hear(Journal)
 
+    def keep(self, pace: Pace) -> None:
+        """From now on the model writes at this pace."""
+        self._peer.tell(pace, word="pace")
+        self._peer.hear(Journal)
+
     def hang(self, what: str = "") -> None:
         """From now on this page (by path) or provider (by name) never answers; nothing hangs when it is ""."""
         self._peer.say(f"hang {what}".strip())

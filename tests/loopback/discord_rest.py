@@ -79,6 +79,7 @@ class Rest:
             ("channel.get", "GET", "/channels/{channel_id}", self._get_channel),
             ("guilds", "GET", "/users/@me/guilds", self._guilds),
             ("guild.get", "GET", "/guilds/{guild_id}", self._get_guild),
+            ("member.get", "GET", "/guilds/{guild_id}/members/{user_id}", self._get_member),
         ]
 
     def guarded(self, name: str, method: str, template: str, handler: Handler) -> Callable[..., Any]:
@@ -168,6 +169,14 @@ class Rest:
         if found is None:
             raise Refused(404, 10004, "Unknown Guild")
         return _json(found.to_json())
+
+    async def _get_member(self, request: web.Request, body: Any) -> web.Response:
+        user_id = request.match_info["user_id"]
+        person = next((one for one in (data.ASKER, data.OTHER) if one["id"] == user_id), None)
+        if person is None or user_id in self._world.left:
+            raise Refused(404, 10007, "Unknown Member")
+        joined = "2024-01-01T00:00:00+00:00"
+        return _json({"user": person, "roles": [], "joined_at": joined, "deaf": False, "mute": False, "flags": 0})
 
     async def _open_dm(self, request: web.Request, body: Any) -> web.Response:
         person = next(one for one in (data.ASKER, data.OTHER) if one["id"] == str(body["recipient_id"]))

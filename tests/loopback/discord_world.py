@@ -64,6 +64,7 @@ class DiscordWorld:
     holds_files: bool = False
     waiting_for_files: int = 0
     joined: bool = False
+    left: set[str] = field(default_factory=set)  # who is in the server no more
     ids: data.Snowflakes = field(default_factory=data.Snowflakes)
 
     def __post_init__(self) -> None:
@@ -99,6 +100,10 @@ class DiscordWorld:
         """It is removed again."""
         self.joined = False
         self.gateway.dispatch("GUILD_DELETE", {"id": self.foreign.id})
+
+    def deletes_channel(self) -> None:
+        """Somebody deletes the first channel."""
+        self.gateway.dispatch("CHANNEL_DELETE", self.open.to_json())
 
     # What people do
 

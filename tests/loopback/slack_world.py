@@ -269,6 +269,10 @@ class SlackWorld:
         self.api.response_urls[name] = ResponseUrl(channel, user, time.monotonic())
         return f"{self.url}/response/{name}"
 
+    async def tells(self, event: Mapping[str, Json]) -> Ack:
+        """An event that is nobody's message."""
+        return await self.send("event", self._event_body(event))
+
     def _event_body(self, event: Mapping[str, Json]) -> dict[str, Json]:
         authorized = [{"team_id": self.state.team, "user_id": BOT_USER, "is_bot": True, "enterprise_id": None}]
         known = {"type": "event_callback", "team_id": self.state.team, "api_app_id": APP, "authorizations": authorized}

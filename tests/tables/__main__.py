@@ -1,4 +1,4 @@
-"""Write the generated tables anew: `python -m tests.tables [languages] [antonyms] [frequencies] [kinship]`."""
+"""Write the generated tables anew: `python -m tests.tables [languages] [antonyms] [frequencies] [kinship] [locale]`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 from tests.tables.antonyms import write_antonyms
+from tests.tables.catalogues import write_catalogues
 from tests.tables.frequencies import write_frequencies
 from tests.tables.kinship import write_kinship
 from tests.tables.languages import write_languages
@@ -15,6 +16,7 @@ TABLES: dict[str, Callable[[], object]] = {
     "antonyms": write_antonyms,
     "frequencies": write_frequencies,
     "kinship": write_kinship,
+    "locale": write_catalogues,
 }
 
 

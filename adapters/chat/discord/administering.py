@@ -30,6 +30,7 @@ from core.settings.tenant import (
     unset_words,
     write_setting,
 )
+from core.text.saying import say
 
 LOG = "log"
 LOG_LENGTH = 15
@@ -116,12 +117,12 @@ async def submit_settings(bot: ResearchClient, interaction: Asked, version: int,
     async def make() -> DiscordMessage:
         place = place_of_interaction(interaction)
         if not place.is_manager:
-            return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
+            return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
         tenant = place.scope.tenant
         try:
             settings = read_settings(given, (await bot.rules.show(tenant)).settings)
             changes = await bot.rules.save(tenant, settings, version=version, who=str(place.user_id))
-            notice = wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED
+            notice = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
         except SettingsRefused as refused:
             wrong = "\n".join(
                 f"· **{FIELDS[key].title}**: {plain(said, 200)}" for key, said in refused.refusals.items()
@@ -137,27 +138,27 @@ async def submit_settings(bot: ResearchClient, interaction: Asked, version: int,
 async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -> DiscordMessage:
     place = place_of_interaction(interaction)
     if not place.is_manager:
-        return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
+        return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
     kept, changes = await bot.rules.show(place.scope.tenant), await bot.rules.log(place.scope.tenant, limit=1)
-    embed = discord.Embed(title=wording.SETTINGS, description=notice or word("settings.text"), colour=COLOUR)
+    embed = discord.Embed(title=say(wording.SETTINGS), description=notice or word("settings.text"), colour=COLOUR)
     for group, title in GROUPS.items():
         embed.add_field(name=title, value=_listed(group, kept.settings), inline=False)
     if changes:
         embed.set_footer(text=f"{word('settings.last_changed')} {wording.day(changes[0].at)}")
     buttons = [PanelButton(f"settings:{group}", title) for group, title in GROUPS.items()]
-    buttons.append(PanelButton(f"settings:{LOG}", word("settings.log")))
+    log = PanelButton(f"settings:{LOG}", word("settings.log"))
     said = "\n".join([notice, *(f"{field.name}\n{field.value}" for field in embed.fields)]).strip()
-    return DiscordMessage(embed, said[:2000], rows=(tuple(buttons),))
+    return DiscordMessage(embed, said[:2000], rows=(tuple(buttons), (log,)))
 
 
 async def _log_of(bot: ResearchClient, interaction: Asked) -> DiscordMessage:
     place = place_of_interaction(interaction)
     if not place.is_manager:
-        return bot.voice.refusal(wording.SETTINGS_ADMINS_ONLY)
+        return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
     changes = await bot.rules.log(place.scope.tenant, limit=LOG_LENGTH)
     lines = [_told(change) for change in changes if change.key in FIELDS]
-    said = "\n".join(lines) or wording.NO_CHANGES_YET
-    return bot.voice.notice(f"**{wording.SETTINGS_LOG}**\n{said}"[:2000])
+    said = "\n".join(lines) or say(wording.NO_CHANGES_YET)
+    return bot.voice.notice(f"**{say(wording.SETTINGS_LOG)}**\n{said}"[:2000])
 
 
 async def _refusal(bot: ResearchClient, sentence: str) -> DiscordMessage:

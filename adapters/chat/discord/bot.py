@@ -61,6 +61,7 @@ from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.section.sections import CHOICES, NO_BRIEF, words_for
+from core.text.saying import say, speak
 from core.watch.words import HELP as WATCH_HELP
 from core.watch.words import command_wish
 
@@ -172,6 +173,9 @@ class ResearchBot(ResearchClient):
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         await leave_guild(self, guild)
 
+    async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
+        await end_watches(self, channel.guild.id, str(channel.id))
+
     async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
         await forget_messages(self, event, [event.message_id])
 
@@ -180,6 +184,8 @@ class ResearchBot(ResearchClient):
 
     async def on_interaction(self, interaction: Asked) -> None:
         """Commands and buttons find their own way; submitted forms come here, so that they outlive a restart."""
+        if interaction.type is discord.InteractionType.modal_submit:
+            speak(*self.spoken_to(interaction))
         form, wish = form_of(interaction), wish_of(interaction)
         if form is not None:
             await submit_form(self, interaction, *form)
@@ -189,15 +195,19 @@ class ResearchBot(ResearchClient):
             await submit_settings(self, interaction, *given)
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
+        speak(*self.spoken_to(interaction))
         await press_button(self, interaction, press, job_id)
 
     async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None:
+        speak(*self.spoken_to(interaction))
         await choose(self, interaction, press, job_id)
 
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
+        speak(*self.spoken_to(interaction))
         await press_library(self, interaction, button)
 
     async def settings_pressed(self, interaction: Asked, group: str) -> None:
+        speak(*self.spoken_to(interaction))
         await press_settings(self, interaction, group)
 
     async def _resume(self) -> int:
@@ -206,6 +216,8 @@ class ResearchBot(ResearchClient):
     async def _reopen(self, address: Address) -> DiscordReply | None:
         try:
             at = MessageAddress.of(address).lasting
+            if at.key.startswith(("watch:", "digest:")) and not await is_member(self, at):
+                return None
             is_below = bool(at.key and at.message_id and not at.question_id)  # what is shown, by its own address
             return self.reply(replace(at, question_id=at.message_id, message_id=0) if is_below else at)
         except TypeError:
@@ -216,6 +228,7 @@ class ResearchBot(ResearchClient):
 # Servers that invite the bot, and servers that remove it: a word of welcome, and nothing left behind
 
 
+UNKNOWN_MEMBER = 10007  # what Discord says of who is not in a server
 UNKNOWN_GUILD, MISSING_ACCESS = 10004, 50001  # what Discord says of a server that the bot is not in
 
 
@@ -227,11 +240,14 @@ async def welcome_guild(bot: ResearchClient, guild: discord.Guild) -> None:
         channel = _place_to_greet(guild)
         if channel is None:
             return
-        text, nonce = f"**{wording.WELCOME}**\n{help_text()}\n\n{wording.DISCORD_SETTINGS}", secrets.token_hex(8)
+        text, nonce = (
+            f"**{say(wording.WELCOME)}**\n{help_text()}\n\n{say(wording.DISCORD_SETTINGS)}",
+            secrets.token_hex(8),
+        )
         if channel.permissions_for(guild.me).embed_links:
             await channel.send(embed=bot.voice.notice(text).embed, nonce=nonce)
         else:
-            await channel.send(f"**{wording.WELCOME}**\n{wording.WHAT_IT_IS}", nonce=nonce)
+            await channel.send(f"**{say(wording.WELCOME)}**\n{say(wording.WHAT_IT_IS)}", nonce=nonce)
     except GorkdError as error:
         _log.warning("what was kept before is not gone yet", extra={"guild": guild.id, "error": str(error)})
     except discord.HTTPException as exc:
@@ -244,6 +260,31 @@ async def leave_guild(bot: ResearchClient, guild: discord.Guild) -> None:
         await bot.leaving.leave(_tenant(guild.id))
     except GorkdError as error:
         _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
+
+
+async def end_watches(bot: ResearchClient, guild_id: int, channel: str) -> None:
+    """A channel was deleted: nothing can be told there any more."""
+    try:
+        await bot.researcher.watching.place_closed(_tenant(guild_id), channel)
+    except GorkdError as error:
+        _log.error("the watches of a channel go on", extra={"channel": channel, "error": str(error)})
+
+
+async def is_member(bot: ResearchClient, at: MessageAddress) -> bool:
+    """Whether who watches is in the server still. Discord tells of departures only with an intent that we do not ask
+    for, so it is looked up before something is told; what is not known counts as yes.
+    """
+    channel = bot.get_channel(at.channel_id)
+    guild = getattr(channel, "guild", None)
+    if guild is None:
+        return True
+    try:
+        await guild.fetch_member(at.asker_id)
+    except discord.NotFound as exc:
+        return exc.code != UNKNOWN_MEMBER
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as exc:
+        _log.warning("not known whether somebody has left", extra={"error": str(exc)})
+    return True
 
 
 async def notice_departures(bot: ResearchClient) -> None:
@@ -309,7 +350,7 @@ def add_commands(bot: ResearchClient) -> None:
         _log.error("command failed", exc_info=error)
 
         async def apology() -> DiscordMessage:
-            return bot.voice.refusal(wording.SOMETHING_BROKE)
+            return bot.voice.refusal(say(wording.SOMETHING_BROKE))
 
         await bot.whisper(interaction, apology)
 
@@ -363,7 +404,7 @@ async def _complete_mode(_: Asked, current: str) -> list[app_commands.Choice[str
 
 
 def _research_this(bot: ResearchClient) -> app_commands.ContextMenu:
-    @app_commands.context_menu(name=wording.RESEARCH_THIS)
+    @app_commands.context_menu(name=say(wording.RESEARCH_THIS))
     @_installs
     @_contexts
     async def research_this(interaction: Asked, message: discord.Message) -> None:

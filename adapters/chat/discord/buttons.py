@@ -12,19 +12,21 @@ from typing import cast
 import aiohttp
 import discord
 
-from adapters.chat.desk import PressWatch, Renew, Say, ShowSources, Steer, obey, renew, sources_of
+from adapters.chat.desk import PressWatch, Prove, Renew, Say, ShowSources, Steer, obey, renew, sources_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.render import sources_text
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
+from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.reply import AddressDead
 from adapters.chat.watching import WatchPlace, obey_press, said_or_why
 from core.model.delivery import Address
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import ResearchJob, Scope
 from core.presentation import wording
+from core.text.saying import say
 
 _NAMED_AS = {Press.SHARE_HERE: "share"}  # the same rights
 
@@ -95,7 +97,7 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job
         async def thank() -> DiscordMessage:
             job = await _visible(bot, interaction, job_id)
             await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
-            return bot.voice.notice(wording.THANKS)
+            return bot.voice.watching(thanks_for_vote(bot.proving, job, is_admin=_is_admin(interaction)))
 
         await bot.whisper(interaction, thank)
         return
@@ -120,12 +122,12 @@ async def _research_changed(bot: ResearchClient, interaction: Asked, job_id: str
 
     async def refused() -> DiscordMessage:
         deed = pressed("changed", await _visible(bot, interaction, job_id), asker, question="?")
-        return bot.voice.refusal(deed.sentence if isinstance(deed, Say) else wording.SOMETHING_BROKE)
+        return bot.voice.refusal(deed.sentence if isinstance(deed, Say) else say(wording.SOMETHING_BROKE))
 
     async def submit(job: ResearchJob, asker: str, _: str, address: Address) -> ResearchJob:
         deed = pressed("changed", job, asker, question=await _edited(bot, interaction))
         if not isinstance(deed, Renew):
-            raise InvalidQuery(deed.sentence if isinstance(deed, Say) else wording.ASK_WHAT, rule="changed")
+            raise InvalidQuery(deed.sentence if isinstance(deed, Say) else say(wording.ASK_WHAT), rule="changed")
         return await renew(deed, bot.researcher, asker, address=address)
 
     try:
@@ -171,7 +173,7 @@ async def _new_answer(
 
     reply = await bot.answer(begin, spot, in_place=in_place)
     if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere
-        await reply.edit(bot.voice.notice(wording.ALREADY_BEGUN))
+        await reply.edit(bot.voice.notice(say(wording.ALREADY_BEGUN)))
 
 
 async def _decline(bot: ResearchClient, interaction: Asked, job_id: str) -> None:
@@ -191,7 +193,7 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
     """What a press is answered with; the deeds are done on the way. Raises `GorkdError`."""
     match pressed(_NAMED_AS.get(press, press.value), job, str(interaction.user.id)):
         case Say(sentence):
-            return bot.voice.refusal(sentence)
+            said = bot.voice.refusal(sentence)
         case ShowSources():
             return bot.voice.notice(sources_text(*await sources_of(bot.researcher, job.id)))
         case PressWatch("show_answer"):
@@ -200,23 +202,35 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
         case PressWatch(button):
             here = await watch_place(interaction, place_of_interaction(interaction), job.scope)
             return bot.voice.watching(await said_or_why(obey_press(button, job, bot.researcher, here)))
+        case Prove() as deed:
+            said = bot.voice.proved(await prove(bot.proving, deed, partial(_asked_admin, interaction)))
         case Steer() as deed:
             return bot.voice.notice(await obey(deed, bot.researcher, str(interaction.user.id)))
         case _:
             return await _told_here(bot, interaction, press, job)
+    return said
 
 
 async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
     """Of what only Discord asks, or only shows."""
     if press is Press.SHARE:
-        confirm = JobButton(Press.SHARE_HERE, job.id, wording.SHARE, "primary")
-        return bot.voice.question(f"{wording.SHARE_TITLE} {wording.SHARE_QUESTION}", confirm)
+        confirm = JobButton(Press.SHARE_HERE, job.id, say(wording.SHARE), "primary")
+        return bot.voice.question(f"{say(wording.SHARE_TITLE)} {say(wording.SHARE_QUESTION)}", confirm)
     if press is Press.SHARE_HERE:
         return await _shared(bot, interaction, job)
     if press is Press.CHANGED:
         return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
-    return bot.voice.notice(wording.THANKS)
+    return bot.voice.notice(say(wording.THANKS))
+
+
+def _is_admin(interaction: Asked) -> bool:
+    place = place_of_interaction(interaction)
+    return place.is_direct or place.is_manager
+
+
+async def _asked_admin(interaction: Asked) -> bool:
+    return _is_admin(interaction)
 
 
 async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> WatchPlace:
@@ -227,7 +241,17 @@ async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> 
     if interaction.message and interaction.message.flags.ephemeral:
         above = 0
     spot = MessageAddress(channel, interaction.user.id, question_id=above, can_post=True)
-    return WatchPlace(str(interaction.user.id), scope, spot.to_address(), place.public_id, f"discord:{channel}")
+    return spoken_place(spot, scope, place)
+
+
+def spoken_place(spot: MessageAddress, scope: Scope, place: DiscordPlace, *, is_overheard: bool = False) -> WatchPlace:
+    """What ends with its channel, and hangs there below a message or on none."""
+    is_aside = scope.is_one_persons and not place.is_direct
+    channel = str(spot.channel_id) if is_aside or place.is_direct else place.public_id
+    in_channel = replace(spot, question_id=0, message_id=0, channel_id=int(channel))
+    at, fresh = (replace(one.to_address(), place=channel) for one in (spot, in_channel))
+    talk = f"discord:{spot.channel_id}"
+    return WatchPlace(str(spot.asker_id), scope, at, fresh, place.public_id, talk, is_overheard=is_overheard)
 
 
 async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> DiscordMessage:

@@ -36,10 +36,10 @@ from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings, Threads
-from adapters.chat.discord.translate import Asked, DiscordPlace
+from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers, tried
-from adapters.chat.reply import AddressDead, EditPace
+from adapters.chat.reply import AddressDead, EditPace, Tongues
 from adapters.proxies import Proxies
 from core.library.wording import RESTARTED
 from core.library.words import Incoming
@@ -58,6 +58,7 @@ from core.model.job import (
 from core.presentation import wording
 from core.presentation.render import one_line
 from core.settings.tenant import TenantSettings
+from core.text.saying import say, speak
 
 if TYPE_CHECKING:
     from core.model.delivery import OpenMessages
@@ -69,6 +70,17 @@ MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones
 _log = logging.getLogger(__name__)
 
 
+class _Tree(app_commands.CommandTree[Any]):
+    def __init__(self, bot: ResearchClient) -> None:
+        super().__init__(bot)
+        self._bot = bot
+
+    async def interaction_check(self, interaction: Asked, /) -> bool:
+        """Before each command, in its task."""
+        speak(*self._bot.spoken_to(interaction))
+        return True
+
+
 class ResearchClient(discord.AutoShardedClient):
     def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
@@ -77,7 +89,7 @@ class ResearchClient(discord.AutoShardedClient):
         _guide(self.http, settings.proxies)
         self.settings, self.pace = settings, PACE
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
-        self.voice = DiscordVoice(deps.links)
+        self.voice, self.proving = DiscordVoice(deps.links), deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
         self.library = LiveTalks(
             deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=self.pace, turns=deps.turns
@@ -87,7 +99,8 @@ class ResearchClient(discord.AutoShardedClient):
         self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
-        self.tree = app_commands.CommandTree(self)
+        self.tongues = Tongues()
+        self.tree = _Tree(self)
 
     async def placed(self, place: DiscordPlace) -> DiscordPlace:
         """With its server's settings as they are now. A store that is away refuses the question itself."""
@@ -98,7 +111,14 @@ class ResearchClient(discord.AutoShardedClient):
             return place
 
     async def _settings_of(self, tenant: str) -> TenantSettings:
-        return (await self.rules.show(tenant)).settings
+        settings = (await self.rules.show(tenant)).settings
+        self.tongues.note_workspace(tenant, settings.spoken)
+        return settings
+
+    def spoken_to(self, interaction: Asked) -> tuple[str, ...]:
+        """For `speaking`: what whoever presses or commands is spoken to in."""
+        tenant = place_of_interaction(interaction).scope.tenant
+        return self.tongues.of(tenant, locale=str(interaction.locale))
 
     async def ask(
         self,
@@ -111,7 +131,7 @@ class ResearchClient(discord.AutoShardedClient):
         """`key` names the message or interaction: asked twice, it is still one question."""
         reply = self.reply(spot)
         if files and not spot.token and not self.is_retiring:  # fetching takes longer than anybody looks at nothing
-            await tried(reply, self.voice.notice(wording.ON_IT), key, self.pace)
+            await tried(reply, self.voice.notice(say(wording.ON_IT)), key, self.pace)
 
         async def submit() -> ResearchJob:
             async with self.unsubmitted.storing(key, request, reply.spot):
@@ -176,7 +196,7 @@ class ResearchClient(discord.AutoShardedClient):
             said = self.voice.refusal(error.user_message)
         except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
             _log.exception("interaction failed")
-            said = self.voice.refusal(wording.SOMETHING_BROKE)
+            said = self.voice.refusal(say(wording.SOMETHING_BROKE))
         reply = self.reply(spot)
         try:
             await reply.edit(said)
@@ -385,7 +405,7 @@ async def take_away(client: discord.Client, address: Address) -> None:
     data: Mapping[str, Any] = address.data
     if thread_id := int(data.get("thread_id") or 0):
         # Its name is the question. Who has made a thread may rename it, and only an open one takes changes.
-        await _unless_gone(client.http.edit_channel(thread_id, name=wording.FORGOTTEN_THREAD, archived=False))
+        await _unless_gone(client.http.edit_channel(thread_id, name=say(wording.FORGOTTEN_THREAD), archived=False))
         for message_id in data["message_ids"]:
             await _unless_gone(client.http.delete_message(thread_id, message_id))
         return

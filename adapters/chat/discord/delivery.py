@@ -26,6 +26,7 @@ from adapters.chat.reply import AddressDead, FilesRefused
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.presentation import wording
+from core.text.saying import say
 
 PLATFORM = "discord"
 TOKEN_LIFE_S = 15 * 60.0  # of an interaction's token (Discord, "Receiving and Responding")
@@ -169,7 +170,7 @@ class DiscordReply:
         await self._end(payload)
 
     async def ping(self, asker: str, key: str, said: str = "", /) -> None:
-        mention = f"<@{self.spot.asker_id}> {prose(said, MAX_SAID) or wording.READY}"
+        mention = f"<@{self.spot.asker_id}> {prose(said, MAX_SAID) or say(wording.READY)}"
         allowed = discord.AllowedMentions(everyone=False, roles=False, users=[discord.Object(self.spot.asker_id)])
         if self.spot.can_post:
             reference = self._reference(self.spot.message_id)

@@ -17,6 +17,7 @@ from adapters.chat.desk import (
     Deed,
     Forget,
     Offer,
+    Prove,
     React,
     Reaction,
     Renew,
@@ -34,6 +35,7 @@ from adapters.chat.desk import (
     under_way,
 )
 from adapters.chat.desk import hear as hear_words
+from adapters.chat.discord.buttons import spoken_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
@@ -41,6 +43,7 @@ from adapters.chat.discord.markup import is_linkable, plain, within
 from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
 from adapters.chat.discord.render import CONTENT_LIMIT, DESCRIPTION_LIMIT, sources_text
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
+from adapters.chat.proving import prove
 from adapters.chat.watching import WatchPlace, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
@@ -48,6 +51,7 @@ from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scop
 from core.modes import can_be_steered
 from core.presentation import wording
 from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
+from core.text.saying import say, speak
 
 Deleted = discord.RawMessageDeleteEvent | discord.RawBulkMessageDeleteEvent
 
@@ -70,6 +74,7 @@ async def hear(bot: ResearchClient, message: discord.Message) -> None:
     if spot is None:
         return
     said = question_of(message.content, bot.user.id)
+    speak(*bot.tongues.of(place.scope.tenant, said=said))
     try:
         if message.reference and not message.content:
             await bot.reply(spot).edit(bot.voice.refusal(word("asking.mention_me", name=bot.user.name)))
@@ -81,7 +86,7 @@ async def hear(bot: ResearchClient, message: discord.Message) -> None:
         _log.warning("message could not be answered", extra={"error": str(exc)})
     except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
         _log.exception("message failed")
-        await bot.reply(spot).edit(bot.voice.refusal(wording.SOMETHING_BROKE))
+        await bot.reply(spot).edit(bot.voice.refusal(say(wording.SOMETHING_BROKE)))
 
 
 async def forget_messages(bot: ResearchClient, event: Deleted, message_ids: Sequence[int]) -> None:
@@ -139,7 +144,7 @@ async def _respond(
     key = f"discord:{message.id}"
     if isinstance(deed, Ask):
         request = ResearchRequest(
-            said or wording.WHAT_DOES_IT_SAY, place.scope,
+            said or say(wording.WHAT_DOES_IT_SAY), place.scope,
             asker=utterance.asker, thread=thread, channel=place.public_id,
             heard_before=known.created_at + JUST_AFTER if known and known.request.thread == thread else None,
         )  # fmt: skip
@@ -212,11 +217,16 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
             said = bot.voice.notice(sources_text(*await sources_of(researcher, job.id)))
         case Watching(wish, job):
             at = replace(spot, token="", token_until=0.0)
-            here = WatchPlace(asker, place.scope, at.to_address(), place.public_id, f"discord:{place.channel_id}",
-                              is_overheard=not place.is_direct)  # fmt: skip
+            here = spoken_place(at, place.scope, place, is_overheard=not place.is_direct)
             said = bot.voice.watching(
                 await said_or_why(obey_wish(wish, job, researcher, here, partial(elsewhere, bot, place)))
             )
+        case Prove():
+
+            async def is_admin() -> bool:
+                return place.is_direct or place.is_manager
+
+            said = bot.voice.proved(await prove(bot.proving, deed, is_admin))
         case Forget() | Steer() | Cancel():
             said = bot.voice.notice(await obey(deed, researcher, asker, bot.taking_away))
         case _:
@@ -238,7 +248,7 @@ async def elsewhere(bot: ResearchClient, place: DiscordPlace, channel: str) -> W
         return None
     there = await bot.placed(DiscordPlace(place.user_id, found.id, place.guild_id, is_open=True))
     at = MessageAddress(found.id, place.user_id, can_post=True)
-    return WatchPlace(str(place.user_id), there.scope, at.to_address(), there.public_id, f"discord:{found.id}")
+    return spoken_place(at, there.scope, there)
 
 
 async def _known(bot: ResearchClient, job_id: str) -> ResearchJob | None:
@@ -335,14 +345,14 @@ def help_text() -> str:
 
 async def history_message(bot: ResearchClient, place: DiscordPlace) -> DiscordMessage:
     """One's own questions in this guild, newest first; for the asker's eyes only."""
-    lines = [f"**{wording.YOUR_QUESTIONS}**"]
+    lines = [f"**{say(wording.YOUR_QUESTIONS)}**"]
     for job in await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH):
         url = bot.voice.links.link(job)
         question = plain(job.request.quoted or job.query, QUESTION_ROOM)
-        state = wording.STATUS_MESSAGES[job.status]
-        link = f" · [{wording.VIEW_FULL_ANALYSIS}]({url})" if is_linkable(url) else ""
+        state = say(wording.STATUS_MESSAGES[job.status])
+        link = f" · [{say(wording.VIEW_FULL_ANALYSIS)}]({url})" if is_linkable(url) else ""
         lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
     if len(lines) == 1:
-        lines.append(wording.NO_HISTORY)
+        lines.append(say(wording.NO_HISTORY))
     shown = bot.voice.notice(within(lines, DESCRIPTION_LIMIT))
     return replace(shown, text=within(lines, CONTENT_LIMIT))

@@ -18,6 +18,7 @@ from core.findings.viewing import FENCE
 from core.model.source import Source
 from core.presentation import wording
 from core.presentation.render import one_line, printable
+from core.text.saying import say
 
 URL_LIMIT = 512  # of a link button; an embed's own URL may have 2048
 TITLE_ROOM = 100
@@ -133,7 +134,7 @@ def name_line(source: Source) -> str:
 def page_link(page_url: str) -> str:
     """The words View Full Analysis as a link; "" where the address cannot be one."""
     is_short = len(page_url) <= ADDRESS_ROOM  # it stands in the text twice where an answer is cut
-    return f"[{wording.VIEW_FULL_ANALYSIS}]({page_url})" if is_short and is_linkable(page_url) else ""
+    return f"[{say(wording.VIEW_FULL_ANALYSIS)}]({page_url})" if is_short and is_linkable(page_url) else ""
 
 
 def is_linkable(page_url: str) -> bool:
@@ -141,8 +142,8 @@ def is_linkable(page_url: str) -> bool:
 
 
 def _title(source: Source) -> str:
-    title = plain(source.title or wording.UNTITLED, TITLE_ROOM)
-    return f"{title} ({wording.INSTRUCTS})" if source.instructs else title
+    title = plain(source.title or say(wording.UNTITLED), TITLE_ROOM)
+    return f"{title} ({say(wording.INSTRUCTS)})" if source.instructs else title
 
 
 def _defused(text: str) -> str:

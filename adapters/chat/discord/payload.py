@@ -15,6 +15,7 @@ import discord
 
 from adapters.chat.discord.translate import Asked
 from core.presentation import wording
+from core.text.saying import say
 
 CUSTOM_ID_LIMIT = 100
 JOB_ID = r"[0-9A-Za-z_-]{1,80}"
@@ -42,10 +43,13 @@ class Press(StrEnum):
     WATCH_HOURS = "watch_hours"
     WATCH_DAY = "watch_day"
     WATCH_WEEK = "watch_week"
+    WATCH_DIGEST = "watch_digest"
     STOP_WATCHING = "stop_watching"
     KEEP_WATCHING = "keep_watching"
     NOT_WORTH = "not_worth_telling"
     NEW_ANSWER = "show_answer"
+    EXPORT = "export"
+    MAKE_TEST = "make_test"
     GOOD = "good"
     BAD = "bad"
 
@@ -138,6 +142,8 @@ class DiscordMessage:
     def without_files(self) -> DiscordMessage:
         """For where nothing may be attached: what is shown without its picture, or no more than that a file is not."""
         said = word("library.not_attached")
+        if self.rows and not self.embed.image:  # a link says where the file is
+            return replace(self, files=())
         if not self.embed.image:
             return DiscordMessage(discord.Embed(description=said), said)
         embed = self.embed.copy().set_image(url=None)
@@ -156,8 +162,6 @@ STYLES = {
 _TEMPLATE = rf"(?P<press>{'|'.join(Press)}):(?P<job_id>{JOB_ID})"
 _MENU = rf"more:(?P<job_id>{JOB_ID})"
 _LIBRARY = r"library:(?P<tag>[0-9a-f]{0,12}):(?P<words>.{1,90})"
-_IMPROVING = (wording.IMPROVE_TITLE, wording.IMPROVE_LABEL, wording.IMPROVE_HINT)
-_COMPLAINING = (wording.WRONG_TITLE, wording.WRONG_LABEL, wording.WRONG_HINT)
 REASON_LIMIT = 1000  # characters of what somebody writes into a form
 
 
@@ -261,15 +265,23 @@ class TextForm(discord.ui.Modal):
         self.add_item(discord.ui.Label(text=label, component=field))
 
 
+def _improving() -> tuple[str, str, str]:
+    return say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT)
+
+
+def _complaining() -> tuple[str, str, str]:
+    return say(wording.WRONG_TITLE), say(wording.WRONG_LABEL), say(wording.WRONG_HINT)
+
+
 def job_form(press: Press, job_id: str) -> TextForm:
     """What is wrong with an answer, which need not be said, or what is to be better."""
     is_wish = press is Press.IMPROVE
-    return TextForm(f"{press}:{job_id}", _IMPROVING if is_wish else _COMPLAINING, is_required=is_wish)
+    return TextForm(f"{press}:{job_id}", _improving() if is_wish else _complaining(), is_required=is_wish)
 
 
 def wish_form(button: LibraryButton) -> TextForm:
     """What `improve` is to mind in the library."""
-    return TextForm(button.custom_id, _IMPROVING)
+    return TextForm(button.custom_id, _improving())
 
 
 def wish_of(interaction: Asked) -> LibraryButton | None:
@@ -321,10 +333,9 @@ def _lasting(button: JobButton | LibraryButton | MoreMenu) -> JobItem | LibraryI
 
 
 def word(key: str, /, **values: object) -> str:
-    """The words called `section.name`, with `values` in place of their `{names}`. Raises `KeyError`."""
+    """The words called `section.name`, said with `values` in place of their `{names}`. Raises `KeyError`."""
     section, _, name = key.partition(".")
-    text = _words()[section][name]
-    return text.format(**values) if values else text
+    return say(_words()[section][name], **values)
 
 
 @cache

@@ -27,8 +27,19 @@ from adapters.chat.discord.markup import (
     tables_in,
     within,
 )
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press, Row, word
+from adapters.chat.discord.payload import (
+    DiscordMessage,
+    DiscordUpload,
+    JobButton,
+    LinkButton,
+    MoreMenu,
+    Press,
+    Row,
+    word,
+)
 from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
+from adapters.chat.proving import ProofSaid
+from adapters.chat.reply import in_its_language
 from adapters.chat.watching import WatchSaid
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
@@ -49,11 +60,20 @@ from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.snapshot import Snapshot
 from core.presentation.wording import counted
+from core.text.saying import say
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
 from core.watch.watch import WatchNotice
-from core.watch.words import heading, notice_buttons, sentence, told_change
+from core.watch.words import (
+    DIGEST_HELP,
+    ToldChange,
+    digest_parts,
+    heading,
+    notice_buttons,
+    sentence,
+    told_change,
+)
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
 CONTENT_LIMIT = 2000
@@ -101,6 +121,7 @@ class DiscordVoice:
 
     links: PageLinks
 
+    @in_its_language
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> DiscordMessage:
         """Until there is a sentence, what is done; from then on the sentences as each is checked."""
         card = progress_card(job, snapshot, elapsed_s)
@@ -114,15 +135,15 @@ class DiscordVoice:
         head, step = f"{_asked(card.asked)}\n\n", plain(card.message.rstrip(" .…"), LINE_ROOM)
         steps = [f"-# {step} …" if said else f"**{step}** …"]
         if said:
-            room = RUNNING_LIMIT - units("\n".join([head, *plan, *steps, wording.ANSWER])) - LEAST_ROOM
-            head += f"**{wording.ANSWER}**: {rich(said, room)}\n\n"
+            room = RUNNING_LIMIT - units("\n".join([head, *plan, *steps, say(wording.ANSWER)])) - LEAST_ROOM
+            head += f"**{say(wording.ANSWER)}**: {rich(said, room)}\n\n"
         if card.earlier:
             steps.append(rich(card.earlier, EARLIER_ROOM))
-        lines = [*steps, *plan, *([f"-# {wording.HOW_TO_STEER}"] if items else [])]
+        lines = [*steps, *plan, *([f"-# {say(wording.HOW_TO_STEER)}"] if items else [])]
         if not said:
             lines += [f"· {plain(part, LINE_ROOM)}" for part in card.running]
             if card.queries:
-                lines.append(f"-# {wording.SEARCHING_FOR}: {plain(' · '.join(card.queries), 2 * LINE_ROOM)}")
+                lines.append(f"-# {say(wording.SEARCHING_FOR)}: {plain(' · '.join(card.queries), 2 * LINE_ROOM)}")
             lines += [f"· {plain(line, LINE_ROOM)}" for line in card.places]
         embed = discord.Embed(title=f"🔍 {word('progress.title')}", colour=COLOUR_RUNNING)
         row = _row(job, card.buttons if items else card.buttons[-1:])
@@ -130,6 +151,7 @@ class DiscordVoice:
         message = _message(embed, text.strip(), " · ".join(card.facts), (row,))
         return replace(message, page_url=self.links.link(job))
 
+    @in_its_language
     def outcome(
         self,
         job: ResearchJob,
@@ -156,29 +178,33 @@ class DiscordVoice:
             return message
         return replace(message, thread_name=_thread_name(card), details=tuple(parts.details()))
 
+    @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], *, by: str) -> DiscordMessage:
         """A private answer, shown to a channel on its asker's wish."""
         message = self.outcome(job, result, sources, may_offer=False)
-        message.embed.set_author(name=fit(one_line(wording.SHARED_BY.format(who=by)), LINE_ROOM))
-        show = JobButton(Press.SHARED_SOURCES, job.id, wording.SHOW_SOURCES)
+        message.embed.set_author(name=fit(one_line(say(wording.SHARED_BY, who=by)), LINE_ROOM))
+        show = JobButton(Press.SHARED_SOURCES, job.id, say(wording.SHOW_SOURCES))
         link = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         return replace(message, rows=((*link, *([show] if sources else [])),), details=())
 
+    @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> DiscordMessage:
         """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
         lines = [f"_{plain(said, LINE_ROOM)}_"] if (said := sentence(notice)) else []
-        for change in map(told_change, notice.changes):
-            lines += [f"**{label}**: {plain(text, QUESTION_ROOM)}" for label, text in change.lines]
-            for quote, url in change.quotes:
-                place = f" – [{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
-                lines.append(f"> {plain(quote, QUESTION_ROOM)}{place}")
+        lines += [line for change in notice.changes for line in (*_changed(told_change(change)), "")]
+        for part in digest_parts(notice):
+            page, title = self.links.link(replace(job, id=part.job_id)), plain(heading(part), QUESTION_ROOM)
+            lines += [f"**[{title}]({page})**" if is_linkable(page) else f"**{title}**"]
+            lines += [line for change in part.changes for line in _changed(told_change(change))]
             lines.append("")
+        lines += [DIGEST_HELP] if notice.parts else []
         embed = discord.Embed(
             title=fit(f"🔔 {one_line(heading(notice))}", 256), colour=COLOUR_RUNNING
         )  # Discord: titles have 256
-        view = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
+        view = [] if notice.parts else _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         buttons = _row(job, [CardButton(name) for name in notice_buttons(notice)])
-        message = _message(embed, within(lines, RUNNING_LIMIT).strip(), "", ((*view, *buttons),))
+        rows = ((*view, *buttons),) if view or buttons else ()
+        message = _message(embed, within(lines, RUNNING_LIMIT).strip(), "", rows)
         return replace(message, job_id=job.id)
 
     def watching(self, said: WatchSaid) -> DiscordMessage:
@@ -186,8 +212,13 @@ class DiscordVoice:
         shown = self.notice(within([plain(line, QUESTION_ROOM) for line in said.lines], RUNNING_LIMIT))
         return replace(shown, rows=(_row(said.job, said.buttons),)) if said.job and said.buttons else shown
 
+    def proved(self, proof: ProofSaid) -> DiscordMessage:
+        """With the file; where nothing may be attached, what stands there says where it is."""
+        files = (DiscordUpload(*proof.file),) if proof.file else ()
+        return replace(self.watching(proof.said), files=files)
+
     def refusal(self, sentence: str) -> DiscordMessage:
-        said = plain(sentence, 1000) or wording.SOMETHING_BROKE
+        said = plain(sentence, 1000) or say(wording.SOMETHING_BROKE)
         return DiscordMessage(discord.Embed(description=said, colour=COLOUR_FAILED), said)
 
     def notice(self, text: str) -> DiscordMessage:
@@ -197,9 +228,9 @@ class DiscordVoice:
     def changes(self, changes: AnswerChanges | None) -> DiscordMessage:
         """What a renewed answer says otherwise, as many lines as there is room for."""
         if changes is None:
-            return self.notice(wording.NOTHING_TO_COMPARE)
+            return self.notice(say(wording.NOTHING_TO_COMPARE))
         lines = [f"• {plain(line, ITEM_ROOM * 5)}" for line in wording.changes_lines(changes)]
-        return self.notice(within([f"**{wording.WHAT_CHANGED}**", *lines], RUNNING_LIMIT))
+        return self.notice(within([f"**{say(wording.WHAT_CHANGED)}**", *lines], RUNNING_LIMIT))
 
     def question(self, text: str, *buttons: JobButton) -> DiscordMessage:
         """A question of our own, with the buttons that answer it."""
@@ -207,14 +238,23 @@ class DiscordVoice:
 
     def changed(self, offer: Offer) -> DiscordMessage:
         """Under an edited question, which it answers: what was edited is read there when the button is pressed."""
-        button = JobButton(Press.QUESTION_CHANGED, offer.job.id, wording.RESEARCH_IT, "primary")
-        return self.question(wording.QUESTION_CHANGED, button)
+        button = JobButton(Press.QUESTION_CHANGED, offer.job.id, say(wording.RESEARCH_IT), "primary")
+        return self.question(say(wording.QUESTION_CHANGED), button)
 
     def moved(self, page_url: str = "") -> DiscordMessage:
         """The last edit of a message whose token dies: with the page's link where there will be no new message."""
         if not page_url:
             return self.notice(word("progress.moved"))
         return self.notice(word("progress.moved_to_page", link=page_link(page_url) or page_url))
+
+
+def _changed(change: ToldChange) -> list[str]:
+    """What a change says, then the passages behind it."""
+    lines = [f"**{label}**: {plain(text, QUESTION_ROOM)}" for label, text in change.lines]
+    for quote, url in change.quotes:
+        place = f"[{plain(domain_of(url), LINE_ROOM)}]({url})" if is_linkable(url) else ""
+        lines.append("> " + " – ".join(filter(None, (plain(quote, QUESTION_ROOM), place))))
+    return lines
 
 
 @dataclass(frozen=True)
@@ -229,7 +269,7 @@ class _Answer:
     def within(self, limit: int) -> str:
         """S003-20's text. The answer gets the room that the other parts leave; the last wanted yield to it."""
         card = self.card
-        name = "" if card.found else f"**{wording.ANSWER}**: "
+        name = "" if card.found else f"**{say(wording.ANSWER)}**: "
         before = f"{_asked(card.asked)}\n{self._understood()}{self._earlier()}\n{name}"
         view = page_link(self.page_url)
         said, least = self._shown(), (limit * LEAST_FOUND if card.found else LEAST_ANSWER)
@@ -254,7 +294,7 @@ class _Answer:
         more = f"… {page_link(self.page_url)}".rstrip()
         detail = self._linked(self.card.part("detail").text, DESCRIPTION_LIMIT, more=more)
         listed = _listed(self.card.sources, self.card.cited, DESCRIPTION_LIMIT) if self.card.sources else ""
-        shown = [(word("answer.details"), detail), (wording.SOURCES, listed)]
+        shown = [(word("answer.details"), detail), (say(wording.SOURCES), listed)]
         colour = COLOURS[self.card.level]
         return [discord.Embed(title=title, description=text, colour=colour) for title, text in shown if text.strip()]
 
@@ -287,7 +327,7 @@ class _Answer:
     def _confidence(self) -> str:
         """With the reason that decided, where it is not as sure as it may be."""
         notice = plain(self.card.part("notice").text, LINE_ROOM)
-        line = f"**{wording.CONFIDENCE}**: {self.card.part('confidence').text}"
+        line = f"**{say(wording.CONFIDENCE)}**: {self.card.part('confidence').text}"
         reason = self.card.part("reasons").text if self.card.level in (Confidence.MEDIUM, Confidence.LOW) else ""
         line += f" · {self._short(reason, PART_ROOM)}" if reason else ""
         return (f"*{notice}*\n" if notice else "") + line
@@ -322,7 +362,7 @@ class _Answer:
         if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
             lines = [line.replace(". ", "\\. ", 1) for line in lines]  # Discord counts on from a list's first number
         more = [f"-# and {listed.more} more"] if listed.more else []
-        return "\n".join([f"**{wording.SOURCES}**:", *lines, *more])
+        return "\n".join([f"**{say(wording.SOURCES)}**:", *lines, *more])
 
 
 def _yields(name: str) -> int:
@@ -338,12 +378,12 @@ def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, li
 def _listed(sources: Sequence[Source], cited: Sequence[Source], limit: int) -> str:
     lines: list[str] = []
     for source in sources:
-        used = "" if source in cited else f" · {wording.NOT_CITED}"
+        used = "" if source in cited else f" · {say(wording.NOT_CITED)}"
         line = f"{source_line(source)} · {wording.relevance(source)}{used}"
         if units("\n".join([*lines, line])) > limit - 2:
             return "\n".join([*lines, "…"])
         lines.append(line)
-    return "\n".join(lines) or wording.NO_SOURCES
+    return "\n".join(lines) or say(wording.NO_SOURCES)
 
 
 def _passages(links: PageLinks, job: ResearchJob, card: AnswerCard) -> Cite:
@@ -375,7 +415,7 @@ def _ended(embed: discord.Embed, card: AnswerCard, job: ResearchJob) -> DiscordM
     """Failed or cancelled: why, what had been found, and what can be done (D14)."""
     lines = [_asked(card.asked), "", plain(card.part("failure").text, 2 * LINE_ROOM)]
     if card.sources:
-        lines += ["", f"**{wording.FOUND_SO_FAR}**:", *map(name_line, card.sources[:FOUND_SOURCES])]
+        lines += ["", f"**{say(wording.FOUND_SO_FAR)}**:", *map(name_line, card.sources[:FOUND_SOURCES])]
     return _message(embed, "\n".join(lines), card.footer, (_row(job, card.buttons),))
 
 
@@ -399,7 +439,7 @@ def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
         if button.url
         else JobButton(Press(button.name), job.id, button.label, "primary" if button.is_primary else "secondary")
         for button in buttons
-        if button.name != "view_full_analysis" or is_linkable(button.url)
+        if not (button.url or button.name == "view_full_analysis") or is_linkable(button.url)
     )
 
 

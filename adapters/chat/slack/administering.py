@@ -53,6 +53,7 @@ from core.settings.tenant import (
     unset_words,
     write_setting,
 )
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -86,7 +87,7 @@ class Administration:
             if word != "log":
                 return await self.open(workspace, user, trigger_id)
             if not await self.admins.is_admin(workspace, user):
-                return sentence_message(wording.SETTINGS_ADMINS_ONLY)
+                return sentence_message(say(wording.SETTINGS_ADMINS_ONLY))
             return log_message(await self.desk.log(tenant_of(workspace.team_id), limit=LOG_LENGTH))
         except GorkdError as error:
             return sentence_message(error.user_message)
@@ -94,7 +95,7 @@ class Administration:
     async def open(self, workspace: Workspace, user: str, trigger_id: str) -> SlackMessage | None:
         """Show the form, which a trigger allows for 3 s; else the sentence that says why not. Raises `StoreError`."""
         if not await self.admins.is_admin(workspace, user):
-            return sentence_message(wording.SETTINGS_ADMINS_ONLY)
+            return sentence_message(say(wording.SETTINGS_ADMINS_ONLY))
         form = await self._form(tenant_of(workspace.team_id))
         return None if await open_view(workspace, trigger_id, form) else sentence_message(NOT_OPENED)
 
@@ -117,7 +118,7 @@ class Administration:
         asking = asyncio.create_task(self.admins.is_admin(workspace, user))  # known since the form was opened, mostly
         done, _ = await asyncio.wait({asking}, timeout=KNOWN_WITHIN_S)
         if not (done and asking.result()):
-            return _errors({}, wording.SETTINGS_ADMINS_ONLY if done else NOT_KNOWN, given)
+            return _errors({}, say(wording.SETTINGS_ADMINS_ONLY) if done else NOT_KNOWN, given)
         try:
             before = await self.desk.show(tenant)
             settings = read_settings(given, before.settings)
@@ -153,13 +154,13 @@ def settings_modal(
             if one.group == group and (element := _element(one, kept.settings, ceilings)):
                 blocks.append(entry(one.key, one.title, element, is_optional=not one.choices, hint=one.hint))
         blocks.append(divider())
-    blocks.append(context("\n".join(_told(changes[:SHOWN_CHANGES])) or wording.NO_CHANGES_YET))
+    blocks.append(context("\n".join(_told(changes[:SHOWN_CHANGES])) or say(wording.NO_CHANGES_YET)))
     return modal(SETTINGS, TITLE, blocks, submit="Save", metadata=str(kept.version))
 
 
 def saved_modal(changes: Sequence[SettingChange]) -> Block:
     """What has changed, in place of the form."""
-    said = wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED
+    said = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
     lines = [f"*{FIELDS[change.key].title}*: {_from_to(change)}" for change in changes]
     blocks = [section(f"{':white_check_mark: ' if changes else ''}{said}"), *map(section, lines)]
     return modal("", TITLE, blocks, submit="", close="Close")
@@ -171,14 +172,14 @@ def refusal_modal(sentence: str) -> Block:
 
 def home_entries() -> list[Block]:
     """For the App Home, which everybody sees."""
-    return actions([button(OPEN_SETTINGS, wording.SETTINGS, "settings")])
+    return actions([button(OPEN_SETTINGS, say(wording.SETTINGS), "settings")])
 
 
 def log_message(changes: Sequence[SettingChange]) -> SlackMessage:
     """Who changed what, newest first."""
     if not changes:
-        return sentence_message(wording.NO_CHANGES_YET)
-    return message(wording.SETTINGS_LOG, [header(wording.SETTINGS_LOG), *map(section, _told(changes))])
+        return sentence_message(say(wording.NO_CHANGES_YET))
+    return message(say(wording.SETTINGS_LOG), [header(say(wording.SETTINGS_LOG)), *map(section, _told(changes))])
 
 
 def given_settings(view: Mapping[str, Any]) -> tuple[int, dict[str, str]]:
@@ -339,15 +340,15 @@ def home_view(
     own: Sequence[Answered], shared: Sequence[Answered], links: PageLinks, entries: Sequence[Block] = ()
 ) -> Block:
     """The page of one person: help, `entries`, their own questions, and those that everybody may see."""
-    blocks = [header("gorkd"), *_help(), *entries, divider(), header(wording.YOUR_QUESTIONS)]
-    blocks += _listed(own, links) or [section(plain(wording.NO_HISTORY, SECTION_LIMIT))]
+    blocks = [header("gorkd"), *_help(), *entries, divider(), header(say(wording.YOUR_QUESTIONS))]
+    blocks += _listed(own, links) or [section(plain(say(wording.NO_HISTORY), SECTION_LIMIT))]
     if shared:
-        blocks += [divider(), header(wording.OPEN_QUESTIONS), *_listed(shared, links)]
+        blocks += [divider(), header(say(wording.OPEN_QUESTIONS)), *_listed(shared, links)]
     return {"type": "home", "blocks": list(blocks)}
 
 
 def welcome_message() -> SlackMessage:
-    return message(f"{wording.WELCOME} {wording.WHAT_IT_IS}", [header(wording.WELCOME), *_help()])
+    return message(f"{say(wording.WELCOME)} {say(wording.WHAT_IT_IS)}", [header(say(wording.WELCOME)), *_help()])
 
 
 async def welcome(client: AsyncWebClient, user: str, key: str) -> None:
@@ -360,7 +361,12 @@ async def welcome(client: AsyncWebClient, user: str, key: str) -> None:
 
 
 def _help() -> list[Block]:
-    return [section(plain(wording.WHAT_IT_IS, SECTION_LIMIT)), *help_blocks(), context(INVITE), context(HOW_TO_READ)]
+    return [
+        section(plain(say(wording.WHAT_IT_IS), SECTION_LIMIT)),
+        *help_blocks(),
+        context(say(INVITE)),
+        context(say(HOW_TO_READ)),
+    ]
 
 
 def _listed(jobs: Sequence[Answered], links: PageLinks) -> list[Block]:
@@ -375,7 +381,7 @@ def _question(job: ResearchJob) -> str:
 
 def _outcome(job: ResearchJob, result: JobResult | None) -> str:
     answer = result.answer if result else None
-    became = wording.confidence_headline(answer) if answer else wording.STATUS_MESSAGES[job.status]
+    became = wording.confidence_headline(answer) if answer else say(wording.STATUS_MESSAGES[job.status])
     return f"{wording.day(job.created_at)} · {plain(became, QUESTION_ROOM)}"
 
 

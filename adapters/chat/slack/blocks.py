@@ -26,6 +26,7 @@ from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.render import one_line
 from core.presentation.snapshot import Snapshot
+from core.text.saying import say
 
 Block = dict[str, Json]
 
@@ -165,7 +166,7 @@ def modal(
 ) -> Block:
     """A form; `metadata` comes back with it. Without a `submit` it only shows something."""
     made: Block = {"type": "modal", "title": label(title, TITLE_LIMIT)}
-    made["close"] = label(close or wording.CANCEL, TITLE_LIMIT)
+    made["close"] = label(close or say(wording.CANCEL), TITLE_LIMIT)
     made["blocks"] = [*blocks]
     if submit:
         made |= {"callback_id": callback_id, "private_metadata": metadata, "submit": label(submit, TITLE_LIMIT)}
@@ -305,7 +306,7 @@ def read_plan(snapshot: Snapshot, elapsed_s: float, rows: Sequence[Block]) -> Pl
     listed = [*_stage_tasks(snapshot), *_part_tasks(snapshot)]
     if snapshot.card:
         listed += _item_tasks(snapshot.card)
-        rows = [context(plain(wording.HOW_TO_STEER, TITLE_ROOM)), *rows]
+        rows = [context(plain(say(wording.HOW_TO_STEER), TITLE_ROOM)), *rows]
     return Plan(title, tuple(listed[:SHOWN_TASKS]), tuple(passed_sentences(snapshot)), tuple(rows))
 
 
@@ -477,7 +478,7 @@ def _without(element: Block, name: str) -> Block:
 
 def message(text: str, blocks: Sequence[Block]) -> SlackMessage:
     """`text` is untrusted and becomes the fallback."""
-    said = fit(text, TEXT_LIMIT, escaped).strip() or wording.SOMETHING_BROKE
+    said = fit(text, TEXT_LIMIT, escaped).strip() or say(wording.SOMETHING_BROKE)
     return SlackMessage(said, tuple(blocks[:BLOCKS_LIMIT]))
 
 

@@ -51,12 +51,14 @@ from adapters.chat.slack.client import (
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.incoming import SECTION_COMMAND, SECTION_FORM, Entrance, Sections
 from adapters.chat.slack.installations import (
+    LEAVING,
     Installations,
     InstalledWorkspaces,
     InstallFlow,
     ShowPage,
     add_install_routes,
     hear_departure,
+    hear_leaving,
 )
 from adapters.chat.slack.library import (
     ASK,
@@ -73,12 +75,13 @@ from adapters.chat.slack.poster import as_json, suggest_prompts
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.threads import Threads
-from adapters.chat.slack.translate import PLATFORM
+from adapters.chat.slack.translate import PLATFORM, tenant_of
 from adapters.proxies import DIRECT, Proxies
 from core.model.errors import SetupError, StoreError
 from core.model.ports import OneTimeStates
 from core.presentation.page_links import PageLinks
 from core.tenancy.forgetting import Tenancy
+from core.text.saying import speak
 
 ANY = re.compile(".*")
 Body = dict[str, Any]  # Slack's JSON
@@ -128,7 +131,17 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         inbox = Inbox(deps.open_messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
         desk = Entrance(
-            researcher, live, voice, workspaces, session, settings.api_url, administration, library, threads, inbox
+            researcher,
+            live,
+            voice,
+            workspaces,
+            session,
+            settings.api_url,
+            administration,
+            library,
+            threads,
+            inbox,
+            deps.proving,
         )
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
         taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
@@ -200,6 +213,7 @@ def build_app(desk: Entrance, client: AsyncWebClient, home: Home, tenancy: Tenan
         request_verification_enabled=False,
         attaching_conversation_kwargs_enabled=False,
     )
+    _add_tongues(app, desk)
     _add_events(app, desk, home, tenancy)
     _add_commands(app, desk)
     _add_buttons(app, Buttons(desk))
@@ -207,6 +221,17 @@ def build_app(desk: Entrance, client: AsyncWebClient, home: Home, tenancy: Tenan
     _add_library(app, desk.library)
     _acknowledge_the_rest(app)
     return app
+
+
+def _add_tongues(app: AsyncApp, desk: Entrance) -> None:
+    @app.use
+    async def speaks(body: Body, context: Body, next: Next) -> None:
+        """Before each listener, in its task: what whoever asks is spoken to in."""
+        event = body.get("event") or {}
+        user, said = (str(event.get(name) or "") for name in ("user", "text"))
+        user = user or str(context.get("user_id") or "")
+        speak(*desk.threads.tongues.of(tenant_of(_team(context)), user, said=said))
+        await next()
 
 
 def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> None:
@@ -226,10 +251,16 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
         if event.get("tab") == "messages":
             await pane_opened(event, context)
         else:
-            await home.opened(event, await desk.workspaces.find(_team(context)))
+            workspace = await desk.workspaces.find(_team(context))
+            await desk.threads.learn_locale(workspace, str(event.get("user") or ""))
+            await home.opened(event, workspace)
 
     async def removed(body: Body, next: Next) -> None:
         await hear_departure(body, tenancy)
+        await next()
+
+    async def left(body: Body, next: Next) -> None:
+        await hear_leaving(body, desk.researcher.watching)
         await next()
 
     async def done() -> None: ...
@@ -240,6 +271,7 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
         "agent_session_stopped": before(desk.stopped),
         "app_uninstalled": removed,
         "tokens_revoked": removed,
+        **dict.fromkeys(LEAVING, left),
     }
     for name, taken in middleware.items():
         app.event(name, middleware=[taken])(done)
@@ -357,7 +389,7 @@ def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
 def _is_news(record: logging.LogRecord) -> bool:
     """Not what bolt says of Slack's variables, which it finds in the environment too and does not use here."""
     unused = (messages.warning_client_prioritized_and_token_skipped, messages.warning_token_skipped)
-    return record.getMessage() not in {say() for say in (*unused, messages.info_default_oauth_settings_loaded)}
+    return record.getMessage() not in {phrase() for phrase in (*unused, messages.info_default_oauth_settings_loaded)}
 
 
 def _acknowledge_the_rest(app: AsyncApp) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from adapters.chat.desk import (
     Deed,
     PressWatch,
+    Prove,
     Renew,
     Say,
     ShowSources,
@@ -25,6 +26,7 @@ from adapters.chat.desk import (
     renew,
     sources_of,
 )
+from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of
@@ -52,6 +54,7 @@ from core.model.job import ResearchJob, ResearchRequest
 from core.modes import MODES
 from core.modes.mode import CONTEXT, FRESH, MODE, PRIVATE
 from core.presentation import wording
+from core.text.saying import say
 
 _log = logging.getLogger(__name__)
 FEEDBACK, WISH, SHARING, SAID = "feedback", "answer_wish", "sharing", "reason"
@@ -171,7 +174,7 @@ class Buttons:
     async def _open(self, click: Click, view: Block) -> None:
         """A trigger lives for 3 s."""
         if not await open_view(click.workspace, click.trigger_id, view):
-            await self._whisper(click, wording.FORM_NOT_OPENED)
+            await self._whisper(click, say(wording.FORM_NOT_OPENED))
 
     async def _handle(
         self, name: str, act: Callable[[Click, ResearchJob], Awaitable[None]] | None, body: Payload
@@ -187,7 +190,7 @@ class Buttons:
             elif act is not None:
                 await act(click, job)
         except JobNotFound:
-            await self._whisper(click, wording.NO_LONGER_KEPT)
+            await self._whisper(click, say(wording.NO_LONGER_KEPT))
         except GorkdError as error:
             await self._whisper(click, error.user_message)
 
@@ -206,8 +209,14 @@ class Buttons:
                 where = watch_place(place, job.scope, thread_ts=click.thread_ts, conversation=job.request.thread)
                 said = await said_or_why(obey_press(name, job, self.desk.researcher, where))
                 await self._show(click, watch_message(said))
+            case Prove():
+                proof = await prove(self.desk.proving, deed, partial(self._is_admin, click))
+                await self._show(click, watch_message(proof.said))
             case Say() | Steer():
                 await self._whisper(click, await obey(deed, self.desk.researcher, click.user))
+
+    async def _is_admin(self, click: Click) -> bool:
+        return await self.desk.administration.admins.is_admin(click.workspace, click.user)
 
     async def _renew(self, deed: Renew, click: Click) -> None:
         """A retry takes the place of the message that told of the failure."""
@@ -227,7 +236,7 @@ class Buttons:
         submit = partial(renew, deed, self.desk.researcher, click.user, key=key_of(reply))
         is_begun = await self.desk.begin(submit, reply, job.scope)
         if not is_begun and deed.how in ("refresh", "start_deep", "changed"):
-            await self._whisper(click, wording.ALREADY_BEGUN)
+            await self._whisper(click, say(wording.ALREADY_BEGUN))
 
     async def _job(self, job_id: str, workspace: Workspace) -> ResearchJob:
         """Raises `JobNotFound` also for a job of another workspace."""
@@ -257,7 +266,7 @@ class Buttons:
                 await self.desk.researcher.note_shown(job.id, [at])
         except FAULTS as exc:
             _log.warning("answer not shared", extra={"reason": reason(exc)})
-            await self._whisper(click, wording.SOMETHING_BROKE)
+            await self._whisper(click, say(wording.SOMETHING_BROKE))
 
     async def _tell_changes(self, click: Click, job: ResearchJob) -> None:
         await self._show(click, changes_message(await self.desk.researcher.changes(job.id, scope=job.scope)))
@@ -276,8 +285,9 @@ class Buttons:
         is_good = click.value.startswith("good:")
         is_asked = not is_good and await open_view(click.workspace, click.trigger_id, feedback_modal(job.id))
         await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
-        if not is_asked:
-            await self._whisper(click, wording.THANKS)
+        is_admin = not is_good and self.desk.proving is not None and await self._is_admin(click)
+        if is_admin or not is_asked:
+            await self._show(click, watch_message(thanks_for_vote(self.desk.proving, job, is_admin=is_admin)))
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
         at = SlackAddress(
@@ -302,20 +312,22 @@ class Buttons:
 
 def feedback_modal(job_id: str) -> Block:
     """Asks what went wrong, which need not be said; what comes back carries the job's id."""
-    asked = entry(SAID, wording.WRONG_LABEL, text_input(MAX_REASON_CHARS, wording.WRONG_HINT), is_optional=True)
-    return modal(FEEDBACK, wording.WRONG_TITLE, [asked], submit=wording.SEND, metadata=job_id)
+    asked = entry(
+        SAID, say(wording.WRONG_LABEL), text_input(MAX_REASON_CHARS, say(wording.WRONG_HINT)), is_optional=True
+    )
+    return modal(FEEDBACK, say(wording.WRONG_TITLE), [asked], submit=say(wording.SEND), metadata=job_id)
 
 
 def wish_modal(click: str) -> Block:
     """Asks what is to be better; `click` comes back with it."""
-    asked = entry(SAID, wording.IMPROVE_LABEL, text_input(MAX_REASON_CHARS, wording.IMPROVE_HINT))
-    return modal(WISH, wording.IMPROVE_TITLE, [asked], submit=wording.SEND, metadata=click)
+    asked = entry(SAID, say(wording.IMPROVE_LABEL), text_input(MAX_REASON_CHARS, say(wording.IMPROVE_HINT)))
+    return modal(WISH, say(wording.IMPROVE_TITLE), [asked], submit=say(wording.SEND), metadata=click)
 
 
 def share_modal(click: str) -> Block:
     """Asks whether everybody is to see it; `click` comes back with it."""
-    asked = section(wording.SHARE_QUESTION)
-    return modal(SHARING, wording.SHARE_TITLE, [asked], submit=wording.SHARE, metadata=click)
+    asked = section(say(wording.SHARE_QUESTION))
+    return modal(SHARING, say(wording.SHARE_TITLE), [asked], submit=say(wording.SHARE), metadata=click)
 
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:
@@ -345,16 +357,16 @@ class AskForm:
         workspace = await self.desk.workspaces.find(asked["team_id"])
         if not await open_view(workspace, str(command["trigger_id"]), ask_modal(json.dumps(asked))):
             at = SlackAddress(workspace.team_id, asked["user_id"], "", response_url=asked["response_url"])
-            await SlackReply(workspace, at).respond(sentence_message(wording.ASK_WHAT))
+            await SlackReply(workspace, at).respond(sentence_message(say(wording.ASK_WHAT)))
 
     async def submitted(self, body: Payload) -> dict[str, Any]:
         """Returns when the question is stored; what the acknowledgement carries: what is wrong with it, if anything."""
         view = body.get("view") or {}
         asked = json.loads(str(view.get("private_metadata") or "{}"))
         told = await self.desk.commanded({**asked, "text": typed_in(view), "trigger_id": str(view.get("id") or "")})
-        if told == sentence_message(wording.ON_IT):
+        if told == sentence_message(say(wording.ON_IT)):
             return {}
-        return {"response_action": "errors", "errors": {QUESTION: told.text if told else wording.ASK_WHAT}}
+        return {"response_action": "errors", "errors": {QUESTION: told.text if told else say(wording.ASK_WHAT)}}
 
 
 def ask_modal(asked: str) -> Block:
@@ -362,14 +374,14 @@ def ask_modal(asked: str) -> Block:
     modes = [tick(mode.title, name, mode.description) for name, mode in MODES.items() if not mode.needs_files]
     extras = [tick(option.title, option.name, option.description) for option in _EXTRAS]
     blocks = [
-        entry(QUESTION, wording.QUESTION, text_input(MAX_QUERY_CHARS, wording.ASK_WHAT)),
+        entry(QUESTION, say(wording.QUESTION), text_input(MAX_QUERY_CHARS, say(wording.ASK_WHAT))),
         entry(
             MODE.name, MODE.title, {"type": "checkboxes", "options": [*modes]}, is_optional=True, hint=MODE.description
         ),
         entry(CONTEXT.name, CONTEXT.title, text_input(MAX_REASON_CHARS, CONTEXT.description), is_optional=True),
-        entry(EXTRAS, wording.EXTRAS, {"type": "checkboxes", "options": [*extras]}, is_optional=True),
+        entry(EXTRAS, say(wording.EXTRAS), {"type": "checkboxes", "options": [*extras]}, is_optional=True),
     ]
-    return modal(ASK_FORM, wording.RESEARCH, blocks, submit=wording.RESEARCH, metadata=asked)
+    return modal(ASK_FORM, say(wording.RESEARCH), blocks, submit=say(wording.RESEARCH), metadata=asked)
 
 
 def typed_in(view: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from adapters.chat.desk import (
     Forget,
     Nothing,
     Offer,
+    Prove,
     React,
     Renew,
     Say,
@@ -40,6 +41,7 @@ from adapters.chat.desk import (
     under_way,
 )
 from adapters.chat.live import LiveAnswers
+from adapters.chat.proving import Proving, prove
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration, help_message
 from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message
@@ -58,6 +60,7 @@ from core.modes import can_be_steered
 from core.pipeline.conversation import read_reply
 from core.presentation import wording
 from core.section.sections import CHOICES, check_request, words_for
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -83,6 +86,7 @@ class Entrance:
     library: SlackLibrary
     threads: Threads
     inbox: Inbox
+    proving: Proving | None = None
     taking_away: TakingAway = field(init=False)
 
     def __post_init__(self) -> None:
@@ -128,7 +132,7 @@ class Entrance:
         names = ("channel_id", "user_id", "trigger_id", "response_url")
         body = {"team": team, "text": text, **{name: str(command.get(name) or "") for name in names}}
         await self.inbox.take(Letter("command", team, user, body["trigger_id"], body))
-        return sentence_message(wording.ON_IT)
+        return sentence_message(say(wording.ON_IT))
 
     async def configured(self, command: Payload) -> None:
         """`/research settings` or `watch`, once it is acknowledged: the form, or the sentence that says why not."""
@@ -344,7 +348,7 @@ class Entrance:
 
     async def _ask(self, workspace: Workspace, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         try:
-            request = translate.read_options(said.text or wording.WHAT_DOES_IT_SAY, place.scope, place.own_scope)
+            request = translate.read_options(said.text or say(wording.WHAT_DOES_IT_SAY), place.scope, place.own_scope)
             attachments = await self._read_files(workspace, said)
         except GorkdError as error:
             await reply.edit(self.voice.refusal(error.user_message))
@@ -394,6 +398,11 @@ class Entrance:
                 workspace = await self.workspaces.find(place.team_id)
                 watched = await self.threads.watched(workspace, place, wish, job, reply.at)
                 await self._tell(watch_message(watched), said, place, reply)
+            case Prove():
+                workspace = await self.workspaces.find(place.team_id)
+                is_admin = partial(self.administration.admins.is_admin, workspace, place.user_id)
+                proof = await prove(self.proving, deed, is_admin)
+                await self._tell(watch_message(proof.said), said, place, reply)
             case Say() | Forget() | Steer() | Cancel():
                 told = await obey(deed, self.researcher, place.user_id, self.taking_away)
                 await self._tell(self.voice.refusal(told), said, place, reply)
@@ -486,7 +495,7 @@ class Sections:
         chosen = str(command.get("text") or "").strip().lower()
         view = section_modal(json.dumps(asdict(asked)), chosen)
         if not await open_view(workspace, str(command["trigger_id"]), view):
-            await self._tell(workspace, asked, wording.SOMETHING_BROKE)
+            await self._tell(workspace, asked, say(wording.SOMETHING_BROKE))
 
     async def submitted(self, body: Mapping[str, Any], ack: Ack) -> None:
         """Store what the modal asks for, then acknowledge, unless a file is known by then to be no good."""

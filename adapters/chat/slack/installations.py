@@ -39,6 +39,8 @@ from core.model.errors import GorkdError, StoreError
 from core.model.ports import OneTimeStates, TokenStore, Turns
 from core.presentation import wording
 from core.tenancy.forgetting import Leaving, Tenancy
+from core.text.saying import say
+from core.watch.desk import WatchDesk
 
 REFRESH_BEFORE_MIN = 120  # a token lives for 12 h (docs.slack.dev, token rotation); a long job ends before it lapses
 TURN = timedelta(minutes=5)  # longer than a refresh may take with all its waiting; the old token still works meanwhile
@@ -189,6 +191,30 @@ async def hear_departure(body: Payload, tenancy: Tenancy) -> None:
     await installations.async_delete_bot(enterprise_id=None, team_id=team_id)
 
 
+LEAVING = ("channel_archive", "channel_deleted", "channel_left", "member_left_channel", "user_change")
+
+
+async def hear_leaving(body: Payload, watching: WatchDesk) -> None:
+    """A channel is gone, or nothing for us any more, or a person has gone: their watches end. Raises `StoreError`.
+
+    Of private channels Slack tells only apps with `groups:read`: there the first message that fails ends them.
+    """
+    event, tenant = body.get("event") or {}, tenant_of(str(body.get("team_id") or ""))
+    user, channel = event.get("user"), str(event.get("channel") or "")
+    if event.get("type") == "user_change":
+        if isinstance(user, dict) and user.get("deleted") is True:
+            await watching.person_left(tenant, str(user.get("id") or ""))
+        return
+    is_person = event.get("type") == "member_left_channel" and user not in _own(body)
+    if channel:
+        await watching.place_closed(tenant, channel, asker=str(user or "") if is_person else "")
+
+
+def _own(body: Payload) -> set[str]:
+    """The bot's user ids."""
+    return {str(one.get("user_id")) for one in body.get("authorizations") or () if one.get("is_bot")}
+
+
 # Installing the app from a browser: `/slack/install`, and where Slack sends the browser back to
 
 
@@ -286,7 +312,7 @@ class InstallFlow(AsyncOAuthFlow):
 
     async def build_install_page_html(self, url: str, request: AsyncBoltRequest) -> str:
         page = _page_of(request)
-        says = (wording.WHAT_IT_IS, ASKS_FOR, PRIVACY)
+        says = (say(wording.WHAT_IT_IS), ASKS_FOR, PRIVACY)
         return page.show(page.request, title="Add gorkd to Slack", says=says, link=(url, "Add to Slack"))
 
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:

@@ -55,6 +55,7 @@ from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import cut, one_line, printable
 from core.presentation.wording import CANCEL as CANCEL_LABEL
 from core.presentation.wording import VIEW_FULL_ANALYSIS
+from core.text.saying import say
 
 NOTED_WITHIN_S = 0.3  # what is said has been noted with its message by then
 SUGGEST_WITHIN_S = 2.0  # Slack shows nothing that comes after three
@@ -320,8 +321,8 @@ def ask_modal(asked: AskedInForm) -> Block:
 
 def wish_modal(asked: AskedInForm) -> Block:
     """What `improve` is to mind."""
-    field = entry(ARGUMENT, wording.IMPROVE_LABEL, text_input(ARGUMENT_LIMIT, wording.IMPROVE_HINT))
-    return modal(WISH, wording.IMPROVE_TITLE, [field], submit=wording.IMPROVE, metadata=asked.metadata)
+    field = entry(ARGUMENT, say(wording.IMPROVE_LABEL), text_input(ARGUMENT_LIMIT, say(wording.IMPROVE_HINT)))
+    return modal(WISH, say(wording.IMPROVE_TITLE), [field], submit=say(wording.IMPROVE), metadata=asked.metadata)
 
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, dict[str, str]]:

@@ -20,6 +20,7 @@ from adapters.chat.reply import StoppedByPerson
 from adapters.chat.slack.blocks import Block, Plan, SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, Workspaces, reason, was_refused
 from core.presentation import wording
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from adapters.chat.slack.translate import Payload
@@ -177,7 +178,7 @@ async def take_away(client: AsyncWebClient, channel: str, ts: str) -> None:
     except SlackApiError as exc:
         if reason(exc) not in KEPT_BY_SLACK:
             raise
-        gone = sentence_message(wording.FORGOTTEN)
+        gone = sentence_message(say(wording.FORGOTTEN))
         await client.chat_update(channel=channel, ts=ts, text=gone.text, blocks=as_json(gone))
 
 

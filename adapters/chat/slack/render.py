@@ -14,6 +14,7 @@ import regex
 
 from adapters.chat.desk import Offer
 from adapters.chat.fitting import about, excerpt, fit, pieces_of, rest_of, true_link, units
+from adapters.chat.reply import in_its_language
 from adapters.chat.slack.blocks import (
     ADDRESS_ROOM,
     MARKDOWN_LIMIT,
@@ -62,11 +63,21 @@ from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
 from core.presentation.snapshot import Snapshot
+from core.text.saying import say
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
 from core.watch.watch import WatchNotice
-from core.watch.words import heading, notice_buttons, plain_lines, sentence, told_change
+from core.watch.words import (
+    DIGEST_HELP,
+    ToldChange,
+    digest_parts,
+    heading,
+    notice_buttons,
+    plain_lines,
+    sentence,
+    told_change,
+)
 
 SHOWN_SOURCES = 20  # two of them fill a screen; the page has them all
 QUESTION_ROOM = 500
@@ -97,7 +108,7 @@ SHOW_SOURCES, SHARE, CANCEL, START_DEEP, IMPROVE = "show_sources", "share", "can
 CHANGED, RATE, VIEW, MORE, FOLLOW_UP = "what_changed", "rate", "view_full_analysis", "more", "follow_up"
 MENU_HOLDS = 5  # options of an overflow menu (docs.slack.dev, Block Kit)
 SHOWN_BLOCKS = 45  # of what is told of a watch; Slack takes 50
-IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, VIEW)
+IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, "export", VIEW)
 
 _TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
 _CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
@@ -111,6 +122,7 @@ _TABLE = regex.compile(r"(?:^\|.*\n)\|[ :|-]+\|?[^\S\n]*(?:\n\|.*)+", regex.MULT
 class SlackVoice:
     links: PageLinks
 
+    @in_its_language
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
         """What is done as a plan, and the sentences that passed; in a stream, else by updates."""
         card = progress_card(job, snapshot, elapsed_s)
@@ -123,6 +135,7 @@ class SlackVoice:
         shown += [section(plain(card.earlier, SECTION_LIMIT))] if card.earlier.strip() else []
         return message(said, [*shown, context(" · ".join(card.facts)), *actions([*steer, cancel])])
 
+    @in_its_language
     def outcome(
         self,
         job: ResearchJob,
@@ -162,19 +175,22 @@ class SlackVoice:
         whole = replace(message(f"{card.title}: {spoken}", blocks), threaded=sources_message(sources, result.answer))
         return replace(whole, is_answer=True, title="" if is_plain else said.title())
 
+    @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> SlackMessage:
-        return told_message(job, notice, self.links.link(job))
+        return told_message(job, notice, self.links)
 
     def refusal(self, sentence: str) -> SlackMessage:
-        text = plain(sentence, SECTION_LIMIT) or wording.SOMETHING_BROKE
+        text = plain(sentence, SECTION_LIMIT) or say(wording.SOMETHING_BROKE)
         return replace(message(one_line(sentence), [section(text)]), is_aside=True)
 
+    @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], sharer: str) -> SlackMessage:
         """The answer for all of the channel, without buttons that are its asker's business."""
         whole = self.outcome(job, result, sources, may_offer=False)
         kept = [block for block in whole.blocks if block["type"] not in ("actions", "context_actions")]
-        kept += actions(link_button(VIEW, wording.VIEW_FULL_ANALYSIS, self.links.link(job)))
-        return SlackMessage(whole.text, (*kept[:-1], context(wording.SHARED_BY.format(who=f"<@{sharer}>")), kept[-1]))
+        kept += actions(link_button(VIEW, say(wording.VIEW_FULL_ANALYSIS), self.links.link(job)))
+        shared = context(say(wording.SHARED_BY, who=f"<@{sharer}>"))
+        return SlackMessage(whole.text, (*kept[:-1], shared, kept[-1]))
 
 
 @dataclass(frozen=True)
@@ -193,7 +209,7 @@ class _Said:
         in_detail = None if _TABLE.search(text) else _TABLE.search(_whole(self.answer, "detail"))
         blocks += [table(_rows(in_detail[0]))] if in_detail else []
         notice = plain(self.card.part("notice").text, LINE_ROOM)
-        return [*(blocks or [markdown_block(wording.NO_ANSWER)]), *([context(f"_{notice}_")] if notice else [])]
+        return [*(blocks or [markdown_block(say(wording.NO_ANSWER))]), *([context(f"_{notice}_")] if notice else [])]
 
     def title(self) -> str:
         """What the thread may be called: the answer's first sentence in plain words."""
@@ -227,7 +243,7 @@ class _Said:
             return linked if left > 0 and self._knows(number) and is_linkable(address) else found[0]
 
         said = regex.sub(r"\[(\d+)\]", link, why)
-        return f"*{wording.CONFIDENCE}*: {plain(level, LINE_ROOM)}" + (f": {said}" if said else "")
+        return f"*{say(wording.CONFIDENCE)}*: {plain(level, LINE_ROOM)}" + (f": {said}" if said else "")
 
     def _pieces(self, text: str) -> Iterator[Block]:
         """Prose as Markdown, code literally, the first table as a table and any other as it is written."""
@@ -276,36 +292,52 @@ def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) ->
     quotes = first_quotes(answer)
     names = ", ".join(one_line(source.metadata.domain or source.title) for source in cited)
     blocks = [section(_source_line(source, quotes.get(source.id, ""))) for source in cited[:SHOWN_SOURCES]]
-    return message(f"{wording.SOURCES}: {names}", [context(f"*{wording.SOURCES}*"), *blocks, *_more(cited)])
+    return message(f"{say(wording.SOURCES)}: {names}", [context(f"*{say(wording.SOURCES)}*"), *blocks, *_more(cited)])
 
 
 def changes_message(changes: AnswerChanges | None) -> SlackMessage:
     """What a renewed answer says otherwise."""
     if changes is None:
-        return sentence_message(wording.NOTHING_TO_COMPARE)
+        return sentence_message(say(wording.NOTHING_TO_COMPARE))
     lines = [f"• {plain(line, 2 * LINE_ROOM)}" for line in wording.changes_lines(changes)]
-    return message(wording.WHAT_CHANGED, [section(f"*{wording.WHAT_CHANGED}*"), *(section(line) for line in lines)])
+    return message(
+        say(wording.WHAT_CHANGED), [section(f"*{say(wording.WHAT_CHANGED)}*"), *(section(line) for line in lines)]
+    )
 
 
-def told_message(job: ResearchJob, notice: WatchNotice, page_url: str) -> SlackMessage:
+def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> SlackMessage:
     """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
     blocks = [header(f"🔔 {heading(notice)}")]
     if said := sentence(notice):
         blocks.append(section(plain(said, SECTION_LIMIT)))
-    for change in map(told_change, notice.changes):
-        lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
-        blocks.append(section("\n".join(lines) or "…"))
-        quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" for quote, url in change.quotes]
-        blocks += [context(quote) for quote in quotes]
-    buttons = [button(name, wording.BUTTONS[name], job.id) for name in notice_buttons(notice)]
-    link = link_button(VIEW, wording.BUTTONS[VIEW], page_url) if is_linkable(page_url) else []
-    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *actions([*link, *buttons])])
+    blocks += [block for change in notice.changes for block in _changed(told_change(change))]
+    for part in digest_parts(notice):
+        page, title = links.link(replace(job, id=part.job_id)), plain(heading(part), 2 * LINE_ROOM)
+        blocks.append(section(f"*<{escaped(page)}|{title}>*" if is_linkable(page) else f"*{title}*"))
+        blocks += [block for change in part.changes for block in _changed(told_change(change))]
+    buttons = [button(name, say(wording.BUTTONS[name]), job.id) for name in notice_buttons(notice)]
+    page_url = "" if notice.parts else links.link(job)
+    link = link_button(VIEW, say(wording.BUTTONS[VIEW]), page_url) if is_linkable(page_url) else []
+    last = actions([*link, *buttons]) if link or buttons else [context(DIGEST_HELP)]
+    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
+
+
+def _changed(change: ToldChange) -> list[Block]:
+    """What a change says, then the passages behind it."""
+    lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
+    quotes = [f"“{plain(quote, 2 * LINE_ROOM)}” – {_address(url)}" if quote else _address(url)
+              for quote, url in change.quotes]  # fmt: skip
+    return [section("\n".join(lines) or "…"), *(context(quote) for quote in quotes)]
 
 
 def watch_message(said: WatchSaid) -> SlackMessage:
     """What is said of a wish to watch, with its buttons."""
     job_id = said.job.id if said.job else ""
-    row = actions([button(one.name, one.label, job_id) for one in said.buttons]) if said.buttons else []
+    made = [
+        link_button(one.name, one.label, one.url) if one.url else [button(one.name, one.label, job_id)]
+        for one in said.buttons
+    ]
+    row = actions([one for some in made for one in some]) if any(made) else []
     return message(said.text, [section(plain(said.text, SECTION_LIMIT)), *row])
 
 
@@ -315,23 +347,23 @@ def _address(url: str) -> str:
 
 def changed_message(offer: Offer) -> SlackMessage:
     """The button carries the question: what was edited cannot be looked up in time."""
-    ask = button("changed", wording.RESEARCH_IT, f"{offer.question}:{offer.job.id}", style="primary")
-    said = wording.QUESTION_CHANGED
+    ask = button("changed", say(wording.RESEARCH_IT), f"{offer.question}:{offer.job.id}", style="primary")
+    said = say(wording.QUESTION_CHANGED)
     return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
 
 def ready_message(asker: str, told: str = "") -> SlackMessage:
     """Calls the asker: an edit of the answer's own message notifies nobody."""
-    said = f"<@{asker}> {escaped(told) or wording.READY}"
+    said = f"<@{asker}> {escaped(told) or say(wording.READY)}"
     return SlackMessage(said, (section(said),))
 
 
 def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
     """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
     if not sources:
-        return sentence_message(wording.NO_SOURCES)
+        return sentence_message(say(wording.NO_SOURCES))
     said = wording.sources_counted(len(sources))
-    standing = {source.id: "" if is_used(source, answer) else f" · {wording.NOT_CITED}" for source in sources}
+    standing = {source.id: "" if is_used(source, answer) else f" · {say(wording.NOT_CITED)}" for source in sources}
     lines = [
         f"{_source_line(source)} · {wording.relevance(source)}{standing[source.id]}"
         for source in sources[:SHOWN_SOURCES]
@@ -342,12 +374,14 @@ def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None
 def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessage:
     """One's own questions, newest first, each a link to its page."""
     if not jobs:
-        return replace(message(wording.NO_HISTORY, [section(wording.NO_HISTORY)]), is_aside=True)
+        return replace(message(say(wording.NO_HISTORY), [section(say(wording.NO_HISTORY))]), is_aside=True)
     lines = [
         f"• {wording.day(job.created_at)}: <{escaped(links.link(job))}|{_label(job.query)}>"
         for job in jobs[:SHOWN_SOURCES]
     ]
-    said = message(wording.YOUR_QUESTIONS, [section(f"*{wording.YOUR_QUESTIONS}*"), *(section(line) for line in lines)])
+    said = message(
+        say(wording.YOUR_QUESTIONS), [section(f"*{say(wording.YOUR_QUESTIONS)}*"), *(section(line) for line in lines)]
+    )
     return replace(said, is_aside=True)
 
 
@@ -370,22 +404,23 @@ def _buttons(job: ResearchJob, buttons: Sequence[CardButton]) -> list[Block]:
 def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
     """One row: the sources, what goes on from here, and a menu of the rest."""
     made = {one.name: one for one in (*card.buttons, *card.renewing)}
-    row = [button(SHOW_SOURCES, wording.SOURCES, job.id)] if SHOW_SOURCES in made else []
+    row = [button(SHOW_SOURCES, say(wording.SOURCES), job.id)] if SHOW_SOURCES in made else []
     if card.answer is not None and card.answer.metadata.model and job.request.modes == ("quick",):
-        row.append(button(START_DEEP, wording.GO_DEEPER, job.id, style="primary" if card.offers else ""))
+        row.append(button(START_DEEP, say(wording.GO_DEEPER), job.id, style="primary" if card.offers else ""))
     row += _buttons(job, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
     rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
-    rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != "watch"]  # its word does the same
+    for spare in ("export", "watch"):  # their words do the same
+        rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != spare]
     return [*row, *overflow(MORE, [option(one.label, f"{one.name}:{job.id}", one.url) for one in rest])]
 
 
 def _ended(job: ResearchJob, card: AnswerCard) -> SlackMessage:
     """Failed or cancelled: why, what had been found, and what can be done (D14)."""
     why = card.part("failure").text
-    blocks = [header(card.heading), _question(card), section(plain(why, SECTION_LIMIT) or wording.SOMETHING_BROKE)]
+    blocks = [header(card.heading), _question(card), section(plain(why, SECTION_LIMIT) or say(wording.SOMETHING_BROKE))]
     if card.sources:
         found = ", ".join(dict.fromkeys(one_line(one.metadata.domain or one.title) for one in card.sources))
-        blocks.append(context(f"*{wording.FOUND_SO_FAR}*: {plain(found, 2 * LINE_ROOM) or '…'}"))
+        blocks.append(context(f"*{say(wording.FOUND_SO_FAR)}*: {plain(found, 2 * LINE_ROOM) or '…'}"))
     buttons = _buttons(job, [one for one in card.buttons if one.name != SHOW_SOURCES])
     return message(f"{card.title}: {one_line(why)}", [*blocks, *actions(buttons)])
 
@@ -412,14 +447,14 @@ def _labelled(card: AnswerCard, name: str) -> str:
 def _source_line(source: Source, quote: str = "") -> str:
     """`*[1]* <https://…|Title> · nejm.org · 1 May 2024`, and below it the quote: the host stands beside the title."""
     host, address = true_link(source.url)
-    title = plain(source.title.replace("|", "/"), LINE_ROOM) or wording.UNTITLED
+    title = plain(source.title.replace("|", "/"), LINE_ROOM) or say(wording.UNTITLED)
     named = f"<{escaped(address)}|{title}>" if host and len(address) <= ADDRESS_ROOM else title
     remarks = [
         f"*[{source.number}]* {named}",
         host or plain(source.metadata.domain or source.metadata.provider, LINE_ROOM),
     ]
     remarks += [wording.day(source.metadata.published_at)] if source.metadata.published_at else []
-    remarks += [wording.INSTRUCTS] if source.instructs else []
+    remarks += [say(wording.INSTRUCTS)] if source.instructs else []
     return " · ".join(filter(None, remarks)) + (f"\n> {plain(quote, QUOTE_ROOM)}" if quote else "")
 
 
@@ -530,7 +565,7 @@ def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> l
 
 def _claim_text(check: CheckedClaim, sources: dict[str, Source]) -> str:
     """`✅ *Supported*: “…”`, then for each side the first quote with its source; within a section's limit."""
-    head = f"{ICONS[check.stand]} *{wording.STANDS[check.stand.value]}*: “{plain(check.claim, CLAIM_ROOM)}”"
+    head = f"{ICONS[check.stand]} *{say(wording.STANDS[check.stand.value])}*: “{plain(check.claim, CLAIM_ROOM)}”"
     lines = [_quote_lines(entry, sources, is_for=True) for entry in check.supporting[:QUOTES_A_SIDE]]
     lines += [_quote_lines(entry, sources, is_for=False) for entry in check.contradicting[:QUOTES_A_SIDE]]
     whole = "\n".join([head, *lines])

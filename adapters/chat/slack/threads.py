@@ -16,14 +16,16 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from adapters.chat.reply import Tongues
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
 from adapters.chat.slack.reply import SlackAddress, shown_at
-from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_open_channel, scopes_of
+from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_open_channel, scopes_of, tenant_of
 from adapters.chat.watching import WatchPlace, WatchSaid, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.job import JobStatus, ResearchJob, Scope
 from core.settings.desk import SettingsDesk
+from core.text.saying import speak
 from core.watch.words import WatchWish, command_wish, read_wish
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class Threads:
         self, rules: SettingsDesk, researcher: Researcher, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._rules, self._researcher = rules, researcher
+        self.tongues = Tongues()
         self._roots: Remembered[str] = Remembered(clock=clock)
         self._open: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
@@ -150,7 +153,21 @@ class Threads:
     async def place(self, workspace: Workspace, channel: str, user: str) -> SlackPlace:
         """With the workspace's settings as they are now. Raises `StoreError`."""
         place = await self._bare_place(workspace, channel, user)
-        return replace(place, settings=(await self._rules.show(place.tenant)).settings)
+        settings = (await self._rules.show(place.tenant)).settings
+        self.tongues.note_workspace(place.tenant, settings.spoken)
+        return replace(place, settings=settings)
+
+    async def learn_locale(self, workspace: Workspace, user: str) -> None:
+        """What this person is spoken to in from now on, where no question says it."""
+        tenant = tenant_of(workspace.team_id)
+        if not self.tongues.knows(tenant, user):
+            try:
+                described = (await workspace.client.users_info(user=user, include_locale=True)).get("user") or {}
+            except FAULTS as exc:
+                _log.info("locale not known", extra={"reason": reason(exc)})
+                return
+            self.tongues.note_person(tenant, user, str(described.get("locale") or ""))
+        speak(*self.tongues.of(tenant, user))
 
     async def _bare_place(self, workspace: Workspace, channel: str, user: str) -> SlackPlace:
         """A channel that cannot be looked up is not known to be open."""
@@ -206,7 +223,10 @@ def watch_place(place: SlackPlace, scope: Scope, *, thread_ts: str = "", convers
     is_aside = scope.is_one_persons and not place.is_direct
     channel, thread_ts = ("", "") if is_aside else (place.channel_id, thread_ts)
     at = SlackAddress(place.team_id, place.user_id, "", channel, thread_ts, conversation=conversation)
-    return WatchPlace(place.user_id, scope, Address(PLATFORM, dict(asdict(at))), place.public_id, conversation)
+    there, fresh = (
+        Address(PLATFORM, dict(asdict(one)), place=channel or place.user_id) for one in (at, replace(at, thread_ts=""))
+    )
+    return WatchPlace(place.user_id, scope, there, fresh, place.public_id, conversation)
 
 
 def watch_wish(text: str) -> WatchWish | None:

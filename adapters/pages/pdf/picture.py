@@ -1,4 +1,7 @@
-"""A page of a PDF as a picture, with a sentence marked where it stands. Runs in a worker process."""
+"""A page of a PDF as a picture, with a sentence marked where it stands. Runs in a worker process.
+
+Scanned pages are read here, by tesseract, a program of the machine: lines with their places, as `lines.py` finds them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 
 DPI = 300  # what tesseract is trained on (tessdoc, ImproveQuality)
-MAX_SIDE_PX = 5_000  # of a scan that is larger than A3
+MAX_SCAN_PX = 5_000  # of a scan that is larger than A3
 MIN_CONFIDENCE = 30.0  # 0…100; below it stand stains and the letters of drawings
 MAX_LANGUAGES = 4  # each costs as much time as the first
 _SAME_SIZE = (0.75, 1.3)  # times the usual height of a line; what is between is of that size
@@ -56,7 +59,7 @@ def ocr_words(document: object, number: int, *, within_s: float) -> list[Word]:
     """The words of page `number`, from 0, in reading order. Raises `OSError`, `subprocess.SubprocessError`."""
     with closing(document[number]) as page:  # type: ignore[index]
         width, height = page.get_size()
-        scale = min(DPI / 72, MAX_SIDE_PX / max(width, height, 1.0))
+        scale = min(DPI / 72, MAX_SCAN_PX / max(width, height, 1.0))
         picture = page.render(scale=scale, may_draw_forms=False, grayscale=True).to_pil().convert("L")
     return list(_words(_read(picture, round(scale * 72), within_s), scale, height))
 

@@ -27,7 +27,7 @@ function connect() {
 function retry() {
   const wait = WAITS_S[Math.min(failures, WAITS_S.length - 1)];
   failures += 1;
-  say("Connection lost, trying again");
+  say(page.dataset.lost);
   // The page itself tells what has happened meanwhile, even where the stream does not come through.
   setTimeout(() => failures <= WAITS_S.length ? connect() : refresh(), wait * 1000);
 }
@@ -68,7 +68,13 @@ function showPlan(card) {
   const plan = document.getElementById("plan");
   fill("plan", card.checklist.map((item) => `${COVERAGE[item.coverage] || "○"} ${item.id}. ${item.description}`));
   plan.querySelector(".count").textContent = card.iteration
-    ? `Round ${card.iteration} of ${card.max_iterations} · ${done} of ${card.checklist.length} items · ${card.facts} ${card.facts === 1 ? "fact" : "facts"}` : card.duration;
+    ? filled(card.facts === 1 ? page.dataset.round : page.dataset.rounds, {
+      round: card.iteration, rounds: card.max_iterations, done, items: card.checklist.length, facts: card.facts,
+    }) : card.duration;
+}
+
+function filled(sentence, values) {
+  return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 }
 
 function showSource(source) {

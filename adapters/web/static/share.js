@@ -6,13 +6,14 @@ const link = document.getElementById("link");
 if (copy) {
   copy.hidden = false;
   copy.addEventListener("click", async () => {
-    const told = document.getElementById("copied");
+    const [isCopied, isMarked] = document.getElementById("copied").children;
+    isCopied.hidden = isMarked.hidden = true;
     try {
       await navigator.clipboard.writeText(link.value);
-      told.textContent = "Copied.";
+      isCopied.hidden = false;
     } catch {
       link.select(); // no clipboard without a secure connection
-      told.textContent = "Selected: press Ctrl+C or ⌘C.";
+      isMarked.hidden = false;
     }
   });
   link.addEventListener("focus", () => link.select());
@@ -26,16 +27,18 @@ if (print) {
 
 for (const button of document.querySelectorAll("[data-copies]")) {
   const code = button.closest("figure").querySelector("code");
+  const name = button.textContent;
+  const [copied, marked] = button.dataset.copies.split("|");
   button.hidden = false;
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(code.textContent);
-      button.textContent = "Copied";
+      button.textContent = copied;
     } catch {
       window.getSelection().selectAllChildren(code); // no clipboard without a secure connection
-      button.textContent = "Selected";
+      button.textContent = marked;
     }
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    setTimeout(() => { button.textContent = name; }, 2000);
   });
 }
 

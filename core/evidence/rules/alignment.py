@@ -11,8 +11,9 @@ from itertools import pairwise
 import regex
 from rapidfuzz.distance import JaroWinkler
 
+from core.evidence.rules.quantities import ABOUT, amounts_to, multiple_in
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, kinds, match_tokens, read, senses
-from core.text.language import detect_language
+from core.text.language import detect_language, language_of, small_words
 from core.text.numbers import MONTHS, is_year
 from core.text.sentences import sentences_of
 
@@ -211,8 +212,10 @@ class Comparison:
         self.wider = read(f"{passage}\n{context}")  # long, and only read where a rule misses something in the home
         self.passage, self.context = passage, context
         there = detect_language(passage)
-        is_same = self.alignment.matched >= HALF  # then the longer text tells the language better
-        self.language = there if is_same else detect_language(claim)
+        words = [word for word in self.claim.content if word.kind is Kind.WORD and not word.values]  # names are shared
+        same = sum(word in self.partner for word in words)
+        is_same = self.alignment.matched >= HALF and same >= HALF * len(words)  # then the longer text tells it better
+        self.language = there if is_same and not _is_other(self.claim, there) else detect_language(claim)
         self.is_translated = self.language != there
 
     @property
@@ -256,6 +259,18 @@ class Comparison:
     def names(self, word: Token) -> bool:
         """Whether the source has the name, as `has_name`."""
         return has_name(word, self.home) or has_name(word, self.wider)
+
+    @cached_property
+    def multiple(self) -> bool | None:
+        """Whether the claim's "twice as many as" is the source's or what its numbers come to; None without one."""
+        ours = multiple_in(self.claim)
+        if ours is None:
+            return None
+        for text in (self.home, self.wider):
+            if theirs := multiple_in(text):
+                times = 1 / theirs.times if ours.turned(theirs) else theirs.times
+                return abs(ours.times / times - 1) <= ABOUT
+        return amounts_to(ours, self.home) or amounts_to(ours, read(self.passage))
 
     @property
     def is_close(self) -> bool:
@@ -328,6 +343,15 @@ class Comparison:
         return [(word, said) for word, said in found if are_opposite(word.stem, said.stem) and said not in self.claimed]
 
 
+def _is_other(claim: Reading, there: str) -> bool:
+    """Whether its small words are another language's: les lampes de la ville, of the lamps of the town."""
+    small = {token.text.lower() for token in claim.tokens}
+    own = language_of(claim.text)
+    known, others = small_words(there), small_words(own) if own else frozenset[str]()
+    return own not in ("", there) and not small & (known - others) and len(small & (others - known)) >= MIN_OWN
+
+
+MIN_OWN = 2  # words that carry grammar in one of two languages alone
 _OTHERWISE_MEANT = frozenset(("than", "up"))  # more than 4 bounds it; given up is not given
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
 _LIMITING = regex.compile(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 
 import regex
 
 from core.evidence.rules.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
-from core.evidence.rules.quantities import dimension_of
+from core.evidence.rules.quantities import dimension_of, has_number, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, kinds, listed, read, senses
 from core.evidence.verbatim import points_back, subject_of
-from core.text.language import KNOWN
+from core.text.language import KNOWN, negations
 from core.text.numbers import unit_of
 
 MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
@@ -23,11 +23,16 @@ def check_invention(pair: Comparison) -> Iterator[Veto]:
     """A claim that ends in words for which the source has none of the same meaning, kind or origin."""
     if pair.is_translated or pair.language not in KNOWN:
         return
-    plain = [word for word in pair.claim.content if _is_plain(word)]
+    plain = [word for word in pair.claim.content if _is_plain(word) and not _is_counted_out(pair, word)]
     last = list(takewhile(lambda word: not _has_counterpart(pair, word), reversed(plain)))
     is_known = any(pair.wider.match(word) for word in pair.claim.content if word not in last)  # else free wording
     if is_known and len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):
         yield Veto("invention", Force.DOUBTS, f'the source has no word for "{last[1].text} … {last[0].text}"')
+
+
+def _is_counted_out(pair: Comparison, word: Token) -> bool:
+    """Whether other rules look at it: a unit, or what denies."""
+    return word in unit_words(pair.claim) or word.text.lower() in negations(pair.language)
 
 
 def _is_plain(word: Token) -> bool:
@@ -225,4 +230,110 @@ _CLAUSES = regex.compile(r";|,? (?:while|whereas|though|although)\b|, (?:and|but
 _ANY_BY = regex.compile(r"\b(?:by|von|par|por|door|da)\b")
 
 
-BINDING_RULES: tuple[Rule, ...] = (check_invention, check_list, check_holder, check_clause)
+# Words that were added, taken from two clauses, or put in another's place
+
+
+def _is_given(pair: Comparison, word: Token) -> bool:
+    return (
+        bool(pair.wider.match(word))
+        or word in unit_words(pair.claim)
+        or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
+    )
+
+
+_CAUSAL = frozenset("because therefore thus hence".split())
+_CAUSES = frozenset("because so therefore thus hence thereby as since due owing caus reason".split())
+MAX_ADDED = 2  # content words that a copy may add before it says something of its own
+
+
+def _check_additions(pair: Comparison) -> Iterator[Veto]:
+    """A copy of the sentence that goes on to say more, or gives a cause that the source does not."""
+    if pair.language != "en":
+        return
+    cause = next((token for token in pair.claim.tokens if token.text.lower() in _CAUSAL), None)
+    if cause is not None and not any(word.stem in _CAUSES for word in pair.wider.tokens):
+        yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
+    for gap in pair.alignment.gaps:
+        is_end = gap.after and not gap.before and pair.is_mostly
+        is_end = is_end and (not gap.said or _JOINED.search(pair.claim.text, 0, gap.claimed[0].start) is not None)
+        strange = [word for word in gap.claimed if not _is_given(pair, word)] if is_end else []
+        if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
+            yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
+            return
+
+
+_JOINED = regex.compile(
+    r"(?:[,;–—]|\b(?:and|but|while|which|who|so|to|by|with))\s(?:\p{Ll}{1,5}\s){0,3}$"
+)  # another clause
+
+
+def _check_mixture(pair: Comparison) -> Iterator[Veto]:
+    """Words of two clauses put together: between neighbours of the claim the source names a rival of one of them."""
+    if not pair.differs_only_in([]):
+        return
+    kinds = {_rival_kind(word) for word in pair.claim.content} - {""}
+    places = _nearest_places(pair)
+    for left, right in pairwise(places):
+        skipped = [word for word in pair.home.content if left.end <= word.start and word.end <= right.start]
+        rivals = [word for word in skipped if _rival_kind(word) in kinds and not pair.claim.match(word)]
+        rivals = [word for word in rivals if word.kind is not Kind.NUMBER or not _is_day(pair.home, word)]
+        between = pair.home.text[left.end : right.start]
+        if rivals and not _ASIDE.fullmatch(between) and _CLAUSE.search(between[: skipped[-1].start - left.end]):
+            yield Veto("mixture", Force.DOUBTS, f'the source says "{right.text}" after {rivals[0].text}')
+            return
+
+
+def _nearest_places(pair: Comparison) -> list[Token]:
+    """Where the home has the claim's words; of the same word twice, the place nearer its neighbours."""
+    places = sorted(pair.claimed, key=lambda word: word.start)
+    for at, place in enumerate(places):
+        first = places[at - 1].end if at else 0
+        last = places[at + 1].start if at + 1 < len(places) else len(pair.home.text)
+        same = [
+            word for word in pair.home.content if word.stem == place.stem and first <= word.start and word.end <= last
+        ]
+        if same:
+            places[at] = same[0] if at else same[-1]
+    return places
+
+
+_CLAUSE = regex.compile(
+    r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
+)
+_ASIDE = regex.compile(
+    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s|\p{L}+ed|known|born)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
+)
+
+
+def _is_day(reading: Reading, number: Token) -> bool:
+    at = reading.positions[number]
+    return any(calendar_of(token) for token in reading.tokens[max(0, at - 1) : at + 2])
+
+
+def _rival_kind(word: Token) -> str:
+    """What it may stand in the place of: a name, a year or a count; "" for a plain word."""
+    if word.kind is Kind.NUMBER:
+        return "year" if is_year_token(word) else "count"
+    return "name" if word.kind is Kind.NAME and not calendar_of(word) else ""
+
+
+def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
+    """Where no opposites are known: a copy of the sentence with another word in one's place."""
+    if pair.language == "en":
+        return
+    for gap in pair.alignment.gaps:
+        said = [word for word in gap.said if word.kind is Kind.WORD]
+        if (
+            said
+            and gap.claimed[0].kind is Kind.WORD
+            and gap.claimed[0].text[0].isupper() is said[0].text[0].isupper()  # a verb is no noun's rival
+            and len(gap.claimed) <= MAX_ADDED
+            and pair.differs_only_in(gap.claimed)
+        ):
+            yield Veto("wording", Force.DOUBTS, f'the source says "{said[0].text}", not "{gap.claimed[0].text}"')
+            return
+
+
+BINDING_RULES: tuple[Rule, ...] = (
+    check_invention, check_list, check_holder, check_clause, _check_additions, _check_mixture, _check_replaced_word,
+)  # fmt: skip

@@ -5,6 +5,7 @@ Five milligrams are not five grams; "a third", "33 %" and "40 of 120" are one sh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -12,7 +13,7 @@ from itertools import combinations
 import regex
 
 from core.evidence.rules.words import JOINTS, Kind, Reading, Token
-from core.text.numbers import MONTHS, is_ordinal, is_year, numerals, unit_of
+from core.text.numbers import MONTHS, is_ordinal, is_year, measure_at, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
 SHARE_POINTS = 0.6  # percentage points by which a percentage may be a rounded share
@@ -36,11 +37,12 @@ _ABOUT = regex.compile(
 
 @dataclass(frozen=True)
 class Measure:
-    """`amount` in the base unit of its `dimension`."""
+    """`amount` in the base unit of its `dimension`; `end` is where the unit ends, 0 where it stands before."""
 
     dimension: str
     amount: float
     unit: str
+    end: int = 0
 
     def same_as(self, other: Measure | None) -> bool:
         """Equal; nearly so in another unit."""
@@ -63,7 +65,16 @@ class Share:
 
 
 def measure(reading: Reading, number: Token) -> Measure | None:
-    """The number with the unit beside it, a part in words as a share; None where it has none that is known."""
+    """A number of the text with its unit, a part in words as a share; None where it has none that is known."""
+    return _measures(reading).get(number)
+
+
+@lru_cache(maxsize=256)
+def _measures(reading: Reading) -> dict[Token, Measure | None]:
+    return {number: _measured(reading, number) for number in reading.numbers}
+
+
+def _measured(reading: Reading, number: Token) -> Measure | None:
     position = reading.positions[number]
     after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
     before = reading.tokens[position - 1] if position else None
@@ -73,8 +84,9 @@ def measure(reading: Reading, number: Token) -> Measure | None:
         after.kind is not Kind.FUNCTION or len(after.text) == 1
     )  # "an" is a year in French
     is_near = after is not None and is_word and reading.text[number.end : after.start] in JOINTS
-    if after is not None and is_near and (unit := unit_of(after.text)):
-        return Measure(unit[0], number.value * unit[1], after.text)
+    if after is not None and is_near and (behind := measure_at(reading.text, after.start, after.text)):
+        dimension, worth, end = behind
+        return Measure(dimension, number.value * worth, reading.text[after.start : end], end)
     is_sign = before is not None and before.kind is Kind.SIGN and before.end == number.start
     if before is not None and is_sign and (unit := unit_of(before.text)):
         return Measure(unit[0], number.value * unit[1], before.text)
@@ -91,6 +103,13 @@ def dimension_of(reading: Reading, number: Token) -> str:
     """What the number measures, "" where that is not known."""
     measured = measure(reading, number)
     return measured.dimension if measured else ""
+
+
+@lru_cache(maxsize=256)
+def unit_words(reading: Reading) -> frozenset[Token]:
+    """The words of the text that are units of its numbers: square, kilometres, an hour."""
+    spans = [(number.end, measured.end) for number in reading.numbers if (measured := measure(reading, number))]
+    return frozenset(word for word in reading.content for start, end in spans if start <= word.start < end)
 
 
 _PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
@@ -147,7 +166,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
-    is_worked_out = _is_difference(claim, number, reading) or _is_multiple(claim, number, reading)
+    is_worked_out = _is_difference(claim, number, reading) or _is_sum_or_share(claim, number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
@@ -157,40 +176,176 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
 MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, some two differ by anything
 
 
-def _pairs(reading: Reading) -> list[tuple[float, float, str]]:
-    """Each two numbers of a short text that are of one kind, the smaller first, with what they measure, if known."""
-    counted = [number for number in reading.numbers if number.value and not is_year(number.text, number.value)]
-    if len(counted) > MAX_WORKED:
-        return []
-    both = combinations(sorted(counted, key=lambda number: number.value or 0.0), 2)
-    measured = [
-        (small, large, {dimension_of(reading, small), dimension_of(reading, large)} - {""}) for small, large in both
-    ]
-    return [
-        (small.value or 0.0, large.value or 0.0, next(iter(kinds), ""))
-        for small, large, kinds in measured
-        if len(kinds) < 2
-    ]
-
-
 def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
-    """Whether something moves by as much as two numbers of the text differ: by 2.7, from 6.8 to 4.1."""
+    """Whether something moves by as much as two numbers of one thing differ: by 2.7, from 6.8 to 4.1."""
     value, ours = number.value or 0.0, dimension_of(claim, number)
-    is_step = "by" in claim.lead(number)
-    return is_step and any(
-        abs(large - small - value) <= 0.01 * large and (ours == theirs or (ours != "share" and "" in (ours, theirs)))
-        for small, large, theirs in _pairs(reading)
+    if "by" not in claim.lead(number) or len(reading.numbers) > 2 * MAX_WORKED:
+        return False
+    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
+    for one, other in combinations(counted, 2):
+        kinds = {dimension_of(reading, one), dimension_of(reading, other)} - {""}
+        theirs = next(iter(kinds), "")
+        is_of_one = len(kinds) < 2 and (ours == theirs or (ours != "share" and "" in (ours, theirs)))
+        gap = abs((one.value or 0.0) - (other.value or 0.0))
+        if is_of_one and abs(gap - value) <= 0.01 * max(one.value or 0.0, other.value or 0.0):
+            if "from" in reading.lead(one) and "to" in reading.lead(other):
+                return True
+            if _is_same_thing(claim, reading, one, other):
+                return True
+    return False
+
+
+def _is_sum_or_share(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether it is two counts of one thing together, a part of a count, or a year so many after another."""
+    value = number.value or 0.0
+    years, spans, counts = _kinds(reading)
+    if is_year(number.text, value):
+        is_short = len(years) <= MAX_YEARS and len(spans) <= MAX_YEARS and _LATER.search(reading.text) is not None
+        return is_short and any(value - span in years for span in spans)
+    if len(counts) > MAX_WORKED:
+        return False
+    pairs = [(one, other) for one, other in combinations(counts, 2) if _is_same_thing(claim, reading, one, other)]
+    worth = [(one.value or 0.0) + (other.value or 0.0) for one, other in pairs]
+    worth += [share.points / 100 * (other.value or 0.0) for share in shares(reading) for other in counts]
+    return any(abs(one - value) <= (0.02 * value if is_about(claim, number) else 0.0) for one in worth)
+
+
+MAX_YEARS = 2  # of a text, and spans of time, of which each may be counted from each
+
+
+@lru_cache(maxsize=256)
+def _kinds(reading: Reading) -> tuple[frozenset[float], frozenset[int], tuple[Token, ...]]:
+    """The text's years, how many years its spans of time are, and its counts of things."""
+    years = frozenset(other.value for other in reading.numbers if other.value and is_year(other.text, other.value))
+    measured = [(other, measure(reading, other)) for other in reading.numbers if other.value]
+    spans = frozenset(round(span.amount / YEAR) for _, span in measured if span and span.dimension == "time")
+    return years, spans, tuple(other for other, span in measured if span is None and other.value not in years)
+
+
+_LATER = regex.compile(
+    r"\b(?:later|after(?:wards)?|später|danach|después|más tarde|plus tard|après|dopo|depois)\b", regex.IGNORECASE
+)
+
+
+def _is_same_thing(claim: Reading, reading: Reading, one: Token, other: Token) -> bool:
+    """Whether two numbers count the same at two times: nothing else is named between them or behind the second."""
+    behind = [reading.tokens[reading.positions[number] + 1 :][:2] for number in (one, other)]
+    named = [[word.stem for word in words if word.kind in (Kind.WORD, Kind.NAME)] for words in behind]
+    times = {word.stem for word in reading.tokens if word.stem in (*MONTHS, *_TIMES_OF_YEAR)}
+    between = {word.stem for word in reading.content if one.end <= word.start < other.start and not word.values}
+    return between <= {*named[0], *claim.stems, *times} and set(named[1]) <= {*named[0], *times}
+
+
+_TIMES_OF_YEAR = (
+    "spring",
+    "summer",
+    "autumn",
+    "fall",
+    "winter",
+    "year",
+    "month",
+    "week",
+    "day",
+    "later",
+    "befor",
+    "then",
+)
+
+# How many times one thing another is: "twice as many women as men", "half the size of"
+
+_TIMES = {"half": 0.5, "twice": 2, "double": 2, "thrice": 3, "triple": 3, "halb": 0.5, "doppelt": 2, "dreimal": 3,
+          "zweimal": 2, "mitad": 0.5, "doble": 2, "moitié": 0.5, "metà": 0.5, "doppio": 2, "metade": 0.5, "dobro": 2,
+          "dubbel": 2, "tweemaal": 2}  # fmt: skip
+_MULTIPLE = regex.compile(
+    rf"(?:\b(?P<count>{'|'.join(_SMALL)}|\p{{Nd}}+(?:\.\p{{Nd}}+)?) times|\b(?P<word>{'|'.join(_TIMES)}))\s"
+    r"(?:(?:as|so|zo|de|di|more|mehr|plus|más)\s(?P<what>[^.,;:]{1,60}?)\s(?:as|wie|als|que|qu['’]|than|di)\s"
+    r"|(?:the|that|its|la|el|den|die|das)\s?(?P<noun>[^.,;:]{0,40}?)\b(?:of|that of|del?|der|des|della)\s)"
+    r"(?P<than>[^.,;:]{1,60})",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """`more` is `times` as much as `than`; both are stems that the other has not. It stands in `text[start:end]`."""
+
+    times: float
+    more: frozenset[str]
+    than: frozenset[str]
+    start: int
+    end: int
+
+    def turned(self, other: Multiple) -> bool | None:
+        """Whether the other compares the same things the other way round; None where that cannot be told."""
+        if self.more & other.than or self.than & other.more:
+            return True
+        return False if self.more & other.more or self.than & other.than else None
+
+
+@lru_cache(maxsize=256)
+def multiple_in(reading: Reading) -> Multiple | None:
+    """The first comparison of the text that says how many times."""
+    match = _MULTIPLE.search(reading.text)
+    if match is None:
+        return None
+    times = _TIMES[match["word"].lower()] if match["word"] else _count(match["count"])
+    first = max(reading.text.rfind(mark, 0, match.start()) for mark in ".,;:") + 1
+    inside = match.span("what") if match["what"] else match.span("noun")
+    than = {word.stem for word in reading.content if match.start("than") <= word.start < match.end()}
+    more = {
+        word.stem
+        for word in reading.content
+        if first <= word.start < match.start() or inside[0] <= word.start < inside[1]
+    }
+    return Multiple(times, frozenset(more - than), frozenset(than - more), match.start(), match.end())
+
+
+def amounts_to(ours: Multiple, reading: Reading) -> bool:
+    """Whether the text has numbers of the two, in the order in which it names them, that stand to each other so."""
+    places = [
+        next((word.start for word in reading.content if word.stem in side), -1) for side in (ours.more, ours.than)
+    ]
+    numbers = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
+    if -1 in places or places[0] == places[1] or len(numbers) > MAX_WORKED:
+        return False
+    times = ours.times if places[0] < places[1] else 1 / ours.times
+    return any(
+        abs((one.value or 0.0) / (other.value or 1.0) / times - 1) <= ABOUT
+        for one, other in combinations(numbers, 2)
+        if len({dimension_of(reading, one), dimension_of(reading, other)} - {""}) < 2
     )
 
 
-def _is_multiple(claim: Reading, number: Token, reading: Reading) -> bool:
-    """Whether one number of the text is about so many times another: twice, 41 and 19."""
-    times = _TIMES.get(number.text.lower()) if _COMPARES.match(claim.text, number.end) else None
-    return times is not None and any(abs(large / small / times - 1) <= ABOUT for small, large, _ in _pairs(reading))
+@dataclass(frozen=True)
+class SlashedDate:
+    """A date as 3/9/1931 in `text[start:end]`; `days` are its readings as month and day, two where nothing tells."""
+
+    days: frozenset[tuple[str, int]]
+    start: int
+    end: int
 
 
-_COMPARES = regex.compile(r" (?:as|the|that|those|what|its|their|his|her)\b")  # cut twice is no half
-_TIMES = {"twice": 2, "double": 2, "thrice": 3, "triple": 3}
+_SLASHED = regex.compile(
+    r"(?<![\p{Nd}/])(?:(?P<first>\p{Nd}{1,2})/(?P<second>\p{Nd}{1,2})/\p{Nd}{4}|\p{Nd}{4}/(?P<month>\p{Nd}{1,2})/(?P<day>\p{Nd}{1,2}))"
+    r"(?![\p{Nd}/])"
+)
+
+
+@lru_cache(maxsize=256)
+def slashed_dates(reading: Reading) -> tuple[SlashedDate, ...]:
+    return tuple(
+        SlashedDate(frozenset(days), *match.span())
+        for match in _SLASHED.finditer(reading.text)
+        if (days := set(_readings(match)))
+    )
+
+
+def _readings(match: regex.Match[str]) -> Iterator[tuple[str, int]]:
+    numbers = (match["first"], match["second"]) if match["first"] else (match["month"], match["day"])
+    one, other = map(int, numbers)
+    for month, day, is_read in ((one, other, True), (other, one, match["first"])):
+        if is_read and 1 <= month <= 12 and 1 <= day <= 31:
+            yield MONTHS[month - 1], day
 
 
 def _has_date(claim: Reading, number: Token, reading: Reading) -> bool:

@@ -15,12 +15,10 @@ from core.evidence.rules.alignment import (
     Force,
     Rule,
     Veto,
-    calendar_of,
     is_plural,
-    is_year_token,
 )
-from core.evidence.rules.quantities import has_number, shares
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, read
+from core.evidence.rules.quantities import shares
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.text.language import KNOWN, Cue, detect_language, negations
 
@@ -64,7 +62,7 @@ _NO_DENIAL = frozenset(
 )  # behind a negation these make it another thing: not only, no later than, no doubt
 _NEGATIVE = regex.compile(
     r"(?:refus|reject|den[iy]|declin|los[est]|miss|stop|prevent|avoid|except|exclu|despite|instead|only|few|littl|rare|end|"
-    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
+    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|abolish|scrap|suspend|exempt|free|clos|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
     r"il(?=l)|in(?=a|e|o|u|h|l))\p{L}*"
 )  # a source may say with one of these what a claim says with "not"
 
@@ -163,10 +161,14 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
         return False  # of those it is compared with
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
     is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
+    is_limit = is_limit or _NOBODY_ELSE.match(reading.text, reading.tokens[at].start) is not None
     is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
     return not (is_limit or is_number or (following[:1] and following[0] in _NO_DENIAL))
 
 
+_NOBODY_ELSE = regex.compile(
+    r"(?:no(?:body|thing|ne)?|niemand|nadie|personne)(?: \p{L}+)? (?:but|except|außer|salvo|sauf)\b", regex.I
+)
 _BOUNDS = frozenset("later less fewer more sooner longer earlier larger higher greater older smaller lower".split())
 
 
@@ -183,7 +185,8 @@ def _is_negative(token: Token, language: str) -> bool:
 
 
 def _is_same_denial(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
-    return pair.partner.get(ours[0]) == theirs[0]
+    is_same_word = ours[0].stem == theirs[0].stem and not _CONTRAST.search(pair.home.text)
+    return pair.partner.get(ours[0]) == theirs[0] or is_same_word
 
 
 def _overlaps(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
@@ -223,6 +226,8 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
         for match in cue.find(pair.language, pair.home.text):
             if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
                 continue  # more likely, among likely voters
+            if match.group().lower() == "may" and _CAN.search(pair.claim.text):
+                continue  # what is allowed
             if _bears(pair, cue, match.span()):
                 force = (
                     pair.force([]) if cue is Cue.DENIED and pair.language == "en" and pair.is_close else Force.DOUBTS
@@ -231,6 +236,7 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
                 break
 
 
+_CAN = regex.compile(r"\b(?:can|able|allow\w*|permit\w*)\b", regex.IGNORECASE)
 _COMPARED = regex.compile(r"\b(?:more|less|most|least|equally|as|among|of) likely$", regex.IGNORECASE)
 _IS = regex.compile(
     r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
@@ -239,9 +245,8 @@ _IS = regex.compile(
 
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
-    before = pair.home.text[: span[0]].lower().split()[-1:]
     is_small = pair.home.text[: span[1]].lower().endswith("only") and _is_before_number(pair.home, span[1])
-    if cue is Cue.ONLY and (negations(pair.language).intersection(before) or is_small):
+    if cue is Cue.ONLY and (_is_denied(pair.home, span[0], pair.language) or is_small):
         return False  # not only; only 3
     if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
@@ -258,13 +263,59 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
 
 
 def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
-    """A claim that denies or limits what its source does not."""
+    """A claim that denies or limits what its source does not, or another word of it."""
     for cue in (Cue.DENIED, Cue.ONLY):
-        word = cue.first(pair.language, pair.claim.text)
-        if not word or cue.first(pair.language, pair.wider.text) or denials(pair.home, pair.language):
+        match = next(cue.find(pair.language, pair.claim.text), None)
+        if match is None or denials(pair.home, pair.language) or _is_denied(pair.claim, match.start(), pair.language):
             continue
-        if not any(pair.wider.match(token) for token in read(word).content):
-            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{word}"')
+        is_said = bool(cue.first(pair.language, pair.wider.text))
+        if cue is Cue.ONLY and is_said:
+            is_said = any(_limits_same(pair, match.span(), reading) for reading in (pair.home, pair.wider))
+        if not is_said and not any(pair.wider.match(token) for token in read(match.group()).content):
+            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{match.group()}"')
+
+
+def _is_denied(reading: Reading, at: int, language: str) -> bool:
+    """Whether a negation stands right before: not only."""
+    return bool(negations(language).intersection(reading.text[:at].lower().split()[-1:]))
+
+
+def _limits_same(pair: Comparison, span: tuple[int, int], reading: Reading) -> bool:
+    """Whether a limit of the text stands beside a word that the claim's stands beside, too."""
+    limited = _beside(pair.claim, span, back=0, ahead=1) or _beside(pair.claim, span, back=1, ahead=0)
+    return any(
+        match_tokens(word, other)
+        for found in Cue.ONLY.find(pair.language, reading.text)
+        for other in _beside(reading, found.span(), back=2 if found.group().lower() in _ONLY else 9, ahead=3)
+        for word in limited
+    )
+
+
+def _beside(reading: Reading, span: tuple[int, int], *, back: int, ahead: int) -> list[Token]:
+    """The content words around a small one, within its clause."""
+    first = max(reading.text.rfind(mark, 0, span[0]) for mark in _CLAUSE_MARKS)
+    last = min(
+        (at for mark in _CLAUSE_MARKS if (at := reading.text.find(mark, span[1])) >= 0), default=len(reading.text)
+    )
+    before = [word for word in reading.content if first < word.start and word.end <= span[0]]
+    return (
+        before[max(0, len(before) - back) :]
+        + [word for word in reading.content if span[1] <= word.start < last][:ahead]
+    )
+
+
+_ONLY = frozenset(
+    "only solely just alone nur allein lediglich solo sólo soltanto seulement uniquement somente apenas".split()
+)
+
+
+def are_limits_opposed(pair: Comparison) -> bool:
+    """Whether one excepts and the other limits: forbidden except at three, allowed only at three."""
+    ours, theirs = (Cue.ONLY.first(pair.language, reading.text).lower() for reading in (pair.claim, pair.home))
+    return bool(ours and theirs) and (ours in _ONLY) is not (theirs in _ONLY)
+
+
+_CLAUSE_MARKS = ".,;:!?\n"
 
 
 def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
@@ -341,11 +392,19 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
             (match.group(), match.span(), 2 if reading.text.startswith(" but ", match.end()) else rank)  # all but one
             for cue, rank in _RANK.items()
             for match in cue.find(pair.language, reading.text)
-            if not _is_before_number(reading, match.end())
-            or (rank == _RANK[Cue.ALL] and not reading.text[match.end() :].lstrip()[:1].isdigit())
+            if not (cue is Cue.ALL and _EACH_TIME.match(reading.text, match.end()))
+            and not (_is_before_number(reading, match.end()) and cue is not Cue.ALL)
+            and not (cue is Cue.ALL and reading.text[match.end() :].lstrip()[:1].isdigit())
         ),
         key=lambda found: found[1],
     )
+
+
+_EACH_TIME = regex.compile(
+    r" (?:second|minute|hour|day|night|week|month|year|tag|woche|monat|jahr|"
+    r"jour|semaine|mois|ann[ée]e|día|semana|mes|año|ano)",
+    regex.IGNORECASE,
+)  # how often, not of how many
 
 
 def _is_before_number(reading: Reading, end: int) -> bool:
@@ -443,95 +502,6 @@ def _check_frame(pair: Comparison) -> Iterator[Veto]:
         yield Veto("frame", Force.DOUBTS, frame)
 
 
-def _is_given(pair: Comparison, word: Token) -> bool:
-    return bool(pair.wider.match(word)) or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
-
-
-_CAUSAL = frozenset("because therefore thus hence".split())
-_CAUSES = frozenset("because so therefore thus hence thereby as since due owing cause reason".split())
-MAX_ADDED = 2  # content words that a copy may add before it says something of its own
-
-
-def _check_additions(pair: Comparison) -> Iterator[Veto]:
-    """A copy of the sentence that goes on to say more, or gives a cause that the source does not."""
-    cause = next((token for token in pair.claim.tokens if token.text.lower() in _CAUSAL), None)
-    if cause is not None and not any(word.stem in _CAUSES for word in pair.wider.tokens):
-        yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
-    for gap in pair.alignment.gaps:
-        is_end = gap.after and not gap.before and pair.is_mostly
-        strange = [word for word in gap.claimed if not _is_given(pair, word)] if is_end else []
-        if len(strange) >= MAX_ADDED and is_end and pair.differs_only_in(gap.claimed):
-            yield Veto("additions", Force.DOUBTS, f'the source does not say "{strange[0].text}"')
-            return
-
-
-def _check_mixture(pair: Comparison) -> Iterator[Veto]:
-    """Words of two clauses put together: between neighbours of the claim the source names a rival of one of them."""
-    if not pair.differs_only_in([]):
-        return
-    kinds = {_rival_kind(word) for word in pair.claim.content} - {""}
-    places = _nearest_places(pair)
-    for left, right in pairwise(places):
-        skipped = [word for word in pair.home.content if left.end <= word.start and word.end <= right.start]
-        rivals = [word for word in skipped if _rival_kind(word) in kinds and not pair.claim.match(word)]
-        rivals = [word for word in rivals if word.kind is not Kind.NUMBER or not _is_day(pair.home, word)]
-        between = pair.home.text[left.end : right.start]
-        if rivals and not _ASIDE.fullmatch(between) and _CLAUSE.search(between[: skipped[-1].start - left.end]):
-            yield Veto("mixture", Force.DOUBTS, f'the source says "{right.text}" after {rivals[0].text}')
-            return
-
-
-def _nearest_places(pair: Comparison) -> list[Token]:
-    """Where the home has the claim's words; of the same word twice, the place nearer its neighbours."""
-    places = sorted(pair.claimed, key=lambda word: word.start)
-    for at, place in enumerate(places):
-        first = places[at - 1].end if at else 0
-        last = places[at + 1].start if at + 1 < len(places) else len(pair.home.text)
-        same = [
-            word for word in pair.home.content if word.stem == place.stem and first <= word.start and word.end <= last
-        ]
-        if same:
-            places[at] = same[0] if at else same[-1]
-    return places
-
-
-_CLAUSE = regex.compile(
-    r"[;:]|,(?!\d)|\b(?:and|but|yet|whereas|while|although|though|than|versus|vs|to|then|und|et|y|e|en)\b"
-)
-_ASIDE = regex.compile(
-    r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|,(?:(?!\b(?:and|but|whereas|while)\b)[^,;])*,|,\s(?:an?|the|\S+['’]s|\p{L}+ed|known|born)\s[^,;]{1,80},|[–—][^–—;]*[–—])\s*(?:\p{L}+\s+){0,3}"
-)
-
-
-def _is_day(reading: Reading, number: Token) -> bool:
-    at = reading.positions[number]
-    return any(calendar_of(token) for token in reading.tokens[max(0, at - 1) : at + 2])
-
-
-def _rival_kind(word: Token) -> str:
-    """What it may stand in the place of: a name, a year or a count; "" for a plain word."""
-    if word.kind is Kind.NUMBER:
-        return "year" if is_year_token(word) else "count"
-    return "name" if word.kind is Kind.NAME and not calendar_of(word) else ""
-
-
-def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
-    """Where no opposites are known: a copy of the sentence with another word in one's place."""
-    if pair.language == "en":
-        return
-    for gap in pair.alignment.gaps:
-        said = [word for word in gap.said if word.kind is Kind.WORD]
-        if (
-            said
-            and gap.claimed[0].kind is Kind.WORD
-            and gap.claimed[0].text[0].isupper() is said[0].text[0].isupper()  # a verb is no noun's rival
-            and len(gap.claimed) <= MAX_ADDED
-            and pair.differs_only_in(gap.claimed)
-        ):
-            yield Veto("wording", Force.DOUBTS, f'the source says "{said[0].text}", not "{gap.claimed[0].text}"')
-            return
-
-
 def _in_english(*rules: Rule) -> Rule:
     """Rules whose words are English alone."""
 
@@ -543,8 +513,7 @@ def _in_english(*rules: Rule) -> Rule:
 
 AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
-    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations, _check_mixture,
-    _check_replaced_word,
+    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations,
     _in_english(_check_dropped_phrases, _check_dropped_lead),
-    _in_english(_check_tense, _check_spoken, _check_additions),
+    _in_english(_check_tense, _check_spoken),
 )  # fmt: skip

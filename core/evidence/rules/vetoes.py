@@ -30,12 +30,14 @@ from core.evidence.rules.quantities import (
     is_about,
     is_part,
     measure,
+    multiple_in,
     near,
     ratio_of,
     shares,
+    slashed_dates,
     start_of_quantity,
 )
-from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_language, denials
+from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, are_limits_opposed, check_language, denials
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, read
 from core.evidence.verbatim import points_back
 from core.text.language import Cue, negations
@@ -84,15 +86,25 @@ SAME = 0.8  # share of a sentence's content words that another has in the same o
 
 
 def _check_numbers(pair: Comparison) -> Iterator[Veto]:
-    """A number in another's place, or one that the source nowhere gives."""
+    """A number in another's place, or one that the source nowhere gives; of "twice as many", whether they are."""
+    multiple = multiple_in(pair.claim)
+    if multiple and not pair.multiple:
+        yield Veto(
+            "numbers", Force.DOUBTS, f'the source does not say "{pair.claim.text[multiple.start : multiple.end]}"'
+        )
+    taken = [(multiple.start, multiple.end)] if multiple else []
+    taken += [(date.start, date.end) for date in slashed_dates(pair.claim)]
     for number in pair.claim.numbers:
+        if any(start <= number.start < end for start, end in taken) and not is_year_token(number):
+            continue
         said = pair.in_place_of(number, lambda other: other.kind is Kind.NUMBER)
         if said is not None and number.is_ordinal is not said.is_ordinal:
             said = None
         if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
             is_exact = any(other.stem == number.stem for other in pair.wider.numbers)
             is_exact = is_exact and start_of_quantity(pair.claim, number) == number.start and not is_part(number)
-            if said is not None and is_exact and _is_of_another(pair, number, said):
+            is_meant = said is not None and is_about(pair.claim, number) and near(pair.claim, number, pair.home, said)
+            if said is not None and is_exact and not is_meant and _is_of_another(pair, number, said):
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
         elif _may_be(pair, number):
             continue
@@ -111,6 +123,8 @@ def _counting_same(pair: Comparison, number: Token) -> Token | None:
 
 def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
     """Contradicts where the numbers are of one kind and nothing else differs; of years, in short sentences too."""
+    if Cue.HEDGE.first(pair.language, pair.claim.text):
+        return Force.DOUBTS  # what should have been may differ from what was
     is_year = is_year_token(number)
     if is_year is not is_year_token(said) or dimension_of(pair.claim, number) != dimension_of(pair.home, said):
         return Force.DOUBTS
@@ -121,7 +135,7 @@ def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
 
 def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     """Whether the source has the number of something else, and `said` of what the claim counts."""
-    if has_number(pair.home, said, pair.claim):
+    if has_number(pair.home, said, pair.claim) or is_year_token(number) is not is_year_token(said):
         return False
     if pair.is_mostly and not _is_range_end(pair.home, number):
         return True
@@ -144,7 +158,7 @@ def _may_be(pair: Comparison, number: Token) -> bool:
     others = home.numbers
     if is_about(claim, number):
         return any(near(claim, number, home, other) for other in others)
-    bound = _bound(claim, number, "en")
+    bound = _bound(claim, number, pair.language)
     part = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
     if not bound or is_year_token(number):
         return False
@@ -158,9 +172,10 @@ MAX_BEYOND = 1.5  # times a number; farther from it, nobody would say "more than
 
 def _check_dates(pair: Comparison) -> Iterator[Veto]:
     """Another month or weekday in the same place, one the source has not, or another day of the month."""
+    months = {month for date in slashed_dates(pair.wider) for month, _ in date.days}
     for word in pair.claim.names:
         calendar = calendar_of(word)
-        if not calendar or word.stem in pair.home.stems or word.stem in pair.wider.stems:
+        if not calendar or word.stem in pair.home.stems or word.stem in pair.wider.stems or word.stem in months:
             continue
         said = pair.in_place_of(word, lambda other, names=calendar: other.stem in names)  # type: ignore[misc]
         if said is not None:
@@ -168,13 +183,22 @@ def _check_dates(pair: Comparison) -> Iterator[Veto]:
         else:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {word.text}")
     at_home = _days(pair.home)
-    for day, text in _days(pair.claim).items():
+    for date in slashed_dates(pair.claim):
+        if date.days.isdisjoint(_days(pair.wider)):
+            written = pair.claim.text[date.start : date.end]
+            yield Veto("dates", Force.DOUBTS, f"the source does not have {written}")
+    for day, text in _plain_days(pair.claim).items():
         if day not in at_home and (said_days := _days(pair.wider)) and day not in said_days:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {text}")
 
 
 def _days(reading: Reading) -> dict[tuple[str, int], str]:
-    """The days of the year that a text names, as month and day, with the words that say so."""
+    """The days of the year that a text names, as month and day, with the words that say so; 3/9 is two."""
+    slashed = slashed_dates(reading)
+    return {day: reading.text[date.start : date.end] for date in slashed for day in date.days} | _plain_days(reading)
+
+
+def _plain_days(reading: Reading) -> dict[tuple[str, int], str]:
     days: dict[tuple[str, int], str] = {}
     for one, other in pairwise(reading.tokens):
         month, day = (one, other) if one.stem in MONTHS else (other, one)
@@ -191,6 +215,8 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
+        if {ours.dimension, theirs.dimension} == {"sterling", "mass"}:
+            continue  # twelve pounds may be £12
         if ours.is_in_unit_of(theirs):
             continue  # another number, perhaps rounded, of the same
         if not any(ours.same_as(measure(pair.wider, other)) for other in pair.wider.numbers):
@@ -218,7 +244,12 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
             bounds = [token for token in pair.missing if token.text.lower() in ours[1].lower().split()]
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {word.text}"
             yield Veto("bounds", pair.force(bounds), reason)
-        elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said) and not _is_beyond(word, said, ours):
+        elif (
+            bool(ours) != bool(theirs)
+            and not _is_range_end(pair.home, said)
+            and not _is_beyond(word, said, ours)
+            and not _MOST.search((pair.home if ours else pair.claim).text)
+        ):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
             yield Veto("bounds", Force.DOUBTS, f'the source {says} "{written}" of {said.text}')
@@ -226,6 +257,9 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
         if led and leads and led != leads:
             reason = f'the source says "{leads} {said.text}", not "{led} {word.text}"'
             yield Veto("bounds", pair.force([]), reason)
+
+
+_MOST = regex.compile(r"\b(?:\p{L}{2,}est|most|maximum|minimum|peak|record)\b", regex.IGNORECASE)  # bounds as well
 
 
 def _is_beyond(number: Token, said: Token, bound: tuple[Cue, str] | None) -> bool:
@@ -262,7 +296,7 @@ def _is_place(word: str, behind: str) -> bool:
 
 _IS = regex.compile(r"\b(?:is|are|was|were|stayed|remained)\b", regex.IGNORECASE)
 _BEHIND = regex.compile(
-    r"[\s-]*(?:%|°?\p{L}{1,10})?(?: (?:old|of age))?,? "
+    r"[\s-]*(?:%|°?\p{L}{1,10})?(?: (?:old|of \p{L}{1,12}))?,? "
     r"(?:(?P<above>(?:or|and) (?:more|older|over|above|higher|longer|larger))|"
     r"(?P<below>(?:or|and) (?:less|fewer|younger|under|below|lower|shorter|smaller)))\b"
 )
@@ -333,7 +367,7 @@ def _name_runs(pair: Comparison) -> list[list[Token]]:
     """The claim's names, those side by side as one; months and weekdays left out."""
     runs: list[list[Token]] = []
     for word in pair.claim.content:
-        if not _is_proper(pair, word) or _names_nobody(word):
+        if not _is_proper(pair, word) or _names_nobody(word) or pair.claim.text[word.start - 1 : word.start] == "°":
             continue
         if runs and word.start - runs[-1][-1].end == 1:
             runs[-1].append(word)
@@ -367,7 +401,11 @@ def _replacing(pair: Comparison, word: Token) -> Token | None:
 
 def _is_meant(pair: Comparison, run: list[Token]) -> bool:
     """Whether the claim begins with the name and the home with a "he" or "it" that may stand for it."""
-    return points_back(pair.home.text) and run[0] is pair.claim.content[0]
+    first = next(word for word in pair.claim.content if not word.values)
+    return (points_back(pair.home.text) or _PRONOUN.search(pair.home.text) is not None) and run[0] is first
+
+
+_PRONOUN = regex.compile(r"\b(?:it|he|she|they)\b")
 
 
 def _is_form_of(name: str, said: Token, home: Reading) -> bool:
@@ -387,6 +425,8 @@ _PASSIVE = regex.compile(
 
 def _check_roles(pair: Comparison) -> Iterator[Veto]:
     """Two words that have taken each other's place: "A sued B" and "B sued A"; correct passives keep theirs."""
+    if pair.multiple:
+        return  # half as many men as women: twice as many women as men
     if pair.is_close and (turned := _turned(pair)):
         yield Veto("roles", pair.force(turned), "the source has it the other way round")
     elif (exchanged := _exchanged(pair)) is not None and not pair.opposed:
@@ -418,7 +458,7 @@ def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
 
 def _check_doer(pair: Comparison) -> Iterator[Veto]:
     """A name that does in the claim what is done to it in the source, or to something of it."""
-    if any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home)):
+    if any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home)) or _is_inverted(pair):
         return
     for name, verb in pairwise(pair.claim.content):
         if not name.text[0].isupper() or not _is_verb(pair, verb):
@@ -431,6 +471,14 @@ def _check_doer(pair: Comparison) -> Iterator[Veto]:
             return
 
 
+def _is_inverted(pair: Comparison) -> bool:
+    """Whether the source begins with when, where or why, behind which Germans and Dutch put the doer last."""
+    first = pair.home.tokens[0] if pair.home.tokens else None
+    is_small = first is not None and first.kind is Kind.FUNCTION and first.text.lower() not in _SUBJECTS
+    return pair.language in ("de", "nl") and is_small
+
+
+_SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
 DONE_TO = 4  # content words behind a verb among which its object stands
 _ANY_PASSIVE = regex.compile(
     r"\b(?:by|wurden?|worden|von|fu[eé](?:ron)?|sid[oa]s?|por|été|par|stat[oiae]|da[li]?|door|werd(?:en)?|"
@@ -518,6 +566,8 @@ _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "
 
 def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     """A word in the place of its opposite; a denied opposite is the same thing said twice round."""
+    if pair.multiple or are_limits_opposed(pair):
+        return
     opposed = pair.opposed
     word, said = opposed[0] if opposed else (None, None)
     denied = sum(word in scope for scope in denials(pair.claim, pair.language))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from sqlite3 import connect
 
+import pytest
+
+from adapters.chat.slack.installations import hear_leaving
 from adapters.chat.watching import WatchPlace, WatchSaid, nowhere_else, obey_wish
 from adapters.records.deliveries import SqlWatches
-from adapters.records.sqlite import Database
+from adapters.records.sqlite import FILE_NAME, Database
 from adapters.secrets import SecretBox
 from core.model.delivery import Address
 from core.model.job import ResearchRequest, Scope
@@ -20,6 +26,7 @@ from tests.adapters.chat.slack.house import COMPLETE, slack_house
 from tests.adapters.durable.processes import Process
 from tests.fakes import Idle, make_deps
 from tests.loopback.discord_house import discord_house
+from tests.loopback.slack_state import BOT_USER
 
 TIDES = "What causes the tides?"
 WAS = "Tides are caused by the Moon alone."
@@ -59,12 +66,24 @@ async def test_discord_tells_a_change_once_below_the_answer(tmp_path: Path):
 
         await house.discord.until(notices)
         stopped = await house.final(house.discord.press(notices()[0], "Stop watching"))
+        again = await house.final(house.discord.press(offered, "In a daily digest"))
+        house.discord.deletes_channel()
+        await ended(tmp_path)
         assert "only when the answer means something else" in offered.text
         assert offered.is_ephemeral
         assert "every day" in begun.text
         assert len(notices()) == 1
         assert all(word in notices()[0].text for word in (WAS, NOW, "Because", "now.example"))
         assert "watched no more" in stopped.text
+        assert "at 09:00, together" in again.text
+
+
+async def ended(data: Path) -> None:
+    """Wait until nothing is watched any more, in the file of one machine."""
+    async with asyncio.timeout(20):
+        with closing(connect(data / FILE_NAME)) as records:
+            while records.execute("SELECT 1 FROM watches WHERE is_active").fetchall():  # noqa: ASYNC110  # by another process
+                await asyncio.sleep(0.05)
 
 
 async def test_slack_tells_a_change_once_in_the_thread(tmp_path: Path):
@@ -85,6 +104,8 @@ async def test_slack_tells_a_change_once_in_the_thread(tmp_path: Path):
             return [one for one in house.slack.state.of_bot(channel) if "The answer changed" in one.text]
 
         await house.slack.until(notices)
+        await house.slack.tells({"type": "channel_archive", "channel": channel, "user": ada})
+        await ended(tmp_path)
         assert "only when the answer means something else" in house.whispers(ada)[0]
         assert "every week" in house.whispers(ada)[1]
         assert watch.rhythm.hours == 168
@@ -92,6 +113,31 @@ async def test_slack_tells_a_change_once_in_the_thread(tmp_path: Path):
         assert notices()[0].thread_ts == answer.thread_ts
         assert all(word in notices()[0].shown for word in (WAS, NOW, "now.example"))
         assert COMPLETE not in notices()[0].text
+
+
+GONE = {
+    "archived": ({"type": "channel_archive", "channel": "C1", "user": "U9"}, {"ada", "bob"}),
+    "thrown out": ({"type": "member_left_channel", "channel": "C1", "user": BOT_USER}, {"ada", "bob"}),
+    "left the channel": ({"type": "member_left_channel", "channel": "C1", "user": "ada"}, {"ada"}),
+    "left another": ({"type": "member_left_channel", "channel": "C2", "user": "ada"}, set()),
+    "left the workspace": ({"type": "user_change", "user": {"id": "ada", "deleted": True}}, {"ada"}),
+    "another name": ({"type": "user_change", "user": {"id": "ada", "deleted": False}}, set()),
+}
+
+
+@pytest.mark.parametrize(("event", "whose"), GONE.values(), ids=GONE)
+async def test_what_slack_tells_of_a_place_or_a_person_ends_watches(event: dict[str, object], whose: set[str]):
+    """N-20: of everybody there, of one person there, or of one person anywhere."""
+    here = Scope("slack:T1", "channel:C1")
+    researcher = Researcher(make_deps(), Idle())
+    for who in ("ada", "bob"):
+        address = Address("slack", {}, place="C1")
+        await researcher.watching.schedule(ResearchRequest(TIDES, here, asker=who), rhythm=Rhythm(), address=address)
+    body = {"team_id": "T1", "event": event, "authorizations": [{"user_id": BOT_USER, "is_bot": True}]}
+
+    await hear_leaving(body, researcher.watching)
+
+    assert {"ada", "bob"} - {watch.asker for watch in await researcher.watching.of(here.tenant)} == whose
 
 
 async def test_what_one_watches_elsewhere_is_not_read_out_where_others_hear_it():
@@ -102,7 +148,7 @@ async def test_what_one_watches_elsewhere_is_not_read_out_where_others_hear_it()
         await researcher.watching.schedule(ResearchRequest(query, scope, asker="7"), rhythm=Rhythm())
 
     async def said(*, is_overheard: bool) -> WatchSaid:
-        place = WatchPlace("7", here, Address("discord", {}), is_overheard=is_overheard)
+        place = WatchPlace("7", here, Address("discord", {}), Address("discord", {}), is_overheard=is_overheard)
         return await obey_wish(WatchWish("list"), None, researcher, place, nowhere_else)
 
     aloud, aside = await said(is_overheard=True), await said(is_overheard=False)

@@ -26,6 +26,7 @@ from adapters.cli.running import LiveProgress, open_progress
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery, SetupError
 from core.model.source import Source
+from tests.commands import gorkd
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.samples import ScriptedResearcher
@@ -299,16 +300,34 @@ def test_version_is_printed():
     assert (ran.exit_code, ran.stdout) == (0, f"gorkd {version('gorkd')}\n")
 
 
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [
+        ({"LANG": "fr_FR.UTF-8", "LC_ALL": "de_DE.UTF-8"}, "Eine Frage recherchieren"),
+        ({"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, "Research a question"),
+    ],
+    ids=["german", "none"],
+)
+async def test_the_terminal_speaks_its_locale(locale: dict[str, str], said: str):
+    """N-28: its help, as everything else, by the variables of POSIX in their order."""
+    helped = await gorkd("--help", env=locale)
+
+    assert said in helped.out
+
+
 def test_the_list_of_commands_imports_none_of_them():
     """It is the first thing that anybody sees, and whatever a shell completes from it waits for it."""
     command = [sys.executable, "-X", "importtime", "-m", "bots", "--help"]
 
-    asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    env = {**os.environ, "LC_ALL": "C"}
+    asked = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True, timeout=30)
 
     imported = {line.rpartition("|")[2].strip() for line in asked.stderr.splitlines()}
     ours = {name for name in imported if name.startswith(("core.", "adapters.", "bots."))}
     assert "Answer one question" in asked.stdout
-    assert ours == {"adapters.cli", "adapters.cli.app", "core.model", "core.model.errors"}
+    assert ours == {
+        "adapters.cli", "adapters.cli.app", "core.model", "core.model.errors", "core.text", "core.text.saying"
+    }  # fmt: skip
 
 
 def test_a_question_without_a_command_is_told_the_command():

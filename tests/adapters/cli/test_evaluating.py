@@ -20,7 +20,9 @@ from tests.core.evaluation.worlds import EDDYSTONE, FASTNET, ROCK
 from tests.core.receipts import samples
 from tests.fakes import NOW, FakeModel, FakeSearch
 from tests.records import at_once
+from tests.shared_data import shared_data
 
+SAMPLES = Path(__file__).resolve().parents[3] / "docs" / "samples"
 FILE = f"""
 questions:
   - {{id: eddystone, ask: "{EDDYSTONE}", contains: 49, cites_domain: trinity.example}}
@@ -110,6 +112,36 @@ def test_a_recording_is_asked_again_without_the_outside(place: Path):
     assert sorted(path.name for path in (place / "tapes").iterdir()) == ["eddystone.json", "fastnet.json"]
     assert (search.asked, model.asked) == ([], [])
     assert "nothing has changed" in done.stdout
+
+
+@pytest.mark.parametrize(("sample", "questions"), [("general", 5), ("medicine", 3), ("own-documents", 4)])
+def test_the_samples_run_recorded_and_replayed(place: Path, sample: str, questions: int):
+    """Whatever was found: each question ends, and the same again without the outside (N-23)."""
+    (place / f"{sample}.yaml").write_text((SAMPLES / f"{sample}.yaml").read_text("utf-8"), "utf-8")
+    desk, silent = Desk(laboratory=lambda _: worlds.deps()), FakeSearch("web", [])
+
+    desk.run("eval", f"{sample}.yaml", "--record", "tapes")
+    done = Desk(laboratory=lambda _: worlds.deps(found=silent)).run("eval", f"{sample}.yaml", "--replay", "tapes")
+
+    run = read_run((place / "gorkd-eval" / sample / "run.json").read_text("utf-8"))
+    assert [one.error for one in run.outcomes] == [""] * questions
+    assert run.new_calls == 0
+    assert silent.asked == []
+    assert "nothing has changed" in done.stdout
+
+
+def test_the_medical_sample_asks_pubmedqa_where_it_is(place: Path):
+    """Read where it lies, and nothing of it kept but the run."""
+    questions = shared_data("pubmedqa", "questions.json")
+    text = (SAMPLES / "medicine.yaml").read_text("utf-8")
+    (place / "medicine.yaml").write_text(text.replace("../../../shared/data/pubmedqa/questions.json", str(questions)))
+
+    done = Desk(laboratory=lambda _: worlds.deps()).run("eval", "medicine.yaml")
+
+    run = read_run((place / "gorkd-eval" / "medicine" / "run.json").read_text("utf-8"))
+    assert len(run.outcomes) == 23
+    assert [one.error for one in run.outcomes if one.error] == []
+    assert done.exit_code in (0, 3)
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(place: Path):

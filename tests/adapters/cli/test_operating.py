@@ -67,6 +67,7 @@ class Desk:
     job: ResearchJob = JOB
     usage: KeptUsage = field(default_factory=KeptUsage)
     pages: Mapping[str, str] = field(default_factory=dict)
+    published: Mapping[str, str] = field(default_factory=dict)
     laboratory: Callable[[Mapping[str, str]], Deps] = field(default=lambda changes: make_deps())
     library: LibraryDesk = field(default_factory=library_desk)
 
@@ -133,6 +134,9 @@ class Desk:
     async def opened_pages(self) -> AsyncIterator[FakePages]:
         yield FakePages(self.pages)
 
+    async def fetched_key(self, url: str) -> str:
+        return self.published[url]
+
     @asynccontextmanager
     async def opened_library(self) -> AsyncIterator[LibraryDesk]:
         yield self.library
@@ -157,6 +161,7 @@ class Desk:
             _no_setup,
             self.opened_laboratory,
             self.opened_pages,
+            self.fetched_key,
         )
         app = build_app(researcher, lambda name: None, {"all": "Everything."}, lambda: operating)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})

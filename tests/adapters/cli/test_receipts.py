@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from adapters.cli import receipts
+from adapters.cli.receipts import fetch_key
+from adapters.proxies import DIRECT
 from adapters.records.jobs import SqlJobStore, SqlSourceStore
-from core.receipts.container import public_key
+from core.model.errors import InvalidQuery
+from core.receipts.container import public_key, write_receipt
 from tests.adapters.cli.test_operating import Desk
 from tests.core.receipts import samples
 from tests.records import at_once
@@ -44,6 +51,54 @@ def test_what_is_exported_can_be_verified(receipt: Path):
     assert samples.QUESTION in done.stdout
 
 
+def test_a_receipt_that_somebody_else_signed_does_not_end_sound(tmp_path: Path):
+    """Whole as it is: it may be made up from end to end, and names the server that it claims to be from."""
+    forged = tmp_path / "forged.zip"
+    forged.write_bytes(write_receipt(replace(samples.receipt(), issuer="https://gorkd.test"), bytes(32)))
+
+    plain = desk().run("verify", str(forged))
+    asked = desk(published={"https://gorkd.test": f"ed25519 {OURS}\n"}).run(
+        "verify", str(forged), "--key", "https://gorkd.test"
+    )
+
+    assert "Sound" not in plain.stdout
+    ending = plain.stdout.splitlines()[-1]
+    assert public_key(bytes(32)) in ending
+    assert "a key nobody vouched for" in ending
+    assert "https://gorkd.test/.well-known/gorkd-key" in ending
+    assert (plain.exit_code, asked.exit_code) == (0, 4)
+    assert "another key" in asked.stdout
+
+
+def test_the_key_of_a_server_is_trusted(receipt: Path):
+    done = desk(published={"https://gorkd.test": f"ed25519 {OURS}\n"}).run(
+        "verify", str(receipt), "--key", "https://gorkd.test", "--json"
+    )
+
+    said = json.loads(done.stdout)
+    assert (said["sound"], said["intact"], said["signed_by"]) == (True, True, OURS)
+
+
+async def test_a_key_is_fetched_where_it_is_published():
+    async def give(request: web.Request) -> web.Response:
+        return web.Response(text=f"ed25519 {OURS}\n")
+
+    async def elsewhere(request: web.Request) -> web.Response:
+        raise web.HTTPFound("/.well-known/gorkd-key")
+
+    app = web.Application()
+    app.router.add_get("/.well-known/gorkd-key", give)
+    app.router.add_get("/moved", elsewhere)
+    async with TestServer(app) as server:
+        address = f"http://127.0.0.1:{server.port}"
+
+        assert await fetch_key(address, DIRECT) == f"ed25519 {OURS}\n"
+        with pytest.raises(InvalidQuery, match="HTTP 302"):
+            await fetch_key(f"{address}/moved", DIRECT)
+    with pytest.raises(InvalidQuery, match="over https"):
+        await fetch_key("http://gorkd.example", DIRECT)
+
+
 def test_what_is_no_zip_is_called_so(tmp_path: Path):
     other = tmp_path / "README.md"
     other.write_text("# gorkd\n", "utf-8")
@@ -66,7 +121,7 @@ def test_verifying_needs_neither_network_nor_records(receipt: Path, tmp_path: Pa
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    assert "Sound" in done.stdout
+    assert "a key nobody vouched for" in done.stdout
     assert list(home.iterdir()) == []
 
 
@@ -88,6 +143,7 @@ def test_another_key_is_refused(receipt: Path, tmp_path: Path, is_file: bool):
 
     assert done.exit_code == 4
     assert "another key" in done.stdout
+    assert "Sound" not in done.stdout
 
 
 def test_a_file_without_a_key_is_no_key_that_has_signed(receipt: Path, tmp_path: Path):
@@ -111,6 +167,18 @@ def test_live_reads_the_cited_pages_alone(receipt: Path):
     assert done.exit_code == 0
     assert f"{first} reads as it did" in done.stdout
     assert f"{second} could not be read: HTTP 404" in done.stdout
+
+
+def test_live_is_bounded(receipt: Path, monkeypatch: pytest.MonkeyPatch):
+    """Whoever wrote the receipt says which pages are read, so the rest is only named."""
+    first, second = samples.PAGES
+    monkeypatch.setattr(receipts, "LIVE_CHARS", 10)
+
+    done = desk(pages=samples.PAGES).run("verify", str(receipt), "--live")
+
+    assert f"{first} reads as it did" in done.stdout
+    assert second not in done.stdout
+    assert "1 cited page not looked at: at most 40 pages" in done.stdout
 
 
 def test_an_answer_is_exported_as_markdown(tmp_path: Path):

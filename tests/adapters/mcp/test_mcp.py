@@ -60,6 +60,9 @@ async def over_http(address: str) -> AsyncIterator[tuple[Client, httpx2.AsyncCli
         yield client, http
 
 
+LIBRARY = ("library_find", "library_ask", "library_read")
+
+
 class Heard:
     """The progress a caller was told."""
 
@@ -75,7 +78,8 @@ async def test_tools_are_those_of_the_specification(world, tmp_path):
     async with over_stdio(world, tmp_path) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
 
-    assert set(tools) == {"deep_research", "research"}
+    watching = {"list_watches", "watch", "stop_watching"}
+    assert set(tools) == {"deep_research", "research", *LIBRARY, "check_references", *watching}
     deep = tools["deep_research"]
     assert deep.description.startswith("Conducts in-depth research on a question using PubMed and web search.")
     assert "inform the user that deep research typically takes 1-3 minutes" in deep.description

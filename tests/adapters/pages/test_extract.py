@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.pages.body import decode_page
+from adapters.pages.body import decode_page, document_kind
 from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_TEXT_CHARS, Extraction, NoText, PageDocument
 from core.model.works import WorkIds
@@ -279,3 +279,35 @@ def test_the_process_border_is_crossed_unchanged() -> None:
     for garbled in ({}, {"title": 1, "text": "x"}, {"title": "x", "text": None}):
         with pytest.raises(ValueError, match="title or text"):
             Extraction.from_fields(garbled)
+
+
+FEEDS = {
+    "RSS": b"""<?xml version="1.0"?><rss version="2.0"><channel><title>Harbour news</title>
+        <item><title>Tide &amp; tower</title><link>https://n.example/2</link>
+            <description>&lt;p&gt;The tower &lt;b&gt;stands&lt;/b&gt;.&lt;/p&gt;</description></item>
+        <item><title>Older</title><link>https://n.example/1</link></item></channel></rss>""",
+    "Atom": b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>Harbour news</title>
+        <entry><title type="html">Tide &amp;amp; tower</title><link href="https://n.example/2"/>
+            <summary>The tower stands.</summary></entry>
+        <entry><title>Older</title><link href="https://n.example/1"/></entry></feed>""",
+}
+
+
+@pytest.mark.parametrize("feed", FEEDS.values(), ids=FEEDS)
+def test_a_feed_gives_its_entries_with_their_addresses(feed: bytes) -> None:
+    """N-20: whatever label it comes with; other XML is nothing that we read."""
+    kinds = [document_kind(label, feed) for label in ("application/rss+xml", "text/xml", "application/xml")]
+
+    read = extract(PageDocument("https://n.example/feed", "feed", "", feed))
+
+    assert kinds == ["feed"] * 3
+    assert document_kind("text/xml", b"<urlset><url/></urlset>") is None
+    assert read.title == "Harbour news"
+    assert read.entries == (("Tide & tower", "https://n.example/2"), ("Older", "https://n.example/1"))
+    assert read.text == "Tide & tower\n\nThe tower stands.\n\nOlder"
+    assert Extraction.from_fields(json.loads(read.to_json())) == read
+
+
+def test_a_feed_without_entries_is_no_page() -> None:
+    with pytest.raises(NoText):
+        extract(PageDocument("https://n.example/feed", "feed", "", b"<rss version='2.0'><channel/></rss>"))

@@ -71,6 +71,21 @@ async def test_honest_pages_are_read(reader: WebPages, behaviour: Behaviour) -> 
     assert page.text.startswith(SENTENCE)
 
 
+async def test_who_asks_for_a_page_that_is_being_read_gets_the_same(reader: WebPages) -> None:
+    """However many jobs want it; one that is cancelled costs the others nothing."""
+    async with WebWorld({"/page": PageSpec(HTML, behaviour="slow")}) as world:
+        url = world.url("/page")
+        first, *others = (asyncio.create_task(reader.fetch(url)) for _ in range(3))
+        await asyncio.sleep(0)
+        first.cancel()
+
+        pages = await asyncio.gather(*others)
+
+        assert [request.path for request in world.requests].count("/page") == 1
+    assert pages[0] is pages[1]
+    assert first.cancelled()
+
+
 async def test_several_gzip_members_are_one_body(reader: WebPages) -> None:
     """RFC 1952, 2.2: members stand one after another."""
     import gzip

@@ -99,3 +99,15 @@ async def test_an_evaluations_question_counts_once(tables: Tables):
         JudgedAnswers(Confidence.LOW, "evaluations", 1, 1), JudgedAnswers(Confidence.MEDIUM, "evaluations", 1, 1),
     ]  # fmt: skip
     assert await store.judged("slack:T1") == []
+
+
+async def test_a_grade_goes_with_the_job_whose_question_it_is_of(tables: Tables):
+    """Nothing of a forgotten question is left, nor written anew by a run that was under way."""
+    job, store = await answered(tables, 1, Confidence.HIGH), SqlEvaluations(tables)
+    grades = [Grade(f"votes/{job.id}", Confidence.HIGH, True, job.id), Grade("towers/q1", Confidence.LOW, True)]
+    await store.put_grades(grades, AT)
+
+    await SqlArchive(tables).erase(Whose(job_id=job.id), [job.id])
+    await store.put_grades(grades, AT)
+
+    assert await store.judged("") == [JudgedAnswers(Confidence.LOW, "evaluations", 1, 1)]

@@ -14,8 +14,8 @@ import pytest
 from aiohttp.test_utils import TestClient
 
 from adapters.web.access import JobLinks
-from adapters.web.pages import MAX_ROWS, timeline_view
 from adapters.web.source_view import hint_of, passages_of, source_view
+from adapters.web.view import MAX_ROWS, timeline_view
 from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
 from core.model.job import JobStatus, ResearchJob, Scope
 from core.model.source import Source
@@ -23,6 +23,7 @@ from core.model.steering import Steering
 from core.modes import MODES
 from core.pipeline.tracing import Exchange, TraceEntry
 from core.presentation import wording
+from core.text.saying import LANGUAGES
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import open_site
@@ -373,6 +374,94 @@ async def test_page_of_a_long_answer_is_small_and_quick(open_web: Open, is_priva
     assert len(page) <= 60_000
     assert len(compress(page)) + sum(map(len, loaded)) <= 35_000
     assert min(seconds) <= 0.05
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_page_of_a_long_answer_is_as_small_in_every_language(open_web: Open, language: str):
+    """N-28: of a private answer, whose links are the longest; its quotes are in another language than the page."""
+    result, sources = long_answer(40)
+    job = in_language(language, request=replace(samples.COMPLETED.request, is_private=True))
+    web = await open_web(ScriptedResearcher(job, outcome=result, found=sources))
+
+    loaded = [await (await web.get(f"/static/{name}")).read() for name in ("style.css", *SCRIPTS)]
+    page = await (await web.get(signed(job, f"/jobs/{job.id}"))).read()
+
+    assert f'<html lang="{language}">'.encode() in page
+    assert len(page) <= 60_000
+    assert len(compress(page)) + sum(map(len, loaded)) <= 35_000
+
+
+def in_language(language: str, **changes: object) -> ResearchJob:
+    return replace(samples.COMPLETED, intent=replace(samples.COMPLETED.intent, language=language), **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (
+            "",
+            (
+                "<h2>Einschränkungen</h2>",
+                ">Seite heute<",
+                "Verlässlichkeit: Mittel",
+                "12,3 s",
+                "5\N{NO-BREAK SPACE}120 Tokens",
+            ),
+        ),
+        ("/sources/1?claim=summary-0", ("Der Text, wie er gelesen wurde", "✓ belegt")),
+        ("/trace", ('aria-label="Diese Antwort"', ">Verlauf<")),
+    ],
+    ids=["answer", "source", "trace"],
+)
+async def test_what_surrounds_an_answer_is_in_its_language(open_web: Open, path: str, said: tuple[str, ...]):
+    """N-28: whatever the browser prefers. What is quoted says that it is in another one."""
+    web = await open_web(ScriptedResearcher(in_language("de")))
+
+    page = await (await web.get(f"/jobs/{JOB}{path}", headers={"Accept-Language": "fr, en;q=0.5"})).text()
+
+    assert '<html lang="de">' in page
+    for one in said:
+        assert one in page
+    assert path == "/trace" or ' lang="en"' in page
+
+
+@pytest.mark.parametrize(
+    ("path", "preferred", "language", "said"),
+    [
+        ("/", "de-AT,de;q=0.9,en;q=0.8", "de", "Was möchten Sie wissen?"),
+        ("/", "en;q=0.5, pt-BR", "pt", "O que quer saber?"),
+        ("/", "ja, nl;q=0.4, en;q=0.3", "nl", "Wat wilt u weten?"),
+        ("/", "fr;q=0, xx;q=nonsense", "en", "What would you like to know?"),
+        ("/?lang=it", "de", "it", "Che cosa vuole sapere?"),
+        ("/?lang=xx", "es", "es", "¿Qué quiere saber?"),
+        ("/sign-in", "es", "es", "Iniciar sesión para preguntar"),
+        ("/jobs/job_unknown", "fr", "fr", "Poser une question"),
+        ("/nowhere", "de", "de", "Nicht gefunden."),
+    ],
+)
+async def test_a_page_about_no_question_is_in_the_readers_language(
+    open_web: Open, path: str, preferred: str, language: str, said: str
+):
+    """N-28: as the address says, else as the browser does."""
+    web = await open_web()
+
+    page = await (await web.get(path, headers={"Accept-Language": preferred})).text()
+
+    assert f'<html lang="{language}">' in page
+    assert said in page
+
+
+async def test_the_api_says_its_errors_in_the_callers_language(open_web: Open):
+    """N-28: the sentence; the code stays what programs read."""
+    web = await open_web()
+
+    answer = await web.put("/v1/research", headers={"Accept-Language": "de"})
+
+    assert (await answer.json())["error"] == {
+        "code": "METHOD_NOT_ALLOWED",
+        "message": "Methode nicht erlaubt.",
+        "details": {},
+    }
 
 
 async def test_the_same_passage_is_quoted_once():

@@ -90,3 +90,14 @@ async def test_a_time_that_is_none_is_refused(visitor: Visitor, body: dict[str, 
 
     assert status == 400, said
     assert await visitor.watches() == []
+
+
+async def test_the_page_says_when_it_is_looked_at_next(visitor: Visitor):
+    """N-20: beside how often, until when, and how many runs there were."""
+    await visitor.calls("PUT", body={"every": "day"})
+    (watch,) = await visitor.watches()
+
+    async with visitor.session.get(f"{visitor.site.address}/jobs/{visitor.job.id}") as answer:
+        page = await answer.text()
+
+    assert f"Next look on {watch.next_at:%d %B %Y, %H:%M} UTC." in page

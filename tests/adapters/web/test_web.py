@@ -201,7 +201,7 @@ async def test_pages_and_documents_are_sent_compressed(open_web: Open, path: str
 
     assert (packed.headers.get("Content-Encoding"), plain.headers.get("Content-Encoding")) == ("gzip", None)
     assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"]) / 2
-    assert packed.headers["Vary"] == "Accept-Encoding"
+    assert packed.headers["Vary"] == "Accept-Encoding, Accept-Language"
 
 
 async def test_slack_may_send_more(open_web: Open):

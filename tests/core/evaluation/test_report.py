@@ -112,3 +112,12 @@ def test_only_content_grades_an_answer():
     assert [[(one.level, one.is_right) for one in found] for found in grades] == [
         [(Confidence.HIGH, True)], [(Confidence.LOW, False)], [], [],
     ]  # fmt: skip
+
+
+def test_a_grade_is_named_after_its_case():
+    """Whoever could guess a question could find it by its hash."""
+    made, voted = grades_of(run(GOOD)), grades_of(run(GOOD), of_jobs=True)
+
+    assert [(one.key, one.job_id) for one in made + voted] == [
+        (f"towers/{GOOD.case_id}", ""), (f"towers/{GOOD.case_id}", GOOD.case_id),
+    ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 from core.evaluation.cases import Answered, Case, read_cases
@@ -11,7 +12,8 @@ from core.evaluation.tape import Tape, read_recording, recording_of, taped, writ
 from core.model.errors import ProviderTimeout, SetupError
 from tests.core.evaluation import worlds
 from tests.core.evaluation.worlds import EDDYSTONE, FASTNET
-from tests.fakes import NOW, FakeModel, FakeSearch
+from tests.core.findings import test_rounds as rounds
+from tests.fakes import NOW, FakeModel, FakeSearch, make_deps
 
 CASES = read_cases(f"- {{id: eddystone, ask: '{EDDYSTONE}', contains: '49'}}\n- {{id: fastnet, ask: '{FASTNET}'}}")
 
@@ -133,3 +135,24 @@ async def test_no_more_run_at_once_than_are_wanted():
     await run_cases(CASES, ask, judge=None, at_once=1)
 
     assert most == 1
+
+
+async def test_a_models_own_web_search_is_replayed():
+    """Its text from the recording, the pages it found read from there; one that was not made is not made up."""
+    case = read_cases(f"- {{ask: '{rounds.QUESTION}', mode: idea}}")[0]
+    tapes = [Tape(NOW)]
+
+    async def ask(tape: Tape, web_model: rounds.Searching, pages: Mapping[str, str]) -> Outcome:
+        deps = replace(make_deps(pages=pages, model=FakeModel({})), web_model=web_model)
+        return (await run_cases([case], asking(lambda _: taped(deps, tape)), judge=None, at_once=1))[0]
+
+    recorded = await ask(tapes[0], rounds.Searching(rounds.ROUNDS), rounds.SAID)
+    kept = Tape.of(read_recording(write_recording(tapes[0].recording())))
+    idle = rounds.Searching(())
+    replayed = await ask(kept, idle, {})
+    unknown = await ask(Tape.of(replace(tapes[0].recording(), web_searches=())), idle, {})
+
+    assert recorded.claims != ()
+    assert same([replayed]) == same([recorded])
+    assert idle.asked == []
+    assert unknown.claims == ()

@@ -11,7 +11,7 @@ from core.evidence.judge import JsonJudge, Pair, Rulings, judge_of, request_ruli
 from core.llm.prices import estimate_tokens
 from core.model.errors import ControlFailed, ModelError
 from core.model.ports import ChatRequest
-from tests.fakes import FakeModel, is_control, is_plain_control
+from tests.fakes import FakeModel, is_control
 
 SLEEP = Pair("Cats sleep.", ("Cats sleep a lot.",))
 FLY = Pair("Dogs fly.", ("Dogs run.", "Birds fly."), before="Dogs are animals.", title="Dogs", doubts=("no wings",))
@@ -170,15 +170,19 @@ def test_no_control_is_made_where_another_word_may_be_true_as_well(passage: str)
     assert control in CONTROLS
 
 
-async def test_a_judge_that_overlooks_another_number_confirms_nothing() -> None:
-    def careless(request: ChatRequest) -> str:
-        items = request.user.split("<item ")[1:]
-        words = ["contradicted" if is_plain_control(item) else "supported" for item in items]
-        return answer(*words)
+@pytest.mark.parametrize("pair", [SLEEP, DATED], ids=["a control of ours", "one of their own passages"])
+async def test_a_judge_that_sees_nothing_finer_than_a_not_confirms_nothing(pair: Pair) -> None:
+    """D18: no control is denied in so many words, be it of the passages or of ours."""
 
-    judge, told = controlled(FakeModel({"check": careless}))
+    def coarse(request: ChatRequest) -> str:
+        passages = [item.partition("<passage>")[2] for item in request.user.split("<item ")[1:]]
+        return answer(
+            *("contradicted" if " not " in passage or " no " in passage else "supported" for passage in passages)
+        )
 
-    rulings = await judge.judge([DATED], timeout_s=5.0)
+    judge, told = controlled(FakeModel({"check": coarse}))
+
+    rulings = await judge.judge([pair], timeout_s=5.0)
 
     assert words_of(rulings) == [None]
     assert "confirmed a control sentence that is false" in str(told[0])

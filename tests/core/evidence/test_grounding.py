@@ -203,6 +203,22 @@ def test_what_asserts_nothing_is_kept_only_to_lead_to_what_does(
     assert shown(grounder, written) == expected
 
 
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        pytest.param(everything, f"{{}} [1]:\n\n- {BULGES} [1].", id="confirmed"),
+        pytest.param(nothing, f"[…]\n\n- {BULGES} [1].", id="refused"),
+    ],
+)
+def test_a_lead_that_says_something_is_judged_as_well(grounder: Grounder, rule: Rule, expected: str) -> None:
+    """D19, D20: it is neither believed for its colon nor dropped in silence from above its list."""
+    lead = "The ocean does not stay at the height it has, since the Moon raises water"
+
+    text = assemble(judge_text(grounder, "summary", f"{lead}:\n\n- {BULGES} [1].", rule)).summary
+
+    assert text == expected.format(lead)
+
+
 SENTENCES = st.sampled_from(
     [f"{BULGES} [1].", f"{DEATHS} [9].", "The drug reduced deaths by 60 percent [2].", "Romans invented it.",
      "## Terms", "What of it?", f"- {DEATHS} [2].", "The tidal range in the Bay of Fundy reaches 16 metres [1]."]

@@ -14,6 +14,7 @@ from core.evidence.judge import (
     MAX_CLAIM_CHARS,
     MAX_PASSAGE_CHARS,
     PAIRS_A_CALL,
+    PAIRS_TOGETHER,
     AnswerRuling,
     Dialect,
     JsonJudge,
@@ -342,3 +343,22 @@ async def test_when_nothing_more_is_written_nobody_waits_for_more() -> None:
 
     assert all(entry[0] for entry in said)
     assert judge.batches == [2]
+
+
+async def test_who_reads_along_waits_neither_for_company_nor_for_those_that_may_wait() -> None:
+    """N-02: the first sentence is asked about at once; what only adds to sentences that are shown goes by itself."""
+    judge = Slow()
+    judging = Judging(judge, lambda: 90.0, linger_s=0.0)
+
+    asked = [asyncio.create_task(judging.rule([SLEEP]))]
+    while not judge.batches:  # noqa: ASYNC110  # nothing tells of it
+        await asyncio.sleep(0)
+    more = [Pair(str(number), ("p",)) for number in range(PAIRS_TOGETHER)]
+    asked.append(asyncio.create_task(judging.rule(more, may_wait=True)))
+    while len(judge.batches) < 2:  # noqa: ASYNC110  # nothing tells of it
+        await asyncio.sleep(0)
+    judge.may_answer.set()
+    await asyncio.gather(*asked)
+    await judging.aclose()
+
+    assert judge.batches == [1, PAIRS_TOGETHER]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -151,3 +152,15 @@ def test_a_long_text_is_searched_in_milliseconds() -> None:
 
     assert len(content) > 90_000
     assert per_claim_s < 0.03
+
+
+def test_words_of_the_title_find_no_sentence_of_the_text() -> None:
+    """All of the text is about the bridge; the year tells which sentence speaks of the toll (S003-14)."""
+    content = (
+        "The Meridian bridge was designed by Clara Voss. It is long. Trams use it. The toll was abolished in 1971."
+    )
+    claim = "Crossing the Meridian bridge has cost nothing since 1971."
+
+    nearest = EvidenceIndex(replace(make_source(content), title="The Meridian bridge")).nearest(claim)
+
+    assert nearest[0].quote == "The toll was abolished in 1971."

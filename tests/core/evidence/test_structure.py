@@ -64,12 +64,15 @@ def judged(text: str, section: str = "summary") -> list[Judged]:
             "## Drinks\n\n### Tea\n\nTea is hot.", "## Drinks\n\n### Tea\n\nTea is hot.", id="a heading over a heading"
         ),
         pytest.param(
-            "| Drink | Heat |\n|---|---|\n| Tea | it is hot |\n| Milk | XX is cold |",
-            "| Drink | Heat |\n|---|---|\n| Tea | it is hot |",
-            id="a row",
+            "| Drink | Heat |\n|---|---|\n| Tea | it is hot |\n| Milk | XX is cold |\n| XX | is old |\n| Ice | cold |",
+            "| Drink | Heat |\n|---|---|\n| Tea | it is hot |\n| […] | |\n| Ice | cold |",
+            id="rows",
         ),
         pytest.param(
             "| Drink | Heat |\n|---|---|\n| XX | it is hot |\n\nTea is hot.", "Tea is hot.", id="a table without rows"
+        ),
+        pytest.param(
+            "Some drinks may not stand [1]:\n\n- XX the tea.", "", id="a lead that is a claim, and its list gone"
         ),
         pytest.param("Yes. Tea is hot.", "Yes. Tea is hot.", id="a yes with its reason"),
         pytest.param("Yes. XX is hot.\n\nMilk is white.", "[…]\n\nMilk is white.", id="a yes whose reason was cut"),

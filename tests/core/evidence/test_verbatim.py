@@ -41,9 +41,19 @@ FOUND: list[tuple[str, str, str, str]] = [
     ("Chinese", "水在一百度沸腾。", "首先看这个。水在一百度沸腾。然后冷却。", ""),
     ("Arabic", "يغلي الماء عند مئة درجة.", "مرحبا بكم. يغلي الماء عند مئة درجة. شكرا.", ""),
     ("Polish", "Lek leczy silne bóle głowy.", "To jest lek. Lek leczy silne bóle głowy.", ""),
+    ("rated true", "The dam of Lund holds.", "The dam of Lund holds. Rating: true. It is old.", ""),
+    ("word of another matter behind", "The dam of Lund holds.", "The dam of Lund holds. Rubbish is burned there.", ""),
+    ("behind a numbered myth", "The dam of Lund holds.", "Myth 3. Dams never hold. The dam of Lund holds.", ""),
 ]
 
 LOST: list[tuple[str, str, str, str]] = [
+    ("numbered myth", "The dam of Lund holds.", "Common beliefs\n\nMyth 3. The dam of Lund holds. It leaks.", ""),
+    ("rated on the next line", "The dam of Lund holds.", "The dam of Lund holds.\nRating: false\nIt leaks.", ""),
+    ("verdict behind a label", "The dam of Lund holds.", "The dam of Lund holds. Fact check: Untrue. It leaks.", ""),
+    ("rubbish", "The dam of Lund holds.", "The dam of Lund holds. Rubbish. It leaks.", ""),
+    ("far from it", "The dam of Lund holds.", "The dam of Lund holds. Far from it: it leaks.", ""),
+    ("German nonsense", "Der Damm von Lund hält.", "Der Damm von Lund hält. Unsinn. Er leckt.", ""),
+    ("Spanish verdict", "La presa de Lund aguanta.", "La presa de Lund aguanta. Veredicto: falso. Gotea.", ""),
     ("called false", "The dam of Lund holds.", "The dam of Lund holds. False!", ""),
     ("called wrong with a reason", "The dam of Lund holds.", "The dam of Lund holds. Wrong: it leaks.", ""),
     ("not so", "The dam of Lund holds.", "The dam of Lund holds. Not so, say its builders.", ""),

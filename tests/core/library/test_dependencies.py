@@ -11,7 +11,7 @@ from tests.shared_data import ROOT
 
 OURS = {"core", "adapters"}
 FILES = [*(ROOT / "core" / "library").glob("*.py"), ROOT / "core" / "modes" / "library.py"]
-STORES = [ROOT / "adapters" / "records" / f"{name}.py" for name in ("library", "sql", "search", "sqlite")]
+STORES = [ROOT / "adapters" / "records" / f"{name}.py" for name in ("library", "sql", "sqlite")]
 
 
 def test_the_funnel_needs_no_dependency_of_its_own() -> None:

@@ -18,6 +18,7 @@ from core.presentation import wording
 from core.presentation.bibliography import answer_markdown
 from core.presentation.render import (
     cut,
+    for_others,
     iso_utc,
     job_json,
     marked_section,
@@ -155,6 +156,22 @@ def test_sources_json_previews_the_text_as_read():
     assert entries[0]["content_preview"] == samples.SOURCES[0].content
     assert [entry["used_in_citations"] for entry in entries] == [True, False]
     assert len(entries[1]["content_preview"]) <= 500
+
+
+def test_json_names_no_folder_of_this_machine():
+    """Of a file its name and heading: neither as a source nor in a mode's own view."""
+    file = "file:///srv/secret%20folder/handbook.md#Notice"
+    source = replace(samples.SOURCES[0], url=file)
+    result = replace(samples.RESULT, details={"sources": [{"url": file}], "text": f"See <{file}>, and it."})
+
+    shown = for_others(job_json(samples.COMPLETED, result, [source]))
+
+    assert shown["sources"][0]["url"] == "file:handbook.md#Notice"
+    assert shown["result"] == {
+        "sources": [{"url": "file:handbook.md#Notice"}],
+        "text": "See <file:handbook.md#Notice>, and it.",
+    }
+    assert "secret" not in json.dumps([shown, for_others(sources_json(samples.COMPLETED, result, [source]))])
 
 
 def test_times_are_iso_8601_in_utc():

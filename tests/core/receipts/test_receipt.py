@@ -102,7 +102,7 @@ def test_a_member_that_is_gone_is_missed(name: str):
     parts = members(samples.file())
     del parts[name]
 
-    assert not verify_receipt(packed(parts)).is_sound
+    assert not verify_receipt(packed(parts)).is_intact
 
 
 def test_what_does_not_belong_there_is_named():
@@ -115,7 +115,9 @@ def test_what_does_not_belong_there_is_named():
 def test_an_unsigned_receipt_says_integrity_only():
     found = verify_receipt(samples.file(is_signed=False))
 
-    assert found.is_sound
+    assert found.is_intact
+    assert not found.is_sound
+    assert found.ending.startswith("Whole, but unsigned")
     assert states(found)["signature"] == "told"
     assert "integrity only" in found.checks[1].says
 
@@ -188,7 +190,7 @@ def test_another_version_of_the_rules_is_told_and_no_failure():
 
     found = [verify_receipt(sealed(one)) for one in (same, other)]
 
-    assert [one.is_sound for one in found] == [True, True]
+    assert [one.is_intact for one in found] == [True, True]
     said = [next(check.says for check in one.checks if check.name == "rules") for one in found]
     assert "say the same" in said[0]
     assert "summary-1" in said[1]
@@ -281,7 +283,7 @@ async def test_an_answer_of_an_instructing_page_is_checked_without_its_orders():
     receipt = build_receipt(told.job, replace(told.result, answer=answer), [moved, *told.sources[1:]])
 
     assert receipt.claims[0].evidence[0].stands_verbatim
-    assert verify_receipt(sealed(receipt)).is_sound
+    assert verify_receipt(sealed(receipt)).is_intact
 
 
 def test_a_passage_that_reaches_over_an_order_stands_where_it_is_said():
@@ -297,4 +299,4 @@ def test_a_passage_that_reaches_over_an_order_stands_where_it_is_said():
     receipt = build_receipt(told.job, replace(told.result, answer=answer), [told.sources[0], masked])
 
     assert quote != entry.quote
-    assert verify_receipt(sealed(receipt)).is_sound
+    assert verify_receipt(sealed(receipt)).is_intact

@@ -326,6 +326,46 @@ async def test_what_was_ruled_of_one_try_is_not_taken_for_the_next_one() -> None
     assert entry.claim.verdict is not Verdict.SUPPORTED
 
 
+@dataclass
+class OfTheTown:
+    """Confirms what a source of Bonn says, when it may; of what others say a part, at once."""
+
+    may_confirm: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+        is_of_bonn = ["Bonn" in " ".join(pair.passages) for pair in pairs]
+        if any(is_of_bonn):
+            await self.may_confirm.wait()
+        return Rulings(tuple(Judgement(Ruling.SUPPORTED if said else Ruling.PARTIAL) for said in is_of_bonn))
+
+    async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
+        return AnswerRuling(True)
+
+
+async def test_a_sentence_is_shown_when_its_own_source_was_read_for_it() -> None:
+    """D18: as confirmed in part, until another source is found to say all of it; its place stays the same."""
+    sources = [
+        make_source(1, "Workers repaired the stone bridge over the wide river in spring."),
+        make_source(2, "In spring the stone bridge over the wide river was repaired by workers from Bonn."),
+    ]
+    deps, judge = make_deps(), OfTheTown()
+    job = await deps.jobs.save(make_job("When?"), dedupe_key="")
+    writing = Writing(Grounder(sources, "When?"), Progress(job, deps), Judging(judge, lambda: 30.0))
+    await writing._take(
+        "summary", "The stone bridge over the river was repaired by workers in spring [1].", is_final=True
+    )
+    while not await deps.events.read(job.id):  # noqa: ASYNC110  # nothing tells of it
+        await asyncio.sleep(0)
+    judge.may_confirm.set()
+    writing.judging.hurry()
+
+    await writing.decided()
+    await writing.aclose()
+
+    told = [event.data for event in await deps.events.read(job.id)]
+    assert [(data["id"], data["mark"]) for data in told] == [("summary-0", "◐"), ("summary-0", "✓")]
+
+
 async def test_what_a_late_source_contradicts_is_corrected_where_it_is_read() -> None:
     """The correction stands below the summary, in a paragraph of its own, checked as every sentence is."""
     model = TwoCalls(
@@ -413,6 +453,31 @@ async def test_a_plan_that_understands_another_question_discards_what_was_begun(
     assert "Write in this language: German" in model.calls("summary")[-1].system
     assert len(model.calls("summary")) == 2
     assert final(events)["answer"]["summary"] == TWITCH
+
+
+async def test_what_was_begun_in_vain_is_paid_and_counted() -> None:
+    """The price of an answer is that of all its calls; one that the job's memo answers anew counts as well."""
+    german = json.dumps({**json.loads(PLAN), "language": "de"})
+    model = TwoCalls(plan=german, holds={"plan": "summary done"})
+
+    answer = await answered(deps_of(model))
+
+    assert len(model.calls("summary")) == 2
+    assert answer.metadata.model_calls >= len(model.asked)
+
+
+@dataclass
+class WithIdeas(TwoCalls):
+    idea: str = "<research_result></research_result>"
+
+
+async def test_of_several_modes_the_first_ones_early_summary_is_shown() -> None:
+    """It is written while the plan is made, and told as it is."""
+    model = WithIdeas(holds={"plan": "check done"})
+
+    events = await research(deps_of(model), modes=("quick", "idea"))
+
+    assert ("summary-0", TWITCH) in shown(events)
 
 
 ASKED_ON = ["Why do the muscles twitch?", "Do lions purr as well?"]

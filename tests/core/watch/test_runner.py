@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
@@ -10,12 +10,16 @@ from random import Random
 import pytest
 
 from adapters.records.archive import SqlArchive
+from adapters.records.traces import SqlSpending, SqlTraceLog
 from core.model.delivery import Address
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatModel
+from core.model.source import Page
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
+from core.pipeline.tracing import TraceEntry
+from core.tenancy.admission import BudgetSpent, month_of
 from core.tenancy.forgetting import Whose
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
@@ -337,3 +341,247 @@ async def test_each_of_several_people_who_watch_an_answer_has_a_watch_of_their_o
 
     assert {who: watch.asker for who, watch in found.items() if watch} == {"ada": "ada", "bob": "bob"}
     assert len(await world.deps.watches.of(CHANNEL.tenant)) == 2
+
+
+async def test_two_who_watch_one_answer_are_both_told_below_it():
+    """N-20: an answer has one place at a time; what else is told below it waits until that has arrived."""
+    world = World()
+    job, desk = await world.answered(), world.researcher.watching
+    places = {
+        who: Address("discord", {"channel_id": number, "asker_id": 7}) for number, who in enumerate(("ada", "bob"))
+    }
+    watches = [
+        await desk.watch(job.id, who, scope=CHANNEL, rhythm=Rhythm(24), address=address)
+        for who, address in places.items()
+    ]
+
+    await world.pass_until(NOW + 32 * DAY, step=timedelta(hours=6))
+
+    told = []
+    while waiting := await world.deps.deliveries.waiting("discord"):
+        (at,) = [address for _, address in waiting]
+        notice = await desk.told_at(at)
+        assert notice is not None
+        told.append((notice.watch_id, notice.tone, at.data["channel_id"]))
+        await world.deps.deliveries.erase(job.id)
+    assert sorted(told) == sorted((watch.id, "still", number) for number, watch in enumerate(watches))
+
+
+async def test_a_place_that_is_gone_ends_what_tells_there_and_nothing_else():
+    """N-20: the answer's own place may be gone while its watch tells elsewhere."""
+    world = World()
+    desk = world.researcher.watching
+    watch = await world.watched()
+    elsewhere = replace(PLACE, place="3")
+    other = await desk.schedule(ResearchRequest("Who?", CHANNEL, asker="bob"), rhythm=Rhythm(24), address=elsewhere)
+
+    async def active() -> list[str]:
+        return [one.id for one in await desk.of(CHANNEL.tenant)]
+
+    await desk.place_gone(Address("discord", {"channel_id": 2, "key": ""}))
+    after_answer = await active()
+    await desk.place_gone(Address("discord", {"channel_id": 2, "key": f"watch:{watch.id}:3+"}))
+    after_own = await active()
+    stays = await desk.place_closed(CHANNEL.tenant, "4"), await desk.place_closed(CHANNEL.tenant, "3", asker="ada")
+    ended = await desk.place_closed(CHANNEL.tenant, "3")
+
+    assert (after_answer, after_own) == ([watch.id, other.id], [other.id])
+    assert (stays, ended) == ((0, 0), 1)
+    assert await active() == []
+
+
+async def test_who_leaves_watches_no_more():
+    world = World()
+    watch = await world.watched()
+    other = await world.researcher.watching.schedule(ResearchRequest("Who?", CHANNEL, asker="bob"), rhythm=Rhythm(24))
+
+    await world.researcher.watching.person_left(CHANNEL.tenant, "ada")
+
+    assert [one.id for one in await world.researcher.watching.of(CHANNEL.tenant)] == [other.id]
+    assert "left" in (await world.deps.watches.get(watch.id)).ended_because
+
+
+async def test_a_row_that_cannot_be_read_stops_no_other():
+    """It is set aside, and named to whoever runs gorkd."""
+    world = World()
+    broken, watch = await world.watched(), await world.researcher.watching.schedule(
+        ResearchRequest("Who?", CHANNEL, asker="bob"), rhythm=Rhythm(24), address=PLACE
+    )  # fmt: skip
+    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
+    await tables.execute("UPDATE watches SET watch = '{}' WHERE id = ?", (broken.id,))
+
+    due = await world.deps.watches.due(NOW + 9 * DAY, limit=10)
+
+    assert [one.id for one in due] == [watch.id]
+    assert await world.deps.watches.unreadable() == [broken.id]
+    assert [one.id for one in await world.researcher.watching.of(CHANNEL.tenant)] == [watch.id]
+
+
+async def test_a_schedule_asks_whether_to_go_on_and_goes_on_asking():
+    """N-20: as a watched answer does, a week before its end; its question is asked as ever."""
+    world = World()
+    request = ResearchRequest(QUESTION, CHANNEL, asker="ada")
+    watch = await world.researcher.watching.schedule(request, rhythm=Rhythm(168), address=PLACE)
+
+    await world.pass_until(NOW + 89 * DAY, step=timedelta(hours=6))
+
+    after = await world.deps.watches.get(watch.id)
+    assert [notice.tone for notice in await world.told(watch)] == ["renew"]
+    assert len(after.jobs) == 1 + 89 // 7
+    assert after.is_active
+
+
+async def test_several_watches_of_a_place_are_told_in_one_message_a_day():
+    """N-21: at nine o'clock of the workspace, whatever was found when."""
+    world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE.replace("120", "121")})
+
+    async def in_berlin(_: str) -> WatchLimits:
+        return WatchLimits(timezone="Europe/Berlin")
+
+    desk = WatchDesk(world.deps, in_berlin)
+    place = replace(PLACE, place="2")
+    watches = [
+        await desk.watch_source(url, ResearchRequest("x", CHANNEL, asker=who), rhythm=Rhythm(1), address=place,
+                                manner="digest")
+        for who, url in (("ada", URL), ("bob", f"{URL}/2"))
+    ]  # fmt: skip
+    await world.pass_until(NOW + timedelta(hours=3))
+    world.pages |= {URL: AFTER, f"{URL}/2": AFTER}
+    await world.pass_until(NOW + timedelta(hours=18))
+    early = await world.delivered()
+
+    await world.pass_until(NOW + timedelta(hours=20))
+
+    ((job_id, at),) = await world.deps.deliveries.waiting("discord")
+    digest = await desk.told_at(at)
+    assert early == []
+    assert digest is not None
+    assert (digest.tone, {part.watch_id for part in digest.parts}) == ("digest", {watch.id for watch in watches})
+    await world.deps.deliveries.erase(job_id)
+    await world.pass_until(NOW + timedelta(hours=48))
+    assert await world.delivered() == []
+
+
+async def test_a_digest_whose_job_was_forgotten_goes_out_with_another():
+    """What is left of it is told once."""
+    world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
+    desk = world.researcher.watching
+    for who, url in (("ada", URL), ("bob", f"{URL}/2")):
+        request = ResearchRequest("x", CHANNEL, asker=who)
+        await desk.watch_source(url, request, rhythm=Rhythm(1), address=replace(PLACE, place="2"), manner="digest")
+    await world.pass_until(NOW + timedelta(hours=3))
+    world.pages |= {URL: AFTER, f"{URL}/2": AFTER}
+    await world.pass_until(NOW + timedelta(hours=26))
+    (first,) = await world.delivered()
+
+    await SqlArchive(world.deps.jobs._tables).erase(Whose(job_id=first), [first])  # type: ignore[attr-defined]
+    await world.pass_until(world.now + timedelta(hours=1))
+
+    ((_, at),) = await world.deps.deliveries.waiting("discord")
+    digest = await desk.told_at(at)
+    assert digest is not None
+    assert [part.job_id == first for part in digest.parts] == [False]
+
+
+async def test_a_spent_budget_puts_a_run_off_and_ends_nothing():
+    """N-20: what a look may cost counts against every budget, and waits for the next month."""
+    world = World()
+    watch = await world.watched()
+
+    async def spent(_: ResearchRequest) -> None:
+        raise BudgetSpent("spent", user_message="Spent.")
+
+    runner = WatchRunner(replace(world.deps, check_budget=spent), world.deps.watches, world.researcher.submit_run)
+    for _ in range(20):
+        world.now = (await world.deps.watches.get(watch.id)).next_at
+        await runner.tick(world.now)
+
+    after = await world.deps.watches.get(watch.id)
+    assert (after.is_active, after.failures) == (True, 0)
+
+
+async def test_what_a_look_asks_the_judge_is_booked_to_who_watches():
+    """N-20: in the month's spending, and in what the watch has cost."""
+    world = World()
+    watch = await world.watched()
+    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
+    call = TraceEntry("model", "check", NOW, detail="fake-1", prompt_tokens=10, completion_tokens=5, cost_usd=0.02)
+
+    for _ in range(2):
+        await SqlTraceLog(tables).append(watch.id, [call])
+
+    spent = await SqlSpending(tables).spent(CHANNEL.tenant, "ada", month_of(NOW))
+    after = await world.deps.watches.get(watch.id)
+    assert (spent.user_usd, after.looks_usd) == (pytest.approx(0.04), pytest.approx(0.04))
+    assert await world.researcher.watching.spent_usd(after) == pytest.approx(0.04)
+
+
+async def test_a_feed_is_told_of_by_its_new_entries_alone():
+    """N-20: other titles, another order and entries that it names no more are silence."""
+    first, second, third = ((title, f"https://n.example/{title}") for title in ("One", "Two", "Three"))
+    world = World()
+    feed = FakeFeed(entries=[second, first])
+    world.deps = replace(world.deps, pages=feed)
+    world.runner = WatchRunner(world.deps, world.deps.watches, world.researcher.submit_run)
+    request = ResearchRequest("x", CHANNEL, asker="ada")
+    watch = await world.researcher.watching.watch_source(URL, request, rhythm=Rhythm(1), address=PLACE)
+    await world.pass_until(NOW + timedelta(hours=3))
+    feed.entries = [("One and a half", first[1]), second]
+    await world.pass_until(NOW + timedelta(hours=6))
+    silent = await world.told(watch)
+    feed.entries = [third, second]
+    await world.pass_until(NOW + timedelta(hours=9))
+    feed.entries = [third, second, first]
+
+    await world.pass_until(NOW + timedelta(hours=12))
+
+    (notice,) = await world.told(watch)
+    assert silent == []
+    assert [(change.kind, change.now, change.now_url) for change in notice.changes] == [("new", *third)]
+
+
+async def test_a_paper_is_told_of_when_it_is_retracted():
+    """N-20: by the registries, whatever its page says."""
+    registry = Standing()
+    deps, clock = eight_papers(registry)
+    researcher = Researcher(deps, Idle())
+    runner = WatchRunner(deps, deps.watches, researcher.submit_run)
+    request = ResearchRequest("x", CHANNEL, asker="ada")
+    watch = await researcher.watching.watch_source(
+        "https://doi.org/10.1000/cats.3", request, rhythm=Rhythm(48), address=PLACE
+    )
+
+    for number in range(5):
+        registry.retracted = {3} if number >= 2 else set()
+        clock.now = max(clock.now, (await deps.watches.get(watch.id)).next_at)
+        await runner.tick(clock.now)
+
+    (notice,) = await deps.watches.notices(watch.id)
+    (change,) = notice.changes
+    assert (change.kind, change.now) == ("retraction", "“Purring in 3 colonies of cats” was retracted.")
+
+
+@dataclass
+class FakeFeed(FakePages):
+    """A feed in place of a page."""
+
+    entries: Sequence[tuple[str, str]] = ()
+
+    async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+        text = "\n\n".join(title for title, _ in self.entries)
+        return Page(url, "News", text, NOW, entries=tuple(self.entries))
+
+
+@pytest.mark.parametrize(("presses", "told"), [(0, ["gone"]), (2, ["gone"]), (3, [])])
+async def test_what_was_not_worth_telling_is_told_less_each_time(presses: int, told: list[str]):
+    """N-20: confidence and news go first, what is gone last; another value is always told."""
+    world = World()
+    watch = await world.watched()
+    for _ in range(presses):
+        await world.researcher.watching.tighten(watch)
+    world.pages[URL] = "The Harbour Tower is 120 metres tall."
+    world.search.hits = [hit(URL, "The Harbour Tower is 120 metres tall.", title="Harbour Tower")]
+
+    await world.pass_until(NOW + 4 * DAY, step=timedelta(hours=1))
+
+    assert [change.kind for notice in await world.told(watch) for change in notice.changes] == told

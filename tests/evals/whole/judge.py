@@ -17,7 +17,7 @@ from core.model.errors import ModelRejected
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
 from tests.evals.whole.cases import Opinion, Statement, World
-from tests.fakes import is_control, is_plain_control
+from tests.fakes import is_control
 
 _ITEM = re.compile(r'<item number="?(\d+)"?[^>]*>(.*?)</item>', re.DOTALL)
 _CLAIM = re.compile(r"<claim[^>]*>(.*?)</claim>", re.DOTALL)
@@ -36,8 +36,8 @@ _WORDS: dict[Opinion, tuple[str, ...]] = {
 class Judge(StrEnum):
     """How the check calls are answered.
 
-    `COARSE`: yes, but to what its passage denies outright; `CARELESS`: yes, but to any control, so that rules stand
-    alone; `NONE`: they cannot be asked.
+    `COARSE`: yes, but where the passages have a "not" and the claim none; `CARELESS`: yes, but to any control, so that
+    rules stand alone; `NONE`: they cannot be asked.
     """
 
     RIGHT = "right"
@@ -98,7 +98,8 @@ class ScriptedModel:
     def _verdict(self, number: int, item: str, request: ChatRequest) -> dict[str, Json]:
         claim = " ".join(_CLAIM.findall(item)[:1])
         opinion: Opinion = "supported" if self.judge in _SAYING_YES else "unsupported"
-        is_denied = is_plain_control(item) if self.judge is Judge.COARSE else is_control(item)
+        passages = " ".join(_PASSAGE.findall(item))
+        is_denied = _denies(passages, claim) if self.judge is Judge.COARSE else is_control(item)
         if is_denied and self.judge is not Judge.YES:
             opinion = "contradicted"
         elif self.judge is Judge.RIGHT:
@@ -129,6 +130,14 @@ class ScriptedModel:
 
         best = max(self.world.statements, key=likeness)
         return best if likeness(best)[0] >= _MIN_LIKENESS else None
+
+
+def _denies(passage: str, claim: str) -> bool:
+    """Whether the one has a word that denies and the other none, which is all that a coarse judge sees."""
+    return bool(_DENIAL.search(passage)) and not _DENIAL.search(claim)
+
+
+_DENIAL = re.compile(r"\b(?:not|no|never|none|nicht|kein\w*|nie|nunca|sin|pas|jamais|aucun\w*)\b|n't\b", re.IGNORECASE)
 
 
 def _words(text: str) -> set[str]:

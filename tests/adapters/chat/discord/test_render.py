@@ -179,10 +179,13 @@ def test_buttons_are_the_same_words_everywhere_and_carry_the_job():
     message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)
     private = VOICE.outcome(PRIVATE, samples.RESULT, samples.SOURCES)
 
-    assert rows(message) == [["View Full Analysis", "Show Sources", "Improve", "👍", "👎"], ["Ask Again", "Watch"]]
+    assert rows(message) == [
+        ["View Full Analysis", "Show Sources", "Improve", "👍", "👎"],
+        ["Ask Again", "Watch", "Export"],
+    ]
     assert rows(private) == [
         ["View Full Analysis", "Show Sources", "Share", "👍", "👎"],
-        ["Ask Again", "Improve", "Watch"],
+        ["Ask Again", "Improve", "Watch", "Export"],
     ]
     assert items(message)[0]["url"] == PAGE
     assert items(message)[1]["custom_id"] == f"show_sources:{JOB}"

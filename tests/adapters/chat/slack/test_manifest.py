@@ -31,6 +31,11 @@ EVENT_SCOPES = {
     "message.channels": "channels:history",
     "message.groups": "groups:history",
     "message.im": "im:history",
+    "channel_archive": "channels:read",
+    "channel_deleted": "channels:read",
+    "channel_left": "channels:read",
+    "member_left_channel": "channels:read",
+    "user_change": "users:read",
 }
 NEEDS_NONE = {"app_home_opened", "app_uninstalled", "tokens_revoked"}
 METHODS = (

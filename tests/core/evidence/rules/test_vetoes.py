@@ -70,7 +70,32 @@ def test_one_thing_replaced_in_a_sentence_of_the_source_contradicts(claim: str, 
 
 ALMA = "The Alma bridge crosses the Varn. It was designed by Ida Holt and opened on 14 May 1931."
 LAKES = "Of the lakes, Orm is 40 m deep, Vatn 62 m and Skjold 18 m."
+SLEPT = "41% of the walkers and 20% of the sitters slept."
+WATER = "The forge uses 80 litres an hour and the mill 40 litres."
+PUMPS = "The old pump is three times as fast as the new one."
 DOUBTED: list[tuple[str, str, str]] = [
+    (
+        "another year later",
+        "The mill was finished in 1890.",
+        "The mill was begun in 1887 and finished two years later.",
+    ),
+    ("counts of two things together", "The guild has 100 boats.", "The guild has 60 boats and 40 carts."),
+    ("limit added beside another's", "Only men may vote.", "Men may vote, but only women over thirty may be elected."),
+    ("limit of the next sentence", "Only men may vote.", "Men may vote. Only the mayor may call an election."),
+    ("German limit added", "Nur Männer wählen.", "Männer wählen. Nur der Rat darf eine Wahl ausrufen."),
+    ("difference of two things", "Pain fell by 2.7 points.", "Pain was 6.8 points; they took 4.1 pills a day."),
+    ("difference of two counts", "Membership fell by 20.", "The club had 60 members and 40 boats."),
+    ("depth less length", "The lake sank by 5 metres.", "The lake is 12 metres deep and the pier 7 metres long."),
+    ("half for twice", "Half as many women as men smoke.", "Twice as many women as men smoke."),
+    ("turned multiple", "Twice as many men as women smoke.", "Twice as many women as men smoke."),
+    ("turned multiple of numbers", "Twice as many sitters as walkers slept.", SLEPT),
+    ("multiple of a thing", "The mill uses twice the water of the forge.", WATER),
+    ("so many times, turned", "The new pump is three times as fast as the old one.", PUMPS),
+    ("German multiple", "Die Brücke ist halb so lang wie das Wehr.", "Die Brücke ist doppelt so lang wie das Wehr."),
+    ("halved", "Rents doubled in Lund.", "Rents halved in Lund."),
+    ("area, not length", "The field is 12 kilometres wide.", "The field covers 12 square kilometres."),
+    ("slashed date of another day", "The mill burned on 9 March 1931.", "The mill burned on 08/03/1931."),
+    ("another slashed date", "The mill burned on 09/04/1931.", "The mill burned on 9 March 1931."),
     ("made-up predicate", "The vaccine was praised by astronauts.", "The vaccine was tested in 412 adults."),
     ("another century", "Dutch smiths founded Lund in the 16th century.", "Dutch smiths founded Lund in 1642."),
     ("another difference", "Pain fell by 3.7 points.", "Pain fell from 6.8 to 4.1 points in those who walked."),
@@ -243,6 +268,49 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 
 PASSED: list[tuple[str, str, str]] = [
+    ("up to, and the most", "Its greatest depth is 94 metres.", "It is up to 94 m deep."),
+    ("degrees", "The mill was at -30 °C.", "The mill was at minus 30 degrees Celsius."),
+    ("twice behind a year", "The ferry ran until 1968.", "A ferry crossed twice a day until 1968."),
+    ("may, as can", "A table can have at most 16 rows.", "A table may have up to 16 rows."),
+    ("denied, in the other voice", "You cannot restore such copies.", "Such copies cannot be restored."),
+    ("forbidden except", "Rowing is forbidden except at three piers.", "Rowing is allowed only at three piers."),
+    (
+        "it, in the middle",
+        "Until 1919 Quill was under the Seal.",
+        "Quill is old. Since 1919 it was under the Crown; before, the Seal.",
+    ),
+    ("years later", "The mill was finished in 1889.", "The mill was begun in 1887 and finished two years later."),
+    ("half of a count", "120 of the smiths walked home.", "Of 240 smiths, half walked home."),
+    ("two counts together", "The guild built 100 boats.", "The guild built 60 boats in 1950 and 40 boats in 1951."),
+    ("how often", "The guild meets every year.", "The guild meets each year."),
+    ("pounds as a sum", "The rope costs 12 pounds.", "The rope costs £12."),
+    ("another predicate", "Lorries over 12 tonnes must stay away.", "Lorries over 12 tonnes are not allowed."),
+    (
+        "nothing more to pay",
+        "Crossing has cost nothing since 1971.",
+        "Until 1971 crossing was not free; then tolls ended.",
+    ),
+    ("German still", "Noch fahren Boote nach Lund.", "Boote fahren nach Lund."),
+    ("limit kept", "Men alone may vote.", "Only men may vote."),
+    ("limit in a denial", "No one but men may vote.", "Only men may vote."),
+    ("difference of one thing", "Pain fell by 2.7 points.", "Pain fell from 6.8 to 4.1 points in walkers."),
+    (
+        "difference of two years",
+        "The fare went up by 2 crowns.",
+        "The fare was 10 crowns in 1950 and 12 crowns in 1960.",
+    ),
+    ("half the other way round", "Half as many men as women smoke.", "Twice as many women as men smoke."),
+    ("twice, of numbers", "Twice as many walkers as sitters slept.", SLEPT),
+    ("half the amount", "The mill uses half the water of the forge.", WATER),
+    ("square kilometres", "The field covers 12 square kilometres.", "The field covers 12 km²."),
+    ("square miles", "The lake covers 12 square miles.", "The lake covers 31 square kilometres."),
+    ("speed", "The train reaches 200 kilometres per hour.", "The train reaches 200 km/h."),
+    ("German area", "Der See bedeckt 12 Quadratkilometer.", "Der See bedeckt 12 km²."),
+    ("slashed, day first", "The mill burned on 9 March 1931.", "The mill burned on 09/03/1931."),
+    ("slashed, month first", "The mill burned on March 9, 1931.", "The mill burned on 3/9/1931."),
+    ("slashed in the claim", "The mill burned on 09/03/1931.", "The mill burned on 9 March 1931."),
+    ("German order", "Der Damm brach nach tagelangem Regen.", "Nach tagelangem Regen brach der Damm."),
+    ("German bound", "Die Werft hat mehr als 400 Arbeiter.", "Die Werft hat 412 Arbeiter."),
     ("more than a fraction", "More than two in five homes have a garden.", "Of 200 homes, 86 (43%) have a garden."),
     ("day in words", "It opened on the seventh of March 1917.", "The line opened on 7 March 1917; it opened late."),
     ("part of a unit", "The lake is three quarters of a mile wide.", "The lake is 0.75 miles wide."),
@@ -477,6 +545,16 @@ def test_no_page_can_stall_the_check(claim: str, passage: str) -> None:
     find_vetoes(claim, passage, context=passage, before=claim)
 
     assert time.process_time() - begin < 2
+
+
+def test_a_translation_with_names_and_numbers_of_its_source_is_one() -> None:
+    """D21: words that two languages share do not make it a sentence of the other, whose words would all be missing."""
+    german = "Die Meridian-Brücke wurde im Juni 1931 eröffnet."
+    french = "Selon Falk, les lampes de Tarn aveugleraient un jour le télescope."
+
+    assert find_vetoes(german, "The Meridian bridge in Lund was opened in June 1931.") == ()
+    assert find_vetoes(french, "Falk said that the lamps of Tarn would one day blind the telescope.") == ()
+    assert find_vetoes(german, "The Meridian bridge in Lund was opened in June 1932.") != ()
 
 
 def test_a_place_below_something_bounds_no_number_of_it() -> None:

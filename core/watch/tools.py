@@ -1,0 +1,132 @@
+"""Watches as tools for other programs (core/presentation/tools.py): list, begin and end those of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from core.model.errors import InvalidQuery
+from core.model.job import Json, ResearchRequest, Scope
+from core.presentation.render import iso_utc
+from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult
+from core.watch import words
+from core.watch.watch import Watch
+
+if TYPE_CHECKING:
+    from core.pipeline.researcher import Researcher
+    from core.watch.desk import WatchDesk
+
+Doing = Callable[[Mapping[str, Json], "WatchDesk", Scope], Awaitable[ToolResult]]
+_TEXT: Mapping[str, Json] = {"type": "string"}
+_WATCH: Mapping[str, Json] = {
+    "type": "object",
+    "properties": {
+        "id": dict(_TEXT), "kind": {"type": "string", "enum": ["answer", "schedule", "source"]}, "subject": dict(_TEXT),
+        "rhythm": dict(_TEXT), "is_active": {"type": "boolean"}, "next_at": dict(_TEXT), "ends_at": dict(_TEXT),
+        "runs": {"type": "integer"}, "last_told": dict(_TEXT),
+    },
+    "required": ["id", "kind", "subject", "rhythm", "is_active", "next_at", "ends_at", "runs", "last_told"],
+}  # fmt: skip
+
+
+async def _list(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
+    watches = await desk.of(scope.tenant)
+    shown = [await _shown(watch, desk) for watch in watches]
+    return ToolResult("\n".join(words.list_lines(watches)), {"type": "watches", "data": {"watches": list(shown)}})
+
+
+async def _begin(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
+    """Raises `InvalidQuery` unless exactly one thing to watch is named."""
+    named = {name: text for name in ("job_id", "url", "question") if (text := _text(params, name))}
+    if len(named) != 1:
+        raise InvalidQuery("Name one of job_id, url and question.", rule="watch")
+    every = _text(params, "every") or "day"
+    rhythm = words.read_rhythm(every)
+    if rhythm is None:
+        raise InvalidQuery(f"{every[:80]} is no time: day, week, hours, 12 hours, Monday 9:00.", rule="rhythm")
+    rhythm = words.in_zone(rhythm, _text(params, "zone") or "UTC")
+    ((kind, subject),) = named.items()
+    if kind == "job_id":
+        watch = await desk.watch(subject, "", scope=scope, rhythm=rhythm)
+    elif kind == "url":
+        watch = await desk.watch_source(subject, ResearchRequest(subject, scope), rhythm=rhythm)
+    else:
+        watch = await desk.schedule(ResearchRequest(subject, scope), rhythm=rhythm)
+    return ToolResult(words.begun_line(watch), {"type": "watch", "data": await _shown(watch, desk)})
+
+
+async def _stop(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
+    """Raises `WatchNotFound`, also for another tenant's."""
+    stopped = await desk.stop(await desk.get(_text(params, "watch_id"), tenant=scope.tenant))
+    return ToolResult(words.STOPPED, {"type": "watch", "data": await _shown(stopped, desk)})
+
+
+async def _shown(watch: Watch, desk: WatchDesk) -> dict[str, Json]:
+    told = await desk.timeline(watch)
+    return {
+        "id": watch.id, "kind": watch.kind, "subject": watch.subject, "rhythm": words.rhythm_words(watch.rhythm),
+        "is_active": watch.is_active, "next_at": iso_utc(watch.next_at), "ends_at": iso_utc(watch.ends_at),
+        "runs": watch.run, "last_told": "\n".join(words.plain_lines(told[-1])) if told else "",
+    }  # fmt: skip
+
+
+def _text(params: Mapping[str, Json], name: str) -> str:
+    value = params.get(name, "")
+    if not isinstance(value, str):
+        raise InvalidQuery(f"{name} must be text.", rule=name)
+    return value.strip()
+
+
+def _done_by(doing: Doing) -> Executor:
+    async def run(
+        params: Mapping[str, Json], researcher: Researcher, scope: Scope
+    ) -> AsyncGenerator[ToolProgress | ToolResult, None]:
+        yield await doing(params, researcher.watching, scope)
+
+    return run
+
+
+WATCH_TOOLS: Mapping[str, ToolConfig] = {
+    tool.name: tool
+    for tool in (
+        ToolConfig(
+            "list_watches",
+            "List watches",
+            "Lists what is watched here, when it is looked at next, and what was told of it last.",
+            {"type": "object", "properties": {}},
+            {"type": "object", "properties": {"watches": {"type": "array", "items": dict(_WATCH)}},
+             "required": ["watches"]},
+            _done_by(_list),
+            streaming=False,
+        ),
+        ToolConfig(
+            "watch",
+            "Watch",
+            "Watches an answer (job_id) or a page, a feed or a paper (url), and tells only when it means something "
+            "else; or asks a question at times, whatever comes of it. What it finds is read with list_watches. A run "
+            "in which something may have changed costs about what the answer cost; ask the user before beginning.",
+            {
+                "type": "object",
+                "properties": {
+                    "job_id": {"type": "string", "description": "The job_id of an answer to watch"},
+                    "url": {"type": "string", "description": "The address of a page, a feed or a paper to watch"},
+                    "question": {"type": "string", "description": "A question to ask at times"},
+                    "every": {"type": "string", "description": "day, week, hours, 12 hours, Monday 9:00"},
+                    "zone": {"type": "string", "description": "The time zone of a time of day, such as Europe/Berlin"},
+                },
+            },
+            dict(_WATCH),
+            _done_by(_begin),
+            streaming=False,
+        ),
+        ToolConfig(
+            "stop_watching",
+            "Stop watching",
+            "Ends a watch, by the id that list_watches gives.",
+            {"type": "object", "properties": {"watch_id": dict(_TEXT)}, "required": ["watch_id"]},
+            dict(_WATCH),
+            _done_by(_stop),
+            streaming=False,
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,98 @@
+"""Export and "Make this a test" in both chats: the same deeds, drawn by each (N-22, N-24)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import pytest
+
+from adapters.chat.desk import Prove, press
+from adapters.chat.discord.render import DiscordVoice
+from adapters.chat.proving import Proving, prove, thanks_for_vote
+from adapters.chat.slack.render import watch_message
+from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlRatings, SqlSourceStore
+from core.model.answer import Rating
+from core.presentation import wording
+from core.receipts.container import Receipts, public_key
+from core.receipts.verify import verify_receipt
+from tests.core.receipts import samples as answered
+from tests.core.receipts.samples import KEY
+from tests.fakes import MemoryTraceLog, now
+from tests.golden.samples import LINKS
+from tests.records import MemoryTables
+
+JOB = answered.answered().job
+
+
+@dataclass
+class Place:
+    """Records with one answered job."""
+
+    tables: MemoryTables = field(default_factory=lambda: MemoryTables(JOB))
+
+    @property
+    def proving(self) -> Proving:
+        jobs, sources = SqlJobStore(self.tables), SqlSourceStore(self.tables)
+        receipts = Receipts(jobs, sources, MemoryTraceLog(), "https://gorkd.test", (KEY,))
+        return Proving(receipts, SqlEvaluations(self.tables), LINKS, now)
+
+
+@pytest.fixture
+async def place() -> Place:
+    made = Place()
+    await SqlJobStore(made.tables).finish(JOB, answered.answered().result)
+    await SqlSourceStore(made.tables).put(JOB, answered.answered().sources)
+    return made
+
+
+async def admin() -> bool:
+    return True
+
+
+async def anybody() -> bool:
+    return False
+
+
+async def test_export_gives_the_receipt_as_a_file_and_its_address(place: Place):
+    """Anybody who sees the answer; Discord attaches the file, Slack, whose asides take none, links the page's."""
+    proof = await prove(place.proving, Prove(JOB, "receipt"), anybody)
+    discord = DiscordVoice(LINKS).proved(proof)
+    slack = json.dumps(watch_message(proof.said).blocks)
+
+    (file,) = discord.files
+    assert file.name == f"{JOB.id}.receipt.zip"
+    assert verify_receipt(file.content, keys=[public_key(KEY)]).is_sound
+    assert [button.label for button in discord.rows[0]] == [wording.RECEIPT, wording.VIEW_FULL_ANALYSIS]
+    assert discord.without_files.rows == discord.rows
+    assert f"/jobs/{JOB.id}/receipt.zip" in slack
+
+
+async def test_a_job_without_an_answer_has_no_receipt():
+    proof = await prove(Place().proving, Prove(JOB, "receipt"), anybody)
+
+    assert (proof.said.lines, proof.file) == ((wording.NOTHING_HERE,), None)
+
+
+async def test_a_bad_answer_is_made_a_test_by_an_admin_alone(place: Place):
+    """Offered to an admin who votes; for others the same words say who may."""
+    deed, kept = Prove(JOB, "test", "It says\n 49."), SqlEvaluations(place.tables)
+    early = await prove(place.proving, deed, admin)
+    await SqlRatings(place.tables).put(JOB, Rating("U1", False, "", now()))
+
+    refused = await prove(place.proving, deed, anybody)
+    nothing = await kept.cases("")
+    made = await prove(place.proving, deed, admin)
+
+    assert early.said.lines == (wording.NO_BAD_VOTE,)
+    assert (refused.said.lines, nothing) == ((wording.TESTS_ADMINS_ONLY,), [])
+    assert made.said.lines[0] == wording.IS_A_TEST
+    assert [(case.job_id, case.must) for case in await kept.cases("")] == [(JOB.id, "It says 49.")]
+
+
+def test_a_bad_vote_offers_the_test_to_admins(place: Place):
+    offered, plain = (thanks_for_vote(place.proving, JOB, is_admin=is_admin) for is_admin in (True, False))
+
+    assert [button.label for button in offered.buttons] == [wording.MAKE_A_TEST]
+    assert press(offered.buttons[0].name, JOB, "U9") == Prove(JOB, "test")
+    assert (plain.lines, plain.buttons) == ((wording.THANKS,), ())

@@ -1,0 +1,93 @@
+"""Tools for other programs: the library's and the reference check, and what is told after a failure (N-29)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import jsonschema
+import pytest
+
+from core.model.errors import InvalidQuery, ModelTimeout
+from core.model.job import LOCAL, Json
+from core.pipeline.deps import Deps
+from core.pipeline.researcher import Researcher
+from core.pipeline.runner import DirectSteps, run_job
+from core.presentation.tools import TOOLS, ToolResult
+from tests.core.library import samples as papers
+from tests.core.library.test_library_mode import written
+from tests.core.modes import test_references as references
+from tests.core.receipts.samples import PAGES, QUESTION
+from tests.fakes import FakeModel, FakeSearch, Idle, hit, make_deps
+
+
+class AtOnce(Idle):
+    """Runs a job when it is enqueued."""
+
+    def __init__(self, deps: Deps) -> None:
+        super().__init__()
+        self.deps = deps
+
+    async def enqueue(self, job) -> None:
+        await run_job(job.id, self.deps, DirectSteps())
+
+
+async def called(deps: Deps, tool: str, **params: Json) -> ToolResult:
+    """Its result, which has the shape that it promises."""
+    steps = [step async for step in TOOLS[tool].executor(params, Researcher(deps, AtOnce(deps)), LOCAL)]
+    assert isinstance(steps[-1], ToolResult)
+    jsonschema.validate(steps[-1].data, TOOLS[tool].output_schema)
+    return steps[-1]
+
+
+async def library(**answers: object) -> Deps:
+    deps = make_deps(model=FakeModel(answers))
+    await papers.shelve(deps.library, papers.TIDES, papers.YEAST)
+    return deps
+
+
+async def test_papers_are_found_read_and_asked():
+    deps = await library(answer=written(f"{papers.CAUSE} [2401.00001v1, page 2]."))
+
+    everything = await called(deps, "library_find")
+    found = await called(deps, "library_find", query="Fundy")
+    read = await called(deps, "library_read", paper_id="2401.00001", page=3)
+    answer = await called(deps, "library_ask", query=papers.QUESTION)
+
+    assert [one["paper_id"] for one in everything.data["papers"]] == [papers.TIDES.id, papers.YEAST.id]
+    (passage,) = found.data["papers"]
+    assert passage["paper_id"] == papers.TIDES.id
+    assert "the Bay of Fundy" in passage["passage"]
+    assert (read.data["pages"], read.data["text"]) == (3, papers.TEXTS[papers.TIDES.id].split("\f")[2])
+    assert answer.data["citations"][0]["page"] == 2
+
+
+@pytest.mark.parametrize(
+    "asked", [{"paper_id": "none"}, {"paper_id": "2401.00001", "page": 9}, {"paper_id": "2401.00001", "page": "1"}],
+    ids=["no such paper", "no such page", "no number"],
+)  # fmt: skip
+async def test_what_is_not_in_the_library_is_refused(asked: Mapping[str, Json]):
+    with pytest.raises(InvalidQuery):
+        await called(await library(), "library_read", **asked)
+
+
+async def test_references_are_checked():
+    deps = references.deps_with(references.Shelved("crossref", references.BATHING, references.COLD))
+
+    done = await called(deps, "check_references", text=references.TEXT, name="paper.md")
+
+    assert [row["verdict"] for row in done.data["references"]] == ["matches", "matches", "not found"]
+    assert not done.is_error
+
+
+async def test_a_failure_tells_what_had_been_found():
+    """As deep research does; and says that nobody has checked it."""
+    hits = [hit(url, text, rank=rank, is_complete=True) for rank, (url, text) in enumerate(PAGES.items())]
+    silent = ModelTimeout("late", user_message="The model took too long.")
+    deps = make_deps(search=[FakeSearch("web", hits)], model=FakeModel({"plan": silent, "answer": silent}))
+
+    done = await called(deps, "research", query=QUESTION)
+
+    assert done.is_error
+    assert {source["url"] for source in done.data["sources"]} == set(PAGES)
+    assert "unchecked" in done.text
+    assert all(url in done.text for url in PAGES)

@@ -1,0 +1,153 @@
+"""Every message is there in every language, whole, and no longer than where it stands allows."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from datetime import datetime
+from string import Formatter
+
+import pytest
+
+from core.presentation import wording
+from core.presentation.wording import REFUSALS
+from core.text.saying import ENGLISH, LANGUAGES, known_language, say, say_day, say_many, say_number, speaking, spoken
+from tests.tables.catalogues import Message, catalogue, messages
+
+OTHERS = [code for code in LANGUAGES if code != ENGLISH]
+MAX_BUTTON = 75  # characters of a button (Slack; Discord has 80)
+
+
+def places_in(text: str) -> list[str]:
+    return sorted(name for _, name, _, _ in Formatter().parse(text) if name is not None)
+
+
+def strings(said: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    return (said,) if isinstance(said, str) else tuple(said)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_nothing_that_is_said_lacks_its_translation(language: str) -> None:
+    """`python -m tests.tables locale` brings in what is new; nobody has to look for it."""
+    known: dict[Message, tuple[str, ...]] = {one.id: strings(one.string) for one in catalogue(language) if one.id}
+
+    assert sorted(set(messages()) - set(known), key=str) == []
+    assert sorted(set(known) - set(messages()), key=str) == []
+    assert [id for id, said in known.items() if not all(said)] == []
+    assert [one.id for one in catalogue(language) if one.fuzzy and one.id] == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_translation_fills_the_same_places(language: str) -> None:
+    wrong = [
+        (told, said)
+        for one in catalogue(language)
+        if one.id
+        for told in [strings(one.id)[-1]]
+        for said in strings(one.string)
+        if said and places_in(said) != places_in(told)
+    ]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_translation_keeps_signs_and_edges(language: str) -> None:
+    """What a chat marks up, a sentence's end and blanks at its edges: what is joined to it relies on them."""
+    signs = ("`", "**", "\n", "✓", "◐", "↪", "❌", "📊")
+    wrong = [
+        (said, told)
+        for one in catalogue(language)
+        for told, said in zip(strings(one.id), strings(one.string), strict=True)
+        if told and said and (
+            any(told.count(sign) != said.count(sign) for sign in signs)
+            or (told[:1] == " ") != (said[:1] == " ") or (told[-1:] == " ") != (said[-1:] == " ")
+            or (told[-1] in ".?:") != (said[-1] in ".?:")
+        )
+    ]  # fmt: skip
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_button_is_too_long(language: str) -> None:
+    with speaking(language):
+        assert {name: text for name, text in wording.BUTTONS.items() if len(say(text)) > MAX_BUTTON} == {}
+
+
+def test_refusals_and_catalogues_have_the_same_languages() -> None:
+    assert REFUSALS.keys() == LANGUAGES.keys()
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("de", "de"),
+        ("de-AT", "de"),
+        ("pt_BR", "pt"),
+        ("es-419", "es"),
+        ("EN-us", "en"),
+        ("ja", ""),
+        ("", ""),
+        ("d", ""),
+    ],
+)
+def test_a_locale_means_its_language(tag: str, language: str) -> None:
+    assert known_language(tag) == language
+
+
+def test_the_first_known_language_is_spoken_and_only_inside() -> None:
+    with speaking("", "ja-JP", "de-CH", "fr"):
+        inside = (spoken(), say(wording.SHARE))
+
+    assert inside == ("de", "Teilen")
+    assert say(wording.SHARE) == "Share"
+
+
+async def test_two_conversations_speak_at_once() -> None:
+    """Each task speaks its own, whatever runs beside it."""
+
+    async def told(language: str) -> str:
+        with speaking(language):
+            await asyncio.sleep(0)
+            return await asyncio.to_thread(say, wording.CANCEL)
+
+    assert await asyncio.gather(told("de"), told("en"), told("fr")) == ["Abbrechen", "Cancel", "Annuler"]
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "said"),
+    [
+        ("en", 1, "1 source"),
+        ("en", 0, "0 sources"),
+        ("de", 2, "2 Quellen"),
+        ("fr", 0, "0 source"),
+        ("fr", 2, "2 sources"),
+    ],
+)
+def test_plurals_follow_the_language(language: str, number: int, said: str) -> None:
+    """Zero is singular in French."""
+    with speaking(language):
+        assert say_many("{number} source", "{number} sources", number) == said
+
+
+def test_numbers_and_days_are_written_as_the_language_writes_them() -> None:
+    with speaking("de"):
+        assert (say_number(12.34, 1), say_day(datetime(2024, 3, 1))) == ("12,3", "1. März 2024")  # noqa: DTZ001
+    assert (say_number(12.34, 1), say_day(datetime(2024, 3, 1))) == ("12.3", "1 March 2024")  # noqa: DTZ001
+
+
+def test_what_is_not_known_is_said_in_english() -> None:
+    with speaking("de"):
+        assert say("no message of ours, {name}", name="{x}") == "no message of ours, {x}"
+
+
+def test_english_imports_nothing_for_it() -> None:
+    code = (
+        "import sys; from core.presentation import wording; from core.text.saying import say; "
+        "say(wording.SHARE); print('babel' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == "False"
