@@ -35,7 +35,7 @@ _NEXT_HEADING = regex.compile(
     regex.IGNORECASE | regex.MULTILINE,
 )
 _MARK = regex.compile(
-    r"^[ \t]*(?:\[\^?(?P<square>[\w+-]{1,20})\]:?|\((?P<round>\d{1,3})\)|(?P<point>\d{1,3})[.)]|(?P<bullet>[-*•]))"
+    r"^[ \t]*(?:\[\^?(?P<square>[\w+'’-]{1,20})\]:?|\((?P<round>\d{1,3})\)|(?P<point>\d{1,3})[.)]|(?P<bullet>[-*•]))"
     r"[ \t]+"
 )
 _BY_NAME = regex.compile(r"^\p{Lu}[\p{L}'’-]+(?:[ -]\p{Lu}[\p{L}'’-]+)?,?[ ](?:\p{Lu}\.|\p{Lu}{1,3}\b|\p{Lu}\p{Ll}+)")
@@ -413,7 +413,7 @@ def _labels_in(sentence: str) -> Iterator[str]:
             else:
                 yield from map(str, numbers)
     yield from regex.findall(r"\[\^([\w-]+)\]", sentence)
-    for group in regex.findall(r"\[(\p{Lu}[\p{L}+]*\d{2}[a-z]?(?:[,;] ?\p{Lu}[\p{L}+]*\d{2}[a-z]?)*)\]", sentence):
+    for group in regex.findall(r"\[(\p{Lu}[\p{L}+'’]*\d{2}[a-z]?(?:[,;] ?\p{Lu}[\p{L}+'’]*\d{2}[a-z]?)*)\]", sentence):
         yield from regex.split(r"[,;] ?", group)
     yield from regex.findall(r"@[\w:.-]*\w", sentence)
     for group in regex.findall(r"\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]]*\])*\{([^}]*)\}", sentence):
