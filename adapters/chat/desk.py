@@ -11,7 +11,7 @@ import asyncio
 import logging
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
@@ -20,17 +20,20 @@ from adapters.chat.watching import (
     PRESSED,
     Elsewhere,
     WatchPlace,
+    WatchSaid,
     nowhere_else,
     obey_press,
     obey_wish,
     said_or_why,
 )
 from core.model.delivery import Address
-from core.model.errors import GorkdError
+from core.model.errors import GorkdError, JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope
 from core.model.steering import Steering, read_steering
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
+from core.presentation.card import CardButton
+from core.tenancy.usage import VotedCase
 from core.text.saying import say
 from core.watch.words import WatchWish, read_wish
 
@@ -39,8 +42,12 @@ if TYPE_CHECKING:
     from core.model.answer import ResearchAnswer
     from core.model.delivery import Address
     from core.model.job import Scope
+    from core.model.ports import Clock
     from core.model.source import Source
     from core.pipeline.researcher import Researcher
+    from core.presentation.page_links import PageLinks
+    from core.receipts.container import Receipts
+    from core.tenancy.usage import EvaluationStore
 
 Payload = TypeVar("Payload")
 HISTORY_LENGTH = 10
@@ -171,7 +178,7 @@ class PressWatch:
 
 @dataclass(frozen=True)
 class Prove:
-    """Hand out the receipt of an answer, or make its question a test (adapters/chat/proving.py)."""
+    """Hand out the receipt of an answer, or make its question a test (`prove`)."""
 
     job: ResearchJob
     what: Literal["receipt", "test"]
@@ -475,3 +482,73 @@ class TakingAway:
             _log.warning("what was forgotten is still shown", exc_info=True)
             return False
         return True
+
+
+# Receipts, and tests made of bad answers, as people ask for them under an answer: by a word or a button
+
+
+MOST_BYTES = 8_000_000  # of a receipt that is attached; Discord takes 10 MiB
+AT_ONCE = 2  # each asks the rules anew, which takes a second of a processor for a long answer
+MOST_MUST = 500  # characters of the sentence that a good answer says
+
+
+@dataclass(frozen=True)
+class ProofSaid:
+    """`file` is a name and the bytes of what can be attached."""
+
+    said: WatchSaid
+    file: tuple[str, bytes] | None = None
+
+
+@dataclass(frozen=True)
+class Proving:
+    """What a chat needs to give receipts, and to keep questions as tests."""
+
+    receipts: Receipts
+    evaluations: EvaluationStore
+    links: PageLinks
+    clock: Clock
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE), repr=False)
+
+    async def receipt(self, job: ResearchJob) -> ProofSaid:
+        """The receipt itself, and where the page gives it and the other forms. Raises `GorkdError`."""
+        try:
+            async with self._gate:
+                content = await self.receipts.give(job.id)
+        except JobNotFound:
+            return ProofSaid(WatchSaid((say(wording.NOTHING_HERE),)))
+        links = (
+            CardButton("receipt", self.links.address(job, f"/jobs/{job.id}/receipt.zip")),
+            CardButton("view_full_analysis", self.links.link(job)),
+        )
+        file = (f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
+        return ProofSaid(WatchSaid((say(wording.RECEIPT_MEANS),), job, links), file)
+
+    async def make_test(self, job: ResearchJob, must: str) -> WatchSaid:
+        """Of an answer that somebody found bad. Raises `GorkdError`."""
+        _, bad = await self.evaluations.votes(job.id)
+        if not bad:
+            return WatchSaid((say(wording.NO_BAD_VOTE),))
+        await self.evaluations.put_case(job, VotedCase(job.id, " ".join(must.split())[:MOST_MUST], self.clock()))
+        return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
+
+
+async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> ProofSaid:
+    """Do it, or say why not. `is_admin` is asked of who spoke only where it matters."""
+    try:
+        if proving is None:
+            return ProofSaid(WatchSaid((say(wording.NOTHING_HERE),)))
+        if deed.what == "receipt":
+            return await proving.receipt(deed.job)
+        if not await is_admin():
+            return ProofSaid(WatchSaid((say(wording.TESTS_ADMINS_ONLY),)))
+        return ProofSaid(await proving.make_test(deed.job, deed.must))
+    except GorkdError as error:
+        return ProofSaid(WatchSaid((error.user_message,)))
+
+
+def thanks_for_vote(proving: Proving | None, job: ResearchJob, *, is_admin: bool) -> WatchSaid:
+    """For a 👎; who looks after the workspace is offered to make a test of it."""
+    if proving is None or not is_admin:
+        return WatchSaid((say(wording.THANKS),))
+    return WatchSaid((say(wording.THANKS), say(wording.TEST_MEANS)), job, (CardButton("make_test"),))

@@ -12,13 +12,12 @@ from typing import cast
 import aiohttp
 import discord
 
-from adapters.chat.desk import Prove, Renew, Say, renew, sources_of, told_of
+from adapters.chat.desk import Prove, Renew, Say, prove, renew, sources_of, thanks_for_vote, told_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
-from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.reply import AddressDead
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address

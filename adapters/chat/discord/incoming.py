@@ -26,6 +26,7 @@ from adapters.chat.desk import (
     changed_key,
     hear_edit,
     obey,
+    prove,
     renew,
     told_of,
     under_way,
@@ -37,7 +38,6 @@ from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
 from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
-from adapters.chat.proving import prove
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import discord
 
-from adapters.chat.desk import Offer
+from adapters.chat.desk import Offer, ProofSaid
 from adapters.chat.discord.markup import (
     LEAST_ROOM,
     Cite,
@@ -38,7 +38,6 @@ from adapters.chat.discord.payload import (
     word,
 )
 from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
-from adapters.chat.proving import ProofSaid
 from adapters.chat.reply import in_its_language
 from adapters.chat.watching import WatchSaid
 from core.findings.viewing import FENCE, FindingsView, FoundItem

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import Deed, Prove, Renew, Speaking, changed_key, press, renew, told_of
-from adapters.chat.proving import prove, thanks_for_vote
+from adapters.chat.desk import Deed, Prove, Renew, Speaking, changed_key, press, prove, renew, thanks_for_vote, told_of
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of

@@ -22,6 +22,7 @@ from adapters.chat.desk import (
     Nothing,
     Offer,
     Prove,
+    Proving,
     React,
     Renew,
     ShowSources,
@@ -33,12 +34,12 @@ from adapters.chat.desk import (
     hear,
     hear_edit,
     obey,
+    prove,
     renew,
     told_of,
     under_way,
 )
 from adapters.chat.live import LiveAnswers
-from adapters.chat.proving import Proving, prove
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adapters.chat.desk import Prove, press
+from adapters.chat.desk import Prove, Proving, press, prove, thanks_for_vote
 from adapters.chat.discord.render import DiscordVoice
-from adapters.chat.proving import Proving, prove, thanks_for_vote
 from adapters.chat.slack.render import watch_message
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlRatings, SqlSourceStore
 from core.model.answer import Rating
