@@ -345,6 +345,10 @@ async def obey(
     return say(wording.FORGOTTEN)
 
 
+async def _nobody() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Speaking(Generic[Payload]):
     """Who spoke or pressed, and what a platform gives to answer it: its voice, and the place where a watch of a job
@@ -358,6 +362,8 @@ class Speaking(Generic[Payload]):
     place: Callable[[ResearchJob | None], Awaitable[WatchPlace]]
     elsewhere: Elsewhere = nowhere_else
     taking_away: TakingAway | None = None
+    proving: Proving | None = None
+    is_admin: Callable[[], Awaitable[bool]] = _nobody  # whether who spoke looks after the workspace
     may_offer: bool = True  # below an answer that is shown again
 
 
@@ -381,6 +387,8 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
         case Watching(wish, job):
             place = await at.place(job if wish.kind == "watch" else None)
             said = voice.watching(await said_or_why(obey_wish(wish, job, researcher, place, at.elsewhere)))
+        case Prove():
+            said = voice.watching(await prove(at.proving, deed, at.is_admin))
         case Forget() | Steer() | Cancel():
             said = voice.notice(await obey(deed, researcher, at.asker, at.taking_away))
     return said
@@ -493,14 +501,6 @@ MOST_MUST = 500  # characters of the sentence that a good answer says
 
 
 @dataclass(frozen=True)
-class ProofSaid:
-    """`file` is a name and the bytes of what can be attached."""
-
-    said: WatchSaid
-    file: tuple[str, bytes] | None = None
-
-
-@dataclass(frozen=True)
 class Proving:
     """What a chat needs to give receipts, and to keep questions as tests."""
 
@@ -510,19 +510,19 @@ class Proving:
     clock: Clock
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE), repr=False)
 
-    async def receipt(self, job: ResearchJob) -> ProofSaid:
+    async def receipt(self, job: ResearchJob) -> WatchSaid:
         """The receipt itself, and where the page gives it and the other forms. Raises `GorkdError`."""
         try:
             async with self._gate:
                 content = await self.receipts.give(job.id)
         except JobNotFound:
-            return ProofSaid(WatchSaid((say(wording.NOTHING_HERE),)))
+            return WatchSaid((say(wording.NOTHING_HERE),))
         links = (
             CardButton("receipt", self.links.address(job, f"/jobs/{job.id}/receipt.zip")),
             CardButton("view_full_analysis", self.links.link(job)),
         )
         file = (f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
-        return ProofSaid(WatchSaid((say(wording.RECEIPT_MEANS),), job, links), file)
+        return WatchSaid((say(wording.RECEIPT_MEANS),), job, links, file)
 
     async def make_test(self, job: ResearchJob, must: str) -> WatchSaid:
         """Of an answer that somebody found bad. Raises `GorkdError`."""
@@ -533,18 +533,18 @@ class Proving:
         return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
 
 
-async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> ProofSaid:
+async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> WatchSaid:
     """Do it, or say why not. `is_admin` is asked of who spoke only where it matters."""
     try:
         if proving is None:
-            return ProofSaid(WatchSaid((say(wording.NOTHING_HERE),)))
+            return WatchSaid((say(wording.NOTHING_HERE),))
         if deed.what == "receipt":
             return await proving.receipt(deed.job)
         if not await is_admin():
-            return ProofSaid(WatchSaid((say(wording.TESTS_ADMINS_ONLY),)))
-        return ProofSaid(await proving.make_test(deed.job, deed.must))
+            return WatchSaid((say(wording.TESTS_ADMINS_ONLY),))
+        return await proving.make_test(deed.job, deed.must)
     except GorkdError as error:
-        return ProofSaid(WatchSaid((error.user_message,)))
+        return WatchSaid((error.user_message,))
 
 
 def thanks_for_vote(proving: Proving | None, job: ResearchJob, *, is_admin: bool) -> WatchSaid:

@@ -15,7 +15,6 @@ from adapters.chat.desk import (
     Ask,
     Deed,
     Offer,
-    Prove,
     React,
     Reaction,
     Renew,
@@ -26,7 +25,6 @@ from adapters.chat.desk import (
     changed_key,
     hear_edit,
     obey,
-    prove,
     renew,
     told_of,
     under_way,
@@ -36,7 +34,7 @@ from adapters.chat.discord.buttons import spoken_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
-from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
+from adapters.chat.discord.payload import job_of, view_of, word
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
@@ -207,14 +205,7 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
     if deed == Show("history") and not place.is_direct:  # one's own questions are nobody else's business
         deed = Show("help")
 
-    async def is_admin() -> bool:
-        return place.is_direct or place.is_manager
-
-    said: DiscordMessage | None
-    if isinstance(deed, Prove):
-        said = bot.voice.proved(await prove(bot.proving, deed, is_admin))
-    else:
-        said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
+    said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
     if said is None:
         return
     shown = bot.reply(spot)

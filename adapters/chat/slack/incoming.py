@@ -21,7 +21,6 @@ from adapters.chat.desk import (
     Deed,
     Nothing,
     Offer,
-    Prove,
     Proving,
     React,
     Renew,
@@ -34,7 +33,6 @@ from adapters.chat.desk import (
     hear,
     hear_edit,
     obey,
-    prove,
     renew,
     told_of,
     under_way,
@@ -387,11 +385,6 @@ class Entrance:
             case Renew(job):
                 submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
                 await self.begin(submit, reply, job.scope)
-            case Prove():
-                workspace = await self.workspaces.find(place.team_id)
-                is_admin = partial(self.administration.admins.is_admin, workspace, place.user_id)
-                proof = await prove(self.proving, deed, is_admin)
-                await self._tell(self.voice.watching(proof.said), said, place, reply)
             case _ if shown := await told_of(deed, await self._speaking(place, reply.at)):
                 if isinstance(deed, ShowSources):
                     await self._post_sources(deed.job, shown, reply)
@@ -406,7 +399,10 @@ class Entrance:
             return watch_place(place, scope, thread_ts=at.thread_ts, conversation=at.conversation)
 
         elsewhere = partial(self.threads.elsewhere, workspace, place)
-        return Speaking(self.researcher, self.voice, place.user_id, place.tenant, where, elsewhere, self.taking_away)
+        return Speaking(
+            self.researcher, self.voice, place.user_id, place.tenant, where, elsewhere, self.taking_away, self.proving,
+            partial(self.administration.admins.is_admin, workspace, place.user_id),
+        )  # fmt: skip
 
     async def _post_sources(self, job: ResearchJob, shown: SlackMessage, reply: SlackReply) -> None:
         at = reply.at

@@ -94,6 +94,7 @@ class Happening:
 class QuayBot:
     def __init__(self, deps: ChatDeps, calls: QuayCalls) -> None:
         self.researcher, self.calls, self.voice = deps.researcher, calls, QuayVoice(deps.links)
+        self.proving = deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, turns=deps.turns)
         self.taking_away = TakingAway(deps.researcher, PLATFORM, self._take_away)
         self._after = 0
@@ -189,7 +190,10 @@ class QuayBot:
         async def where(_: ResearchJob | None) -> WatchPlace:
             return self._place(at)
 
-        return Speaking(self.researcher, self.voice, at.who, at.scope.tenant, where, taking_away=self.taking_away)
+        return Speaking(
+            self.researcher, self.voice, at.who, at.scope.tenant, where,
+            taking_away=self.taking_away, proving=self.proving,
+        )  # fmt: skip
 
     def _place(self, at: Happening) -> WatchPlace:
         where = replace(self._address(at), only_for="")
