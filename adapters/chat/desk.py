@@ -30,6 +30,7 @@ from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope
 from core.model.steering import Steering, read_steering
+from core.modes import can_be_steered
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
 from core.presentation.card import CardButton
@@ -275,6 +276,43 @@ async def under_way(said: Utterance, researcher: Researcher, thread: str, *scope
     channel = ":".join(thread.split(":")[:2])
     is_new = not any([await researcher.latest(thread, scope=scope) for scope in scopes])
     return here or [job for job in found.values() if is_new and job.request.thread.startswith(f"{channel}:")]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Where something was said: in `thread`, whose jobs are in `scopes`, first those that all there may see.
+
+    `under` is the answer that was replied to, as its platform knows it: none where that is forgotten, or not to be
+    seen there; None where nothing was replied to. Research under way is spoken to where it `may_steer`; where nothing
+    was asked, `otherwise` gives the answer that a word is about.
+    """
+
+    thread: str
+    scopes: tuple[Scope, ...]
+    under: tuple[ResearchJob, ...] | None = None
+    may_steer: bool = True
+    otherwise: Callable[[], Awaitable[ResearchJob | None]] | None = None
+
+
+async def heard_in(where: Conversation, said: Utterance, researcher: Researcher) -> Deed:
+    """`hear`, with the job that is meant found first. Raises `StoreError`."""
+    job = running = None
+    if where.under is not None:
+        job = next(iter(where.under), None)
+        running = job if job and _is_steerable(job) else None
+    else:
+        if where.may_steer:
+            found = [await researcher.under_way(where.thread, scope=scope) for scope in dict.fromkeys(where.scopes)]
+            running = next(filter(None, found), None)
+        if running is None and (said.is_about_answer or not said.is_addressed):
+            job = await researcher.latest(where.thread, scope=where.scopes[0])
+            job = job or (await where.otherwise() if where.otherwise else None)
+    theirs = await under_way(said, researcher, where.thread, *where.scopes)
+    return hear(said, running or job, running, theirs)
+
+
+def _is_steerable(job: ResearchJob) -> bool:
+    return can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
 
 
 _PROVES: Mapping[str, Literal["receipt", "test"]] = {"export": "receipt", "make_test": "test"}

@@ -14,6 +14,7 @@ from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep
 from adapters.chat.desk import (
     REACTIONS,
     Ask,
+    Conversation,
     Deed,
     Offer,
     React,
@@ -25,13 +26,12 @@ from adapters.chat.desk import (
     TakingAway,
     Utterance,
     changed_key,
-    hear,
     hear_edit,
+    heard_in,
     obey,
     press,
     renew,
     told_of,
-    under_way,
 )  # fmt: skip
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
@@ -131,9 +131,7 @@ class QuayBot:
 
     async def _said(self, at: Happening) -> None:
         said = at.said
-        running = await self.researcher.under_way(at.conversation, scope=at.scope)
-        job = await self.researcher.latest(at.conversation, scope=at.scope)
-        deed = hear(said, job, running, await under_way(said, self.researcher, at.conversation, at.scope))
+        deed = await heard_in(Conversation(at.conversation, (at.scope,)), said, self.researcher)
         if isinstance(deed, Ask):
             request = ResearchRequest(
                 said.text, at.scope, asker=at.who, thread=at.conversation, channel="" if at.is_direct else at.room
