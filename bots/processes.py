@@ -236,7 +236,7 @@ def _refuse_wrong_discord(env: Mapping[str, str]) -> None:
 @asynccontextmanager
 async def chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> AsyncIterator[ChatDeps]:
     from adapters.chat.connecting import ChatDeps
-    from adapters.chat.proving import Proving
+    from adapters.chat.desk import Proving
     from bots.wiring import open_talks
 
     links = page_links(env, house.settings)

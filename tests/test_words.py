@@ -13,7 +13,7 @@ import pytest
 from core.model.errors import GorkdError, ModelError, ProviderError, SearchFailed, StoreError
 from core.model.job import JobError, JobStatus
 from core.presentation import wording
-from core.presentation.refusals import REFUSALS
+from core.presentation.follow_ups import REFUSALS
 from tests.fakes import make_job
 from tests.shared_data import ROOT
 

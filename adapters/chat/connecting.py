@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from core.model.errors import SetupError
 
 if TYPE_CHECKING:
+    from adapters.chat.desk import Proving
     from adapters.chat.live import ChatTurns
-    from adapters.chat.proving import Proving
     from core.library.session import LibraryTalks
     from core.model.delivery import OpenMessages
     from core.pipeline.researcher import Researcher

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
@@ -20,17 +20,21 @@ from adapters.chat.watching import (
     PRESSED,
     Elsewhere,
     WatchPlace,
+    WatchSaid,
     nowhere_else,
     obey_press,
     obey_wish,
     said_or_why,
 )
 from core.model.delivery import Address
-from core.model.errors import GorkdError
+from core.model.errors import GorkdError, JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope
 from core.model.steering import Steering, read_steering
+from core.modes import can_be_steered
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
+from core.presentation.card import CardButton
+from core.tenancy.usage import VotedCase
 from core.text.saying import say
 from core.watch.words import WatchWish, read_wish
 
@@ -39,8 +43,12 @@ if TYPE_CHECKING:
     from core.model.answer import ResearchAnswer
     from core.model.delivery import Address
     from core.model.job import Scope
+    from core.model.ports import Clock
     from core.model.source import Source
     from core.pipeline.researcher import Researcher
+    from core.presentation.page_links import PageLinks
+    from core.receipts.container import Receipts
+    from core.tenancy.usage import EvaluationStore
 
 Payload = TypeVar("Payload")
 HISTORY_LENGTH = 10
@@ -171,7 +179,7 @@ class PressWatch:
 
 @dataclass(frozen=True)
 class Prove:
-    """Hand out the receipt of an answer, or make its question a test (adapters/chat/proving.py)."""
+    """Hand out the receipt of an answer, or make its question a test (`prove`)."""
 
     job: ResearchJob
     what: Literal["receipt", "test"]
@@ -270,6 +278,43 @@ async def under_way(said: Utterance, researcher: Researcher, thread: str, *scope
     return here or [job for job in found.values() if is_new and job.request.thread.startswith(f"{channel}:")]
 
 
+@dataclass(frozen=True)
+class Conversation:
+    """Where something was said: in `thread`, whose jobs are in `scopes`, first those that all there may see.
+
+    `under` is the answer that was replied to, as its platform knows it: none where that is forgotten, or not to be
+    seen there; None where nothing was replied to. Research under way is spoken to where it `may_steer`; where nothing
+    was asked, `otherwise` gives the answer that a word is about.
+    """
+
+    thread: str
+    scopes: tuple[Scope, ...]
+    under: tuple[ResearchJob, ...] | None = None
+    may_steer: bool = True
+    otherwise: Callable[[], Awaitable[ResearchJob | None]] | None = None
+
+
+async def heard_in(where: Conversation, said: Utterance, researcher: Researcher) -> Deed:
+    """`hear`, with the job that is meant found first. Raises `StoreError`."""
+    job = running = None
+    if where.under is not None:
+        job = next(iter(where.under), None)
+        running = job if job and _is_steerable(job) else None
+    else:
+        if where.may_steer:
+            found = [await researcher.under_way(where.thread, scope=scope) for scope in dict.fromkeys(where.scopes)]
+            running = next(filter(None, found), None)
+        if running is None and (said.is_about_answer or not said.is_addressed):
+            job = await researcher.latest(where.thread, scope=where.scopes[0])
+            job = job or (await where.otherwise() if where.otherwise else None)
+    theirs = await under_way(said, researcher, where.thread, *where.scopes)
+    return hear(said, running or job, running, theirs)
+
+
+def _is_steerable(job: ResearchJob) -> bool:
+    return can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
+
+
 _PROVES: Mapping[str, Literal["receipt", "test"]] = {"export": "receipt", "make_test": "test"}
 
 
@@ -338,6 +383,10 @@ async def obey(
     return say(wording.FORGOTTEN)
 
 
+async def _nobody() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Speaking(Generic[Payload]):
     """Who spoke or pressed, and what a platform gives to answer it: its voice, and the place where a watch of a job
@@ -351,6 +400,8 @@ class Speaking(Generic[Payload]):
     place: Callable[[ResearchJob | None], Awaitable[WatchPlace]]
     elsewhere: Elsewhere = nowhere_else
     taking_away: TakingAway | None = None
+    proving: Proving | None = None
+    is_admin: Callable[[], Awaitable[bool]] = _nobody  # whether who spoke looks after the workspace
     may_offer: bool = True  # below an answer that is shown again
 
 
@@ -374,6 +425,8 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
         case Watching(wish, job):
             place = await at.place(job if wish.kind == "watch" else None)
             said = voice.watching(await said_or_why(obey_wish(wish, job, researcher, place, at.elsewhere)))
+        case Prove():
+            said = voice.watching(await prove(at.proving, deed, at.is_admin))
         case Forget() | Steer() | Cancel():
             said = voice.notice(await obey(deed, researcher, at.asker, at.taking_away))
     return said
@@ -475,3 +528,65 @@ class TakingAway:
             _log.warning("what was forgotten is still shown", exc_info=True)
             return False
         return True
+
+
+# Receipts, and tests made of bad answers, as people ask for them under an answer: by a word or a button
+
+
+MOST_BYTES = 8_000_000  # of a receipt that is attached; Discord takes 10 MiB
+AT_ONCE = 2  # each asks the rules anew, which takes a second of a processor for a long answer
+MOST_MUST = 500  # characters of the sentence that a good answer says
+
+
+@dataclass(frozen=True)
+class Proving:
+    """What a chat needs to give receipts, and to keep questions as tests."""
+
+    receipts: Receipts
+    evaluations: EvaluationStore
+    links: PageLinks
+    clock: Clock
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE), repr=False)
+
+    async def receipt(self, job: ResearchJob) -> WatchSaid:
+        """The receipt itself, and where the page gives it and the other forms. Raises `GorkdError`."""
+        try:
+            async with self._gate:
+                content = await self.receipts.give(job.id)
+        except JobNotFound:
+            return WatchSaid((say(wording.NOTHING_HERE),))
+        links = (
+            CardButton("receipt", self.links.address(job, f"/jobs/{job.id}/receipt.zip")),
+            CardButton("view_full_analysis", self.links.link(job)),
+        )
+        file = (f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
+        return WatchSaid((say(wording.RECEIPT_MEANS),), job, links, file)
+
+    async def make_test(self, job: ResearchJob, must: str) -> WatchSaid:
+        """Of an answer that somebody found bad. Raises `GorkdError`."""
+        _, bad = await self.evaluations.votes(job.id)
+        if not bad:
+            return WatchSaid((say(wording.NO_BAD_VOTE),))
+        await self.evaluations.put_case(job, VotedCase(job.id, " ".join(must.split())[:MOST_MUST], self.clock()))
+        return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
+
+
+async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> WatchSaid:
+    """Do it, or say why not. `is_admin` is asked of who spoke only where it matters."""
+    try:
+        if proving is None:
+            return WatchSaid((say(wording.NOTHING_HERE),))
+        if deed.what == "receipt":
+            return await proving.receipt(deed.job)
+        if not await is_admin():
+            return WatchSaid((say(wording.TESTS_ADMINS_ONLY),))
+        return await proving.make_test(deed.job, deed.must)
+    except GorkdError as error:
+        return WatchSaid((error.user_message,))
+
+
+def thanks_for_vote(proving: Proving | None, job: ResearchJob, *, is_admin: bool) -> WatchSaid:
+    """For a 👎; who looks after the workspace is offered to make a test of it."""
+    if proving is None or not is_admin:
+        return WatchSaid((say(wording.THANKS),))
+    return WatchSaid((say(wording.THANKS), say(wording.TEST_MEANS)), job, (CardButton("make_test"),))

@@ -132,7 +132,7 @@ class Voice(Protocol[Payload_co]):
         ...
 
     def watching(self, said: WatchSaid) -> Payload_co:
-        """What is said of a wish to watch, with its buttons."""
+        """What is said of a wish to watch or of a receipt, with its buttons and, where it can be attached, its file."""
         ...
 
 

@@ -54,11 +54,14 @@ Elsewhere = Callable[[str], Awaitable[WatchPlace | None]]  # another channel, by
 
 @dataclass(frozen=True)
 class WatchSaid:
-    """What is said to who asked, and the buttons below it, which are about `job`."""
+    """What is said to who asked, and the buttons below it, which are about `job`; a `file` is a name and bytes, for
+    platforms where it can be attached.
+    """
 
     lines: tuple[str, ...]
     job: ResearchJob | None = None
     buttons: tuple[CardButton, ...] = ()
+    file: tuple[str, bytes] | None = None
 
     @property
     def text(self) -> str:

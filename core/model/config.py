@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from enum import StrEnum
 from typing import Literal, TypeVar
 
 from core.llm.prices import Prices
 from core.model.source import SourceKind
-from core.pipeline.freshness import Lifetime
 
 T = TypeVar("T", bound="SynthesisSettings | DeepSettings | SectionSettings | FindingsSettings")
 
 MAX_QUERY_CHARS = 1999  # code points after NFC; "< 2000 chars" (S003-01)
+
+
+class Lifetime(StrEnum):
+    """Kinds of questions by how fast their answers go stale; `CacheSettings` says how long."""
+
+    LIVE = "live"
+    CURRENT = "current"
+    FACT = "fact"
+    COMPARISON = "comparison"
+    EXPLANATION = "explanation"
+    SETTLED = "settled"
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,7 @@ class CacheSettings:
     """How long an answer may be repeated, by kind of question, and what counts as near; the answer says how old it is.
 
     Nothing is repeated for longer than `retention`, which is how long jobs are kept; None keeps them. What a
-    question asks of one day ends with that day, whatever the table says (core/pipeline/freshness.py). `similarity` is a
+    question asks of one day ends with that day, whatever the table says (core/stages/intake.py). `similarity` is a
     cosine, −1…1.
     """
 
@@ -87,7 +98,7 @@ class CacheSettings:
 class ReuseSettings:
     """How long public pages and search results are reused by any job. A stale page is asked about with its validators.
 
-    What is asked of the day (core/pipeline/freshness.py) takes nothing older than `of_the_day`.
+    What is asked of the day (core/stages/intake.py) takes nothing older than `of_the_day`.
     """
 
     search: timedelta = timedelta(hours=6)  # an engine's index hardly changes within the day

@@ -20,7 +20,7 @@ from core.model.answer import AnswerFile, Confidence, Evidence, JobResult, Resea
 from core.model.job import JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.presentation import wording
-from core.presentation.refusals import refusal_in
+from core.presentation.follow_ups import refusal_in
 from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say

@@ -24,11 +24,10 @@ from core.model.ports import Vector, warm_up
 from core.model.source import Source, SourceKind
 from core.pipeline.conversation import leans_on_thread, needs_context, turns_behind
 from core.pipeline.deps import Deps
-from core.pipeline.freshness import is_of_the_day, time_to_live
 from core.pipeline.progress import Progress
 from core.presentation.render import cut, iso_utc, one_line
 from core.presentation.wording import CHECKING_EARLIER, STATUS_MESSAGES
-from core.stages.intake import parse_intent
+from core.stages.intake import is_of_the_day, parse_intent, time_to_live
 from core.text.leaning import leaning
 
 _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12

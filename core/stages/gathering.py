@@ -38,7 +38,7 @@ from core.model.ports import Measurement
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceKind, SourceMetadata
 from core.model.works import NO_IDS, ids_in_url
 from core.pipeline.deps import Deps
-from core.pipeline.freshness import is_of_the_day
+from core.stages.intake import is_of_the_day
 from core.text.injection import instructions_in
 from core.text.passages import passage_terms
 from core.text.saying import say

@@ -34,8 +34,7 @@ from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
 from core.pipeline.progress import Progress
-from core.presentation.follow_ups import worth_asking
-from core.presentation.refusals import refusal_in
+from core.presentation.follow_ups import refusal_in, worth_asking
 from core.stages.drafting import (
     MIN_CHECK_S,
     OUT_OF_TIME,

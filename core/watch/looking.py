@@ -32,13 +32,15 @@ from core.watch.comparison import (
     bare,
     carriers_of,
     compare_page,
+    is_suspect,
+    on_pages,
     restates,
     sentences_in,
     stands_in,
     told_claims,
     topic_of,
+    vote,
 )
-from core.watch.voting import is_suspect, on_pages, vote
 from core.watch.watch import Carrier, Change, Watch, WatchedPage
 from core.works.standing import newly_retracted, stand
 

@@ -18,9 +18,8 @@ from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRe
 from core.model.ports import Clock, job_id_var
 from core.pipeline.deps import Deps
 from core.text.urls import domain_of
-from core.watch.comparison import new_conflicts
+from core.watch.comparison import is_confirmed, new_conflicts, on_answer, vote
 from core.watch.looking import MAX_PAGES, ToldAnswer, known_sentences, look, look_at_source, pages_of, still_stands
-from core.watch.voting import is_confirmed, on_answer, vote
 from core.watch.watch import (
     ASKS_BEFORE_END,
     JOB_LOOK,

@@ -12,6 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from rich.console import Console
 from typer.main import get_command
 
+from adapters.chat.desk import Prove, Utterance, Watching, hear
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
@@ -19,7 +20,7 @@ from adapters.chat.discord.render import TYPED as ON_DISCORD
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.slack.blocks import SECTION_LIMIT, SlackMessage, help_blocks
 from adapters.chat.slack.blocks import TYPED as ON_SLACK
-from adapters.chat.slack.render import SlackVoice
+from adapters.chat.slack.render import MENU_HOLDS, SlackVoice
 from adapters.chat.slack.translate import read_options
 from adapters.cli.app import build_app
 from adapters.cli.ask import print_answer
@@ -56,6 +57,14 @@ ENDS: dict[str, tuple[ResearchJob, JobResult | None]] = {
     "failed for good": (replace(samples.FAILED, error=replace(samples.FAILED.error, retryable=False)), None),  # type: ignore[type-var]
     "cancelled": (samples.CANCELLED, None),
 }
+
+SAID_INSTEAD = {"export": "export", "watch": "watch this daily"}
+LINKS = {"view_full_analysis", "receipt"}  # addresses on both, so that no press comes of them
+
+
+def in_the_menu(message: SlackMessage) -> int:
+    elements: Any = [element for block in message.blocks for element in block.get("elements") or ()]  # type: ignore[union-attr]
+    return sum(len(element["options"]) for element in elements if element["type"] == "overflow")
 
 
 def slack_buttons(message: SlackMessage) -> dict[str, str]:
@@ -110,13 +119,14 @@ def text_of(message: SlackMessage) -> str:
 def test_buttons_say_the_same_for_what_they_do(end: str) -> None:
     """Of every outcome both chats offer the same, in the words of one table; Discord alone shares private answers.
 
-    In Slack's one row is a way to go deeper under any answer, and what may be asked next; its menu has room for five.
+    In Slack's one row is a way to go deeper under any answer, and what may be asked next; its menu has room for five,
+    and what it leaves out is a word.
     """
     job, result = ENDS[end]
     own = {"show_sources": wording.SOURCES, "start_deep": wording.GO_DEEPER}
 
-    slack = slack_buttons(SLACK.outcome(job, result, samples.SOURCES))
-    slack = {action: said for action, said in slack.items() if not action.startswith("follow_up")}
+    message = SLACK.outcome(job, result, samples.SOURCES)
+    slack = {action: said for action, said in slack_buttons(message).items() if not action.startswith("follow_up")}
     discord = discord_buttons(DISCORD.outcome(job, result, samples.SOURCES))
 
     for action, said in discord.items():
@@ -124,9 +134,21 @@ def test_buttons_say_the_same_for_what_they_do(end: str) -> None:
     for action, said in slack.items():
         assert said == own.get(action, wording.BUTTONS[action]), action
     apart = {"share", "show_sources", "start_deep", "not_now"}
-    if len(slack.keys() - apart) >= 5:  # what no menu of five has room for is a word: `watch this daily`
-        apart.add("watch")
-    assert slack.keys() - apart == discord.keys() - apart
+    left_out = discord.keys() - slack.keys() - apart
+    assert not slack.keys() - discord.keys() - apart
+    assert left_out <= SAID_INSTEAD.keys()
+    if left_out:  # nothing is left out of a menu that has room
+        assert in_the_menu(message) == MENU_HOLDS
+
+
+@pytest.mark.parametrize("button", SAID_INSTEAD)
+def test_what_slacks_menu_has_no_room_for_is_a_word(button: str) -> None:
+    """The same deed, said under the answer."""
+    said = Utterance(SAID_INSTEAD[button], samples.COMPLETED.request.asker)
+
+    heard = hear(said, samples.COMPLETED, None)
+
+    assert isinstance(heard, Prove if button == "export" else Watching)
 
 
 async def test_what_was_found_and_left_out_is_said_wherever_nothing_answers() -> None:
@@ -154,7 +176,7 @@ def test_all_buttons_are_in_the_table() -> None:
     slack = slack_buttons(SLACK.progress(samples.RUNNING, card, 1.0))
     named = {str(press) for press in Press} - {Press.SHARED_SOURCES, Press.SHARE_HERE}
 
-    assert named | {"view_full_analysis"} == wording.BUTTONS.keys()
+    assert named | LINKS == wording.BUTTONS.keys()
     assert {action: wording.BUTTONS[action] for action in slack} == slack
     assert "cancel" in slack
 

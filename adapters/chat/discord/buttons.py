@@ -12,13 +12,12 @@ from typing import cast
 import aiohttp
 import discord
 
-from adapters.chat.desk import Prove, Renew, Say, renew, sources_of, told_of
+from adapters.chat.desk import Renew, Say, renew, sources_of, thanks_for_vote, told_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
-from adapters.chat.proving import prove, thanks_for_vote
 from adapters.chat.reply import AddressDead
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
@@ -96,7 +95,8 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job
         async def thank() -> DiscordMessage:
             job = await _visible(bot, interaction, job_id)
             await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
-            return bot.voice.watching(thanks_for_vote(bot.proving, job, is_admin=_is_admin(interaction)))
+            is_admin = place_of_interaction(interaction).is_admin
+            return bot.voice.watching(thanks_for_vote(bot.proving, job, is_admin=is_admin))
 
         await bot.whisper(interaction, thank)
         return
@@ -196,8 +196,6 @@ async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: Rese
     async def where(_: ResearchJob | None) -> WatchPlace:
         return await watch_place(interaction, place, job.scope)
 
-    if isinstance(deed, Prove):
-        return bot.voice.proved(await prove(bot.proving, deed, partial(_asked_admin, interaction)))
     if deed is not None and (said := await told_of(deed, bot.speaking(place, where))):
         return replace(said, details=())
     return await _told_here(bot, interaction, press, job)
@@ -214,15 +212,6 @@ async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job:
         return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
     return bot.voice.notice(say(wording.THANKS))
-
-
-def _is_admin(interaction: Asked) -> bool:
-    place = place_of_interaction(interaction)
-    return place.is_direct or place.is_manager
-
-
-async def _asked_admin(interaction: Asked) -> bool:
-    return _is_admin(interaction)
 
 
 async def watch_place(interaction: Asked, place: DiscordPlace, scope: Scope) -> WatchPlace:

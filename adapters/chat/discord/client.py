@@ -182,9 +182,12 @@ class ResearchClient(discord.AutoShardedClient):
         where: Callable[[ResearchJob | None], Awaitable[WatchPlace]],
         elsewhere: Elsewhere = nowhere_else,
     ) -> Speaking[DiscordMessage]:
+        async def is_admin() -> bool:
+            return place.is_admin
+
         return Speaking(
             self.researcher, self.voice, str(place.user_id), place.scope.tenant, where, elsewhere, self.taking_away,
-            may_offer=False,
+            self.proving, is_admin, may_offer=False,
         )  # fmt: skip
 
     def reply(self, spot: MessageAddress) -> DiscordReply:

@@ -13,9 +13,9 @@ import discord
 from adapters.chat.desk import (
     REACTIONS,
     Ask,
+    Conversation,
     Deed,
     Offer,
-    Prove,
     React,
     Reaction,
     Renew,
@@ -25,24 +25,21 @@ from adapters.chat.desk import (
     Utterance,
     changed_key,
     hear_edit,
+    heard_in,
     obey,
     renew,
     told_of,
-    under_way,
 )
-from adapters.chat.desk import hear as hear_words
 from adapters.chat.discord.buttons import spoken_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
-from adapters.chat.discord.payload import DiscordMessage, job_of, view_of, word
+from adapters.chat.discord.payload import job_of, view_of, word
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
-from adapters.chat.proving import prove
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
-from core.model.job import TERMINAL_STATUSES, ResearchJob, ResearchRequest, Scope
-from core.modes import can_be_steered
+from core.model.job import ResearchJob, ResearchRequest, Scope
 from core.presentation import wording
 from core.text.saying import say, speak
 
@@ -129,11 +126,10 @@ async def _respond(
     if await hear_library(bot, message, said, TalkTurn(place, spot, str(message.id)), known):
         return
     thread = await conversation_of(bot, message.channel, message.id, answered)
-    running = await _steerable(bot, place, thread, answered)
     utterance = Utterance(said, str(place.user_id), has_files=bool(message.attachments))
-    job = await _job(bot, place, thread, answered) if utterance.is_about_answer and running is None else running
-    theirs = await under_way(utterance, bot.researcher, thread, place.scope)
-    deed = hear_words(utterance, job, running, theirs)
+    under = ((known,) if known and place.shows(known) else ()) if answered else None
+    where = Conversation(thread, (place.scope,), under, may_steer=not place.is_direct)
+    deed = await heard_in(where, utterance, bot.researcher)
     key = f"discord:{message.id}"
     if isinstance(deed, Ask):
         request = ResearchRequest(
@@ -207,14 +203,7 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
     if deed == Show("history") and not place.is_direct:  # one's own questions are nobody else's business
         deed = Show("help")
 
-    async def is_admin() -> bool:
-        return place.is_direct or place.is_manager
-
-    said: DiscordMessage | None
-    if isinstance(deed, Prove):
-        said = bot.voice.proved(await prove(bot.proving, deed, is_admin))
-    else:
-        said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
+    said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
     if said is None:
         return
     shown = bot.reply(spot)
@@ -242,26 +231,6 @@ async def _known(bot: ResearchClient, job_id: str) -> ResearchJob | None:
         return await bot.researcher.job(job_id) if job_id else None
     except JobNotFound:
         return None
-
-
-async def _steerable(bot: ResearchClient, place: DiscordPlace, thread: str, answered: str) -> ResearchJob | None:
-    """The research under way that is spoken to: the one replied to, or that the thread hangs under."""
-    if answered:
-        try:
-            job = await bot.researcher.job(answered)
-        except JobNotFound:  # forgotten: what is said under it is a question of its own
-            return None
-        is_steerable = can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
-        return job if is_steerable and place.shows(job) else None
-    return None if place.is_direct else await bot.researcher.under_way(thread, scope=place.scope)
-
-
-async def _job(bot: ResearchClient, place: DiscordPlace, thread: str, answered: str) -> ResearchJob | None:
-    """The answer that is meant: the one replied to, else the conversation's last."""
-    if answered:
-        job = await _known(bot, answered)
-        return job if job and place.shows(job) else None
-    return await bot.researcher.latest(thread, scope=place.scope)
 
 
 async def _job_above(thread: discord.Thread) -> str:

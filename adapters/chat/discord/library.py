@@ -36,10 +36,9 @@ class TalkTurn:
     def speaker(self) -> Speaker:
         """Whoever may manage the server may change its library; in a direct message it is one's own."""
         place = self.place
-        is_admin = place.is_direct or place.is_manager
         return Speaker(
             place.scope, place.talk, str(place.user_id),
-            is_admin=is_admin, key=_key(self.key), channel=place.public_id,
+            is_admin=place.is_admin, key=_key(self.key), channel=place.public_id,
         )  # fmt: skip
 
 

@@ -38,7 +38,6 @@ from adapters.chat.discord.payload import (
     word,
 )
 from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
-from adapters.chat.proving import ProofSaid
 from adapters.chat.reply import in_its_language
 from adapters.chat.watching import WatchSaid
 from core.findings.viewing import FENCE, FindingsView, FoundItem
@@ -210,14 +209,10 @@ class DiscordVoice:
         return replace(message, job_id=job.id)
 
     def watching(self, said: WatchSaid) -> DiscordMessage:
-        """What is said of a wish to watch, with its buttons."""
-        shown = self.notice(within([plain(line, QUESTION_ROOM) for line in said.lines], RUNNING_LIMIT))
-        return replace(shown, rows=(_row(said.job, said.buttons),)) if said.job and said.buttons else shown
-
-    def proved(self, proof: ProofSaid) -> DiscordMessage:
         """With the file; where nothing may be attached, what stands there says where it is."""
-        files = (DiscordUpload(*proof.file),) if proof.file else ()
-        return replace(self.watching(proof.said), files=files)
+        shown = self.notice(within([plain(line, QUESTION_ROOM) for line in said.lines], RUNNING_LIMIT))
+        rows = (_row(said.job, said.buttons),) if said.job and said.buttons else ()
+        return replace(shown, rows=rows, files=(DiscordUpload(*said.file),) if said.file else ())
 
     def refusal(self, sentence: str) -> DiscordMessage:
         said = plain(sentence, 1000) or say(wording.SOMETHING_BROKE)

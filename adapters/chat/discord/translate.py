@@ -33,6 +33,11 @@ class DiscordPlace:
     settings: TenantSettings = DEFAULTS
 
     @property
+    def is_admin(self) -> bool:
+        """Whether this person looks after what belongs to all here; in direct messages that is their own."""
+        return self.is_direct or self.is_manager
+
+    @property
     def public_id(self) -> str:
         """The channel, of a thread its parent; "" for direct messages."""
         return "" if self.is_direct else str(self.audience_id or self.channel_id)

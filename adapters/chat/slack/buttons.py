@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import Deed, Prove, Renew, Speaking, changed_key, press, renew, told_of
-from adapters.chat.proving import prove, thanks_for_vote
+from adapters.chat.desk import Deed, Renew, Speaking, changed_key, press, renew, thanks_for_vote, told_of
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of
@@ -184,9 +183,6 @@ class Buttons:
         match deed:
             case Renew():
                 await self._renew(deed, click)
-            case Prove():
-                proof = await prove(self.desk.proving, deed, partial(self._is_admin, click))
-                await self._show(click, self.desk.voice.watching(proof.said))
             case _ if shown := await told_of(deed, self._speaking(click)):
                 await self._show(click, shown)
 
@@ -198,7 +194,10 @@ class Buttons:
             scope, talk = (watched.scope, watched.request.thread) if watched else (place.scope, "")
             return watch_place(place, scope, thread_ts=click.thread_ts, conversation=talk)
 
-        return Speaking(desk.researcher, desk.voice, click.user, f"{PLATFORM}:{click.workspace.team_id}", where)
+        return Speaking(
+            desk.researcher, desk.voice, click.user, f"{PLATFORM}:{click.workspace.team_id}", where,
+            proving=desk.proving, is_admin=partial(self._is_admin, click),
+        )  # fmt: skip
 
     async def _is_admin(self, click: Click) -> bool:
         return await self.desk.administration.admins.is_admin(click.workspace, click.user)

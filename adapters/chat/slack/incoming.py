@@ -18,10 +18,11 @@ from slack_sdk.errors import SlackApiError
 from adapters.chat.desk import (
     HISTORY_LENGTH,
     Ask,
+    Conversation,
     Deed,
     Nothing,
     Offer,
-    Prove,
+    Proving,
     React,
     Renew,
     ShowSources,
@@ -32,13 +33,12 @@ from adapters.chat.desk import (
     changed_key,
     hear,
     hear_edit,
+    heard_in,
     obey,
     renew,
     told_of,
-    under_way,
 )
 from adapters.chat.live import LiveAnswers
-from adapters.chat.proving import Proving, prove
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message
@@ -310,14 +310,6 @@ class Entrance:
         hangs_on_ours = said.parent_id == workspace.bot_user_id
         return is_unknown and (hangs_on_ours or (is_word and not said.parent_id))
 
-    async def _running(self, place: SlackPlace, conversation: str) -> ResearchJob | None:
-        """The research under way that a reply in its thread speaks to."""
-        for scope in dict.fromkeys((place.scope, place.own_scope)):
-            running = await self.researcher.under_way(conversation, scope=scope)
-            if running is not None:
-                return running
-        return None
-
     async def _take(self, workspace: Workspace, said: SlackSaid, key: str, *, is_asked: bool) -> None:
         place = await self.threads.place(workspace, said.channel_id, said.user_id)
         conversation = await self.threads.conversation(workspace, said)
@@ -327,10 +319,12 @@ class Entrance:
         utterance = Utterance(
             said.text, said.user_id, is_addressed=is_asked or place.is_direct, has_files=bool(said.files)
         )
-        running = await self._running(place, conversation) if said.thread_ts else None
-        last = await self._last(place, conversation, said) if said.thread_ts or utterance.is_about_answer else None
-        theirs = await under_way(utterance, self.researcher, conversation, place.scope, place.own_scope)
-        deed = hear(utterance, last, running, theirs)
+        is_flat_talk = place.is_direct and not said.is_reply
+        where = Conversation(
+            conversation, (place.scope, place.own_scope), may_steer=bool(said.thread_ts),
+            otherwise=partial(self._newest, place) if is_flat_talk else None,
+        )  # fmt: skip
+        deed = await heard_in(where, utterance, self.researcher)
         try:
             if isinstance(deed, Ask):
                 await self._ask(workspace, said, place, reply)
@@ -358,14 +352,11 @@ class Entrance:
         request = replace(request, asker=said.user_id, thread=reply.at.conversation, channel=place.public_id)
         await self._submit(request, reply, attachments)
 
-    async def _last(self, place: SlackPlace, conversation: str, said: SlackSaid) -> ResearchJob | None:
-        """The answer that a word is about: of that conversation, or in direct messages themselves the newest there."""
-        last = await self.researcher.latest(conversation, scope=place.scope)
-        if last is None and place.is_direct and not said.is_reply:
-            here = f"{named(place.channel_id, '')}:"
-            newest = await self.researcher.recent(place.scope, limit=HISTORY_LENGTH)
-            last = next((job for job in newest if job.request.thread.startswith(here)), None)
-        return last
+    async def _newest(self, place: SlackPlace) -> ResearchJob | None:
+        """What a word is about that is said in direct messages themselves, in no thread."""
+        here = f"{named(place.channel_id, '')}:"
+        newest = await self.researcher.recent(place.scope, limit=HISTORY_LENGTH)
+        return next((job for job in newest if job.request.thread.startswith(here)), None)
 
     async def _read_files(self, workspace: Workspace, said: SlackSaid) -> list[Attachment]:
         if not said.files:
@@ -386,11 +377,6 @@ class Entrance:
             case Renew(job):
                 submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
                 await self.begin(submit, reply, job.scope)
-            case Prove():
-                workspace = await self.workspaces.find(place.team_id)
-                is_admin = partial(self.administration.admins.is_admin, workspace, place.user_id)
-                proof = await prove(self.proving, deed, is_admin)
-                await self._tell(self.voice.watching(proof.said), said, place, reply)
             case _ if shown := await told_of(deed, await self._speaking(place, reply.at)):
                 if isinstance(deed, ShowSources):
                     await self._post_sources(deed.job, shown, reply)
@@ -405,7 +391,10 @@ class Entrance:
             return watch_place(place, scope, thread_ts=at.thread_ts, conversation=at.conversation)
 
         elsewhere = partial(self.threads.elsewhere, workspace, place)
-        return Speaking(self.researcher, self.voice, place.user_id, place.tenant, where, elsewhere, self.taking_away)
+        return Speaking(
+            self.researcher, self.voice, place.user_id, place.tenant, where, elsewhere, self.taking_away, self.proving,
+            partial(self.administration.admins.is_admin, workspace, place.user_id),
+        )  # fmt: skip
 
     async def _post_sources(self, job: ResearchJob, shown: SlackMessage, reply: SlackReply) -> None:
         at = reply.at

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
-from adapters.chat.desk import Prove, press
+from adapters.chat.desk import Prove, Proving, Speaking, press, prove, thanks_for_vote, told_of
 from adapters.chat.discord.render import DiscordVoice
-from adapters.chat.proving import Proving, prove, thanks_for_vote
-from adapters.chat.slack.render import watch_message
+from adapters.chat.slack.render import SlackVoice
+from adapters.chat.watching import WatchPlace
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlRatings, SqlSourceStore
 from core.model.answer import Rating
+from core.model.job import ResearchJob
+from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.receipts.container import Receipts, public_key
 from core.receipts.verify import verify_receipt
 from tests.core.receipts import samples as answered
 from tests.core.receipts.samples import KEY
-from tests.fakes import MemoryTraceLog, now
+from tests.fakes import Idle, MemoryTraceLog, make_deps, now
 from tests.golden.samples import LINKS
 from tests.records import MemoryTables
 
@@ -54,11 +57,18 @@ async def anybody() -> bool:
     return False
 
 
+def spoken(voice: Any, proving: Proving) -> Speaking[Any]:
+    async def nowhere(_: ResearchJob | None) -> WatchPlace:
+        raise AssertionError("nothing is watched")
+
+    return Speaking(Researcher(make_deps(), Idle()), voice, "U9", "discord:1", nowhere, proving=proving)
+
+
 async def test_export_gives_the_receipt_as_a_file_and_its_address(place: Place):
     """Anybody who sees the answer; Discord attaches the file, Slack, whose asides take none, links the page's."""
-    proof = await prove(place.proving, Prove(JOB, "receipt"), anybody)
-    discord = DiscordVoice(LINKS).proved(proof)
-    slack = json.dumps(watch_message(proof.said).blocks)
+    deed = Prove(JOB, "receipt")
+    discord = await told_of(deed, spoken(DiscordVoice(LINKS), place.proving))
+    slack = json.dumps((await told_of(deed, spoken(SlackVoice(LINKS), place.proving))).blocks)
 
     (file,) = discord.files
     assert file.name == f"{JOB.id}.receipt.zip"
@@ -69,9 +79,9 @@ async def test_export_gives_the_receipt_as_a_file_and_its_address(place: Place):
 
 
 async def test_a_job_without_an_answer_has_no_receipt():
-    proof = await prove(Place().proving, Prove(JOB, "receipt"), anybody)
+    said = await prove(Place().proving, Prove(JOB, "receipt"), anybody)
 
-    assert (proof.said.lines, proof.file) == ((wording.NOTHING_HERE,), None)
+    assert (said.lines, said.file) == ((wording.NOTHING_HERE,), None)
 
 
 async def test_a_bad_answer_is_made_a_test_by_an_admin_alone(place: Place):
@@ -84,9 +94,9 @@ async def test_a_bad_answer_is_made_a_test_by_an_admin_alone(place: Place):
     nothing = await kept.cases("")
     made = await prove(place.proving, deed, admin)
 
-    assert early.said.lines == (wording.NO_BAD_VOTE,)
-    assert (refused.said.lines, nothing) == ((wording.TESTS_ADMINS_ONLY,), [])
-    assert made.said.lines[0] == wording.IS_A_TEST
+    assert early.lines == (wording.NO_BAD_VOTE,)
+    assert (refused.lines, nothing) == ((wording.TESTS_ADMINS_ONLY,), [])
+    assert made.lines[0] == wording.IS_A_TEST
     assert [(case.job_id, case.must) for case in await kept.cases("")] == [(JOB.id, "It says 49.")]
 
 

@@ -10,13 +10,13 @@ from tests.shared_data import ROOT
 # In a process of its own, since here other tests have loaded all of it.
 CODE = """
 import sys
-from core.evidence.rules import opposites
+from core.evidence.rules import words
 from core.evidence.rules.vetoes import find_vetoes
 from core.pipeline.runner import rehearse
 from core.text import language
 rehearse()
 modules = set(sys.modules)
-read = [one.cache_info().currsize for one in (language._load_identifier, opposites._kinship)]
+read = [one.cache_info().currsize for one in (language._load_identifier, words._kinship)]
 find_vetoes("The mill grinds barley by night.", "By day the mill crushes grain; it rests at night.")
 language.detect_language("Quelle est la plus haute marée du monde ?")
 print(read, sorted(set(sys.modules) - modules))

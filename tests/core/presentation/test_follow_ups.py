@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.model.job import QuestionType
-from core.presentation.follow_ups import MAX_CHARS, follow_ups, worth_asking
-from core.presentation.refusals import REFUSALS
+from core.presentation.follow_ups import MAX_CHARS, REFUSALS, follow_ups, worth_asking
 from tests.golden import samples
 
 ASKED = "What causes the tides?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.presentation.refusals import REFUSALS, refusal_in
+from core.presentation.follow_ups import REFUSALS, refusal_in
 
 
 @pytest.mark.parametrize("language", REFUSALS)

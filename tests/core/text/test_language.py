@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.presentation.refusals import REFUSALS
+from core.presentation.follow_ups import REFUSALS
 from core.text.language import KNOWN, detect_language, language_of, negations, rarity, shape_of, stem
 from core.text.terms import terms
 from tests.shared_data import ROOT, shared_data

@@ -11,7 +11,7 @@ from string import Formatter
 import pytest
 
 from core.presentation import wording
-from core.presentation.refusals import REFUSALS
+from core.presentation.follow_ups import REFUSALS
 from core.text.saying import ENGLISH, LANGUAGES, known_language, say, say_day, say_many, say_number, speaking, spoken
 from tests.tables.catalogues import Message, catalogue, messages
 

@@ -14,6 +14,7 @@ from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep
 from adapters.chat.desk import (
     REACTIONS,
     Ask,
+    Conversation,
     Deed,
     Offer,
     React,
@@ -25,13 +26,12 @@ from adapters.chat.desk import (
     TakingAway,
     Utterance,
     changed_key,
-    hear,
     hear_edit,
+    heard_in,
     obey,
     press,
     renew,
     told_of,
-    under_way,
 )  # fmt: skip
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
@@ -94,6 +94,7 @@ class Happening:
 class QuayBot:
     def __init__(self, deps: ChatDeps, calls: QuayCalls) -> None:
         self.researcher, self.calls, self.voice = deps.researcher, calls, QuayVoice(deps.links)
+        self.proving = deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, turns=deps.turns)
         self.taking_away = TakingAway(deps.researcher, PLATFORM, self._take_away)
         self._after = 0
@@ -130,9 +131,7 @@ class QuayBot:
 
     async def _said(self, at: Happening) -> None:
         said = at.said
-        running = await self.researcher.under_way(at.conversation, scope=at.scope)
-        job = await self.researcher.latest(at.conversation, scope=at.scope)
-        deed = hear(said, job, running, await under_way(said, self.researcher, at.conversation, at.scope))
+        deed = await heard_in(Conversation(at.conversation, (at.scope,)), said, self.researcher)
         if isinstance(deed, Ask):
             request = ResearchRequest(
                 said.text, at.scope, asker=at.who, thread=at.conversation, channel="" if at.is_direct else at.room
@@ -189,7 +188,10 @@ class QuayBot:
         async def where(_: ResearchJob | None) -> WatchPlace:
             return self._place(at)
 
-        return Speaking(self.researcher, self.voice, at.who, at.scope.tenant, where, taking_away=self.taking_away)
+        return Speaking(
+            self.researcher, self.voice, at.who, at.scope.tenant, where,
+            taking_away=self.taking_away, proving=self.proving,
+        )  # fmt: skip
 
     def _place(self, at: Happening) -> WatchPlace:
         where = replace(self._address(at), only_for="")

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.config import CacheSettings
+from core.model.config import CacheSettings, Lifetime
 from core.model.job import QuestionType
-from core.pipeline.freshness import Lifetime, is_of_the_day, lifetime_of, time_to_live
-from core.stages.intake import parse_intent
+from core.stages.intake import is_of_the_day, lifetime_of, parse_intent, time_to_live
 from tests.fakes import NOW
 
 TABLE = CacheSettings().ttl
