@@ -241,6 +241,35 @@ def _is_given(pair: Comparison, word: Token) -> bool:
     )
 
 
+def _check_signs(pair: Comparison) -> Iterator[Veto]:
+    """A number below zero in one of both alone: 30 °C and -30 °C."""
+    for number in pair.claim.numbers:
+        there = [other for other in pair.home.numbers if other.stem == number.stem] or [
+            other for other in pair.wider.numbers if other.stem == number.stem
+        ]
+        home = pair.home if there and there[0] in pair.home.numbers else pair.wider
+        is_below = _is_below_zero(pair.claim, number)
+        if not there or any(_is_below_zero(home, other) is is_below for other in there):
+            continue
+        if not _FALLS.search((home if is_below else pair.claim).text):
+            said = "below zero" if not is_below else "above zero"
+            yield Veto("numbers", Force.DOUBTS, f"the source has {number.text} {said}")
+
+
+def _is_below_zero(reading: Reading, number: Token) -> bool:
+    return bool(
+        _MINUS.search(reading.text, max(0, number.start - 8), number.start)
+        or _BELOW.match(reading.text, number.end, number.end + 40)
+    )
+
+
+_MINUS = regex.compile(r"(?<![\p{L}\p{N})\]])(?:[-−–]|minus |menos |moins |meno )$")
+_BELOW = regex.compile(r"[^.,;]{0,20}\b(?:below|under|unter|bajo|sous|sotto|abaixo)\b.{0,4}\b(?:zero|null|cero|zéro)\b")
+_FALLS = regex.compile(
+    r"\b(?:f[ae]ll\w*|drop\w*|declin\w*|decreas\w*|los[est]\w*|reduc\w*|down|shr[aiu]nk\w*|cut|less|fewer|lower\w*|deficit|"
+    r"negativ\w*|debt\w*|below|sank|sunk|cool\w* by|freez\w*|gefallen|sank|baj\w+|baiss\w*)\b",
+    regex.IGNORECASE,
+)
 _CAUSAL = frozenset("because therefore thus hence".split())
 _CAUSES = frozenset("because so therefore thus hence thereby as since due owing caus reason".split())
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own
@@ -335,5 +364,6 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, _check_additions, _check_mixture, _check_replaced_word,
+    check_invention, check_list, check_holder, check_clause, _check_signs, _check_additions, _check_mixture,
+    _check_replaced_word,
 )  # fmt: skip

@@ -400,11 +400,48 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
     )
 
 
+_UNITS = {
+    "year": (
+        r"years?|jahr\w{0,2}|ann[ée]es?|ans?|años?|anos?|jaar",
+        r"yearly|annual\w*|\w*jährlich\w*|annuel\w*|anual\w*",
+    ),
+    "month": (
+        r"months?|monat\w{0,2}|mois|mes|mês|meses|maand",
+        r"monthly|monatlich\w*|mensuel\w*|mensual\w*|mensal\w*",
+    ),
+    "week": (r"weeks?|wochen?|semaines?|semanas?", r"weekly|wöchentlich\w*|hebdo\w*|semanal\w*|wekelijks\w*"),
+    "day": (
+        r"days?|tag\w{0,2}|jours?|d[ií]as?|dag",
+        r"daily|täglich\w*|quotidien\w*|diari\w*|days a week|a?round the clock",
+    ),
+    "night": (r"nights?|nächte|nacht|nuits?|noches?", r"nightly|nächtlich\w*"),
+    "hour": (r"hours?|stunden?|heures?|horas?", r"hourly|stündlich\w*"),
+    "minute": (r"minutes?|minuten?|minutos?", r""),
+    "second": (r"seconds?(?! (?:year|month|week|day))|sekunden?|secondes?|segundos?", r""),
+}
 _EACH_TIME = regex.compile(
-    r" (?:second|minute|hour|day|night|week|month|year|tag|woche|monat|jahr|"
-    r"jour|semaine|mois|ann[ée]e|día|semana|mes|año|ano)",
-    regex.IGNORECASE,
+    rf" (?:{'|'.join(f'(?P<{unit}>{words})' for unit, (words, _) in _UNITS.items())})\b", regex.IGNORECASE
 )  # how often, not of how many
+_RHYTHMS = {
+    unit: regex.compile(
+        r"\b(?:(?:an?|each|every|per|all|whole|entire|jede\w{0,2}|alle|ganze\w?|pro|im|am|par|chaque|"
+        rf"tou\w+|todos|cada|al|por|elk|ogni)[\s-](?:the |les |los |os )?(?:{words})\b"
+        rf"(?! (?:later|after|ago|before))|{adverbs or '(?!)'}\b|"
+        rf"(?:{words}) (?:after|by|in|um|für|tras) (?:{words})\b)|(?<=[\p{{L}}\p{{Nd}}]\s?)/\s?(?:{words}|{unit[0]})\b|"
+        rf"\b(?:{words})[\s-](?:round|long)\b",
+        regex.IGNORECASE,
+    )
+    for unit, (words, adverbs) in _UNITS.items()
+}
+
+
+def _check_rhythm(pair: Comparison) -> Iterator[Veto]:
+    """A claim of each year where its source says of none how often."""
+    for match in Cue.ALL.find(pair.language, pair.claim.text):
+        time = _EACH_TIME.match(pair.claim.text, match.end())
+        if time is not None and time.lastgroup and not _RHYTHMS[time.lastgroup].search(pair.wider.text):
+            yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{match.group()}{time.group()}"')
+            return
 
 
 def _is_before_number(reading: Reading, end: int) -> bool:
@@ -513,7 +550,7 @@ def _in_english(*rules: Rule) -> Rule:
 
 AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
-    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations,
+    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_rhythm, _check_quotations,
     _in_english(_check_dropped_phrases, _check_dropped_lead),
     _in_english(_check_tense, _check_spoken),
 )  # fmt: skip

@@ -215,7 +215,7 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
-        if {ours.dimension, theirs.dimension} == {"sterling", "mass"}:
+        if {ours.dimension, theirs.dimension} == {"sterling", "mass"} and not _WEIGHS.search(pair.claim.text):
             continue  # twelve pounds may be £12
         if ours.is_in_unit_of(theirs):
             continue  # another number, perhaps rounded, of the same
@@ -232,6 +232,9 @@ _MOVES = regex.compile(
     r"up|down)\b",
     regex.IGNORECASE,
 )
+
+
+_WEIGHS = regex.compile(r"\b(?:weigh\w*|heav\w+|lb|lbs|kg|mass)\b", regex.IGNORECASE)
 
 
 def _check_bounds(pair: Comparison) -> Iterator[Veto]:
