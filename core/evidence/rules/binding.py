@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby, pairwise, takewhile
 
 import regex
@@ -244,16 +245,21 @@ def _is_given(pair: Comparison, word: Token) -> bool:
 def _check_signs(pair: Comparison) -> Iterator[Veto]:
     """A number below zero in one of both alone: 30 °C and -30 °C."""
     for number in pair.claim.numbers:
-        there = [other for other in pair.home.numbers if other.stem == number.stem] or [
-            other for other in pair.wider.numbers if other.stem == number.stem
-        ]
-        home = pair.home if there and there[0] in pair.home.numbers else pair.wider
+        there = _signs(pair.home).get(number.stem) or _signs(pair.wider).get(number.stem)
         is_below = _is_below_zero(pair.claim, number)
-        if not there or any(_is_below_zero(home, other) is is_below for other in there):
-            continue
-        if not _FALLS.search((home if is_below else pair.claim).text):
-            said = "below zero" if not is_below else "above zero"
+        if there and is_below not in there and not _FALLS.search((pair.home if is_below else pair.claim).text):
+            said = "above zero" if is_below else "below zero"
             yield Veto("numbers", Force.DOUBTS, f"the source has {number.text} {said}")
+            return
+
+
+@lru_cache(maxsize=256)
+def _signs(reading: Reading) -> dict[str, set[bool]]:
+    """Of each number of a text whether it is below zero there; where it stands twice it may be both."""
+    signs: dict[str, set[bool]] = {}
+    for number in reading.numbers:
+        signs.setdefault(number.stem, set()).add(_is_below_zero(reading, number))
+    return signs
 
 
 def _is_below_zero(reading: Reading, number: Token) -> bool:
