@@ -242,7 +242,7 @@ def _is_given(pair: Comparison, word: Token) -> bool:
     )
 
 
-def _check_signs(pair: Comparison) -> Iterator[Veto]:
+def check_signs(pair: Comparison) -> Iterator[Veto]:
     """A number below zero in one of both alone: 30 °C and -30 °C."""
     for number in pair.claim.numbers:
         there = _signs(pair.home).get(number.stem) or _signs(pair.wider).get(number.stem)
@@ -273,7 +273,7 @@ _MINUS = regex.compile(r"(?<![\p{L}\p{N})\]])(?:[-−–]|minus |menos |moins |m
 _BELOW = regex.compile(r"[^.,;]{0,20}\b(?:below|under|unter|bajo|sous|sotto|abaixo)\b.{0,4}\b(?:zero|null|cero|zéro)\b")
 _FALLS = regex.compile(
     r"\b(?:f[ae]ll\w*|drop\w*|declin\w*|decreas\w*|los[est]\w*|reduc\w*|down|shr[aiu]nk\w*|cut|less|fewer|lower\w*|deficit|"
-    r"negativ\w*|debt\w*|below|sank|sunk|cool\w* by|freez\w*|gefallen|sank|baj\w+|baiss\w*)\b",
+    r"negativ\w*|debt\w*|below|sank|sunk|cool\w* by|freez\w*|gefallen|sank|baj\w+|baiss\w*)\b(?! to\b)",
     regex.IGNORECASE,
 )
 _CAUSAL = frozenset("because therefore thus hence".split())
@@ -370,6 +370,6 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, _check_signs, _check_additions, _check_mixture,
+    check_invention, check_list, check_holder, check_clause, check_signs, _check_additions, _check_mixture,
     _check_replaced_word,
 )  # fmt: skip

@@ -112,6 +112,25 @@ def unit_words(reading: Reading) -> frozenset[Token]:
     return frozenset(word for word in reading.content for start, end in spans if start <= word.start < end)
 
 
+def is_weighed(reading: Reading) -> bool:
+    """Whether its pounds are no money."""
+    return _WEIGHS.search(reading.text) is not None
+
+
+_WEIGHS = regex.compile(r"\b(?:weigh\w*|heav\w+|lb|lbs|kg|mass)\b", regex.IGNORECASE)
+
+
+def is_most(text: str, bound: str) -> bool:
+    """Whether a text's "greatest" says of its number what "up to" does; "more than" says another thing."""
+    return _UP_TO.match(bound) is not None and _MOST.search(text) is not None
+
+
+_MOST = regex.compile(
+    r"\b(?:(?!west|for|inter|requ|prot|harv|gu|late)\p{L}{2,}est|maximum|minimum|peak|record)\b", regex.IGNORECASE
+)
+_UP_TO = regex.compile(
+    r"up to|at (?:most|least)|max|min|no |bis|höchst|mind|au |jusq|como|al |hasta|até|fino|tot|hoog", regex.IGNORECASE
+)
 _PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
 
 

@@ -226,7 +226,8 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
         for match in cue.find(pair.language, pair.home.text):
             if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
                 continue  # more likely, among likely voters
-            if match.group().lower() == "may" and _CAN.search(pair.claim.text):
+            is_done = _HAVE_DONE.match(pair.home.text, match.end())
+            if match.group().lower() == "may" and _CAN.search(pair.claim.text) and not is_done:
                 continue  # what is allowed
             if _bears(pair, cue, match.span()):
                 force = (
@@ -237,6 +238,9 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
 
 
 _CAN = regex.compile(r"\b(?:can|able|allow\w*|permit\w*)\b", regex.IGNORECASE)
+_HAVE_DONE = regex.compile(
+    r" (?:\p{L}+ly )?have (?:been|had|gone|\p{L}+(?:ed|en|wn))\b", regex.IGNORECASE
+)  # may have died
 _COMPARED = regex.compile(r"\b(?:more|less|most|least|equally|as|among|of) likely$", regex.IGNORECASE)
 _IS = regex.compile(
     r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
