@@ -17,7 +17,7 @@ from core.evidence.rules.alignment import (
     Veto,
     is_plural,
 )
-from core.evidence.rules.quantities import shares
+from core.evidence.rules.quantities import shares, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.text.language import KNOWN, Cue, detect_language, negations
@@ -440,12 +440,30 @@ _RHYTHMS = {
 
 
 def _check_rhythm(pair: Comparison) -> Iterator[Veto]:
-    """A claim of each year where its source says of none how often."""
+    """A claim of each year where its source says of none how often; of so much a week, of so much a day."""
     for match in Cue.ALL.find(pair.language, pair.claim.text):
         time = _EACH_TIME.match(pair.claim.text, match.end())
         if time is not None and time.lastgroup and not _RHYTHMS[time.lastgroup].search(pair.wider.text):
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{match.group()}{time.group()}"')
             return
+    speeds = [word.start for word in unit_words(pair.claim)]
+    often = {match["count"].lower() for match in _OFTEN.finditer(pair.wider.text)}
+    for match in _RATE.finditer(pair.claim.text):
+        time = _EACH_TIME.match(pair.claim.text, match.end())
+        if time is None or not time.lastgroup or any(match.start() <= start < time.end() for start in speeds):
+            continue
+        is_other = any(unit != time.lastgroup and said.search(pair.home.text) for unit, said in _RHYTHMS.items())
+        count = _OFTEN.match(pair.claim.text, match.start())
+        is_as_often = count is None or not often or count["count"].lower() in often
+        if (is_other and not _RHYTHMS[time.lastgroup].search(pair.wider.text)) or not is_as_often:
+            yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{match.group()}{time.group()}"')
+            return
+
+
+_RATE = regex.compile(
+    r"(?:\b(?:once|twice|thrice) an?|\bper|(?<=\p{Nd} (?:\p{L}{1,12} )?)an?|\btimes an?)\b", regex.IGNORECASE
+)
+_OFTEN = regex.compile(r"\b(?P<count>once|twice|thrice) (?:an?|every|each|per)\b", regex.IGNORECASE)
 
 
 def _is_before_number(reading: Reading, end: int) -> bool:
