@@ -157,8 +157,13 @@ async def _read(url: str, page: WatchedPage | None, deps: Deps) -> Page | None:
         async with asyncio.timeout(READ_S):
             return await deps.pages.fetch(url, known=known)
     except (FetchError, TimeoutError) as exc:
-        log.info("a watched source is away", extra={"url": url, "reason": str(exc)})
+        log.info("a watched source is away", extra=_away(url, exc))
         return None
+
+
+def _away(url: str, exc: Exception) -> dict[str, str]:
+    """For the log: an address may hold what its watcher alone may know."""
+    return {"host": domain_of(url), "reason": exc.reason if isinstance(exc, FetchError) else "no answer in time"}
 
 
 def _carried(text: str) -> tuple[Carrier, ...]:
@@ -374,7 +379,7 @@ async def _read_all(pages: Sequence[WatchedPage], deps: Deps) -> list[Page | Non
             async with gate, asyncio.timeout(READ_S):
                 return await deps.pages.fetch(page.url, known=known)
         except (FetchError, SiteExcluded, TimeoutError) as exc:
-            log.info("a watched page is away", extra={"url": page.url, "reason": str(exc)})
+            log.info("a watched page is away", extra=_away(page.url, exc))
             return None
 
     return list(await asyncio.gather(*map(read, pages)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby, pairwise, takewhile
 
 import regex
@@ -241,6 +242,40 @@ def _is_given(pair: Comparison, word: Token) -> bool:
     )
 
 
+def check_signs(pair: Comparison) -> Iterator[Veto]:
+    """A number below zero in one of both alone: 30 °C and -30 °C."""
+    for number in pair.claim.numbers:
+        there = _signs(pair.home).get(number.stem) or _signs(pair.wider).get(number.stem)
+        is_below = _is_below_zero(pair.claim, number)
+        if there and is_below not in there and not _FALLS.search((pair.home if is_below else pair.claim).text):
+            said = "above zero" if is_below else "below zero"
+            yield Veto("numbers", Force.DOUBTS, f"the source has {number.text} {said}")
+            return
+
+
+@lru_cache(maxsize=256)
+def _signs(reading: Reading) -> dict[str, set[bool]]:
+    """Of each number of a text whether it is below zero there; where it stands twice it may be both."""
+    signs: dict[str, set[bool]] = {}
+    for number in reading.numbers:
+        signs.setdefault(number.stem, set()).add(_is_below_zero(reading, number))
+    return signs
+
+
+def _is_below_zero(reading: Reading, number: Token) -> bool:
+    return bool(
+        _MINUS.search(reading.text, max(0, number.start - 8), number.start)
+        or _BELOW.match(reading.text, number.end, number.end + 40)
+    )
+
+
+_MINUS = regex.compile(r"(?<![\p{L}\p{N})\]])(?:[-−–]|minus |menos |moins |meno )$")
+_BELOW = regex.compile(r"[^.,;]{0,20}\b(?:below|under|unter|bajo|sous|sotto|abaixo)\b.{0,4}\b(?:zero|null|cero|zéro)\b")
+_FALLS = regex.compile(
+    r"\b(?:f[ae]ll\w*|drop\w*|declin\w*|decreas\w*|los[est]\w*|reduc\w*|down|shr[aiu]nk\w*|cut|less|fewer|lower\w*|deficit|"
+    r"negativ\w*|debt\w*|below|sank|sunk|cool\w* by|freez\w*|gefallen|sank|baj\w+|baiss\w*)\b(?! to\b)",
+    regex.IGNORECASE,
+)
 _CAUSAL = frozenset("because therefore thus hence".split())
 _CAUSES = frozenset("because so therefore thus hence thereby as since due owing caus reason".split())
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own
@@ -335,5 +370,6 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, _check_additions, _check_mixture, _check_replaced_word,
+    check_invention, check_list, check_holder, check_clause, check_signs, _check_additions, _check_mixture,
+    _check_replaced_word,
 )  # fmt: skip

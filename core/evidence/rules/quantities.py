@@ -112,6 +112,25 @@ def unit_words(reading: Reading) -> frozenset[Token]:
     return frozenset(word for word in reading.content for start, end in spans if start <= word.start < end)
 
 
+def is_weighed(reading: Reading) -> bool:
+    """Whether its pounds are no money."""
+    return _WEIGHS.search(reading.text) is not None
+
+
+_WEIGHS = regex.compile(r"\b(?:weigh\w*|heav\w+|lb|lbs|kg|mass)\b", regex.IGNORECASE)
+
+
+def is_most(text: str, bound: str) -> bool:
+    """Whether a text's "greatest" says of its number what "up to" does; "more than" says another thing."""
+    return _UP_TO.match(bound) is not None and _MOST.search(text) is not None
+
+
+_MOST = regex.compile(
+    r"\b(?:(?!west|for|inter|requ|prot|harv|gu|late)\p{L}{2,}est|maximum|minimum|peak|record)\b", regex.IGNORECASE
+)
+_UP_TO = regex.compile(
+    r"up to|at (?:most|least)|max|min|no |bis|höchst|mind|au |jusq|como|al |hasta|até|fino|tot|hoog", regex.IGNORECASE
+)
 _PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
 
 
@@ -198,32 +217,102 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
 def _is_sum_or_share(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether it is two counts of one thing together, a part of a count, or a year so many after another."""
     value = number.value or 0.0
-    years, spans, counts = _kinds(reading)
+    counts = _counts(reading)
     if is_year(number.text, value):
-        is_short = len(years) <= MAX_YEARS and len(spans) <= MAX_YEARS and _LATER.search(reading.text) is not None
-        return is_short and any(value - span in years for span in spans)
+        return any(later == value and _says_most(claim, words) for later, words in _later_years(reading))
     if len(counts) > MAX_WORKED:
         return False
-    pairs = [(one, other) for one, other in combinations(counts, 2) if _is_same_thing(claim, reading, one, other)]
+    pairs = [(one, other) for one, other in combinations(counts, 2) if _are_added(claim, reading, one, other)]
     worth = [(one.value or 0.0) + (other.value or 0.0) for one, other in pairs]
-    worth += [share.points / 100 * (other.value or 0.0) for share in shares(reading) for other in counts]
+    parts = shares(reading) if counts else ()
+    parts = tuple(share for share in parts[: MAX_WORKED + 1] if _says_most(claim, _said_of(reading, share)))
+    worth += [share.points / 100 * (other.value or 0.0) for share in parts for other in counts]
     return any(abs(one - value) <= (0.02 * value if is_about(claim, number) else 0.0) for one in worth)
 
 
-MAX_YEARS = 2  # of a text, and spans of time, of which each may be counted from each
+@lru_cache(maxsize=256)
+def _counts(reading: Reading) -> tuple[Token, ...]:
+    """Its numbers that are neither years nor measures."""
+    return tuple(
+        other
+        for other in reading.numbers
+        if other.value and not is_year(other.text, other.value) and measure(reading, other) is None
+    )
 
 
 @lru_cache(maxsize=256)
-def _kinds(reading: Reading) -> tuple[frozenset[float], frozenset[int], tuple[Token, ...]]:
-    """The text's years, how many years its spans of time are, and its counts of things."""
-    years = frozenset(other.value for other in reading.numbers if other.value and is_year(other.text, other.value))
-    measured = [(other, measure(reading, other)) for other in reading.numbers if other.value]
-    spans = frozenset(round(span.amount / YEAR) for _, span in measured if span and span.dimension == "time")
-    return years, spans, tuple(other for other, span in measured if span is None and other.value not in years)
+def _later_years(reading: Reading) -> tuple[tuple[float, tuple[Token, ...]], ...]:
+    """The years that a text says as so long after the last it named, with what it says came then."""
+    found: list[tuple[float, tuple[Token, ...]]] = []
+    year: Token | None = None
+    if len(reading.numbers) > 2 * MAX_WORKED:
+        return ()
+    for number in reading.numbers:
+        span = measure(reading, number)
+        if number.value and is_year(number.text, number.value):
+            year = number
+        elif year is not None and span is not None and span.dimension == "time":
+            later = _LATER.match(reading.text, span.end)
+            if later is not None:
+                came = _clause(reading, year.end, number.start)[-1:], _clause(reading, later.end(), len(reading.text))
+                found.append(((year.value or 0.0) + round(span.amount / YEAR), tuple(w for part in came for w in part)))
+    return tuple(found)
 
 
 _LATER = regex.compile(
-    r"\b(?:later|after(?:wards)?|später|danach|después|más tarde|plus tard|après|dopo|depois)\b", regex.IGNORECASE
+    r" (?:later|after(?:wards)?|später|danach|después|más tarde|plus tard|après|dopo|depois)\b(?! than\b)",
+    regex.IGNORECASE,
+)
+
+
+def _clause(reading: Reading, start: int, end: int) -> list[Token]:
+    """The content words between two places, up to the next stop, without numbers."""
+    stop = _STOP.search(reading.text, start, end)
+    end = stop.start() if stop else end
+    return [word for word in reading.content if start <= word.start < end and not word.values]
+
+
+_STOP = regex.compile(r"[.;:!?](?=\s|$)|, ")
+
+
+def _said_of(reading: Reading, share: Share) -> tuple[Token, ...]:
+    """What is said of a part: the words behind it, of its clause where there are none."""
+    behind = _clause(reading, share.end, len(reading.text))
+    if behind:
+        return tuple(behind)
+    first = max((stop.end() for stop in _STOP.finditer(reading.text, 0, share.start)), default=0)
+    return tuple(_clause(reading, first, len(reading.text)))
+
+
+def _says_most(claim: Reading, words: tuple[Token, ...]) -> bool:
+    """Whether the claim has more than half of the words, which it has of none."""
+    return not words or 2 * sum(claim.match(word) > 0 for word in words) > len(words)
+
+
+def _are_added(claim: Reading, reading: Reading, one: Token, other: Token) -> bool:
+    """Whether two counts of the same come to one: no part of the other, nor what there was at another time."""
+    first = max((stop.end() for stop in _STOP.finditer(reading.text, 0, one.start)), default=0)
+    between, around = reading.text[one.end : other.start], reading.text[first : other.end + 40]
+    if _PARTED.search(reading.text, one.end, other.end + 40) or _SENTENCE_END.search(between):
+        return False
+    is_timed = any(is_year(number.text, number.value or 0.0) for number in reading.numbers) or _TIMED.search(around)
+    return not (is_timed and _STATE.search(around)) and _is_same_thing(claim, reading, one, other)
+
+
+_SENTENCE_END = regex.compile(r"[.!?]\s")
+_PARTED = regex.compile(
+    r"\b(?:of (?:them|these|those|whom|which)|among|including|includes?|included|to|from|or|until|than|davon|darunter|"
+    r"dont|incluid\p{L}+|compris|bis|auf|oder)\b",
+    regex.IGNORECASE,
+)
+_TIMED = regex.compile(
+    r"\b(?:now|today|then|later|earlier|before|ago|once|formerly|heute|damals|hoy|aujourd'hui)\b", regex.I
+)
+_STATE = regex.compile(
+    r"\b(?:has|have|had|is|are|was|were|there|counts?|counted|numbers?|numbered|owns?|owned|holds?|held|stood|stands?|lives?|"
+    r"lived|employs?|employed|contains?|contained|grew|rose|fell|hat|hatte|hatten|war|waren|ist|sind|tenía|tiene|avait)\b"
+    r"(?! (?:been )?(?:built|made|bought|sold|added|born|killed|opened|launched))",
+    regex.IGNORECASE,
 )
 
 

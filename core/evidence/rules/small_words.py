@@ -17,7 +17,7 @@ from core.evidence.rules.alignment import (
     Veto,
     is_plural,
 )
-from core.evidence.rules.quantities import shares
+from core.evidence.rules.quantities import shares, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.text.language import KNOWN, Cue, detect_language, negations
@@ -226,7 +226,8 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
         for match in cue.find(pair.language, pair.home.text):
             if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
                 continue  # more likely, among likely voters
-            if match.group().lower() == "may" and _CAN.search(pair.claim.text):
+            is_done = _HAVE_DONE.match(pair.home.text, match.end())
+            if match.group().lower() == "may" and _CAN.search(pair.claim.text) and not is_done:
                 continue  # what is allowed
             if _bears(pair, cue, match.span()):
                 force = (
@@ -237,6 +238,9 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
 
 
 _CAN = regex.compile(r"\b(?:can|able|allow\w*|permit\w*)\b", regex.IGNORECASE)
+_HAVE_DONE = regex.compile(
+    r" (?:\p{L}+ly )?have (?:been|had|gone|\p{L}+(?:ed|en|wn))\b", regex.IGNORECASE
+)  # may have died
 _COMPARED = regex.compile(r"\b(?:more|less|most|least|equally|as|among|of) likely$", regex.IGNORECASE)
 _IS = regex.compile(
     r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
@@ -400,11 +404,66 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
     )
 
 
+_UNITS = {
+    "year": (
+        r"years?|jahr\w{0,2}|ann[ée]es?|ans?|años?|anos?|jaar",
+        r"yearly|annual\w*|\w*jährlich\w*|annuel\w*|anual\w*",
+    ),
+    "month": (
+        r"months?|monat\w{0,2}|mois|mes|mês|meses|maand",
+        r"monthly|monatlich\w*|mensuel\w*|mensual\w*|mensal\w*",
+    ),
+    "week": (r"weeks?|wochen?|semaines?|semanas?", r"weekly|wöchentlich\w*|hebdo\w*|semanal\w*|wekelijks\w*"),
+    "day": (
+        r"days?|tag\w{0,2}|jours?|d[ií]as?|dag",
+        r"daily|täglich\w*|quotidien\w*|diari\w*|days a week|a?round the clock",
+    ),
+    "night": (r"nights?|nächte|nacht|nuits?|noches?", r"nightly|nächtlich\w*"),
+    "hour": (r"hours?|stunden?|heures?|horas?", r"hourly|stündlich\w*"),
+    "minute": (r"minutes?|minuten?|minutos?", r""),
+    "second": (r"seconds?(?! (?:year|month|week|day))|sekunden?|secondes?|segundos?", r""),
+}
 _EACH_TIME = regex.compile(
-    r" (?:second|minute|hour|day|night|week|month|year|tag|woche|monat|jahr|"
-    r"jour|semaine|mois|ann[ée]e|día|semana|mes|año|ano)",
-    regex.IGNORECASE,
+    rf" (?:{'|'.join(f'(?P<{unit}>{words})' for unit, (words, _) in _UNITS.items())})\b", regex.IGNORECASE
 )  # how often, not of how many
+_RHYTHMS = {
+    unit: regex.compile(
+        r"\b(?:(?:an?|each|every|per|all|whole|entire|jede\w{0,2}|alle|ganze\w?|pro|im|am|par|chaque|"
+        rf"tou\w+|todos|cada|al|por|elk|ogni)[\s-](?:the |les |los |os )?(?:{words})\b"
+        rf"(?! (?:later|after|ago|before))|{adverbs or '(?!)'}\b|"
+        rf"(?:{words}) (?:after|by|in|um|für|tras) (?:{words})\b)|(?<=[\p{{L}}\p{{Nd}}]\s?)/\s?(?:{words}|{unit[0]})\b|"
+        rf"\b(?:{words})[\s-](?:round|long)\b",
+        regex.IGNORECASE,
+    )
+    for unit, (words, adverbs) in _UNITS.items()
+}
+
+
+def _check_rhythm(pair: Comparison) -> Iterator[Veto]:
+    """A claim of each year where its source says of none how often; of so much a week, of so much a day."""
+    for match in Cue.ALL.find(pair.language, pair.claim.text):
+        time = _EACH_TIME.match(pair.claim.text, match.end())
+        if time is not None and time.lastgroup and not _RHYTHMS[time.lastgroup].search(pair.wider.text):
+            yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{match.group()}{time.group()}"')
+            return
+    speeds = [word.start for word in unit_words(pair.claim)]
+    often = {match["count"].lower() for match in _OFTEN.finditer(pair.wider.text)}
+    for match in _RATE.finditer(pair.claim.text):
+        time = _EACH_TIME.match(pair.claim.text, match.end())
+        if time is None or not time.lastgroup or any(match.start() <= start < time.end() for start in speeds):
+            continue
+        is_other = any(unit != time.lastgroup and said.search(pair.home.text) for unit, said in _RHYTHMS.items())
+        count = _OFTEN.match(pair.claim.text, match.start())
+        is_as_often = count is None or not often or count["count"].lower() in often
+        if (is_other and not _RHYTHMS[time.lastgroup].search(pair.wider.text)) or not is_as_often:
+            yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{match.group()}{time.group()}"')
+            return
+
+
+_RATE = regex.compile(
+    r"(?:\b(?:once|twice|thrice) an?|\bper|(?<=\p{Nd} (?:\p{L}{1,12} )?)an?|\btimes an?)\b", regex.IGNORECASE
+)
+_OFTEN = regex.compile(r"\b(?P<count>once|twice|thrice) (?:an?|every|each|per)\b", regex.IGNORECASE)
 
 
 def _is_before_number(reading: Reading, end: int) -> bool:
@@ -513,7 +572,7 @@ def _in_english(*rules: Rule) -> Rule:
 
 AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
-    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_quotations,
+    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_rhythm, _check_quotations,
     _in_english(_check_dropped_phrases, _check_dropped_lead),
     _in_english(_check_tense, _check_spoken),
 )  # fmt: skip

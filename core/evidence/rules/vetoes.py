@@ -23,12 +23,14 @@ from core.evidence.rules.alignment import (
     is_plural,
     is_year_token,
 )
-from core.evidence.rules.binding import BINDING_RULES, check_subject
+from core.evidence.rules.binding import BINDING_RULES, check_signs, check_subject
 from core.evidence.rules.quantities import (
     dimension_of,
     has_number,
     is_about,
+    is_most,
     is_part,
+    is_weighed,
     measure,
     multiple_in,
     near,
@@ -66,7 +68,9 @@ def find_vetoes(claim: str, passage: str, *, context: str = "", before: str = ""
 @lru_cache(maxsize=1024)
 def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ...]:
     pair = Comparison(claim, passage, context, before)
-    rules = (check_language, _check_numbers) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
+    rules = (
+        (check_language, check_signs, _check_numbers) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
+    )
     found = list(dict.fromkeys(veto for rule in rules for veto in rule(pair)))
     return tuple(sorted(found, key=lambda veto: list(Force).index(veto.force)))
 
@@ -215,7 +219,7 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
-        if {ours.dimension, theirs.dimension} == {"sterling", "mass"}:
+        if {ours.dimension, theirs.dimension} == {"sterling", "mass"} and not is_weighed(pair.claim):
             continue  # twelve pounds may be £12
         if ours.is_in_unit_of(theirs):
             continue  # another number, perhaps rounded, of the same
@@ -248,7 +252,7 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
             bool(ours) != bool(theirs)
             and not _is_range_end(pair.home, said)
             and not _is_beyond(word, said, ours)
-            and not _MOST.search((pair.home if ours else pair.claim).text)
+            and not is_most((pair.home if ours else pair.claim).text, (ours or theirs or ("", ""))[1])
         ):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
@@ -257,9 +261,6 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
         if led and leads and led != leads:
             reason = f'the source says "{leads} {said.text}", not "{led} {word.text}"'
             yield Veto("bounds", pair.force([]), reason)
-
-
-_MOST = regex.compile(r"\b(?:\p{L}{2,}est|most|maximum|minimum|peak|record)\b", regex.IGNORECASE)  # bounds as well
 
 
 def _is_beyond(number: Token, said: Token, bound: tuple[Cue, str] | None) -> bool:

@@ -118,6 +118,22 @@ async def test_another_order_and_a_page_that_is_briefly_away_are_silence():
     assert (await world.deps.watches.get(watch.id)).run >= 5
 
 
+async def test_the_log_says_the_host_of_a_page_that_is_away_and_not_its_address(caplog: pytest.LogCaptureFixture):
+    """An address may carry a key of the one who watches it."""
+    private = f"{URL}?key=s3cret"
+    world = World(pages={private: BEFORE})
+    world.search.hits = [hit(private, BEFORE, title="Harbour Tower")]
+    await world.watched()
+    del world.pages[private]
+
+    with caplog.at_level("INFO", logger="core.watch"):
+        await world.pass_until(NOW + 2 * DAY)
+
+    away = [vars(record) for record in caplog.records if record.getMessage() == "a watched page is away"]
+    assert away
+    assert all(record["host"] == "tower.example" and "s3cret" not in str(record) for record in away)
+
+
 async def test_what_does_not_hold_for_an_hour_is_not_told():
     world = World()
     watch = await world.watched()
