@@ -216,7 +216,9 @@ class ResearchBot(ResearchClient):
         try:
             at = MessageAddress.of(address).lasting
             if at.key.startswith(("watch:", "digest:")) and not await is_member(self, at):
-                return None
+                left = str(at.asker_id)  # a digest may tell what others in the channel watch, too
+                if not await self.researcher.watching.place_gone(address, asker=left):
+                    return None
             is_below = bool(at.key and at.message_id and not at.question_id)  # what is shown, by its own address
             return self.reply(replace(at, question_id=at.message_id, message_id=0) if is_below else at)
         except TypeError:
