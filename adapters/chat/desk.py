@@ -35,7 +35,7 @@ from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
 from core.presentation import wording
 from core.presentation.card import CardButton
 from core.tenancy.usage import VotedCase
-from core.text.saying import say
+from core.text.saying import say, speaking
 from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
@@ -416,7 +416,9 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
         case Show():
             said = voice.help()
         case ShowSources(job):
-            said = voice.sources(*await sources_of(researcher, job.id))
+            found = await sources_of(researcher, job.id)
+            with speaking(wording.language_of(job)):  # others in the channel read them too
+                said = voice.sources(*found)
         case PressWatch("show_answer", job):
             result, sources = await researcher.result(job.id), await researcher.sources(job.id)
             said = voice.outcome(job, result, sources, may_offer=at.may_offer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,15 +13,20 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from adapters.chat.watching import WatchSaid
 from core.model.answer import AnswerFile, JobResult, ResearchAnswer
 from core.model.delivery import Address
+from core.model.errors import GorkdError
 from core.model.job import ResearchJob
 from core.model.source import Source
 from core.presentation.snapshot import Snapshot
 from core.presentation.wording import language_of as language_of_job
+from core.settings.desk import SettingsDesk
 from core.text.language import language_of
 from core.text.saying import speaking
 from core.watch.watch import WatchNotice
 
 REMEMBERED = 10_000  # people
+LEARN_S = 0.5  # what is pressed must be acknowledged within 3 s
+
+_log = logging.getLogger(__name__)
 
 Payload = TypeVar("Payload")
 Words = ParamSpec("Words")
@@ -160,6 +167,16 @@ class Tongues:
 
     def note_workspace(self, tenant: str, language: str) -> None:
         self._wanted[tenant] = language
+
+    async def learn_workspace(self, tenant: str, rules: SettingsDesk) -> None:
+        """Before the first word to anybody there; from then on it is noted with each question."""
+        if tenant in self._wanted:
+            return
+        try:
+            async with asyncio.timeout(LEARN_S):
+                self.note_workspace(tenant, (await rules.show(tenant)).settings.spoken)
+        except (GorkdError, TimeoutError) as error:
+            _log.warning("language of a workspace not read", extra={"error": str(error)})
 
     def note_person(self, tenant: str, person: str, locale: str) -> None:
         self._locales[tenant, person] = locale

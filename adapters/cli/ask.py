@@ -88,7 +88,7 @@ async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, aft
         if after:
             request = following(await researcher.job(after), request)
         job = await researcher.submit(request)
-        with speaking(job.intent.language, spoken()):
+        with speaking(job.request.language, job.intent.language, spoken()):
             job = await follow(researcher, job.id)
             result, sources = await researcher.result(job.id), await researcher.sources(job.id)
             if as_json:

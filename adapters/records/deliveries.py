@@ -17,7 +17,7 @@ from adapters.records.sql import Row, Sql, Tables, moment
 from core.model.codec import decode, encode
 from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
 from core.model.errors import StoreError
-from core.model.job import ResearchJob, Scope
+from core.model.job import Json, ResearchJob, Scope
 from core.model.ports import Clock
 from core.watch.watch import Watch, WatchedPage, WatchNotFound, WatchNotice, WatchTelling, digest_at
 
@@ -76,7 +76,7 @@ class SqlDeliveries:
         """Where an answer stands whose sources are still watched is kept, for when it has to be corrected there."""
 
         def erase(sql: Sql) -> None:
-            sql.execute(_KEEP_PLACE, (job_id,))
+            sql.execute(_KEEP_PLACE, (job_id, True))
             sql.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
             sql.execute("DELETE FROM tellings WHERE carrier = ?", (job_id,))
             _tell_next(sql, job_id, self._clock())
@@ -174,8 +174,9 @@ _KEEP_PLACE = """
     INSERT INTO answer_places (job_id, tenant, visibility, platform, sealed, put_at, expires_at)
     SELECT job_id, tenant, visibility, platform, sealed, put_at, expires_at FROM addresses
     WHERE job_id = ? AND EXISTS (SELECT 1 FROM standing_checks WHERE standing_checks.job_id = addresses.job_id)
+        AND NOT EXISTS (SELECT 1 FROM tellings WHERE tellings.carrier = addresses.job_id AND tellings.is_digest = ?)
     ON CONFLICT (job_id) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at
-"""
+"""  # a digest is no answer that could be corrected where it stands
 
 
 class SqlStandingChecks:
@@ -390,7 +391,10 @@ class SqlWatches:
         """At the address of the first of its jobs at which nothing else waits."""
         tenant, visibility, platform, _ = group
         for _, _, job_id, sealed in parts:
-            at = Address(platform, json.loads(self._box.open(sealed)) | {"key": f"digest:{job_id}"})
+            data = self._opened(job_id, sealed)
+            if data is None:
+                continue
+            at = Address(platform, data | {"key": f"digest:{job_id}"})
             row = (job_id, tenant, visibility, platform, _sealed(at, self._box), self._clock())
             if sql.execute(_PUT_FREE, row):
                 sql.execute_all(_CARRIED, [(job_id, watch_id, number) for watch_id, number, *_ in parts])
@@ -404,14 +408,21 @@ class SqlWatches:
             row = (watch.id, notice.number, telling.job_id, *whose, notice.at, encode(notice))
             sql.execute(_ADD_NOTICE, row)
         ((platform, sealed, place),) = sql.rows("SELECT platform, sealed, place FROM watches WHERE id = ?", (watch.id,))
-        if not platform:
+        opened = self._opened(telling.job_id, sealed) if platform else None
+        if opened is None:
             return
         waits = notice is not None and watch.manner == "digest" and notice.tone in ("changed", "still")
         due_at = digest_at(watch, notice.at) if waits and notice else now
-        data = json.loads(self._box.open(sealed)) | {"key": f"watch:{watch.id}:{watch.run}"}
+        data = opened | {"key": f"watch:{watch.id}:{watch.run}"}
         at = (place, platform, _sealed(Address(platform, data), self._box))
         sql.execute(_ADD_TELLING, (watch.id, watch.run, telling.job_id, *whose, *at, waits, due_at))
         _tell_next(sql, telling.job_id, now)
+
+    def _opened(self, job_id: str, sealed: str) -> dict[str, Json] | None:
+        """None of what another secret has sealed: it is told no more, and nothing else waits for it."""
+        for _, address in _opened([(job_id, "", sealed, None)], self._box):
+            return dict(address.data)
+        return None
 
 
 def _tell_next(sql: Sql, job_id: str, now: datetime) -> None:

@@ -127,8 +127,8 @@ async def readable_job(request: web.Request) -> ResearchJob:
         revoked_at = await request.app[REVOCATIONS].revoked_at(job.id)
         if not links.allows(job, request.query.get("sig", ""), links.clock(), revoked_at=revoked_at):
             raise JobNotFound(job.id)
-    # What surrounds an answer is in its language, whatever the reader's browser prefers.
-    request[_SPOKEN].enter_context(speaking(job.intent.language, *_tongues(request)))
+    # What surrounds an answer is in its language, as in the chat, whatever the reader's browser prefers.
+    request[_SPOKEN].enter_context(speaking(job.request.language, job.intent.language, *_tongues(request)))
     return job
 
 
@@ -154,9 +154,9 @@ def _tongues(request: web.Request) -> list[str]:
     """Best first."""
     weighed: list[tuple[float, str]] = []
     for entry in request.headers.get("Accept-Language", "").split(",")[:MAX_TONGUES]:
-        tag, _, weight = entry.strip().partition(";q=")
+        tag, _, weight = (part.strip() for part in entry.partition(";"))
         try:
-            weighed.append((-float(weight or 1), tag))
+            weighed.append((-float(weight.removeprefix("q=") or 1), tag))
         except ValueError:
             continue
     return [chosen_tongue(request), *(tag for weight, tag in sorted(weighed, key=itemgetter(0)) if weight < 0)]

@@ -171,8 +171,9 @@ class WatchDesk:
         """It was told what was not worth it: less is told from now on."""
         return await self._change(watch, lambda now: replace(now, strictness=min(now.strictness + 1, MOST_STRICT)))
 
-    async def place_gone(self, address: Address) -> None:
-        """Nothing can be told there any more: what was to be told there, of a watch or a digest, ends.
+    async def place_gone(self, address: Address, *, asker: str = "") -> bool:
+        """Nothing can be told there any more, or not to its `asker`, who has left: what was to be told there of theirs,
+        of a watch or a digest, ends. Whether something of others is still to be told.
 
         The place of an answer is no watch's, which may tell elsewhere. Raises `StoreError`.
         """
@@ -180,7 +181,7 @@ class WatchDesk:
         notice = await self._deps.watches.told_at(key)
         named = key.split(":")[1:2] if key.startswith("watch:") else []
         watch_ids = [part.watch_id for part in notice.parts] if notice and notice.parts else named
-        await self._end(watch_ids, PLACE_GONE)
+        return await self._end(watch_ids, "who watched it has left" if asker else PLACE_GONE, asker=asker)
 
     async def place_closed(self, tenant: str, place: str, *, asker: str = "") -> int:
         """A channel was archived or deleted, or the bot thrown out of it, or its `asker` has left: how many ended."""
@@ -198,14 +199,19 @@ class WatchDesk:
         """What is to be told there; None where the job's answer itself is. Raises `StoreError`."""
         return await self._deps.watches.told_at(_key(address))
 
-    async def _end(self, watch_ids: Iterable[str], because: str) -> None:
+    async def _end(self, watch_ids: Iterable[str], because: str, *, asker: str = "") -> bool:
+        """Those of the `asker`, of everybody where none is named. Whether others go on."""
+        goes_on = False
         for watch_id in dict.fromkeys(watch_ids):
             try:
                 watch = await self._deps.watches.get(watch_id)
             except WatchNotFound:
                 continue
-            if watch.is_active:
+            if watch.is_active and asker not in ("", watch.asker):
+                goes_on = True
+            elif watch.is_active:
                 await self._change(watch, lambda now: ended(now, because))
+        return goes_on
 
     async def spent_usd(self, watch: Watch) -> float:
         """What its runs have cost so far, as far as that is known: asking the judge, and research."""

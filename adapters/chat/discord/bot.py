@@ -60,7 +60,7 @@ from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
 from core.section.sections import CHOICES, NO_BRIEF, words_for
-from core.text.saying import say, speak
+from core.text.saying import say
 from core.watch.words import HELP as WATCH_HELP
 from core.watch.words import command_wish
 
@@ -184,7 +184,7 @@ class ResearchBot(ResearchClient):
     async def on_interaction(self, interaction: Asked) -> None:
         """Commands and buttons find their own way; submitted forms come here, so that they outlive a restart."""
         if interaction.type is discord.InteractionType.modal_submit:
-            speak(*self.spoken_to(interaction))
+            await self.speak_to(interaction)
         form, wish = form_of(interaction), wish_of(interaction)
         if form is not None:
             await submit_form(self, interaction, *form)
@@ -194,19 +194,19 @@ class ResearchBot(ResearchClient):
             await submit_settings(self, interaction, *given)
 
     async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
-        speak(*self.spoken_to(interaction))
+        await self.speak_to(interaction)
         await press_button(self, interaction, press, job_id)
 
     async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None:
-        speak(*self.spoken_to(interaction))
+        await self.speak_to(interaction)
         await choose(self, interaction, press, job_id)
 
     async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
-        speak(*self.spoken_to(interaction))
+        await self.speak_to(interaction)
         await press_library(self, interaction, button)
 
     async def settings_pressed(self, interaction: Asked, group: str) -> None:
-        speak(*self.spoken_to(interaction))
+        await self.speak_to(interaction)
         await press_settings(self, interaction, group)
 
     async def _resume(self) -> int:
@@ -216,7 +216,9 @@ class ResearchBot(ResearchClient):
         try:
             at = MessageAddress.of(address).lasting
             if at.key.startswith(("watch:", "digest:")) and not await is_member(self, at):
-                return None
+                left = str(at.asker_id)  # a digest may tell what others in the channel watch, too
+                if not await self.researcher.watching.place_gone(address, asker=left):
+                    return None
             is_below = bool(at.key and at.message_id and not at.question_id)  # what is shown, by its own address
             return self.reply(replace(at, question_id=at.message_id, message_id=0) if is_below else at)
         except TypeError:

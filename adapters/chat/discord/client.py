@@ -78,7 +78,7 @@ class _Tree(app_commands.CommandTree[Any]):
 
     async def interaction_check(self, interaction: Asked, /) -> bool:
         """Before each command, in its task."""
-        speak(*self._bot.spoken_to(interaction))
+        await self._bot.speak_to(interaction)
         return True
 
 
@@ -116,10 +116,11 @@ class ResearchClient(discord.AutoShardedClient):
         self.tongues.note_workspace(tenant, settings.spoken)
         return settings
 
-    def spoken_to(self, interaction: Asked) -> tuple[str, ...]:
-        """For `speaking`: what whoever presses or commands is spoken to in."""
+    async def speak_to(self, interaction: Asked) -> None:
+        """To whoever presses or commands, for the rest of the task."""
         tenant = place_of_interaction(interaction).scope.tenant
-        return self.tongues.of(tenant, locale=str(interaction.locale))
+        await self.tongues.learn_workspace(tenant, self.rules)
+        speak(*self.tongues.of(tenant, locale=str(interaction.locale)))
 
     async def ask(
         self,

@@ -230,7 +230,9 @@ def _add_tongues(app: AsyncApp, desk: Entrance) -> None:
         event = body.get("event") or {}
         user, said = (str(event.get(name) or "") for name in ("user", "text"))
         user = user or str(context.get("user_id") or "")
-        speak(*desk.threads.tongues.of(tenant_of(_team(context)), user, said=said))
+        tenant = tenant_of(_team(context))
+        await desk.threads.learn_workspace(tenant)
+        speak(*desk.threads.tongues.of(tenant, user, said=said))
         await next()
 
 

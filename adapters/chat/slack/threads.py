@@ -150,6 +150,9 @@ class Threads:
         self.tongues.note_workspace(place.tenant, settings.spoken)
         return replace(place, settings=settings)
 
+    async def learn_workspace(self, tenant: str) -> None:
+        await self.tongues.learn_workspace(tenant, self._rules)
+
     async def learn_locale(self, workspace: Workspace, user: str) -> None:
         """What this person is spoken to in from now on, where no question says it."""
         tenant = tenant_of(workspace.team_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,19 +20,24 @@ from adapters.chat.desk import (
     Say,
     Show,
     ShowSources,
+    Speaking,
     Steer,
     Utterance,
     changed_key,
     hear,
     hear_edit,
     press,
+    told_of,
     under_way,
 )  # fmt: skip
+from adapters.chat.watching import WatchPlace
 from core.model.job import JobStatus, ResearchJob
 from core.model.steering import Steering
 from core.pipeline.researcher import Researcher
 from core.presentation import wording
+from core.text.saying import speaking, spoken
 from tests.fakes import Idle, make_deps, make_job
+from tests.golden import samples
 
 ADA, BEN = "U1", "U2"
 ENDED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
@@ -201,6 +207,25 @@ def test_an_edited_question_is_offered_where_it_says_something_else() -> None:
     assert hear_edit("What causes neap tides?", None) == Nothing()
     assert press("changed", job, ADA, question="Why?") == Renew(job, "changed", "Why?")
     assert changed_key(job, "Why?") == changed_key(job, " why? ") != changed_key(job, "Who?")
+
+
+async def test_sources_are_listed_in_the_language_of_their_answer_whoever_asks_for_them() -> None:
+    """N-28: others in the channel read them too."""
+    job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, language="de"))
+    researcher: Any = samples.ScriptedResearcher(job)
+    at: Any = Speaking(researcher, Listing(), ADA, "slack:T1", where)
+
+    with speaking("fr"):
+        assert await told_of(ShowSources(job), at) == "de"
+
+
+class Listing:
+    def sources(self, sources: object, answer: object) -> str:
+        return spoken()
+
+
+async def where(_: ResearchJob | None) -> WatchPlace:
+    raise AssertionError("nothing is watched")
 
 
 async def _submitted(researcher: Researcher, thread: str, asker: str) -> ResearchJob:

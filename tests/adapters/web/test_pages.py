@@ -425,12 +425,24 @@ async def test_what_surrounds_an_answer_is_in_its_language(open_web: Open, path:
     assert path == "/trace" or ' lang="en"' in page
 
 
+async def test_a_page_is_in_the_language_that_the_workspace_wants_its_answers_surrounded_by(open_web: Open):
+    """N-28: as the message in the chat, and what research said of it, whatever the question is in."""
+    request = replace(samples.COMPLETED.request, language="de")
+    web = await open_web(ScriptedResearcher(in_language("fr", request=request)))
+
+    page = await (await web.get(f"/jobs/{JOB}", headers={"Accept-Language": "es"})).text()
+
+    assert '<html lang="de">' in page
+    assert "<h2>Einschränkungen</h2>" in page
+
+
 @pytest.mark.parametrize(
     ("path", "preferred", "language", "said"),
     [
         ("/", "de-AT,de;q=0.9,en;q=0.8", "de", "Was möchten Sie wissen?"),
         ("/", "en;q=0.5, pt-BR", "pt", "O que quer saber?"),
         ("/", "ja, nl;q=0.4, en;q=0.3", "nl", "Wat wilt u weten?"),
+        ("/", "en; q=0.4, it; q=0.8", "it", "Che cosa vuole sapere?"),
         ("/", "fr;q=0, xx;q=nonsense", "en", "What would you like to know?"),
         ("/?lang=it", "de", "it", "Che cosa vuole sapere?"),
         ("/?lang=xx", "es", "es", "¿Qué quiere saber?"),

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from adapters.records.archive import SqlArchive
+from adapters.records.deliveries import SqlStandingChecks
 from adapters.records.traces import SqlSpending, SqlTraceLog
 from core.model.delivery import Address
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
@@ -478,23 +479,93 @@ async def test_several_watches_of_a_place_are_told_in_one_message_a_day():
     assert await world.delivered() == []
 
 
-async def test_a_digest_whose_job_was_forgotten_goes_out_with_another():
-    """What is left of it is told once."""
-    world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
-    desk = world.researcher.watching
+async def digest_of_two(world: World) -> tuple[str, Address, list[Watch]]:
+    """What two people watch in one channel has changed and is to be told together, below the job; ada's is first."""
+    desk, watches = world.researcher.watching, []
     for who, url in (("ada", URL), ("bob", f"{URL}/2")):
         request = ResearchRequest("x", CHANNEL, asker=who)
-        await desk.watch_source(url, request, rhythm=Rhythm(1), address=replace(PLACE, place="2"), manner="digest")
+        at = replace(PLACE, place="2")
+        watches.append(await desk.watch_source(url, request, rhythm=Rhythm(1), address=at, manner="digest"))
     await world.pass_until(NOW + timedelta(hours=3))
     world.pages |= {URL: AFTER, f"{URL}/2": AFTER}
     await world.pass_until(NOW + timedelta(hours=26))
-    (first,) = await world.delivered()
+    ((job_id, at),) = await world.deps.deliveries.waiting("discord")
+    return job_id, at, watches
+
+
+async def test_who_has_left_takes_only_their_own_out_of_a_digest():
+    """Bob watches on, and is told; when nothing of others is left nothing more is told."""
+    world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
+    _, at, (ada, bob) = await digest_of_two(world)
+    desk = world.researcher.watching
+
+    is_others = await desk.place_gone(at, asker="ada")
+    active = [(await desk.get(one.id)).is_active for one in (ada, bob)]
+
+    assert (is_others, active) == (True, [False, True])
+    assert await desk.place_gone(at, asker="bob") is False
+    assert not (await desk.get(bob.id)).is_active
+
+
+async def test_what_was_sealed_with_another_secret_stops_no_other_watch():
+    """Its run ends, untold; a digest of its place goes out at the address of another, and the rest goes on."""
+    world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
+    desk = world.researcher.watching
+    lost, kept = [
+        await desk.watch_source(url, ResearchRequest("x", CHANNEL, asker="ada"), rhythm=Rhythm(1), address=PLACE)
+        for url in (URL, f"{URL}/2")
+    ]
+    await world.pass_until(NOW + timedelta(hours=3))
+    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
+    await tables.execute("UPDATE watches SET sealed = 'other' WHERE id = ?", (lost.id,))
+    world.pages |= {URL: AFTER, f"{URL}/2": AFTER}
+
+    await world.pass_until(world.now + timedelta(hours=3))
+
+    assert [len(await world.told(one)) for one in (lost, kept)] == [1, 1]
+    assert (await desk.get(lost.id)).stage == "waiting"
+    assert len(await world.delivered()) == 1
+
+
+async def test_a_digest_that_cannot_be_opened_holds_up_no_run():
+    world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
+    job_id, _, _ = await digest_of_two(world)
+    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
+    await tables.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+    await tables.execute("UPDATE tellings SET sealed = 'other' WHERE job_id = ?", (job_id,))
+
+    await world.runner.tick(world.now)
+    (carrier,) = await world.delivered()
+    await world.deps.deliveries.erase(carrier)
+    await tables.execute("UPDATE tellings SET sealed = 'other'")
+
+    assert carrier != job_id
+    assert await world.deps.watches.send_digests(world.now) == 0
+
+
+async def test_a_correction_is_never_written_over_a_digest():
+    """A digest is nobody's answer: where the answer itself stands is kept instead, if it is known."""
+    world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
+    job_id, _, _ = await digest_of_two(world)
+    standing = SqlStandingChecks(world.deps.jobs._tables, clock=lambda: world.now)  # type: ignore[attr-defined]
+    await standing.expect(job_id, world.now, world.now + DAY)
+
+    await world.deps.deliveries.erase(job_id)
+    await standing.corrected(job_id, "one of its sources was retracted")
+
+    assert await world.delivered() == []
+
+
+async def test_a_digest_whose_job_was_forgotten_goes_out_with_another():
+    """What is left of it is told once."""
+    world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
+    first, _, _ = await digest_of_two(world)
 
     await SqlArchive(world.deps.jobs._tables).erase(Whose(job_id=first), [first])  # type: ignore[attr-defined]
     await world.pass_until(world.now + timedelta(hours=1))
 
     ((_, at),) = await world.deps.deliveries.waiting("discord")
-    digest = await desk.told_at(at)
+    digest = await world.researcher.watching.told_at(at)
     assert digest is not None
     assert [part.job_id == first for part in digest.parts] == [False]
 

@@ -17,7 +17,8 @@ from core.model.job import ResearchJob, Scope
 from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.settings.desk import SettingsDesk
-from core.settings.tenant import Ceilings
+from core.settings.tenant import Ceilings, TenantSettings
+from core.text.saying import speaking, spoken
 from core.watch.watch import Watch
 from tests.fakes import Idle, make_deps
 from tests.golden import samples
@@ -37,9 +38,9 @@ class Lookers:
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
+        self.rules = SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=lambda: datetime.now(UTC))
         self.deps = make_deps()
-        self.threads = Threads(rules, Researcher(self.deps, Idle()), clock=lambda: self.now)
+        self.threads = Threads(self.rules, Researcher(self.deps, Idle()), clock=lambda: self.now)
 
     def asked(self, method: str) -> int:
         return len([call for call in self.slack.api.calls if call.method == method])
@@ -70,6 +71,19 @@ async def lookers() -> AsyncIterator[Lookers]:
     async with SlackWorld.open() as slack:
         team = await OneWorkspace(web_client(BOT_TOKEN, api_url=f"{slack.url}/api/")).find("T1")
         yield Lookers(slack, team)
+
+
+async def test_what_a_workspace_wants_to_be_spoken_to_in_is_known_from_the_first_press():
+    """N-28: also after a restart, when nobody has asked anything yet; it goes before a person's own locale."""
+    async with lookers() as house:
+        rules, tongues = house.rules, house.threads.tongues
+        wanted = replace(TenantSettings(), language="de")
+        await rules.save("slack:T1", wanted, version=0, who="ada")
+
+        await tongues.learn_workspace("slack:T1", rules)
+
+        with speaking(*tongues.of("slack:T1", ADA, locale="fr-FR")):
+            assert spoken() == "de"
 
 
 async def test_a_channel_that_is_closed_later_is_not_taken_for_open_for_long():
