@@ -27,7 +27,7 @@ from core.model.job import LOCAL, Json
 from core.model.ports import ChatModel, ChatRequest, EmbeddingModel, SearchProvider
 from core.model.source import SearchQuery
 from core.model.works import WorkIds
-from core.pipeline.checkup import Doubt, Probe
+from core.pipeline.checkup import Doubt, NobodyThere, Probe
 from core.tenancy.admission import Budget, require_price
 from core.text.growing_json import parse_object
 from core.works.registry import Registry
@@ -219,7 +219,7 @@ def slack_install_probe(public_url: str, api_test: str, proxies: Proxies = DIREC
             ):
                 response.raise_for_status()
         except (aiohttp.ClientError, OSError, TimeoutError) as exc:
-            raise SetupError(f"Slack cannot be reached ({type(exc).__name__}); check the network") from exc
+            raise NobodyThere(f"Slack cannot be reached ({type(exc).__name__}); check the network") from exc
         return f"workspaces install the app at {public_url.rstrip('/')}/slack/install"
 
     return Probe("Slack", run)
@@ -307,7 +307,7 @@ async def _check_discord(token: str, proxies: Proxies) -> str:
     except discord.LoginFailure as exc:
         raise SetupError("Discord refuses DISCORD_TOKEN; copy the bot's token anew from the developer portal") from exc
     except (discord.HTTPException, aiohttp.ClientError, OSError) as exc:
-        raise SetupError(f"Discord cannot be reached ({type(exc).__name__}); check the network") from exc
+        raise NobodyThere(f"Discord cannot be reached ({type(exc).__name__}); check the network") from exc
     finally:
         await http.close()
 
@@ -329,7 +329,7 @@ async def _check_slack(token: str, app_token: str, base_url: str, proxies: Proxi
         reason = str(exc.response.get("error", "unknown"))[:40]
         raise SetupError(f"Slack refuses {variable} ({reason}); install the app anew and copy its token") from exc
     except (aiohttp.ClientError, OSError, TimeoutError) as exc:
-        raise SetupError(f"Slack cannot be reached ({type(exc).__name__}); check the network") from exc
+        raise NobodyThere(f"Slack cannot be reached ({type(exc).__name__}); check the network") from exc
     whose = f"as {answer.get('user')} in {answer.get('team')}"
     if missing := missing_scopes(answer.headers):
         raise Doubt(

@@ -1,7 +1,7 @@
 """`gorkd init`: what is to be connected, asked for and tried one after the other, and kept in `.env`.
 
-A part is kept when its try was right; what was wrong is said, and asked for again or left out. Everything that is asked
-for can be said by `--set` instead, so that the same works without a terminal.
+A part is kept when its try was right, or nothing answered to try it at; what was wrong is said, and asked for again or
+left out. Everything that is asked for can be said by `--set` instead, so that the same works without a terminal.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _given(chosen: Sequence[str], setup: Setup) -> dict[str, str]:
 
 @dataclass
 class _Talk:
-    """`known` are the settings of before and of now, `found` those of now that were tried and are right."""
+    """`known` are the settings of before and of now, `found` those of now that nobody has refused."""
 
     console: Console
     setup: Setup
@@ -171,11 +171,15 @@ class _Talk:
         return said.strip()
 
     async def is_right(self, values: Mapping[str, str], part: Part) -> bool:
-        """Try what was said, show what was found, and take it over where it works or is only doubted."""
+        """Try what was said, show what was found, and take it over unless it was refused."""
         findings = [one for one in await self.setup.examine(values, part.probe) if one.part.startswith(part.probe)]
         print_findings(self.console, findings)
-        if not is_healthy(findings):
+        failed = [one for one in findings if one.state == "failed"]
+        if any(not one.is_away for one in failed):
             return False
+        if failed:
+            kept = say("Kept untried, since nothing answered; `gorkd doctor` tries it again.")
+            self.console.print(f"  {kept}", soft_wrap=True)
         self.found |= values
         return True
 

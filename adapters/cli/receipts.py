@@ -23,7 +23,7 @@ from core.model.job import Json
 from core.model.ports import PageFetcher
 from core.presentation.bibliography import answer_markdown, findings_markdown
 from core.presentation.render import one_line
-from core.presentation.wording import counted
+from core.presentation.wording import counted, say_level
 from core.receipts.container import keys_in
 from core.receipts.receipt import Receipt
 from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt
@@ -126,7 +126,7 @@ def print_verification(console: Console, found: Verification) -> None:
             Text(
                 said(
                     "{level} confidence, answered {moment}, {job}",
-                    level=receipt.confidence,
+                    level=say_level(receipt.confidence),
                     moment=answered,
                     job=receipt.job_id,
                 )

@@ -151,7 +151,8 @@ class Target:
 
 
 _CELL = '<span class="cell">|</span>'  # between cells of a table, in a row that is quoted outside its table
-_MARKED = regex.compile(rf"`(?P<code>[^`\n]+)`|{_BETWEEN_CELLS}")
+_BOLD = r"(?<!\*)\*\*(?P<bold>[^\s*`](?:[^*`\n]*[^\s*`])?)\*\*(?!\*)"
+_MARKED = regex.compile(rf"`(?P<code>[^`\n]+)`|{_BOLD}|{_BETWEEN_CELLS}")
 
 MAX_LINES = 2_000  # read as Markdown, at 50 µs each; no answer has more, and what stands beyond is shown as written
 
@@ -177,7 +178,7 @@ def prose(text: str, cite: Cite) -> Markup:
 
 
 def quoted(text: str) -> Markup:
-    """A passage word for word: what it has in backticks as code, and where cells of a table meet."""
+    """A passage word for word: code in backticks as code, bold words bold, and where cells of a table meet."""
     return Markup(_MARKED.sub(_marked, str(escape(text))))  # noqa: S704 -- escaped, and only our own elements added
 
 
@@ -192,6 +193,8 @@ def safe_link(url: str) -> str:
 
 
 def _marked(found: regex.Match[str]) -> str:
+    if found["bold"]:
+        return f"<strong>{found['bold']}</strong>"
     return _CELL if found["cell"] else f"<code>{found['code']}</code>"
 
 

@@ -33,7 +33,7 @@ from core.model.source import Source, SourceCollection, SourceKind
 from core.model.works import Notice, NoticeKind, fullest
 from core.presentation import wording
 from core.presentation.render import cut, one_line
-from core.text.saying import say, say_day, say_many, say_month
+from core.text.saying import say, say_day, say_many, say_month, say_number
 
 # All shares are by judgement and explained in docs/confidence.md; a test keeps that page and this table equal.
 VERDICT_SHARE = {
@@ -343,7 +343,11 @@ def _sum(support: _Support, bounds: Sequence[_Limit], score: float) -> tuple[Con
     many = "by {number} independent sources of the central claim"
     carried = say_many(one, many, support.central_voices)
     held = [ConfidencePart(bound.name, AT_MOST[bound.level], bound.told) for bound in bounds]
-    note = say("the lowest of these; high from {high}, medium from {medium}", high=HIGH_SCORE, medium=MEDIUM_SCORE)
+    note = say(
+        "the lowest of these; high from {high}, medium from {medium}",
+        high=say_number(HIGH_SCORE, 2),
+        medium=say_number(MEDIUM_SCORE, 1),
+    )
     return (ConfidencePart("support", support.central, carried), *held, ConfidencePart("score", score, note))
 
 

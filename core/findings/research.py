@@ -27,6 +27,7 @@ from core.presentation.wording import counted
 from core.stages.drafting import Draft as AnswerDraft
 from core.stages.synthesize import conclude, usage_metadata
 from core.stages.writing import Writing, settle
+from core.text.saying import say
 
 
 async def conduct(work: Work) -> JobResult:
@@ -52,7 +53,7 @@ async def _check(work: Work, model: ChatModel, modes: Sequence[ResearchMode], dr
 
 async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
     started = asyncio.get_running_loop().time()
-    await work.progress.status(JobStatus.FETCHING, message="Opening the pages that are cited")
+    await work.progress.status(JobStatus.FETCHING, message=say("Opening the pages that are cited"))
     outputs = {draft.mode: read_output(draft.text, draft.mode) for draft in drafts.drafts if draft.text}
     opened = await open_addresses(work, drafts, outputs)
     await work.progress.status(JobStatus.SYNTHESIZING, data={"sources": len(opened.sources)})

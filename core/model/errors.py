@@ -4,6 +4,7 @@
     ├── InvalidQuery            the asker can mend it (exit 2, HTTP 400)
     │   └── NoSuchPaper         an id that names no paper, or several versions of one (core/library/desk.py)
     ├── SetupError              the operator can mend it (exit 4)
+    │   └── NobodyThere         a platform that no connection reaches (core/pipeline/checkup.py)
     ├── ProviderError           one search provider
     │   ├── ProviderTimeout     retryable
     │   ├── ProviderUnavailable retryable: connection refused, 5xx

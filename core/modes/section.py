@@ -41,7 +41,7 @@ from core.section.sections import (
 from core.section.writing import DocumentPart, SectionDocument, Writer, Written, document_files, select_for_writing
 from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata
-from core.text.saying import later
+from core.text.saying import later, say
 
 NO_PAPERS = "The paper library is empty; add papers to it, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
@@ -203,7 +203,7 @@ class _Draft:
             limitations=document.notes,
             stopped_because=TIME_IS_UP if any(part.ending == TIME_IS_UP for part in self.parts) else "",
             removed=tuple(removed),
-            notice="" if is_checked else UNCHECKED_NOTICE,
+            notice="" if is_checked else say(UNCHECKED_NOTICE),
             metadata=usage_metadata(self.work.deps, usage, seconds=0.0),
         )
 

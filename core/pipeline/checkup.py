@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from core.model.errors import GorkdError, StoreError
+from core.model.errors import (
+    GorkdError,
+    ModelTimeout,
+    ModelUnavailable,
+    ProviderTimeout,
+    ProviderUnavailable,
+    SetupError,
+    StoreError,
+)
 from core.model.ports import Clock, Heartbeats, JobStore, Measurement, Recorder
 
 State = Literal["ok", "warning", "failed", "off"]
@@ -21,6 +29,7 @@ class Finding:
     """One line for the operator: what is right, or what to do. `off` is a part that is not configured.
 
     `instead` is what gorkd does where the part cannot, "" for nothing else; `change` are lines for `.env` that help.
+    `is_away` says of a failed part that nothing answered, so that nothing is known of its key or token.
     """
 
     part: str
@@ -28,6 +37,7 @@ class Finding:
     says: str
     instead: str = ""
     change: tuple[str, ...] = ()
+    is_away: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,10 @@ class Doubt(GorkdError):
     """It works, but somebody should look at it."""
 
 
+class NobodyThere(SetupError):
+    """No connection could be made, so that nothing was tried."""
+
+
 @dataclass(frozen=True)
 class Probe:
     """`run` says what is right, in a few words; it raises `Doubt`, or a `GorkdError` whose sentence says what to do.
@@ -73,6 +87,9 @@ class Probe:
     part: str
     run: Callable[[], Awaitable[str]] | None = None
     off: str = ""
+
+
+_AWAY = (NobodyThere, ModelTimeout, ModelUnavailable, ProviderTimeout, ProviderUnavailable)
 
 
 async def examine(probes: Sequence[Probe], *, timeout_s: float = PROBE_TIMEOUT_S) -> list[Finding]:
@@ -91,11 +108,12 @@ async def _find(probe: Probe, timeout_s: float) -> Finding:
         async with asyncio.timeout(timeout_s):
             return Finding(probe.part, "ok", await probe.run())
     except TimeoutError:
-        return Finding(probe.part, "failed", f"no answer in {timeout_s:g} s; check the address and the network")
+        slow = f"no answer in {timeout_s:g} s; check the address and the network"
+        return Finding(probe.part, "failed", slow, is_away=True)
     except Doubt as exc:
         return Finding(probe.part, "warning", exc.operator_message)
     except GorkdError as exc:
-        return Finding(probe.part, "failed", exc.operator_message)
+        return Finding(probe.part, "failed", exc.operator_message, is_away=isinstance(exc, _AWAY))
     except Exception as exc:  # noqa: BLE001 -- one part that breaks must not hide what is found of the others
         return Finding(probe.part, "failed", f"the check itself broke ({type(exc).__name__}); please report this")
 

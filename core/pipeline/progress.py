@@ -17,6 +17,7 @@ from core.model.job import EventType, JobStatus, Json, ResearchJob
 from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.presentation.wording import STATUS_MESSAGES, queue_message
+from core.text.saying import say
 from core.text.urls import public_address
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ class Progress:
         self.job = replace(self.job, status=status)
         log.info("status", extra={"status": status.value})
         await self._keep_job()
-        await self._tell(status, message or STATUS_MESSAGES[status], data or {}, share=share)
+        await self._tell(status, message or say(STATUS_MESSAGES[status]), data or {}, share=share)
 
     async def waiting(self, ahead: int) -> None:
         """So many jobs begin before this one. The store is not told: this one may have begun by now."""

@@ -26,9 +26,10 @@ from core.pipeline.conversation import leans_on_thread, needs_context, turns_beh
 from core.pipeline.deps import Deps
 from core.pipeline.progress import Progress
 from core.presentation.render import cut, iso_utc, one_line
-from core.presentation.wording import CHECKING_EARLIER, STATUS_MESSAGES
+from core.presentation.wording import CHECKING_EARLIER
 from core.stages.intake import is_of_the_day, parse_intent, time_to_live
 from core.text.leaning import leaning
+from core.text.saying import say
 
 _WORTH_KEEPING = frozenset({Confidence.HIGH, Confidence.MEDIUM})  # D12
 KEEP_TIMEOUT_S = 10.0  # of embedding an answered question; nobody waits for it
@@ -284,7 +285,7 @@ async def shown_meanwhile(earlier: Sequence[EarlierAnswer], deps: Deps, progress
 
 async def _show(earlier: EarlierAnswer, progress: Progress) -> None:
     """The mark comes first, and once more when all sentences are there: what is shown then is whole."""
-    message = f"{CHECKING_EARLIER}: “{cut(one_line(earlier.question), SHOWN_CHARS)}”"
+    message = f"{say(CHECKING_EARLIER)}: “{cut(one_line(earlier.question), SHOWN_CHARS)}”"
     asked: dict[str, Json] = {"question": one_line(earlier.question), "answered_at": iso_utc(earlier.answered_at)}
     await progress.status(JobStatus.PLANNING, message=message, data={"earlier": asked})
     for claim in _claims(earlier):
@@ -296,7 +297,7 @@ async def _show(earlier: EarlierAnswer, progress: Progress) -> None:
 async def _take_back(earlier: EarlierAnswer, progress: Progress) -> None:
     for claim in _claims(earlier):
         await progress.retract(claim.id)
-    await progress.status(JobStatus.PLANNING, message=STATUS_MESSAGES[JobStatus.PLANNING], data={"earlier": None})
+    await progress.status(JobStatus.PLANNING, data={"earlier": None})
 
 
 def _claims(earlier: EarlierAnswer) -> list[Claim]:

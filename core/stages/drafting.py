@@ -32,12 +32,12 @@ from core.stages.gathering import Gathering
 from core.stages.prompting import Script, as_detail, as_summary, early_script, full_script
 from core.stages.search import CHOICE, EarlyChoice, early_sources
 from core.stages.writing import Tries, Writing
-from core.text.saying import say
+from core.text.saying import later, say
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-UNCHECKED_NOTICE = "citations unchecked"
+UNCHECKED_NOTICE = later("citations unchecked")
 OUT_OF_TIME = "time limit reached"
 CUT_OFF = "The model's answer was cut off at its length limit; its end is missing."
 NO_DETAIL = "The model did not write the detailed part."
@@ -72,7 +72,7 @@ class Draft:
 
     @property
     def shown_notice(self) -> str:
-        return self.notice if self.is_checked else UNCHECKED_NOTICE
+        return say(self.notice if self.is_checked else UNCHECKED_NOTICE)
 
     @property
     def all_usage(self) -> tuple[ModelUsage, ...]:

@@ -187,7 +187,8 @@ def keywords(question: str) -> str:
     language = detect_language(question)
     small = STOPWORDS if language == "en" else STOPWORDS | asking_words(language)
     kept = [word for word in question.split() if word.strip("?!.,;:\"'()").casefold() not in small]
-    return " ".join(kept).strip(" ?!.,;:")[:200] or question.strip()[:200]
+    whole = [word if word.count("(") == word.count(")") else word.strip("()") for word in kept]  # a bracket left alone
+    return " ".join(whole).strip(" ?!.,;:")[:200] or question.strip()[:200]
 
 
 def _search_plan(job: ResearchJob, deps: Deps, queries: Sequence[SearchQuery], intent: QueryIntent) -> SearchPlan:

@@ -309,8 +309,13 @@ def _key(address: Address) -> str:
 def _check_rhythm(rhythm: Rhythm) -> None:
     if not rhythm.at and not MIN_HOURS <= rhythm.hours <= MAX_HOURS:
         raise InvalidQuery(f"A watch runs every 1 to {MAX_HOURS} hours.", rule="rhythm")
+    check_zone(rhythm.zone)
+
+
+def check_zone(zone: str) -> None:
+    """Raises `InvalidQuery` for what is not a time zone's IANA name."""
     try:
-        ZoneInfo(rhythm.zone)
+        ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        zone = one_line(rhythm.zone)[:80]
-        raise InvalidQuery(f"{zone} is not a time zone; it looks like Europe/Berlin.", rule="rhythm") from exc
+        sentence = say("{zone} is not a time zone; it looks like Europe/Berlin.", zone=one_line(zone)[:80])
+        raise InvalidQuery(sentence, rule="rhythm") from exc

@@ -13,7 +13,7 @@ import regex
 
 from core.presentation.render import cut, one_line
 from core.text.urls import domain_of
-from core.watch.desk import WatchOffer
+from core.watch.desk import WatchOffer, check_zone
 from core.watch.watch import DIGEST_AT, Change, Manner, Rhythm, Watch, WatchNotice
 
 WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew"]
@@ -125,6 +125,8 @@ def rhythm_words(rhythm: Rhythm) -> str:
 
 
 def in_zone(rhythm: Rhythm, zone: str) -> Rhythm:
+    """With the zone of its time of day. Raises `InvalidQuery` for an unknown one, also where there is no such time."""
+    check_zone(zone)
     return replace(rhythm, zone=zone) if rhythm.at else rhythm
 
 

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from adapters.cli.init import _init
+from adapters.cli.init import _SEARCH, _ask_for, _init, _Talk
 from adapters.cli.running import Exit, Setup
 from adapters.llm.probe import find_servers
 from core.pipeline.checkup import Finding, FoundServer
@@ -201,3 +202,35 @@ async def test_what_cannot_be_tried_is_kept_and_named(tmp_path: Path, capsys: py
     said = " ".join(capsys.readouterr().out.split())
     assert "not to be reached" in said
     assert "`gorkd doctor` tries it again" in said
+
+
+class Typing(_Talk):
+    """A person who types these lines, one for each question, and is asked no more of them."""
+
+    lines: list[str]
+
+    def ask(self, what: str, *, is_secret: bool = False) -> str:
+        return self.lines.pop(0)
+
+
+@pytest.mark.parametrize("is_away", [True, False], ids=["nothing answers", "refused"])
+async def test_what_is_typed_stays_where_nothing_answers(
+    is_away: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """N-26: asked once and kept, so that the rest is asked too; what was refused is asked for again."""
+
+    async def examine(values: Mapping[str, str], part: str) -> list[Finding]:
+        return [Finding(part, "failed", "Tavily says no.", is_away=is_away)]
+
+    async def no_servers() -> list[FoundServer]:
+        return []
+
+    setup = Setup(tmp_path / ".env", {}, frozenset(), lambda values: None, examine, no_servers, "")
+    talk = Typing(Console(), setup, {})
+    talk.lines = ["tvly-typed", ""]
+
+    await _ask_for(talk, _SEARCH[0])
+
+    assert talk.found == ({"TAVILY_API_KEY": "tvly-typed"} if is_away else {})
+    assert talk.lines == ([""] if is_away else [])
+    assert ("Kept untried" in capsys.readouterr().out) is is_away

@@ -99,6 +99,7 @@ def test_a_watch_is_prolonged_until_it_is_stopped():
         (("show", "watch_none"), 4),
         (("ask", "What is new?", "--every", "often"), 2),
         (("ask", "What is new?", "--every", "Monday 9:00", "--zone", "Moon/Crater"), 2),
+        (("ask", "What is new?", "--every", "day", "--zone", "Mars"), 2),
         (("page", "file:///etc/passwd"), 2),
     ],
 )

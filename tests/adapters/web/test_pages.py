@@ -254,6 +254,26 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
     assert f'<p class="claim">{shown}</p>' in reading
 
 
+async def test_the_text_of_a_source_is_shown_bold_and_as_code_where_it_says_so(open_web: Open):
+    """Around the passage and within it; stars that mark nothing, and lines of code, stay as they were read."""
+    text = "A **bold <i>** word and 2 ** 3 ** 4.\n\nThe `file` is **read**.\n\n    print(`**x**`)\n"
+    start = text.index("The")
+    end = text.index("\n\n    ")
+    source = replace(samples.SOURCES[0], content=text)
+    quote = text[start:end]
+    evidence = Evidence(source.id, quote, start, end, Verdict.SUPPORTED)
+    citation = Citation(quote, source.id, quote, Verdict.SUPPORTED, start, end)
+    claim = Claim("summary-0", quote, Verdict.SUPPORTED, (evidence,))
+    answer = replace(samples.RESULT.answer, summary=f"{quote} [1]", claims=(claim,), citations=(citation,))
+    web = await open_web(ScriptedResearcher(outcome=replace(samples.RESULT, answer=answer), found=[source]))
+
+    reading = await (await web.get(f"/jobs/{JOB}/sources/1?claim=summary-0")).text()
+
+    assert "<p>A <strong>bold &lt;i&gt;</strong> word and 2 ** 3 ** 4." in reading
+    assert "The <code>file</code> is <strong>read</strong>.</mark>" in reading
+    assert "print(`**x**`)" in reading
+
+
 async def test_question_in_the_address_fills_the_field(open_web: Open):
     web = await open_web()
 

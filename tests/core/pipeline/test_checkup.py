@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from core.model.errors import SetupError, StoreError
-from core.pipeline.checkup import Doubt, Finding, Probe, examine, is_healthy, watch_backlog
+from core.pipeline.checkup import Doubt, Finding, NobodyThere, Probe, examine, is_healthy, watch_backlog
 from tests.fakes import Ledger
 
 
@@ -21,6 +21,10 @@ async def _doubtful() -> str:
 
 async def _wrong() -> str:
     raise SetupError("key refused", operator_message="Copy the key anew.")
+
+
+async def _away() -> str:
+    raise NobodyThere("Slack cannot be reached; check the network")
 
 
 async def _broken() -> str:
@@ -46,7 +50,18 @@ async def _silent() -> str:
 )
 async def test_a_probe_is_one_finding(probe: Probe, state: str, says: str) -> None:
     """What is right, what to do, or how to turn it on."""
-    assert await examine([probe], timeout_s=0.01) == [Finding("x", state, says)]  # type: ignore[arg-type]
+    (finding,) = await examine([probe], timeout_s=0.01)
+
+    assert (finding.part, finding.state, finding.says) == ("x", state, says)
+
+
+async def test_what_nothing_answered_is_told_from_what_was_refused() -> None:
+    """N-26: a token that nobody looked at may be right."""
+    findings = await examine(
+        [Probe(name, run) for name, run in (("a", _away), ("b", _silent), ("c", _wrong))], timeout_s=0.01
+    )
+
+    assert [finding.is_away for finding in findings] == [True, True, False]
 
 
 async def test_a_probe_that_breaks_hides_no_other_and_tells_no_secret() -> None:

@@ -14,6 +14,7 @@ from core.model.job import Event, EventType, JobStatus, ResearchJob
 from core.pipeline.deps import Deps
 from core.pipeline.progress import Progress
 from core.presentation.wording import STATUS_MESSAGES
+from core.text.saying import speaking
 from tests.fakes import NOW, Ledger, make_deps, make_job, make_source
 from tests.records import MemoryTables
 
@@ -74,6 +75,17 @@ async def test_a_status_is_stored_with_the_job_and_told(status: JobStatus) -> No
     assert event.data["stage"] == status.value
     assert event.data["message"] == STATUS_MESSAGES[status]
     assert event.data["data"] == {"queries": ["tides"]}
+
+
+async def test_progress_is_told_in_the_language_of_the_job() -> None:
+    """N-28: whoever asked in German reads in German what is being done, wherever it is shown."""
+    progress, deps = await begin()
+
+    with speaking("de"):
+        await progress.status(JobStatus.PLANNING)
+
+    (event,) = await deps.events.read("job_1")
+    assert event.data["message"] == "Suche wird geplant"
 
 
 async def test_progress_only_grows() -> None:

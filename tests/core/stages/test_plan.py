@@ -125,6 +125,8 @@ def test_a_dated_question_is_not_cut_to_the_last_weeks() -> None:
         ("???", "???"),
         ("Kubernetes", "Kubernetes"),
         ("what ", "what"),
+        ("When is it low (confidence scored)?", "low confidence scored"),
+        ("What is f(x) for cats?", "f(x) cats"),
     ],
 )
 def test_keywords_leave_something_to_search_for(question: str, kept: str) -> None:
