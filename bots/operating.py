@@ -328,15 +328,12 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
         )
         stack.push_async_callback(close_providers, providers)
         probes += [doctor.search_probe(provider) for provider in providers.values()]
-    except SetupError as exc:
-        probes.append(_broken("search", exc))
-    try:
         registries = build_registries(env, surroundings(env, Settings().search))
         for registry in registries:
             stack.push_async_callback(registry.aclose)
         probes += doctor.registry_probes(registries)
-    except SetupError as exc:
-        probes.append(_broken("registries", exc))
+    except SetupError as exc:  # both go by the rates that are set
+        probes.append(_broken("search", exc))
     return probes
 
 

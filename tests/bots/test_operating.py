@@ -112,7 +112,8 @@ async def test_doctor_finds_everything_right_in_a_world_that_works(tmp_path: Pat
         "data folder", "database", "secret", "model", "cost", "search: tavily", "search: wikipedia", "pages",
         "access",
     }  # fmt: skip
-    assert {name for name, state in states.items() if state == "off"} == {"Redis", "embeddings", "Discord", "Slack"}
+    off = {"Redis", "embeddings", "registries", "Discord", "Slack"}
+    assert {name for name, state in states.items() if state == "off"} == off
 
 
 async def test_doctor_tries_the_models_that_are_configured_and_no_other_part(tmp_path: Path) -> None:

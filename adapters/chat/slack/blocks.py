@@ -25,7 +25,7 @@ from core.model.source import Source
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
-from core.presentation.render import one_line
+from core.presentation.render import one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.text.saying import later, say
 
@@ -67,7 +67,9 @@ def markdown(text: str, limit: int) -> str:
 
     Signs that would make a mention or an element are escaped, and what would make a link or an image is parted.
     """
-    undefined = regex.sub(r"(?:(?<=^[ >]*\[[^\]\n]*)|(?<!\[\d{1,3}))\]:(?=\s*\S)", "] :", text, flags=regex.MULTILINE)
+    undefined = regex.sub(
+        r"(?:(?<=^[ >]*\[[^\]\n]*)|(?<!\[\d{1,3}))\]:(?=\s*\S)", "] :", printable(text), flags=regex.MULTILINE
+    )
     whole = fit(regex.sub(r"\](?=\(|\[(?!\d))", "] ", undefined), limit, escaped)
     return regex.sub(r"^(?:&gt; ?)+", lambda quoted: quoted[0].replace("&gt;", ">"), whole, flags=regex.MULTILINE)
 

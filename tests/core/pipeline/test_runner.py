@@ -19,6 +19,7 @@ from core.modes.quick import MODE as QUICK
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
+from core.text.saying import say, speaking
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, is_control, make_deps
 from tests.records import MemoryTables
@@ -241,12 +242,12 @@ async def test_a_quote_of_which_the_judge_says_that_it_does_not_answer_is_not_sh
 
 
 async def test_a_question_that_has_no_answer_is_told_so_in_its_own_language() -> None:
-    """As an answer would be; what is said about it stays as everywhere."""
+    """As an answer would be, and so is what is said about it (N-28)."""
     done = final(await research(make_deps(search=[cat_search()]), "Warum ist die Quarzpumpe der Zwerge so laut?"))
 
     assert done["answer"]["confidence"] == "insufficient"
     assert done["answer"]["summary"].startswith("Ich habe keine verlässlichen Quellen gefunden")
-    assert done["answer"]["confidence_reasons"] == ["no source that was read answers this"]
+    assert done["answer"]["confidence_reasons"] == ["keine gelesene Quelle beantwortet das"]
 
 
 async def test_all_providers_dead_is_a_failure_with_retry() -> None:
@@ -343,9 +344,11 @@ async def test_a_model_that_runs_out_of_time_leaves_a_quoted_answer_that_says_so
     assert done["answer"]["notice"] == LATE_NOTICE
 
 
-@pytest.mark.parametrize("question", [QUESTION, "Warum schnurren Katzen?"], ids=["en", "de"])
+@pytest.mark.parametrize(
+    ("question", "language"), [(QUESTION, "en"), ("Warum schnurren Katzen?", "de")], ids=["en", "de"]
+)
 async def test_a_model_that_hangs_is_told_as_that_where_nothing_can_be_quoted(
-    monkeypatch: pytest.MonkeyPatch, question: str
+    monkeypatch: pytest.MonkeyPatch, question: str, language: str
 ) -> None:
     """D11, D14: its silence says nothing of the sources; Retry begins with those that were found."""
     from core.modes import MODES, quick
@@ -360,7 +363,9 @@ async def test_a_model_that_hangs_is_told_as_that_where_nothing_can_be_quoted(
     done = final(await research(deps, question))
 
     assert (done["status"], done["answer"]) == ("failed", None)
-    assert done["error"] == {"code": "LLM_FAILED", "message": ModelTimeout.told, "retryable": True}
+    with speaking(language):
+        told = say(ModelTimeout.told)
+    assert done["error"] == {"code": "LLM_FAILED", "message": told, "retryable": True}
     assert [source["url"] for source in done["sources"]] == ["https://cats.example/shop"]
 
 
