@@ -229,7 +229,8 @@ def _print(console: Console, result: JobResult) -> None:
             text.append(f"\nfree to read: {one_line(str(row['open_copy']))}", style="none")
         for use in rows(row.get("cited_for")):
             if use.get("verdict") != "not judged":
-                said = f"{verdict_words(str(use.get('verdict')))} ({use.get('read')}): {one_line(str(use.get('sentence')))}"
+                verdict = verdict_words(str(use.get("verdict")))
+                said = f"{verdict} ({use.get('read')}): {one_line(str(use.get('sentence')))}"
                 text.append(f"\n{cut(said, _USE_CHARS)}", style="none")
         table.add_row(Text(sign, style=_STYLES.get(sign, "none")), str(row.get("number")), text)
     console.print(table)
