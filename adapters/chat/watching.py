@@ -76,12 +76,12 @@ async def obey_wish(
     rhythm = words.in_zone(wish.rhythm, await desk.timezone(place.scope))
     match wish.kind:
         case "watch":
-            nothing = WatchSaid((say(wording.NOTHING_HERE), words.HELP))
+            nothing = WatchSaid((say(wording.NOTHING_HERE), say(words.HELP)))
             return await _begin(job, researcher, place, rhythm, wish.manner) if job else nothing
         case "schedule" | "source":
             there = await elsewhere(wish.channel) if wish.channel else place
             if there is None:
-                return WatchSaid(("I cannot ask there for you; please say it in that channel itself.",))
+                return WatchSaid((say("I cannot ask there for you; please say it in that channel itself."),))
             at = there.told(wish.manner)
             if wish.kind == "schedule":
                 request = _request(wish.question, there)
@@ -109,12 +109,12 @@ async def obey_press(button: str, job: ResearchJob, researcher: Researcher, plac
         return await _begin(job, researcher, place, words.RHYTHMS[often], manner)
     watch = await desk.of_job(job, place.asker)
     if watch is None or not watch.is_active:
-        return WatchSaid((words.NOTHING_WATCHED,))
+        return WatchSaid((say(words.NOTHING_WATCHED),))
     if watch.asker and watch.asker != place.asker:
         return WatchSaid((say(wording.NOT_YOURS),))
     changes = {
-        "stop_watching": (desk.stop, words.STOPPED), "keep_watching": (desk.renew, words.RENEWED),
-        "not_worth_telling": (desk.tighten, words.TIGHTENED),
+        "stop_watching": (desk.stop, say(words.STOPPED)), "keep_watching": (desk.renew, say(words.RENEWED)),
+        "not_worth_telling": (desk.tighten, say(words.TIGHTENED)),
     }  # fmt: skip
     change, said = changes[button]
     await change(watch)
@@ -123,12 +123,12 @@ async def obey_press(button: str, job: ResearchJob, researcher: Researcher, plac
 
 async def _change(wish: WatchWish, watch: Watch | None, researcher: Researcher) -> WatchSaid:
     if watch is None:
-        return WatchSaid((words.NOTHING_WATCHED, words.HELP))
+        return WatchSaid((say(words.NOTHING_WATCHED), say(words.HELP)))
     if wish.kind == "stop":
         await researcher.watching.stop(watch)
-        return WatchSaid((words.STOPPED,))
+        return WatchSaid((say(words.STOPPED),))
     await researcher.watching.renew(watch)
-    return WatchSaid((words.RENEWED,))
+    return WatchSaid((say(words.RENEWED),))
 
 
 async def _begin(

@@ -18,7 +18,7 @@ from core.model.answer import Confidence, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, JobStatus, Json, ResearchRequest, rows
 from core.presentation.render import cut, job_json, one_line, printable
-from core.references.showing import reference_files, reference_rows
+from core.references.showing import reference_files, reference_rows, verdict_words
 from core.section.prose import with_labels
 from core.section.sections import is_brief, read_brief, sections_in
 
@@ -229,7 +229,8 @@ def _print(console: Console, result: JobResult) -> None:
             text.append(f"\nfree to read: {one_line(str(row['open_copy']))}", style="none")
         for use in rows(row.get("cited_for")):
             if use.get("verdict") != "not judged":
-                said = f"{use.get('verdict')} ({use.get('read')}): {one_line(str(use.get('sentence')))}"
+                verdict = verdict_words(str(use.get("verdict")))
+                said = f"{verdict} ({use.get('read')}): {one_line(str(use.get('sentence')))}"
                 text.append(f"\n{cut(said, _USE_CHARS)}", style="none")
         table.add_row(Text(sign, style=_STYLES.get(sign, "none")), str(row.get("number")), text)
     console.print(table)

@@ -13,8 +13,8 @@ from adapters.cli.settings import known_tenant
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL, ResearchRequest
 from core.presentation.render import iso_utc, printable
-from core.presentation.wording import counted
 from core.text.saying import say as said
+from core.text.saying import say_many
 from core.watch import words
 from core.watch.watch import Rhythm, Watch
 
@@ -167,5 +167,7 @@ def _rhythm(every: str, zone: str) -> Rhythm:
 
 
 def _line(watch: Watch) -> str:
-    state = f"next {iso_utc(watch.next_at)}" if watch.is_active else f"ended: {watch.ended_because}"
-    return f"{watch.id}  {words.rhythm_words(watch.rhythm)}, {state}, {counted(watch.run, 'run')}: {watch.subject[:80]}"
+    at = said("next {moment}", moment=iso_utc(watch.next_at))
+    state = at if watch.is_active else said("ended: {why}", why=words.why_ended(watch))
+    runs = say_many("{number} run", "{number} runs", watch.run)
+    return f"{watch.id}  {words.rhythm_words(watch.rhythm)}, {state}, {runs}: {watch.subject[:80]}"

@@ -36,6 +36,7 @@ from core.model.job import LOCAL, Scope
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery, SourceKind
 from core.presentation.wording import STILL_READING
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
@@ -150,7 +151,7 @@ class FileSearch:
 
     def unread(self, scope: Scope) -> str:
         seen = [scope.tenant, *([EVERYBODY] if self._is_served(scope.tenant) else [])]
-        return STILL_READING if self._corpus is not None and any(map(self._corpus.is_unread, seen)) else ""
+        return say(STILL_READING) if self._corpus is not None and any(map(self._corpus.is_unread, seen)) else ""
 
     async def warm_up(self) -> None:
         """Look at the folders, so that the first question need not, and begin to read what lies on the web."""

@@ -34,7 +34,7 @@ from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
-from core.references.showing import reference_rows
+from core.references.showing import reference_rows, verdict_words
 from core.text.markers import Grammar
 from core.text.saying import ENGLISH, later, say, say_many, say_number, spoken
 
@@ -476,7 +476,9 @@ def _reference(row: Mapping[str, Json]) -> ReferenceRow:
         sign=_text(row, "sign"),
         said=_text(row, "said"),
         links=tuple((words, url) for words, url in links if url.startswith(("https://", "http://"))),
-        uses=tuple(f"{_text(use, 'verdict')}: {_text(use, 'sentence')}" for use in rows(row.get("cited_for"))),
+        uses=tuple(
+            f"{verdict_words(_text(use, 'verdict'))}: {_text(use, 'sentence')}" for use in rows(row.get("cited_for"))
+        ),
     )
 
 

@@ -14,7 +14,9 @@ from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTrace
 from core.presentation.render import iso_utc, one_line
 from core.presentation.wording import counted
+from core.text.saying import say, say_many, say_number
 
+STANDS = {Coverage.SATISFIED: "✓", Coverage.PARTIAL: "◐ partly", Coverage.UNSATISFIED: "○ not found"}
 MARKS = {Coverage.SATISFIED: "✓", Coverage.PARTIAL: "◐", Coverage.UNSATISFIED: "○"}
 
 
@@ -53,8 +55,9 @@ class ChecklistCard:
         """`Round 2 of 10 · 3 of 5 items · 14 facts`; before the first round how long it takes."""
         if not self.iteration:
             return self.duration
-        items, facts = f"{self.satisfied} of {len(self.items)} items", counted(self.facts, "fact")
-        return f"Round {self.iteration} of {self.max_iterations} · {items} · {facts}"
+        number = say("Round {number} of {all}", number=self.iteration, all=self.max_iterations)
+        items = say("{number} of {all} items", number=self.satisfied, all=len(self.items))
+        return f"{number} · {items} · {say_many('{number} fact', '{number} facts', self.facts)}"
 
 
 def read_card(data: Json) -> ChecklistCard | None:
@@ -89,9 +92,7 @@ class CoveredItem:
 
     @property
     def stand(self) -> str:
-        return {Coverage.SATISFIED: "✓", Coverage.PARTIAL: "◐ partly", Coverage.UNSATISFIED: "○ not found"}[
-            self.coverage
-        ]
+        return say(STANDS[self.coverage])
 
     @property
     def text(self) -> str:
@@ -257,9 +258,12 @@ class Estimate:
 
     @property
     def sentence(self) -> str:
-        cost = f" and costs about ${self.cost_usd:.2f}" if self.cost_usd is not None and self.cost_usd >= 0.005 else ""
-        minutes = "under a minute" if self.minutes < 0.75 else f"{round(self.minutes)} min"
-        return f"Deep research here typically takes {minutes}{cost} (the last {self.jobs} jobs)."
+        minutes = say("under a minute") if self.minutes < 0.75 else f"{round(self.minutes)} min"
+        if self.cost_usd is None or self.cost_usd < 0.005:
+            said = "Deep research here typically takes {minutes} (the last {jobs} jobs)."
+            return say(said, minutes=minutes, jobs=self.jobs)
+        said = "Deep research here typically takes {minutes} and costs about ${cost} (the last {jobs} jobs)."
+        return say(said, minutes=minutes, cost=say_number(self.cost_usd, 2), jobs=self.jobs)
 
     def as_json(self) -> dict[str, Json]:
         return {"minutes": round(self.minutes, 2), "cost_usd": self.cost_usd, "jobs": self.jobs}
@@ -280,7 +284,7 @@ def estimate_from(traces: Sequence[ToolTrace]) -> Estimate | None:
 
 def usual_duration(estimate: Estimate | None) -> str:
     """One sentence for who is about to wait."""
-    return estimate.sentence if estimate else USUAL
+    return estimate.sentence if estimate else say(USUAL)
 
 
 @dataclass

@@ -35,6 +35,7 @@ from core.presentation.render import cut, one_line
 from core.presentation.wording import counted
 from core.section.prose import exported
 from core.text.markers import Grammar, PageRef
+from core.text.saying import say
 from core.works.standing import MARK
 
 MAX_FOUND = 10
@@ -138,11 +139,11 @@ class Talk:
         ordered = sorted(found.records, key=lambda record: arxiv_order(record.id))
         listed = [_paper_of(record) for record in ordered]
         now = conversation.found(State.SELECT_NEW, [record.id for record in ordered], query=command.argument)
-        away = [wording.NOT_SEARCHED.format(places=", ".join(places_of(found.away)))] if found.away else []
+        away = [say(wording.NOT_SEARCHED, places=", ".join(places_of(found.away)))] if found.away else []
         if not listed:
             return now, Reply("\n\n".join([wording.NO_PAPERS.format(query=command.argument), *away]))
-        title = wording.FOUND_IN.format(places=", ".join(places_of(found.asked)))
-        return now, Reply("\n\n".join([_numbered(listed), wording.ADD_FOUND, *away]), title)
+        title = say(wording.FOUND_IN, places=", ".join(places_of(found.asked)))
+        return now, Reply("\n\n".join([_numbered(listed), say(wording.ADD_FOUND), *away]), title)
 
     async def _sem_search(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         shelves = Shelves(self.desk.library, self.shelves, self.desk.ingestion.embedder)

@@ -139,6 +139,7 @@ IMPROVE_TITLE = "Improve this answer"
 IMPROVE_LABEL = "What should be better?"
 IMPROVE_HINT = "For example: cover the costs as well, or use newer studies"
 CHECKING_EARLIER = "Earlier answer, checking that it is the same question"
+_STAGE_MESSAGES = {one: one for one in (*STATUS_MESSAGES.values(), CHECKING_EARLIER)}
 NOTHING_TO_COMPARE = "There is no newer answer to compare with yet: press Refresh, and ask again when it has come."
 ALREADY_BEGUN = "That has been started already; its answer appears further up."
 
@@ -227,6 +228,11 @@ MARK_MEANINGS = {
 def language_of(job: ResearchJob) -> str:
     """What is said of a job is in, from its first message to its last: the workspace's, else the question's."""
     return job.request.language or known_language(job.intent.language) or ENGLISH
+
+
+def stage_said(message: str) -> str:
+    """What a running job tells of itself, as it was recorded: said where it is one of the known messages."""
+    return say(_STAGE_MESSAGES.get(message, "")) or message
 
 
 def queue_message(ahead: int) -> str:
@@ -444,6 +450,11 @@ def searched_beside(result: JobResult) -> str:
 def sources_counted(read: int) -> str:
     """`8 sources`: those that were read, wherever sources are counted; any others are named as what they are."""
     return say_many("{number} source", "{number} sources", read)
+
+
+def sources_read(read: int, *, bold: str = "") -> str:
+    """`8 sources were read`, with their number between the signs that make it `bold`."""
+    return say("{sources} were read", sources=f"{bold}{sources_counted(read)}{bold}")
 
 
 def footer(result: JobResult, read: int) -> str:

@@ -16,6 +16,7 @@ import regex
 from core.library.reading_list import BibtexEntry, bibtex_entries, bibtex_names, plain, ris_entries
 from core.model.errors import InvalidQuery
 from core.model.works import ARXIV_ID, NO_IDS, WorkIds, doi_in, ids_in_url, is_of_arxiv
+from core.text.saying import say
 from core.text.sentences import split_sentences
 
 MAX_REFERENCES = 1_000  # of one job; a thesis has three hundred
@@ -139,12 +140,15 @@ def read_references(files: Sequence[tuple[str, str]]) -> tuple[Reference, ...]:
     if not references:
         names = ", ".join(name for name, _ in files)
         raise InvalidQuery(
-            f"I found no list of references in {names}. It needs a heading such as References, or be BibTeX or RIS.",
+            say(
+                "I found no list of references in {names}. It needs a heading such as References, or be BibTeX or RIS.",
+                names=names,
+            ),
             rule="references",
         )
     if len(references) > MAX_REFERENCES:
-        said = f"These are {len(references)} references; at most {MAX_REFERENCES} are checked at once."
-        raise InvalidQuery(said, rule="references")
+        said = "These are {number} references; at most {most} are checked at once."
+        raise InvalidQuery(say(said, number=len(references), most=MAX_REFERENCES), rule="references")
     numbered = [replace(one, number=number) for number, one in enumerate(references, start=1)]
     return tuple(_with_uses(numbered, "\n\n".join(filter(None, bodies))))
 

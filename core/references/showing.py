@@ -21,18 +21,42 @@ from core.model.works import Notice, WorkRecord
 from core.presentation.bibliography import latex_text
 from core.presentation.render import cut, one_line
 from core.references.checking import CheckedReference, PartDiffers, RefStand
+from core.text.saying import say, say_many
 
 SHOWN = 20  # references of the answer's own list that need a look; the page has all
 MAX_NAME_CHARS = 90
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet takes a cell that begins so for a formula (OWASP)
 _FIELDS = {"title": "title", "authors": "author", "year": "year", "venue": "journal", "id": "doi"}
-_PARTS = {"title": "title", "authors": "authors", "year": "year", "venue": "venue", "id": "DOI"}
-_RULINGS = {
+PARTS_DIFFER = {
+    "title": "its title is {known}, not {given}",
+    "authors": "its authors is {known}, not {given}",
+    "year": "its year is {known}, not {given}",
+    "venue": "its venue is {known}, not {given}",
+    "id": "its DOI is {known}, not {given}",
+}
+RULINGS = {
     Ruling.SUPPORTED: "says it",
     Ruling.PARTIAL: "says a part of it",
     Ruling.UNSUPPORTED: "does not say it",
     Ruling.CONTRADICTED: "says otherwise",
 }
+NOT_JUDGED = "not judged"
+_VERDICTS = {one: one for one in (*RULINGS.values(), NOT_JUDGED)}
+_RULED = {
+    "abstract": {
+        Ruling.SUPPORTED: "its abstract says it",
+        Ruling.PARTIAL: "its abstract says a part of it",
+        Ruling.UNSUPPORTED: "its abstract does not say it",
+        Ruling.CONTRADICTED: "its abstract says otherwise",
+    },
+    "full text": {
+        Ruling.SUPPORTED: "its full text says it",
+        Ruling.PARTIAL: "its full text says a part of it",
+        Ruling.UNSUPPORTED: "its full text does not say it",
+        Ruling.CONTRADICTED: "its full text says otherwise",
+    },
+}
+NAMED = "Reference {number}, “{name}”"
 _SIGNS = {"fine": "✓", "look": "◐", "bad": "✗"}
 
 
@@ -46,9 +70,9 @@ def list_text(checked: Sequence[CheckedReference], cited: Mapping[int, int]) -> 
     for place, one in enumerate(doubtful[:SHOWN], start=1):
         number, name = one.reference.number, cut(one_line(one.reference.name), MAX_NAME_CHARS)
         marker = f" [{cited[number]}]" if number in cited else ""
-        lines.append(f"{place}. Reference {number}, “{name}”: {said_of(one).removesuffix('.')}{marker}.")
+        lines.append(f"{place}. {say(NAMED, number=number, name=name)}: {said_of(one).removesuffix('.')}{marker}.")
     if len(doubtful) > SHOWN:
-        lines.append(f"And {len(doubtful) - SHOWN} more in the table.")
+        lines.append(say("And {number} more in the table.", number=len(doubtful) - SHOWN))
     return "\n".join(lines)
 
 
@@ -70,26 +94,50 @@ def counts_line(checked: Sequence[CheckedReference]) -> str:
     """`40 references: 31 match their records, 2 were retracted, …`"""
     counts = Counter(one.stand for one in checked)
     said = [
-        (counts[RefStand.MATCHES], "match their records", "matches its record"),
-        (sum(one.is_retracted for one in checked), "were retracted", "was retracted"),
-        (counts[RefStand.DIFFERS], "differ from their records", "differs from its record"),
-        (counts[RefStand.OTHER_WORK], "have the id of another work", "has the id of another work"),
-        (counts[RefStand.NOT_FOUND] + counts[RefStand.UNLISTED], "were not found", "was not found"),
-        (counts[RefStand.UNKNOWN], "could not be looked up", "could not be looked up"),
+        (counts[RefStand.MATCHES], _matching),
+        (sum(one.is_retracted for one in checked), _retracted),
+        (counts[RefStand.DIFFERS], _differing),
+        (counts[RefStand.OTHER_WORK], _of_others),
+        (counts[RefStand.NOT_FOUND] + counts[RefStand.UNLISTED], _missing),
+        (counts[RefStand.UNKNOWN], _unasked),
     ]
-    parts = [f"{count} {one if count == 1 else many}" for count, many, one in said if count]
-    return f"{len(checked)} reference{'s' * (len(checked) != 1)}: {', '.join(parts)}."
+    parts = ", ".join(words(count) for count, words in said if count)
+    return say_many("{number} reference: {stands}.", "{number} references: {stands}.", len(checked), stands=parts)
+
+
+def _matching(count: int) -> str:
+    return say_many("{number} matches its record", "{number} match their records", count)
+
+
+def _retracted(count: int) -> str:
+    return say_many("{number} was retracted", "{number} were retracted", count)
+
+
+def _differing(count: int) -> str:
+    return say_many("{number} differs from its record", "{number} differ from their records", count)
+
+
+def _of_others(count: int) -> str:
+    return say_many("{number} has the id of another work", "{number} have the id of another work", count)
+
+
+def _missing(count: int) -> str:
+    return say_many("{number} was not found", "{number} were not found", count)
+
+
+def _unasked(count: int) -> str:
+    return say("{number} could not be looked up", number=count)
 
 
 def said_of(one: CheckedReference) -> str:
     """Everything that is known of it, in a sentence or some."""
     said = [*_standing_words(one), _stand_words(one)]
     if one.same_as:
-        said.append(f"the same work as reference {one.same_as}")
+        said.append(say("the same work as reference {number}", number=one.same_as))
     said += [
-        f"its {use.basis} {_RULINGS[use.ruling]}: “{cut(one_line(use.sentence), 120)}”"
+        f"{say(_RULED[use.basis][use.ruling])}: “{cut(one_line(use.sentence), 120)}”"
         for use in one.uses
-        if use.is_doubtful and use.ruling
+        if use.is_doubtful and use.ruling and use.basis
     ]
     return "; ".join(filter(None, said)) + "."
 
@@ -97,27 +145,32 @@ def said_of(one: CheckedReference) -> str:
 def _stand_words(one: CheckedReference) -> str:
     asked = ", ".join(map(place_name, one.asked))
     away = ", ".join(f"{place_name(name)} ({why})" for name, why in one.failed)
-    unasked = f"; no answer from {away}" if away else ""
+    unasked = f"; {say('no answer from {places}', places=away)}" if away else ""
     match one.stand:
         case RefStand.MATCHES:
-            return "found, matches its record"
+            return say("found, matches its record")
         case RefStand.DIFFERS:
-            return f"found; {difference_words(one.differences)}"
+            return f"{say('found')}; {difference_words(one.differences)}"
         case RefStand.OTHER_WORK:
             holder = cut(one_line(one.holder.title), MAX_NAME_CHARS) if one.holder else ""
-            meant = f"; a work of that title has {_id_words(one.record)}" if one.record else ""
-            return f"its id {one.reference.ids.name} is that of another work, “{holder}”{meant}"
+            has = "a work of that title has {id}"
+            meant = f"; {say(has, id=_id_words(one.record))}" if one.record else ""
+            said = "its id {id} is that of another work, “{title}”"
+            return say(said, id=one.reference.ids.name, title=holder) + meant
         case RefStand.UNLISTED:
-            return f"not found in {asked}, which list few books, reports and pages{unasked}"
+            return say("not found in {places}, which list few books, reports and pages", places=asked) + unasked
         case RefStand.NOT_FOUND:
-            return f"not found in {asked}{unasked}"
-    return f"could not be looked up: {away or 'no registry can be asked for it'}"
+            return say("not found in {places}", places=asked) + unasked
+    return say("could not be looked up: {why}", why=away or say("no registry can be asked for it"))
 
 
 def difference_words(differences: Sequence[PartDiffers]) -> str:
     return "; ".join(
-        f"its {_PARTS[one.part]} is {cut(one_line(one.known), MAX_NAME_CHARS)}, "
-        f"not {cut(one_line(one.given), MAX_NAME_CHARS)}"
+        say(
+            PARTS_DIFFER[one.part],
+            known=cut(one_line(one.known), MAX_NAME_CHARS),
+            given=cut(one_line(one.given), MAX_NAME_CHARS),
+        )
         for one in differences
     )
 
@@ -127,9 +180,15 @@ def _standing_words(one: CheckedReference) -> list[str]:
     if record is None:
         return []
     if record.retraction:
-        return [f"retracted{_notice_words(record.retraction)}"]
-    said = [f"an expression of concern was published{_notice_words(notice)}" for notice in record.concerns[:1]]
-    return said + [f"a correction was published{_notice_words(notice)}" for notice in record.corrections[:1]]
+        return [_noticed(say("retracted"), record.retraction)]
+    said = [_noticed(say("an expression of concern was published"), notice) for notice in record.concerns[:1]]
+    return said + [_noticed(say("a correction was published"), notice) for notice in record.corrections[:1]]
+
+
+def _noticed(said: str, notice: Notice) -> str:
+    """What was published, with its day and its address."""
+    said = say("{notice} on {day}", notice=said, day=notice.date) if notice.date else said
+    return f"{said} ({notice.url})" if notice.url else said
 
 
 def _notice_words(notice: Notice) -> str:
@@ -137,7 +196,7 @@ def _notice_words(notice: Notice) -> str:
 
 
 def _id_words(record: WorkRecord) -> str:
-    return record.ids.name or "no id"
+    return record.ids.name or say("no id")
 
 
 def _weight(one: CheckedReference) -> int:
@@ -170,6 +229,11 @@ def reference_rows(result: JobResult | None) -> list[Mapping[str, Json]]:
     return list(rows(result.details.get("references"))) if result else []
 
 
+def verdict_words(verdict: str) -> str:
+    """What a row says of a sentence that cites its work, said."""
+    return say(_VERDICTS.get(verdict, "")) or verdict
+
+
 def _row(one: CheckedReference) -> dict[str, Json]:
     record, reference = one.record, one.reference
     known = record or one.holder
@@ -200,7 +264,7 @@ def _row(one: CheckedReference) -> dict[str, Json]:
         "cited_for": [
             {
                 "sentence": use.sentence,
-                "verdict": _RULINGS[use.ruling] if use.ruling else "not judged",
+                "verdict": RULINGS[use.ruling] if use.ruling else NOT_JUDGED,
                 "read": use.basis,
                 "reason": use.reason,
             }

@@ -6,7 +6,8 @@ reads no file and imports nothing. `python -m tests.tables locale` collects what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from calendar import day_name
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -98,6 +99,17 @@ def say_day(moment: datetime) -> str:
     from babel.dates import format_date
 
     return format_date(moment, "long", locale=_spoken.get())
+
+
+def say_weekdays(days: Sequence[int]) -> str:
+    """`Monday and Friday`, counted from Monday as 0."""
+    if _spoken.get() == ENGLISH:
+        return " and ".join(day_name[day] for day in days)
+    from babel.dates import get_day_names
+    from babel.lists import format_list
+
+    names = get_day_names("wide", locale=_spoken.get())
+    return format_list([names[day] for day in days], locale=_spoken.get())
 
 
 def say_month(moment: datetime, *, year: bool = True) -> str:

@@ -16,6 +16,7 @@ from core.stages.intake import read_query
 from core.text.saying import say
 from core.text.urls import domain_of
 from core.watch.watch import (
+    ENDINGS,
     ENDS_AFTER,
     MAX_HOURS,
     MIN_HOURS,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from core.pipeline.deps import Deps
 
 MAX_URL_CHARS = 2000
-PLACE_GONE = "the place where it told is gone"
 RUNS_A_MONTH = timedelta(days=30)
 UNWATCHED = frozenset({"check", "library", "section"})  # what was said once, and what papers of one's own say
 
@@ -154,7 +154,7 @@ class WatchDesk:
         return await self._deps.watches.of_job(job.id, asker=asker)
 
     async def stop(self, watch: Watch) -> Watch:
-        return await self._change(watch, lambda now: ended(now, "it was stopped"))
+        return await self._change(watch, lambda now: ended(now, ENDINGS["stopped"]))
 
     async def renew(self, watch: Watch) -> Watch:
         """For as long again, from now on. Raises `WatchRefused` for one that has ended."""
@@ -181,18 +181,18 @@ class WatchDesk:
         notice = await self._deps.watches.told_at(key)
         named = key.split(":")[1:2] if key.startswith("watch:") else []
         watch_ids = [part.watch_id for part in notice.parts] if notice and notice.parts else named
-        return await self._end(watch_ids, "who watched it has left" if asker else PLACE_GONE, asker=asker)
+        return await self._end(watch_ids, ENDINGS["left"] if asker else ENDINGS["place"], asker=asker)
 
     async def place_closed(self, tenant: str, place: str, *, asker: str = "") -> int:
         """A channel was archived or deleted, or the bot thrown out of it, or its `asker` has left: how many ended."""
         there = [watch for watch in await self._deps.watches.at(tenant, place) if asker in ("", watch.asker)]
-        await self._end([watch.id for watch in there], "its asker has left the channel" if asker else PLACE_GONE)
+        await self._end([watch.id for watch in there], ENDINGS["out" if asker else "place"])
         return len(there)
 
     async def person_left(self, tenant: str, asker: str) -> int:
         """How many of theirs ended. Raises `StoreError`."""
         theirs = await self._deps.watches.of(tenant, asker=asker) if asker else []
-        await self._end([watch.id for watch in theirs], "who watched it has left")
+        await self._end([watch.id for watch in theirs], ENDINGS["left"])
         return len(theirs)
 
     async def told_at(self, address: Address) -> WatchNotice | None:
@@ -291,13 +291,19 @@ class WatchDesk:
         theirs = [watch for watch in here if watch.asker == request.asker]
         if request.asker and len(theirs) >= limits.person:
             raise WatchRefused(
-                "too many of a person", user_message=f"You have {len(theirs)} watches already; please stop one first."
+                "too many of a person",
+                user_message=say("You have {number} watches already; please stop one first.", number=len(theirs)),
             )
         if len(here) >= limits.workspace:
-            where = "here" if Tenant.read(request.scope.tenant).account else "on this machine"
+            is_shared = Tenant.read(request.scope.tenant).account
+            here_or_there = (
+                "There are {number} watches here already; stop one first."
+                if is_shared
+                else "There are {number} watches on this machine already; stop one first."
+            )
             raise WatchRefused(
                 "too many of a workspace",
-                user_message=f"There are {len(here)} watches {where} already; stop one first.",
+                user_message=say(here_or_there, number=len(here)),
             )
 
 
@@ -308,7 +314,7 @@ def _key(address: Address) -> str:
 
 def _check_rhythm(rhythm: Rhythm) -> None:
     if not rhythm.at and not MIN_HOURS <= rhythm.hours <= MAX_HOURS:
-        raise InvalidQuery(f"A watch runs every 1 to {MAX_HOURS} hours.", rule="rhythm")
+        raise InvalidQuery(say("A watch runs every 1 to {hours} hours.", hours=MAX_HOURS), rule="rhythm")
     check_zone(rhythm.zone)
 
 

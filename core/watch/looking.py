@@ -25,6 +25,7 @@ from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetada
 from core.model.works import NoticeKind, WorkRecord, ids_in_url
 from core.pipeline.deps import Deps
 from core.stages.intake import parse_intent
+from core.text.saying import say
 from core.text.urls import canonical_url, domain_of
 from core.watch.comparison import (
     MIN_SAID,
@@ -41,7 +42,7 @@ from core.watch.comparison import (
     topic_of,
     vote,
 )
-from core.watch.watch import Carrier, Change, Watch, WatchedPage
+from core.watch.watch import NEW_ENTRY, Carrier, Change, Watch, WatchedPage
 from core.works.standing import newly_retracted, stand
 
 # A source that is watched for itself: a page, and what is said on it otherwise, new, or no more; a feed, and its new
@@ -49,7 +50,6 @@ from core.works.standing import newly_retracted, stand
 
 
 FEED, PAPER = "feed", "paper"  # as kinds of watched pages
-NEW_ENTRY = "it is a new entry of the feed"
 NOTICES: dict[NoticeKind, str] = {
     "retraction": "“{title}” was retracted.",
     "concern": "An expression of concern about “{title}” was published.",
@@ -139,7 +139,7 @@ async def _look_at_paper(
     fresh = WatchedPage(watch.url, record.title, "", kind=PAPER, carriers=carriers)
     if not news:
         return SourceLook(fresh)
-    said = [NOTICES[one.kind].format(title=record.title) for one in news]
+    said = [say(NOTICES[one.kind], title=record.title) for one in news]
     changes = tuple(
         Change("retraction" if one.kind == "retraction" else "new", now=sentence, now_quote=sentence,
                because=one.reason, now_url=one.url or watch.url, is_primary=True, is_certain=True)
@@ -203,7 +203,7 @@ def _answer(source: Source, changes: Sequence[Change]) -> ResearchAnswer:
             Citation(change.now, source.id, evidence.quote, Verdict.SUPPORTED, evidence.start, evidence.end)
         )
     said = [f"{claim.text.rstrip('.')} [1]." for claim in claims]
-    gone = [f"No longer said: {change.before}" for change in changes if not change.now]
+    gone = [say("No longer said: {text}", text=change.before) for change in changes if not change.now]
     return ResearchAnswer(
         " ".join(said) or " ".join(gone), " ".join(gone) if said else "", Confidence.HIGH,
         citations=tuple(citations), claims=tuple(claims),
@@ -302,7 +302,7 @@ async def _retractions(told: ToldAnswer, deps: Deps) -> list[Change]:
             (claim for claim in answer.claims if any(one.source_id == source.id for one in claim.evidence)), None
         )
         if cited is not None:
-            now = f"{source.title} was retracted."
+            now = say("{title} was retracted.", title=source.title)
             found.append(
                 Change("retraction", bare(cited.text), now, before_url=source.url, now_url=source.url, is_certain=True)
             )

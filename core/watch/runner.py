@@ -17,11 +17,14 @@ from core.model.errors import GorkdError, JobNotFound, StoreError
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, ResearchRequest
 from core.model.ports import Clock, job_id_var
 from core.pipeline.deps import Deps
+from core.text.language import language_of
+from core.text.saying import speaking
 from core.text.urls import domain_of
 from core.watch.comparison import is_confirmed, new_conflicts, on_answer, vote
 from core.watch.looking import MAX_PAGES, ToldAnswer, known_sentences, look, look_at_source, pages_of, still_stands
 from core.watch.watch import (
     ASKS_BEFORE_END,
+    ENDINGS,
     JOB_LOOK,
     LEASE,
     MOST_STRICT,
@@ -68,7 +71,8 @@ class WatchRunner:
 
         async def take(watch: Watch) -> int:
             async with gate:
-                return await self._take(watch, now)
+                with speaking(watch.request.language, language_of(watch.request.query)):
+                    return await self._take(watch, now)
 
         return sum(await asyncio.gather(*map(take, await self._watches.due(now, limit=MOST_AT_ONCE))))
 
@@ -96,7 +100,7 @@ class WatchRunner:
         try:
             await self._go_on(claimed, now)
         except JobNotFound:
-            await self._watches.put(ended(claimed, "what it watched was forgotten"))
+            await self._watches.put(ended(claimed, ENDINGS["forgotten"]))
         except StoreError:
             raise
         except GorkdError as exc:
@@ -110,7 +114,7 @@ class WatchRunner:
     async def _go_on(self, watch: Watch, now: datetime) -> None:
         if now >= watch.ends_at:
             notice = _notice(watch, now, "ended") if watch.told else None
-            await self._put(ended(watch, "its time was over"), notice)
+            await self._put(ended(watch, ENDINGS["over"]), notice)
         elif watch.kind == "schedule":
             is_ending = watch.ends_at - now <= ASKS_BEFORE_END
             await (self._ask_renewal if is_ending and watch.told and not watch.asked_renewal else self._ask)(watch, now)
@@ -232,7 +236,7 @@ class WatchRunner:
         failures = watch.failures + 1
         if failures >= MOST_FAILURES:
             notice = _notice(watch, now, "ended") if watch.told else None
-            await self._put(ended(watch, "it could not be looked at any more"), notice)
+            await self._put(ended(watch, ENDINGS["away"]), notice)
             return
         next_at = backed_off(watch.rhythm, began=watch.created_at, after=now, key=watch.id, failures=failures)
         failed = replace(watch, stage="waiting", job="", suspected=(), failures=failures, next_at=next_at)

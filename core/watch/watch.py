@@ -5,7 +5,7 @@ Values alone. A run begins by one worker's claim of the row (`Watches.put`), so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Literal, Protocol
@@ -53,6 +53,19 @@ class Rhythm:
         if not self.at:
             return timedelta(hours=self.hours)
         return timedelta(days=7 / len(self.weekdays)) if self.weekdays else timedelta(days=1)
+
+
+# Why a watch ended, as it is kept; said by who tells it.
+ENDINGS: Mapping[str, str] = {
+    "stopped": "it was stopped",
+    "over": "its time was over",
+    "forgotten": "what it watched was forgotten",
+    "away": "it could not be looked at any more",
+    "place": "the place where it told is gone",
+    "out": "its asker has left the channel",
+    "left": "who watched it has left",
+}
+NEW_ENTRY = "it is a new entry of the feed"  # why, of a feed; said by who tells it
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
 import regex
 
 from core.presentation.render import cut, one_line
+from core.presentation.wording import say_level
+from core.text.saying import ENGLISH, say, say_day, say_number, say_weekdays, spoken
 from core.text.urls import domain_of
 from core.watch.desk import WatchOffer, check_zone
-from core.watch.watch import DIGEST_AT, Change, Manner, Rhythm, Watch, WatchNotice
+from core.watch.watch import DIGEST_AT, ENDINGS, NEW_ENTRY, Change, Manner, Rhythm, Watch, WatchNotice
 
 WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew"]
 
@@ -24,6 +27,7 @@ HELP = (
     "Say `watch this daily` under an answer, `watch https://… weekly`, `every Monday 9:00: your question`, "
     "`watch list` or `stop watching`."
 )
+_ENDINGS = {kept: kept for kept in ENDINGS.values()}
 MAX_CLAIM_CHARS, MAX_QUOTE_CHARS = 400, 300
 
 _EVERY = (
@@ -116,12 +120,13 @@ def read_rhythm(text: str) -> Rhythm | None:
 
 def rhythm_words(rhythm: Rhythm) -> str:
     """`every day`, `every 6 hours`, `every Monday at 09:00 (Europe/Berlin)`."""
-    if not rhythm.at:
-        named = {1: "every hour", 24: "every day", 168: "every week"}
-        return named.get(rhythm.hours, f"every {rhythm.hours} hours")
-    days = {(): "every day", (0, 1, 2, 3, 4): "every weekday"}.get(rhythm.weekdays)
-    days = days or "every " + " and ".join(DAYS[day].capitalize() for day in rhythm.weekdays)
-    return f"{days} at {rhythm.at} ({rhythm.zone})"
+    if rhythm.at:
+        at = {(): "every day at {time} ({zone})", (0, 1, 2, 3, 4): "every weekday at {time} ({zone})"}
+        days = say_weekdays(rhythm.weekdays)
+        said = at.get(rhythm.weekdays, "every {days} at {time} ({zone})")
+        return say(said, days=days, time=rhythm.at, zone=rhythm.zone)
+    named = {1: "every hour", 24: "every day", 168: "every week"}
+    return say(named.get(rhythm.hours, "every {hours} hours"), hours=rhythm.hours)
 
 
 def in_zone(rhythm: Rhythm, zone: str) -> Rhythm:
@@ -135,51 +140,69 @@ def offer_lines(offer: WatchOffer) -> list[str]:
     cost = _dollars(offer.run_usd)
     month = _dollars(offer.month_usd(RHYTHMS["day"]))
     lines = [
-        "Watch this question? I look at its pages again and tell you here only when the answer means something else.",
-        f"About {cost} a run in which something may have changed (at most {month} a month when looked at daily); "
-        "next to nothing otherwise."
-        if cost
-        else "What the model costs is not known here.",
-        f"Until {offer.ends_at:%d %B %Y}; I ask before it ends.",
+        say(OFFER),
+        say(OFFER_COST, cost=cost, month=month) if cost else say("What the model costs is not known here."),
+        say("Until {day}; I ask before it ends.", day=_day(offer.ends_at)),
     ]
     if offer.known:
-        lines.append(f"You watch it already, {rhythm_words(offer.known.rhythm)}.")
+        lines.append(say("You watch it already, {often}.", often=rhythm_words(offer.known.rhythm)))
     return lines
 
 
 def begun_line(watch: Watch, run_usd: float | None = None) -> str:
-    cost = f"; about {_dollars(run_usd)} a run" if run_usd and watch.kind != "source" else ""
-    until = f"until {watch.ends_at:%d %B %Y}"
-    first = f"first on {watch.next_at:%d %B, %H:%M} UTC"
+    cost = _dollars(run_usd) if run_usd else ""
+    day = f"{watch.next_at:%d %B}" if spoken() == ENGLISH else say_day(watch.next_at)
+    first = f"{day}, {watch.next_at:%H:%M}"
+    filled = {"often": rhythm_words(watch.rhythm), "first": first, "until": _day(watch.ends_at), "cost": cost}
     if watch.kind == "schedule":
-        return f"I ask this {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. Say `watch list` to see or stop it."
-    what = "that page" if watch.kind == "source" else "this question"
-    return f"Watching {what} {rhythm_words(watch.rhythm)}, {first}{cost}, {until}. {_TELLS[watch.manner]}"
+        return say(ASKED_AT_COST if cost else ASKED, **filled)
+    if watch.kind == "source":
+        return f"{say(PAGE_WATCHED, **filled)} {say(_TELLS[watch.manner])}"
+    return f"{say(WATCHED_AT_COST if cost else WATCHED, **filled)} {say(_TELLS[watch.manner])}"
 
 
 def next_line(watch: Watch) -> str:
     """When it is looked at next, of one that has not ended."""
-    return NEXT_LOOK.format(when=f"{watch.next_at:%d %B %Y, %H:%M}") if watch.stage == "waiting" else LOOKING
+    when = f"{_day(watch.next_at)}, {watch.next_at:%H:%M}"
+    return say(NEXT_LOOK, when=when) if watch.stage == "waiting" else say(LOOKING)
+
+
+def why_ended(watch: Watch) -> str:
+    return say(_ENDINGS.get(watch.ended_because, "")) or watch.ended_because
 
 
 def spent_line(spent_usd: float) -> str:
     """What its runs have cost; "" for nothing, or for what nobody knows."""
-    return SPENT.format(cost=_dollars(spent_usd)) if spent_usd else ""
+    return say(SPENT, cost=_dollars(spent_usd)) if spent_usd else ""
 
 
 def list_lines(watches: Sequence[Watch], aside: Collection[str] = ()) -> list[str]:
     """Those with ids in `aside` are counted, and not named."""
     if not watches:
-        return ["You watch nothing.", HELP]
+        return [say("You watch nothing."), say(HELP)]
     lines = [
-        f"{place}. {cut(one_line(watch.subject), 120)} – {rhythm_words(watch.rhythm)}, until {watch.ends_at:%d %B %Y}"
+        f"{place}. {cut(one_line(watch.subject), 120)} – "
+        + say("{often}, until {day}", often=rhythm_words(watch.rhythm), day=_day(watch.ends_at))
         for place, watch in enumerate(watches, start=1)
         if watch.id not in aside
     ]
-    lines += [f"What you watch elsewhere ({len(aside)}) is listed by the command, for you alone."] if aside else []
-    return [*lines, "Say `stop watching 1` to end the first."]
+    elsewhere = "What you watch elsewhere ({number}) is listed by the command, for you alone."
+    lines += [say(elsewhere, number=len(aside))] if aside else []
+    return [*lines, say("Say `stop watching 1` to end the first.")]
 
 
+OFFER = "Watch this question? I look at its pages again and tell you here only when the answer means something else."
+OFFER_COST = (
+    "About {cost} a run in which something may have changed (at most {month} a month when looked at daily); "
+    "next to nothing otherwise."
+)
+ASKED = "I ask this {often}, first on {first} UTC, until {until}. Say `watch list` to see or stop it."
+ASKED_AT_COST = (
+    "I ask this {often}, first on {first} UTC; about {cost} a run, until {until}. Say `watch list` to see or stop it."
+)
+WATCHED = "Watching this question {often}, first on {first} UTC, until {until}."
+WATCHED_AT_COST = "Watching this question {often}, first on {first} UTC; about {cost} a run, until {until}."
+PAGE_WATCHED = "Watching that page {often}, first on {first} UTC, until {until}."
 _TELLS: dict[Manner, str] = {
     "thread": "I tell you only when it says something else.",
     "fresh": "I tell you only when it says something else, each time in a new thread.",
@@ -228,19 +251,19 @@ class ToldChange:
 def heading(notice: WatchNotice) -> str:
     if notice.tone == "digest":
         news = sum(part.tone == "changed" for part in notice.parts)
-        return DIGEST.format(news=news) if news else DIGEST_STILL
+        return say(DIGEST, news=news) if news else say(DIGEST_STILL)
     return f"{tone_words(notice)}: {cut(one_line(notice.subject), 150)}"
 
 
 def tone_words(notice: WatchNotice) -> str:
     """The heading where its subject stands above it already."""
     is_page = notice.subject.startswith(("http://", "https://"))
-    return NEWS if is_page and notice.tone == "changed" else _TONES[notice.tone]
+    return say(NEWS) if is_page and notice.tone == "changed" else say(_TONES[notice.tone])
 
 
 def sentence(notice: WatchNotice) -> str:
     """What is said besides the changes, "" for nothing."""
-    return notice.sentence or _SENTENCES.get(notice.tone, "")
+    return notice.sentence or say(_SENTENCES.get(notice.tone, ""))
 
 
 def notice_buttons(notice: WatchNotice) -> tuple[str, ...]:
@@ -258,18 +281,17 @@ def digest_parts(notice: WatchNotice) -> list[WatchNotice]:
 
 
 def told_change(change: Change) -> ToldChange:
-    before, now = _LABELS[change.kind]
-    lines = [(before, change.before)] if before and change.before else []
-    lines += [(now, change.now)] if now and change.now else []
+    before, now = change.before, change.now
+    if change.kind == "confidence":
+        before, now = say_level(before), say_level(now)
+    was, named = say(_LABELS[change.kind][0]), say(_LABELS[change.kind][1])
+    lines = [(was, before)] if was and before else []
+    lines += [(named, now)] if named and now else []
     place = domain_of(change.now_url or change.before_url)
-    why = change.because or (
-        ""
-        if change.kind == "retraction" or not place
-        else f"{place} says so now"
-        if change.now_quote
-        else f"{place} says it no more"
-    )
-    lines += [("Because", why)] if why else []
+    why = say(NEW_ENTRY) if change.because == NEW_ENTRY else change.because
+    if not why and place and change.kind != "retraction":
+        why = say("{place} says so now" if change.now_quote else "{place} says it no more", place=place)
+    lines += [(say("Because"), why)] if why else []
     quotes = [(change.before_quote, change.before_url), (change.now_quote, change.now_url)]
     said = tuple((label, cut(one_line(text), MAX_CLAIM_CHARS)) for label, text in lines)
     known = {one_line(text) for _, text in lines}
@@ -319,4 +341,10 @@ def _channel(said: str) -> str:
 
 
 def _dollars(usd: float | None) -> str:
-    return "" if usd is None else f"${usd:.2f}" if usd >= 0.01 else "less than $0.01" if usd else "$0"
+    if usd is None or not usd:
+        return "" if usd is None else "$0"
+    return f"${say_number(usd, 2)}" if usd >= 0.01 else say("less than ${cost}", cost=say_number(0.01, 2))
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%d %B %Y}" if spoken() == ENGLISH else say_day(moment)

@@ -59,8 +59,7 @@ from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.snapshot import Snapshot
-from core.presentation.wording import counted
-from core.text.saying import say
+from core.text.saying import later, say, say_many
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
@@ -198,7 +197,7 @@ class DiscordVoice:
             lines += [f"**[{title}]({page})**" if is_linkable(page) else f"**{title}**"]
             lines += [line for change in part.changes for line in _changed(told_change(change))]
             lines.append("")
-        lines += [DIGEST_HELP] if notice.parts else []
+        lines += [say(DIGEST_HELP)] if notice.parts else []
         embed = discord.Embed(
             title=fit(f"🔔 {one_line(heading(notice))}", 256), colour=COLOUR_RUNNING
         )  # Discord: titles have 256
@@ -371,11 +370,14 @@ class _Answer:
 
     def _sources(self, shown: str) -> str:
         listed = listed_sources(self.card, shown)
-        lines = [*map(source_line, listed.cited), *(f"{source_line(one)} (also read)" for one in listed.also_read)]
+        lines = [
+            *map(source_line, listed.cited),
+            *(f"{source_line(one)} ({say('also read')})" for one in listed.also_read),
+        ]
         numbers = [source.number for source in (*listed.cited, *listed.also_read)]
         if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
             lines = [line.replace(". ", "\\. ", 1) for line in lines]  # Discord counts on from a list's first number
-        more = [f"-# and {listed.more} more"] if listed.more else []
+        more = [f"-# {say('and {number} more', number=listed.more)}"] if listed.more else []
         return "\n".join([f"**{say(wording.SOURCES)}**:", *lines, *more])
 
 
@@ -387,8 +389,8 @@ def _yields(name: str) -> int:
 TYPED = Typed(
     ask="/research",
     menu="Apps",
-    reply="reply to an answer and mention me",
-    options="in the command",
+    reply=later("reply to an answer and mention me"),
+    options=later("in the command"),
     history="/research-history",
     settings="/research-settings",
 )
@@ -397,7 +399,7 @@ TYPED = Typed(
 def help_text() -> str:
     how = "\n".join(f"**{what}** {words}" for what, words in help_entries(TYPED))
     modes = "\n".join(f"· `{name}`: {plain(words, 100)}" for name, words in mode_entries())
-    return f"**{HOW_TO_ASK}**\n{how}\n**Modes**\n{modes}"
+    return f"**{say(HOW_TO_ASK)}**\n{how}\n**{say('Modes')}**\n{modes}"
 
 
 def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, limit: int = CONTENT_LIMIT) -> str:
@@ -500,7 +502,7 @@ def findings_text(view: FindingsView, entries: Sequence[FoundEntry], limit: int,
     """All that was found within `limit`: first what each item says, then code in the room that is left."""
     written = [_found(entry, is_first=not place) for place, entry in enumerate(entries)]
     kept: list[tuple[str, FoundItem | None]] = []
-    used = units(f"\n-# … {counted(99, 'more result')} {more}")
+    used = units(f"\n-# … {_more_results(99)} {more}")
     for text, entry in zip(written, entries, strict=True):
         if used + units(text) + 1 > limit:
             break
@@ -515,8 +517,12 @@ def findings_text(view: FindingsView, entries: Sequence[FoundEntry], limit: int,
         lines += [text, block] if block else [text]
     left = sum(entry.item is not None for entry in entries[len(kept) :])
     if left:
-        lines.append(f"-# … {counted(left, 'more result')} {more}".rstrip())
+        lines.append(f"-# … {_more_results(left)} {more}".rstrip())
     return "\n".join(lines)
+
+
+def _more_results(number: int) -> str:
+    return say_many("{number} more result", "{number} more results", number)
 
 
 def _found(entry: FoundEntry, *, is_first: bool) -> str:
@@ -533,7 +539,7 @@ def _found(entry: FoundEntry, *, is_first: bool) -> str:
             return f"{gap}-# {plain(entry.text, NOTES_ROOM)}"
     place = source_link(entry.source) if entry.source else ""
     said = prose(entry.text, FOUND_ROOM).replace("\n", " ")
-    said = said or (f"Code of {plain(entry.source.title, 80)}" if entry.source else "…")
+    said = said or (say("Code of {title}", title=plain(entry.source.title, 80)) if entry.source else "…")
     item = entry.item
     known = plain(about(item), ABOUT_ROOM) if item else ""
     return f"**{item.number if item else ''}.** {said}\n-# {' · '.join(filter(None, [place, known]))}"

@@ -27,7 +27,7 @@ from core.presentation.card import said_so_far, stage_states
 from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.presentation.render import one_line, printable
 from core.presentation.snapshot import Snapshot
-from core.text.saying import say
+from core.text.saying import later, say
 
 Block = dict[str, Json]
 
@@ -192,12 +192,12 @@ def thumbs(action_id: str, job_id: str) -> Block:
     good: Block = {
         "text": label(wording.GOOD, LABEL_LIMIT),
         "value": f"good:{job_id}",
-        "accessibility_label": "Good answer",
+        "accessibility_label": say("Good answer"),
     }
     bad: Block = {
         "text": label(wording.BAD, LABEL_LIMIT),
         "value": f"bad:{job_id}",
-        "accessibility_label": "Bad answer",
+        "accessibility_label": say("Bad answer"),
     }
     pair: Block = {
         "type": "feedback_buttons",
@@ -495,8 +495,8 @@ def sentence_message(sentence: str) -> SlackMessage:
 TYPED = Typed(
     ask="/research",
     menu="More message shortcuts",
-    reply="write in the thread of an answer",
-    options="in the form of `/research` alone, or in the question as in `mode:deep top_k:8`",
+    reply=later("write in the thread of an answer"),
+    options=later("in the form of `/research` alone, or in the question as in `mode:deep top_k:8`"),
     history="/research history",
     settings="/research settings",
 )
@@ -506,9 +506,11 @@ def help_blocks() -> list[Block]:
     """What can be done, and the modes."""
     how = "\n".join(f"*{what}* {words}" for what, words in help_entries(TYPED))
     modes = "\n".join(f"• `{name}`: {words}" for name, words in mode_entries())
-    return [section(how), section(f"*Modes*\n{modes}")]
+    return [section(how), section(f"*{say('Modes')}*\n{modes}")]
 
 
 def help_message() -> SlackMessage:
     spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
-    return replace(message(f"{HOW_TO_ASK}. {spoken}", [section(f"*{HOW_TO_ASK}*"), *help_blocks()]), is_aside=True)
+    return replace(
+        message(f"{say(HOW_TO_ASK)}. {spoken}", [section(f"*{say(HOW_TO_ASK)}*"), *help_blocks()]), is_aside=True
+    )

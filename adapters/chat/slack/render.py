@@ -64,7 +64,7 @@ from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
 from core.presentation.snapshot import Snapshot
-from core.text.saying import say
+from core.text.saying import say, say_many
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
@@ -334,7 +334,7 @@ def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> Sla
     buttons = [button(name, say(wording.BUTTONS[name]), job.id) for name in notice_buttons(notice)]
     page_url = "" if notice.parts else links.link(job)
     link = link_button(VIEW, say(wording.BUTTONS[VIEW]), page_url) if is_linkable(page_url) else []
-    last = actions([*link, *buttons]) if link or buttons else [context(DIGEST_HELP)]
+    last = actions([*link, *buttons]) if link or buttons else [context(say(DIGEST_HELP))]
     return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
 
 
@@ -378,13 +378,13 @@ def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None
     """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
     if not sources:
         return sentence_message(say(wording.NO_SOURCES))
-    said = wording.sources_counted(len(sources))
     standing = {source.id: "" if is_used(source, answer) else f" · {say(wording.NOT_CITED)}" for source in sources}
     lines = [
         f"{_source_line(source)} · {wording.relevance(source)}{standing[source.id]}"
         for source in sources[:SHOWN_SOURCES]
     ]
-    return message(f"{said} were read", [section(f"*{said}* were read"), *map(section, lines), *_more(sources)])
+    counted = wording.sources_read(len(sources), bold="*")
+    return message(wording.sources_read(len(sources)), [section(counted), *map(section, lines), *_more(sources)])
 
 
 def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessage:
@@ -476,7 +476,7 @@ def _source_line(source: Source, quote: str = "") -> str:
 
 def _more(sources: Sequence[Source]) -> list[Block]:
     more = len(sources) - SHOWN_SOURCES
-    return [context(f"and {more} more on the page")] if more > 0 else []
+    return [context(say("and {number} more on the page", number=more))] if more > 0 else []
 
 
 def _whole(answer: ResearchAnswer, part: Literal["summary", "detail"]) -> str:
@@ -538,7 +538,10 @@ def finding_blocks(card: AnswerCard) -> list[Block]:
         if not mode or shown[mode] <= room:
             blocks += _entry(entry, card.findings)
         elif shown[mode] == room + 1:
-            blocks.append(context(f"and {wording.counted(of_mode[mode] - room, 'more result')} on the page"))
+            more = of_mode[mode] - room
+            blocks.append(
+                context(say_many("and {number} more result on the page", "and {number} more results on the page", more))
+            )
     return blocks
 
 
@@ -559,7 +562,7 @@ def _entry(entry: FoundEntry, view: FindingsView | None) -> list[Block]:
 def _item(entry: FoundEntry, item: FoundItem, view: FindingsView) -> list[Block]:
     """`*1.* What it says [1]✓`, its code, and the place with what checking found."""
     source = entry.source
-    said = plain(entry.text, ITEM_ROOM) or (f"Code of {plain(source.title, 100)}" if source else "…")
+    said = plain(entry.text, ITEM_ROOM) or (say("Code of {title}", title=plain(source.title, 100)) if source else "…")
     blocks = [section(f"*{item.number}.* {said}")]
     rest = ""
     if item.code:
@@ -575,7 +578,10 @@ def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> l
     by_id = {source.id: source for source in sources}
     blocks = [section(_claim_text(check, by_id)) for check in checks[:SHOWN_CLAIMS]]
     if len(checks) > SHOWN_CLAIMS:
-        blocks.append(context(f"and {wording.counted(len(checks) - SHOWN_CLAIMS, 'claim')} more on the page"))
+        more = len(checks) - SHOWN_CLAIMS
+        blocks.append(
+            context(say_many("and {number} claim more on the page", "and {number} claims more on the page", more))
+        )
     return blocks
 
 

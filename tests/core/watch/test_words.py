@@ -6,8 +6,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.watch.watch import Change, Rhythm, WatchNotice, backed_off, next_run
-from core.watch.words import command_wish, in_zone, plain_lines, read_rhythm, read_wish, rhythm_words
+from core.model.job import LOCAL, ResearchRequest
+from core.text.saying import speaking
+from core.watch.watch import Change, Rhythm, Watch, WatchNotice, backed_off, ended, next_run
+from core.watch.words import (
+    begun_line,
+    command_wish,
+    in_zone,
+    plain_lines,
+    read_rhythm,
+    read_wish,
+    rhythm_words,
+    why_ended,
+)
 
 BEGAN = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -115,3 +126,25 @@ def test_a_change_says_what_it_was_what_it_is_and_why():
         "Now: It is 4 m.",
         "Because: a.example says so now",
     ]
+
+
+def test_a_change_and_a_rhythm_are_told_in_the_language_spoken():
+    """N-28: German names the days, the month and how sure it is."""
+    change = Change("confidence", "medium", "low")
+    notice = WatchNotice("watch_1", 1, "job_1", "changed", BEGAN, "Wie lang ist es?", (change,))
+    watch = Watch(
+        "watch_1", "schedule", ResearchRequest("Wie lang ist es?", LOCAL), Rhythm(at="09:00", weekdays=(0, 4)), BEGAN,
+        ends_at=BEGAN + 30 * DAY, next_at=BEGAN + DAY, said_at=BEGAN,
+    )  # fmt: skip
+
+    with speaking("de"):
+        assert plain_lines(notice) == [
+            "Die Antwort hat sich geändert: Wie lang ist es?",
+            "Verlässlichkeit bisher: mittel",
+            "Jetzt: gering",
+        ]
+        assert begun_line(watch, 0.05) == (
+            "Ich frage das jeden Montag und Freitag um 09:00 (UTC), zuerst am 3. März 2026, 08:00 UTC; etwa $0,05 je "
+            "Durchlauf, bis zum 1. April 2026. `watch list` zeigt und beendet es."
+        )
+        assert why_ended(ended(watch, "it was stopped")) == "es wurde beendet"
