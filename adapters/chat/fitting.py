@@ -14,8 +14,8 @@ import regex
 from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.results import split_fences
 from core.findings.viewing import FindingsView, FoundItem, code_files, code_name
-from core.presentation import wording
 from core.presentation.render import one_line, printable
+from core.text.saying import say, say_many
 
 _GRAPHEMES = regex.compile(r"\X")
 _SENTENCE_END = regex.compile(r"(?:[.!?…](?:\[[\d, ]{1,20}\][✓◐↪?✗]?)*(?=\s)|[。！？]|\n)")
@@ -124,14 +124,16 @@ def rest_of(item: FoundItem, left_out: int, view: FindingsView) -> str:
     name = code_name(item)
     is_attached = name in dict(code_files(view))
     if left_out:
-        return f"{wording.counted(left_out, 'more line')} {f'in {name}' if is_attached else 'on the page'}"
-    return f"also as {name}" if is_attached else ""
+        if is_attached:
+            return say_many("{number} more line in {name}", "{number} more lines in {name}", left_out, name=name)
+        return say_many("{number} more line on the page", "{number} more lines on the page", left_out)
+    return say("also as {name}", name=name) if is_attached else ""
 
 
 def about(item: FoundItem) -> str:
     """`official documentation · parses · imports: requests · needs requests`; nothing of a place nobody knows."""
     standing = item.standing if item.standing != level_name(OTHER_LEVEL, item.mode) else ""
-    needs = f"needs {item.dependencies}" if item.dependencies not in ("", "none") else ""
+    needs = say("needs {names}", names=item.dependencies) if item.dependencies not in ("", "none") else ""
     return " · ".join(filter(None, [standing, *(remark.text for remark in item.remarks), needs]))
 
 

@@ -23,10 +23,10 @@ from core.model.job import JobStatus, Json
 from core.model.ports import WEB_SEARCH, ChatModel
 from core.model.source import SourceCollection
 from core.pipeline.work import Work
-from core.presentation.wording import counted
 from core.stages.drafting import Draft as AnswerDraft
 from core.stages.synthesize import conclude, usage_metadata
 from core.stages.writing import Writing, settle
+from core.text.saying import say, say_many
 
 
 async def conduct(work: Work) -> JobResult:
@@ -52,7 +52,7 @@ async def _check(work: Work, model: ChatModel, modes: Sequence[ResearchMode], dr
 
 async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
     started = asyncio.get_running_loop().time()
-    await work.progress.status(JobStatus.FETCHING, message="Opening the pages that are cited")
+    await work.progress.status(JobStatus.FETCHING, message=say("Opening the pages that are cited"))
     outputs = {draft.mode: read_output(draft.text, draft.mode) for draft in drafts.drafts if draft.text}
     opened = await open_addresses(work, drafts, outputs)
     await work.progress.status(JobStatus.SYNTHESIZING, data={"sources": len(opened.sources)})
@@ -141,13 +141,13 @@ def _notes(
     top_k = work.job.request.top_k
     for draft in drafts.drafts:
         output = outputs.get(draft.mode)
-        said = [f"Nothing could be written: {draft.failure}"] if draft.failure else [*draft.notes]
+        said = [say("Nothing could be written: {why}", why=draft.failure)] if draft.failure else [*draft.notes]
         said += output.notes if output else []
         if draft.mode == "freeform":
             said += composed.report.notes if composed.report else []
         else:
             said += _item_notes(draft.mode, composed, len(output.items) if output else 0, top_k)
-        prefix = f"{TITLES[draft.mode]}: " if len(modes) > 1 else ""
+        prefix = f"{say(TITLES[draft.mode])}: " if len(modes) > 1 else ""
         notes += [f"{prefix}{note}" for note in said]
     return tuple(dict.fromkeys(notes))
 
@@ -159,7 +159,9 @@ def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) 
     if given > top_k:
         notes.append(f"The model gave {given} results; only the first {top_k} {'was' if top_k == 1 else 'were'} taken.")
     if unverified:
-        notes.append(f"{counted(unverified, 'result')} could not be verified.")
+        notes.append(
+            say_many("{number} result could not be verified.", "{number} results could not be verified.", unverified)
+        )
     if mode == "idea" and any("```" in item.content for item in items):
         notes.append("Code was left out: ideas carry none.")
     if any(item.standing == "content farm" for item in items if not item.why_unverified):

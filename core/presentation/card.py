@@ -23,7 +23,7 @@ from core.presentation import wording
 from core.presentation.refusals import refusal_in
 from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
 from core.presentation.snapshot import Snapshot
-from core.text.saying import say
+from core.text.saying import say, say_many
 from core.watch.desk import UNWATCHED
 
 Outcome = Literal["answered", "insufficient", "ended"]
@@ -323,7 +323,7 @@ def _found(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Sou
     for mode in view.findings.modes:
         found = view.found(mode)
         report = dict(view.sections) if mode == "freeform" else {}
-        entries += [FoundEntry("heading", TITLES[mode], begins=True)] if found or report else []
+        entries += [FoundEntry("heading", say(TITLES[mode]), begins=True)] if found or report else []
         entries += [
             FoundEntry("item", marked_text(item.text, answer.claims), item=item, source=sources.get(item.source_id))
             for item in found
@@ -331,10 +331,13 @@ def _found(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Sou
         abstract = printable(marked_text(report.get("Abstract", ""), answer.claims)).strip()
         others = " · ".join(cut(one_line(title), TITLE_CHARS) for title in report if title not in ("", "Abstract"))
         entries += [FoundEntry("text", abstract)] if abstract else []
-        entries += [FoundEntry("note", f"On the page: {others}")] if others else []
+        entries += [FoundEntry("note", say("On the page: {names}", names=others))] if others else []
     entries += [replace(_other(other, answer), begins=True) for other in view.after]
     if view.unverified:
-        said = f"Not verified, not shown: {wording.counted(len(view.unverified), 'result')}"
+        said = say_many(
+            "Not verified, not shown: {number} result", "Not verified, not shown: {number} results",
+            len(view.unverified),
+        )  # fmt: skip
         entries.append(FoundEntry("note", said, begins=True))
     return tuple(entries)
 

@@ -49,15 +49,15 @@ from core.stages.drafting import (
 )
 from core.stages.prompting import Script, answer_script, early_script
 from core.text.markers import Grammar
-from core.text.saying import say
+from core.text.saying import later, say
 
 log = logging.getLogger(__name__)
 
-QUOTED_NOTICE = "quoted from the sources; no language model wrote it"
-LATE_NOTICE = "quoted from the sources; the model did not answer in time"
-UNREAD_NOTICE = "quoted from the sources; the model's answer could not be read"
-UNCONFIRMED_NOTICE = "quoted from the sources; the model's own sentences could not be confirmed"
-SILENT_NOTICE = "quoted from the sources; the model itself gave no answer"
+QUOTED_NOTICE = later("quoted from the sources; no language model wrote it")
+LATE_NOTICE = later("quoted from the sources; the model did not answer in time")
+UNREAD_NOTICE = later("quoted from the sources; the model's answer could not be read")
+UNCONFIRMED_NOTICE = later("quoted from the sources; the model's own sentences could not be confirmed")
+SILENT_NOTICE = later("quoted from the sources; the model itself gave no answer")
 NOT_DIRECT_BECAUSE = "This is near the question, but may not answer it ({why})."
 NOT_DIRECT = "This is near the question, but may not answer it."
 

@@ -60,8 +60,7 @@ from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.snapshot import Snapshot
-from core.presentation.wording import counted
-from core.text.saying import say
+from core.text.saying import say, say_many
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
@@ -376,11 +375,14 @@ class _Answer:
 
     def _sources(self, shown: str) -> str:
         listed = listed_sources(self.card, shown)
-        lines = [*map(source_line, listed.cited), *(f"{source_line(one)} (also read)" for one in listed.also_read)]
+        lines = [
+            *map(source_line, listed.cited),
+            *(f"{source_line(one)} {say('(also read)')}" for one in listed.also_read),
+        ]
         numbers = [source.number for source in (*listed.cited, *listed.also_read)]
         if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
             lines = [line.replace(". ", "\\. ", 1) for line in lines]  # Discord counts on from a list's first number
-        more = [f"-# and {listed.more} more"] if listed.more else []
+        more = [f"-# {say('and {number} more', number=listed.more)}"] if listed.more else []
         return "\n".join([f"**{say(wording.SOURCES)}**:", *lines, *more])
 
 
@@ -505,7 +507,7 @@ def findings_text(view: FindingsView, entries: Sequence[FoundEntry], limit: int,
     """All that was found within `limit`: first what each item says, then code in the room that is left."""
     written = [_found(entry, is_first=not place) for place, entry in enumerate(entries)]
     kept: list[tuple[str, FoundItem | None]] = []
-    used = units(f"\n-# … {counted(99, 'more result')} {more}")
+    used = units(f"\n-# … {_more_results(99)} {more}")
     for text, entry in zip(written, entries, strict=True):
         if used + units(text) + 1 > limit:
             break
@@ -520,8 +522,12 @@ def findings_text(view: FindingsView, entries: Sequence[FoundEntry], limit: int,
         lines += [text, block] if block else [text]
     left = sum(entry.item is not None for entry in entries[len(kept) :])
     if left:
-        lines.append(f"-# … {counted(left, 'more result')} {more}".rstrip())
+        lines.append(f"-# … {_more_results(left)} {more}".rstrip())
     return "\n".join(lines)
+
+
+def _more_results(number: int) -> str:
+    return say_many("{number} more result", "{number} more results", number)
 
 
 def _found(entry: FoundEntry, *, is_first: bool) -> str:

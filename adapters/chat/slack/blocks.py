@@ -190,12 +190,12 @@ def thumbs(action_id: str, job_id: str) -> Block:
     good: Block = {
         "text": label(wording.GOOD, LABEL_LIMIT),
         "value": f"good:{job_id}",
-        "accessibility_label": "Good answer",
+        "accessibility_label": say("Good answer"),
     }
     bad: Block = {
         "text": label(wording.BAD, LABEL_LIMIT),
         "value": f"bad:{job_id}",
-        "accessibility_label": "Bad answer",
+        "accessibility_label": say("Bad answer"),
     }
     pair: Block = {
         "type": "feedback_buttons",

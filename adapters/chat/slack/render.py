@@ -64,7 +64,7 @@ from core.presentation.follow_ups import follow_ups
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
 from core.presentation.snapshot import Snapshot
-from core.text.saying import say
+from core.text.saying import say, say_many
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.comparison import AnswerChanges
@@ -378,13 +378,16 @@ def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None
     """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
     if not sources:
         return sentence_message(say(wording.NO_SOURCES))
-    said = wording.sources_counted(len(sources))
+    said = say_many("{number} source", "{number} sources", len(sources))
     standing = {source.id: "" if is_used(source, answer) else f" · {say(wording.NOT_CITED)}" for source in sources}
     lines = [
         f"{_source_line(source)} · {wording.relevance(source)}{standing[source.id]}"
         for source in sources[:SHOWN_SOURCES]
     ]
-    return message(f"{said} were read", [section(f"*{said}* were read"), *map(section, lines), *_more(sources)])
+    return message(
+        say("{sources} were read", sources=said),
+        [section(say("{sources} were read", sources=f"*{said}*")), *map(section, lines), *_more(sources)],
+    )
 
 
 def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessage:
@@ -476,7 +479,7 @@ def _source_line(source: Source, quote: str = "") -> str:
 
 def _more(sources: Sequence[Source]) -> list[Block]:
     more = len(sources) - SHOWN_SOURCES
-    return [context(f"and {more} more on the page")] if more > 0 else []
+    return [context(say("and {number} more on the page", number=more))] if more > 0 else []
 
 
 def _whole(answer: ResearchAnswer, part: Literal["summary", "detail"]) -> str:
@@ -538,7 +541,7 @@ def finding_blocks(card: AnswerCard) -> list[Block]:
         if not mode or shown[mode] <= room:
             blocks += _entry(entry, card.findings)
         elif shown[mode] == room + 1:
-            blocks.append(context(f"and {wording.counted(of_mode[mode] - room, 'more result')} on the page"))
+            blocks.append(context(say_many(wording.RESULT_MORE, wording.RESULTS_MORE, of_mode[mode] - room)))
     return blocks
 
 
@@ -559,7 +562,7 @@ def _entry(entry: FoundEntry, view: FindingsView | None) -> list[Block]:
 def _item(entry: FoundEntry, item: FoundItem, view: FindingsView) -> list[Block]:
     """`*1.* What it says [1]✓`, its code, and the place with what checking found."""
     source = entry.source
-    said = plain(entry.text, ITEM_ROOM) or (f"Code of {plain(source.title, 100)}" if source else "…")
+    said = plain(entry.text, ITEM_ROOM) or (say("Code of {title}", title=plain(source.title, 100)) if source else "…")
     blocks = [section(f"*{item.number}.* {said}")]
     rest = ""
     if item.code:
@@ -575,7 +578,7 @@ def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> l
     by_id = {source.id: source for source in sources}
     blocks = [section(_claim_text(check, by_id)) for check in checks[:SHOWN_CLAIMS]]
     if len(checks) > SHOWN_CLAIMS:
-        blocks.append(context(f"and {wording.counted(len(checks) - SHOWN_CLAIMS, 'claim')} more on the page"))
+        blocks.append(context(say_many(wording.CLAIM_MORE, wording.CLAIMS_MORE, len(checks) - SHOWN_CLAIMS)))
     return blocks
 
 
