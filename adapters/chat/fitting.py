@@ -133,7 +133,7 @@ def rest_of(item: FoundItem, left_out: int, view: FindingsView) -> str:
 def about(item: FoundItem) -> str:
     """`official documentation · parses · imports: requests · needs requests`; nothing of a place nobody knows."""
     standing = item.standing if item.standing != level_name(OTHER_LEVEL, item.mode) else ""
-    needs = say("needs {packages}", packages=item.dependencies) if item.dependencies not in ("", "none") else ""
+    needs = say("needs {names}", names=item.dependencies) if item.dependencies not in ("", "none") else ""
     return " · ".join(filter(None, [standing, *(remark.text for remark in item.remarks), needs]))
 
 

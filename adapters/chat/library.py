@@ -157,7 +157,7 @@ class LiveTalks(LivingMessages[Payload]):
             return 0
         said, address = left[key]
         reply = await reopen(address)
-        sentence = library_wording.RESTARTED.format(said=one_line(said)) if said else library_wording.RESTARTED_ALONE
+        sentence = say(library_wording.RESTARTED, said=one_line(said)) if said else say(library_wording.RESTARTED_ALONE)
         if reply is not None and not await tried(reply, self._voice.refusal(sentence), key, self._pace):
             return 0
         await self.talks.closed(key)

@@ -55,9 +55,9 @@ class ChecklistCard:
         """`Round 2 of 10 · 3 of 5 items · 14 facts`; before the first round how long it takes."""
         if not self.iteration:
             return self.duration
-        number = say("Round {number} of {all}", number=self.iteration, all=self.max_iterations)
+        done = say("Round {number} of {most}", number=self.iteration, most=self.max_iterations)
         items = say("{number} of {all} items", number=self.satisfied, all=len(self.items))
-        return f"{number} · {items} · {say_many('{number} fact', '{number} facts', self.facts)}"
+        return f"{done} · {items} · {say_many('{number} fact', '{number} facts', self.facts)}"
 
 
 def read_card(data: Json) -> ChecklistCard | None:
@@ -239,10 +239,13 @@ def _fact_line(row: Mapping[str, Json]) -> str:
 
 
 USUAL = "Deep research typically takes 1–3 minutes."  # the specification's own estimate (S002-02)
+TAKES = "Deep research here typically takes {minutes} (the last {number} jobs)."
+TAKES_AND_COSTS = "Deep research here typically takes {minutes} and costs about ${cost} (the last {number} jobs)."
 MIN_JOBS = 3  # fewer say nothing of the next
 STARTING = "🔍 Starting deep research..."
 REFINING = "📝 Refining question and generating research plan..."
 COMPLETE = "✓ Research complete. Synthesizing answer..."
+CHECKED = "  → Checklist: {number}/{all} items satisfied"
 REFINED_SHARE = 0.1  # S002-15
 FIRST_ROUND_SHARE = 0.3
 LAST_ROUND_SHARE = 0.85
@@ -260,10 +263,8 @@ class Estimate:
     def sentence(self) -> str:
         minutes = say("under a minute") if self.minutes < 0.75 else f"{round(self.minutes)} min"
         if self.cost_usd is None or self.cost_usd < 0.005:
-            said = "Deep research here typically takes {minutes} (the last {jobs} jobs)."
-            return say(said, minutes=minutes, jobs=self.jobs)
-        said = "Deep research here typically takes {minutes} and costs about ${cost} (the last {jobs} jobs)."
-        return say(said, minutes=minutes, cost=say_number(self.cost_usd, 2), jobs=self.jobs)
+            return say(TAKES, minutes=minutes, number=self.jobs)
+        return say(TAKES_AND_COSTS, minutes=minutes, cost=say_number(self.cost_usd, 2), number=self.jobs)
 
     def as_json(self) -> dict[str, Json]:
         return {"minutes": round(self.minutes, 2), "cost_usd": self.cost_usd, "jobs": self.jobs}
@@ -298,18 +299,22 @@ class Teller:
     _iteration: int = 0
 
     async def starting(self, state: DeepState) -> None:
-        await self._say(STARTING, JobStatus.PLANNING, 0.0, state, note=usual_duration(self.estimate))
+        await self._say(say(STARTING), JobStatus.PLANNING, 0.0, state, note=usual_duration(self.estimate))
 
     async def refining(self, state: DeepState) -> None:
         self._stage = "refining"
-        await self._say(REFINING, JobStatus.PLANNING, REFINED_SHARE, state)
+        await self._say(say(REFINING), JobStatus.PLANNING, REFINED_SHARE, state)
 
     async def planned(self, state: DeepState) -> None:
-        line = f"✓ Generated checklist with {len(state.checklist)} items to investigate"
+        line = say("✓ Generated checklist with {number} items to investigate", number=len(state.checklist))
         await self._say(line, JobStatus.PLANNING, REFINED_SHARE, state)
 
     async def known(self, state: DeepState) -> None:
-        line = f"  → Starting from {counted(len(state.facts), 'fact')} of earlier research"
+        line = say_many(
+            "  → Starting from {number} fact of earlier research",
+            "  → Starting from {number} facts of earlier research",
+            len(state.facts),
+        )
         await self._say(line, JobStatus.PLANNING, REFINED_SHARE, state)
 
     async def heard(self, line: str, state: DeepState) -> None:
@@ -317,28 +322,28 @@ class Teller:
 
     async def round(self, number: int, state: DeepState) -> None:
         self._stage, self._iteration = f"iteration_{number}", number
-        line = f"🔄 Iteration {number}/{self.max_rounds}"
+        line = say("🔄 Iteration {number}/{most}", number=number, most=self.max_rounds)
         await self._say(line, JobStatus.SEARCHING, share_of(state, self.max_rounds), state)
 
     async def searching(self, state: DeepState) -> None:
         now = state.rounds[-1]
         share = share_of(state, self.max_rounds)
-        lines = [f'  → Searching PubMed: "{query}"' for query in now.pubmed]
-        lines += [f'  → Searching Web: "{query}"' for query in now.web]
+        lines = [say('  → Searching PubMed: "{query}"', query=query) for query in now.pubmed]
+        lines += [say('  → Searching Web: "{query}"', query=query) for query in now.web]
         for line in lines:
             await self._say(line, JobStatus.SEARCHING, share, state, queries=[*now.queries])
 
     async def processing(self, state: DeepState) -> None:
-        line = f"  → Processing {state.rounds[-1].results} results..."
+        line = say("  → Processing {number} results...", number=state.rounds[-1].results)
         await self._say(line, JobStatus.FETCHING, share_of(state, self.max_rounds), state)
 
     async def checked(self, state: DeepState) -> None:
-        line = f"  → Checklist: {state.satisfied}/{len(state.checklist)} items satisfied"
+        line = say(CHECKED, number=state.satisfied, all=len(state.checklist))
         await self._say(line, JobStatus.FETCHING, share_of(state, self.max_rounds), state)
 
     async def synthesizing(self, state: DeepState) -> None:
         self._stage = "synthesizing"
-        await self._say(COMPLETE, JobStatus.SYNTHESIZING, LAST_ROUND_SHARE, state)
+        await self._say(say(COMPLETE), JobStatus.SYNTHESIZING, LAST_ROUND_SHARE, state)
 
     async def _say(
         self,

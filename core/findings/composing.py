@@ -28,8 +28,8 @@ from core.findings.viewing import FoundItem
 from core.model.answer import Section
 from core.model.source import Source
 from core.presentation.render import cut, one_line
-from core.presentation.wording import counted
 from core.text.markers import Grammar
+from core.text.saying import say, say_many
 from core.text.sentences import split_sentences
 
 NOT_VERIFIED = "Not verified"
@@ -90,14 +90,14 @@ def texts_of(composed: Composed, modes: Sequence[ResearchMode]) -> tuple[str, st
     for mode in modes:
         brief, rest = _report_texts(composed.report) if mode == "freeform" else _list_texts(mode, composed.items[mode])
         if not brief and not rest:
-            brief = NOTHING_FOUND if len(modes) > 1 else ""
-        heading = [f"{TITLES[mode]}:"] if len(modes) > 1 else []
+            brief = say(NOTHING_FOUND) if len(modes) > 1 else ""
+        heading = [f"{say(TITLES[mode])}:"] if len(modes) > 1 else []
         summary += [*heading, brief] if brief else []
         detail += [rest] if rest else []
     unverified = [item for items in composed.items.values() for item in items if item.why_unverified]
     if unverified:
         lines = [unverified_line(item.url, item.why_unverified) for item in unverified]
-        detail.append("\n".join([f"{NOT_VERIFIED}:", "", *lines]))
+        detail.append("\n".join([f"{say(NOT_VERIFIED)}:", "", *lines]))
     return "\n\n".join(summary), "\n\n".join(detail)
 
 
@@ -141,7 +141,7 @@ def sections_of(composed: Composed) -> list[tuple[str, str]]:
     if not any(texts.values()):
         return []
     before = [("", texts[""])] if texts.get("") else []
-    return [*before, *((title, texts[title] or NOTHING_CONFIRMED) for title in SECTIONS if title in texts)]
+    return [*before, *((title, texts[title] or say(NOTHING_CONFIRMED)) for title in SECTIONS if title in texts)]
 
 
 def with_addresses(text: str, urls: Mapping[int, str]) -> str:
@@ -202,7 +202,7 @@ def _report_texts(report: JudgedReport | None) -> tuple[str, str]:
         return "", ""
     texts = {section.title: section_text(section) for section in report.sections}
     rest = [
-        f"## {title}\n\n{text or NOTHING_CONFIRMED}" if title else text
+        f"## {title}\n\n{text or say(NOTHING_CONFIRMED)}" if title else text
         for title, text in texts.items()
         if title != "Abstract" and (title or text)
     ]
@@ -239,7 +239,7 @@ def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:
 
 def unverified_line(url: str, why: str) -> str:
     """The address in code marks, so that it is no link: whoever invents one could choose it."""
-    address = f"`{one_line(url).replace('`', '')[:200]}`" if url else "(no address)"
+    address = f"`{one_line(url).replace('`', '')[:200]}`" if url else f"({say('no address')})"
     return f"- {address}: {why}"
 
 
@@ -381,7 +381,7 @@ def section_text(section: ReportSection) -> str:
     pieces: list[str] = []
     for part in section.parts:
         if part.code:
-            pieces.append(part.code if part.is_verbatim else f"{part.code}\n\n{BY_THE_MODEL}")
+            pieces.append(part.code if part.is_verbatim else f"{part.code}\n\n{say(BY_THE_MODEL)}")
             continue
         prose = joined(part.sentences)
         pieces += [prose] if prose else []
@@ -437,7 +437,13 @@ def _faults(text: str, opened: Opened) -> list[str]:
         )
     count = sum(sentence.asserts for sentence in split_sentences(sections.get("Abstract", "")))
     if sections.get("Abstract") and count not in ABSTRACT_SENTENCES:
-        faults.append(f"The abstract has {counted(count, 'sentence')} instead of three to five.")
+        faults.append(
+            say_many(
+                "The abstract has {number} sentence instead of three to five.",
+                "The abstract has {number} sentences instead of three to five.",
+                count,
+            )
+        )
     unresolved = [(url, why) for url in addresses_in(FENCE.sub("", text)) if (why := opened.why_not(url))]
     faults += [f"An address of the report is not verified, {why}: {url}" for url, why in unresolved[:5]]
     if len(unresolved) > 5:

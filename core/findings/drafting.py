@@ -27,14 +27,13 @@ from core.model.source import SearchMetadata, SearchPlan, SearchQuery, Source, a
 from core.pipeline.deps import Deps
 from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
-from core.presentation.wording import counted
 from core.prompts import load_prompt
 from core.stages.gathering import Gathering, read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
 from core.stages.prompting import asked, fenced, format_sources, language_name, passage_tokens
 from core.stages.search import collect_sources
 from core.text.passages import select_passages
-from core.text.saying import say
+from core.text.saying import say, say_many
 from core.text.urls import canonical_url
 
 log = logging.getLogger(__name__)
@@ -198,7 +197,7 @@ async def draft_all(work: Work, model: ChatModel, modes: Sequence[ResearchMode],
 async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: OwnSearch, telling: Telling) -> ModeDraft:
     how = "searching"
     if work.deps.web_model is not None:
-        await telling.doing(mode, "searching the web", JobStatus.SEARCHING)
+        await telling.doing(mode, say("searching the web"), JobStatus.SEARCHING)
         try:
             searched = await _search_and_write(work, work.deps.web_model, mode)
         except WebSearchUnavailable:
@@ -207,15 +206,16 @@ async def _draft(work: Work, model: ChatModel, mode: ResearchMode, searching: Ow
             if searched.pages or searched.queries:
                 return await _arranged(work, model, await _deepened(work, work.deps.web_model, mode, searched, telling))
             how = NOT_USED
-    await telling.doing(mode, how, JobStatus.SEARCHING)
+    await telling.doing(mode, say(how), JobStatus.SEARCHING)
     sources = await searching.sources()
-    await telling.doing(mode, f"writing from {counted(len(sources), 'source')}", JobStatus.SYNTHESIZING)
+    said = say_many("writing from {number} source", "writing from {number} sources", len(sources))
+    await telling.doing(mode, said, JobStatus.SYNTHESIZING)
     if not sources:
         return ModeDraft(mode)
     left_s = _left_s(work)
     request = sources_request(work.job, mode, sources, work.deps, timeout_s=left_s)
     written = await _arranged(work, model, await _write(mode, model, request, left_s=left_s))
-    await telling.doing(mode, "written", JobStatus.SYNTHESIZING)
+    await telling.doing(mode, say("written"), JobStatus.SYNTHESIZING)
     return written
 
 
@@ -256,8 +256,8 @@ async def _deepened(
     if work.job.request.depth != "deep":
         return alone
     if _left_s(work) < LEAST_ROUND_S:
-        return replace(alone, notes=(NO_TIME,))
-    await telling.doing(mode, "searching the web again, for what is missing", JobStatus.SEARCHING)
+        return replace(alone, notes=(say(NO_TIME),))
+    await telling.doing(mode, say("searching the web again, for what is missing"), JobStatus.SEARCHING)
     again = search_again(first, mode, work.job.request.top_k)
     try:
         second = await _search_and_write(work, model, mode, again=again)
@@ -300,7 +300,7 @@ async def _write(mode: ResearchMode, model: ChatModel, request: ChatRequest, *, 
         if not heard.text.strip():
             raise
         log.warning("going on with a broken-off answer", extra={"error": str(exc)})
-        notes = (BROKE_OFF,)
+        notes = (say(BROKE_OFF),)
     notes = (*notes, *heard.notes, *([say(CUT_OFF)] if heard.is_cut and not notes else []))
     return ModeDraft(mode, heard.text, usage=tuple(spent), notes=notes)
 

@@ -27,8 +27,8 @@ from core.findings.results import (
     without_code,
 )
 from core.model.source import Source, SourceKind
-from core.presentation.wording import counted
 from core.stages.writing import before_of
+from core.text.saying import say, say_many
 from core.text.sentences import split_sentences
 from core.text.terms import terms
 from core.text.urls import domain_of
@@ -83,8 +83,7 @@ class JudgedItem:
     def remarks(self) -> tuple[Remark, ...]:
         said: list[Remark] = []
         if self.mode == "idea":
-            others = counted(self.corroborators, "other source")
-            said.append(Remark(f"corroborated by {others}") if self.corroborators else SINGLE_SOURCE)
+            said.append(Remark(_corroborated(self.corroborators)) if self.corroborators else SINGLE_SOURCE)
         if self.code:
             said += [Remark(self.code.language, "language")] if self.code.language else []
             said += self.check.remarks if self.check else ()
@@ -161,7 +160,7 @@ def rank_items(items: Sequence[JudgedItem]) -> list[JudgedItem]:
 def settle_item(item: JudgedItem) -> None:
     """After the undecided sentences are settled: an item of which nothing stands is not verified."""
     if item.source is not None and not item.is_carried and not item.why_unverified:
-        item.why_unverified = NOT_SAID
+        item.why_unverified = say(NOT_SAID)
 
 
 def is_on_a_page(code: str, sources: Sequence[Source]) -> bool:
@@ -274,6 +273,10 @@ def level_name(level: int, mode: ResearchMode) -> str:
     if level >= FARM_LEVEL:
         return "content farm"
     return _LEVEL_NAMES[mode][level - 1] if level < OTHER_LEVEL else "other site"
+
+
+def _corroborated(others: int) -> str:
+    return say_many("corroborated by {number} other source", "corroborated by {number} other sources", others)
 
 
 def is_farm(url: str, *, title: str = "") -> bool:

@@ -26,6 +26,7 @@ from core.model.source import SearchHit, Source
 from core.pipeline.work import Work
 from core.stages.gathering import Stragglers, make_source, renumbered
 from core.stages.ranking import Candidate, rank_sources
+from core.text.saying import say
 from core.text.urls import canonical_url, is_web_url
 
 NO_ADDRESS = "no address is given for it"
@@ -51,7 +52,7 @@ class Opened:
         """Why there is no source for an address; "" when there is one."""
         if self.source_of(url):
             return ""
-        return self.failures.get(canonical_url(url), NOT_FOUND) if url else NO_ADDRESS
+        return self.failures.get(canonical_url(url), say(NOT_FOUND)) if url else say(NO_ADDRESS)
 
 
 async def open_addresses(work: Work, drafts: Drafts, outputs: Mapping[ResearchMode, ReadOutput]) -> Opened:
@@ -68,7 +69,7 @@ async def open_addresses(work: Work, drafts: Drafts, outputs: Mapping[ResearchMo
     left_s = work.deadline.remaining(reserve_s=settings.check_reserve_s / 2)
     grace_s = work.deps.settings.search.straggler_s
     others = Stragglers(len(wanted[:limit]), ends_at=asyncio.get_running_loop().time() + left_s, grace_s=grace_s)
-    failures = {canonical_url(url): NOT_OPENED for url in wanted[limit:]}
+    failures = {canonical_url(url): say(NOT_OPENED) for url in wanted[limit:]}
     read = await asyncio.gather(
         *(_open(work, url, titles[canonical_url(url)], others, failures) for url in wanted[:limit])
     )
@@ -132,7 +133,7 @@ async def _open(work: Work, url: str, title: str, others: Stragglers, failures: 
         failures[canonical_url(url)] = f"its page could not be read ({exc.reason})"
         return None
     except TimeoutError:
-        failures[canonical_url(url)] = NOT_OPENED
+        failures[canonical_url(url)] = say(NOT_OPENED)
         return None
     hit = SearchHit(
         WEB_SEARCH,
@@ -193,18 +194,18 @@ def read_output(raw_output: str, mode: ResearchMode) -> ReadOutput:
     body, is_closed = _last_wrapped(raw_output, hidden)
     is_wrapped = body is not None and is_closed
     text = body if body is not None else raw_output
-    notes = [] if is_wrapped else [UNCLOSED if body is not None else NO_WRAPPER]
+    notes = [] if is_wrapped else [say(UNCLOSED if body is not None else NO_WRAPPER)]
     if mode == "freeform":
         report = _ANY_TAG.sub("", text).strip() if body is None else text.strip()
-        return ReadOutput((), report, is_wrapped, tuple(notes if report else [NOTHING]))
+        return ReadOutput((), report, is_wrapped, tuple(notes if report else [say(NOTHING)]))
     items, are_closed = _items(text)
     if not items and body is not None:  # the list may stand outside the wrapper
         items, are_closed = _items(raw_output)
-    if not are_closed and UNCLOSED not in notes:
-        notes.append(UNCLOSED)
+    if not are_closed and say(UNCLOSED) not in notes:
+        notes.append(say(UNCLOSED))
     if not items:
         items = _items_of_prose(text)
-        notes = [*notes, NO_ITEMS] if items else ([] if is_wrapped else [NOTHING])
+        notes = [*notes, say(NO_ITEMS)] if items else ([] if is_wrapped else [say(NOTHING)])
     return ReadOutput(tuple(items), "", is_wrapped, tuple(dict.fromkeys(notes)))
 
 

@@ -23,11 +23,10 @@ from core.model.job import JobStatus, Json
 from core.model.ports import WEB_SEARCH, ChatModel
 from core.model.source import SourceCollection
 from core.pipeline.work import Work
-from core.presentation.wording import counted
 from core.stages.drafting import Draft as AnswerDraft
 from core.stages.synthesize import conclude, usage_metadata
 from core.stages.writing import Writing, settle
-from core.text.saying import say
+from core.text.saying import say, say_many
 
 
 async def conduct(work: Work) -> JobResult:
@@ -142,13 +141,13 @@ def _notes(
     top_k = work.job.request.top_k
     for draft in drafts.drafts:
         output = outputs.get(draft.mode)
-        said = [f"Nothing could be written: {draft.failure}"] if draft.failure else [*draft.notes]
+        said = [say("Nothing could be written: {why}", why=draft.failure)] if draft.failure else [*draft.notes]
         said += output.notes if output else []
         if draft.mode == "freeform":
             said += composed.report.notes if composed.report else []
         else:
             said += _item_notes(draft.mode, composed, len(output.items) if output else 0, top_k)
-        prefix = f"{TITLES[draft.mode]}: " if len(modes) > 1 else ""
+        prefix = f"{say(TITLES[draft.mode])}: " if len(modes) > 1 else ""
         notes += [f"{prefix}{note}" for note in said]
     return tuple(dict.fromkeys(notes))
 
@@ -160,7 +159,9 @@ def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) 
     if given > top_k:
         notes.append(f"The model gave {given} results; only the first {top_k} {'was' if top_k == 1 else 'were'} taken.")
     if unverified:
-        notes.append(f"{counted(unverified, 'result')} could not be verified.")
+        notes.append(
+            say_many("{number} result could not be verified.", "{number} results could not be verified.", unverified)
+        )
     if mode == "idea" and any("```" in item.content for item in items):
         notes.append("Code was left out: ideas carry none.")
     if any(item.standing == "content farm" for item in items if not item.why_unverified):

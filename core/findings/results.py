@@ -20,6 +20,7 @@ from core.model.job import JobStatus, Json, furthest_behind, rows
 from core.model.ports import FoundPage
 from core.model.source import SearchMetadata
 from core.pipeline.progress import Progress
+from core.text.saying import say
 
 ResearchMode = Literal["idea", "implementation", "freeform"]
 ResearchModeInput = ResearchMode | Sequence[ResearchMode]
@@ -190,19 +191,27 @@ class Drafts:
     considered: int = 0
 
 
+def _imported(names: Sequence[str]) -> str:
+    if not names:
+        return say("imports: standard library only")
+    return say("imports: {names}", names=", ".join(names))
+
+
 class Telling:
     """The job's status is that of the mode that is furthest behind."""
 
     def __init__(self, progress: Progress, modes: Sequence[ResearchMode]) -> None:
         self._progress = progress
-        self._doing: dict[ResearchMode, tuple[str, JobStatus]] = dict.fromkeys(modes, ("starting", JobStatus.SEARCHING))
+        self._doing: dict[ResearchMode, tuple[str, JobStatus]] = dict.fromkeys(
+            modes, (say("starting"), JobStatus.SEARCHING)
+        )
 
     async def doing(self, mode: ResearchMode, what: str, status: JobStatus) -> None:
         """One mode has come further; the others' lines are told again."""
         self._doing[mode] = (what, status)
         stage = furthest_behind(status for _, status in self._doing.values())
-        parts: list[Json] = [f"{TITLES[name]}: {said}" for name, (said, _) in self._doing.items()]
-        line = f"{TITLES[mode]}: {what}"
+        parts: list[Json] = [f"{say(TITLES[name])}: {said}" for name, (said, _) in self._doing.items()]
+        line = f"{say(TITLES[mode])}: {what}"
         await self._progress.status(stage, message=line, data={"line": line, "parts": parts, "mode": mode})
 
 
@@ -303,13 +312,13 @@ class CodeCheck:
         """`parses`, `imports: torch`, `not among the dependencies: torch`, …"""
         said: list[Remark] = []
         if self.parses is False:
-            said.append(Remark(f"does not parse ({self.fault})", "doubt"))
+            said.append(Remark(say("does not parse ({fault})", fault=self.fault), "doubt"))
         if self.parses:
-            said += [Remark("parses"), Remark(f"imports: {', '.join(self.imports) or 'standard library only'}")]
+            said += [Remark(say("parses")), Remark(_imported(self.imports))]
         if self.undeclared:
-            said.append(Remark(f"not among the dependencies: {', '.join(self.undeclared)}", "doubt"))
+            said.append(Remark(say("not among the dependencies: {names}", names=", ".join(self.undeclared)), "doubt"))
         if not self.has_dependencies:
-            said.append(Remark("dependencies not stated", "doubt"))
+            said.append(Remark(say("dependencies not stated"), "doubt"))
         return tuple(said)
 
 

@@ -17,8 +17,23 @@ from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import ResearchJob, Scope
 from core.model.works import ARXIV_ID
 from core.presentation.render import one_line
+from core.text.saying import say
 
 INGESTION_S = 600.0  # a paper (D2)
+
+
+NOTHING_NAMED = "{name} cannot be added: the list names no file, arXiv id, DOI or address of it."
+_NO_SUCH_PAPER = 'There is no paper "{id}" in this library; `list` shows what there is.'
+_NO_TEXT_INDEX = "its text is not indexed; run reindex"
+_NO_SUMMARY_INDEX = "its summary is not indexed; run reindex"
+_NO_TEXT_VECTORS = "its text has no embeddings; run reindex"
+_NO_SUMMARY_VECTORS = "its summary has no embeddings; run reindex"
+_OTHER_VECTORS = "its embeddings are of another model, {model}; run reindex"
+_ABSTRACT_STANDS = "the model wrote no summary of it; its abstract stands there; run reindex"
+_NO_SUMMARY = "it has no summary; run reindex"
+_MERGED_WRONGLY = (
+    "it stands as a version of {other}, {title}, which looks like another paper; if it is one, say separate-paper {id}"
+)
 
 
 class NoSuchPaper(InvalidQuery):
@@ -62,7 +77,7 @@ class LibraryDesk:
         there = next((paper for paper in newest_first(known) if paper.as_work.is_same(record.as_work)), None)
         if there is None and not file:
             if not listed.reference:
-                words = f"{listed.name} cannot be added: the list names no file, arXiv id, DOI or address of it."
+                words = say(NOTHING_NAMED, name=listed.name)
                 raise PaperUnreadable("nothing to fetch", user_message=words)
             found = await self.finder.find(listed.reference)
             record = _completed(found.record, listed.record)
@@ -85,11 +100,11 @@ class LibraryDesk:
         view = read_view(result)
         if view is None or not view.has_any:
             raise InvalidQuery(
-                f"{job.id} has no findings; only what idea, implementation and freeform find can be added.",
+                say("{id} has no findings; only what idea, implementation and freeform find can be added.", id=job.id),
                 rule="findings",
             )
         if job.scope not in (shelf, Scope(shelf.tenant, "workspace")):
-            raise InvalidQuery(f"{job.id} was asked elsewhere; it can be added only there.", rule="findings")
+            raise InvalidQuery(say("{id} was asked elsewhere; it can be added only there.", id=job.id), rule="findings")
         source = view.findings.to_source()
         asked = job.completed_at or job.created_at
         record = PaperRecord(id=job.id, title=source.title, published=asked.date().isoformat())
@@ -125,7 +140,7 @@ class LibraryDesk:
         """Make a work of its own of a paper that was taken for a version. Raises `NoSuchPaper`, `InvalidQuery`."""
         paper = await self.find([shelf], paper_id)
         if len(await self.library.versions([shelf], [paper.id])) == 1:
-            raise InvalidQuery(f"{paper.id} is a version of no other paper here.", rule="work")
+            raise InvalidQuery(say("{id} is a version of no other paper here.", id=paper.id), rule="work")
         return await self.ingestion.update(shelf, replace(paper, work=_alone(paper)), before=paper)
 
     async def rebuild(self, shelf: Scope) -> AsyncIterator[Paper | GorkdError]:
@@ -149,21 +164,19 @@ class LibraryDesk:
     async def _faults(self, shelf: Scope, paper: Paper) -> list[str]:
         faults: list[str] = []
         if not await self.library.text([shelf], paper.id):
-            faults.append("its text is missing; add the file again")
-        for index, name in ((Index.SUMMARY, "summary"), (Index.CONTENT, "text")):
+            faults.append(say("its text is missing; add the file again"))
+        for index in (Index.SUMMARY, Index.CONTENT):
+            is_text = index is Index.CONTENT
             chunks = await self.library.matching([shelf], index, paper.title, limit=1, papers=[paper.id])
             if not chunks:
-                faults.append(f"its {name} is not indexed; run reindex")
+                faults.append(say(_NO_TEXT_INDEX if is_text else _NO_SUMMARY_INDEX))
             elif self.ingestion.embedder is not None and chunks[0].chunk.embedding is None:
-                faults.append(f"its {name} has no embeddings; run reindex")
+                faults.append(say(_NO_TEXT_VECTORS if is_text else _NO_SUMMARY_VECTORS))
         embedder = self.ingestion.embedder
         if embedder is not None and paper.cosines and paper.cosines.model != embedder.name:
-            faults.append(f"its embeddings are of another model, {paper.cosines.model}; run reindex")
+            faults.append(say(_OTHER_VECTORS, model=paper.cosines.model))
         if not paper.summary or paper.lacks_summary:
-            what = (
-                "the model wrote no summary of it; its abstract stands there" if paper.summary else "it has no summary"
-            )
-            faults.append(f"{what}; run reindex")
+            faults.append(say(_ABSTRACT_STANDS if paper.summary else _NO_SUMMARY))
         return faults
 
     async def _within(self, work: Awaitable[Ingested]) -> Ingested:
@@ -173,7 +186,8 @@ class LibraryDesk:
                 return await work
         except TimeoutError as exc:
             raise GorkdError(
-                "ingestion took too long", user_message="Reading this paper took longer than ten minutes; try again."
+                "ingestion took too long",
+                user_message=say("Reading this paper took longer than ten minutes; try again."),
             ) from exc
 
 
@@ -184,10 +198,7 @@ def _merged_wrongly(paper: Paper, papers: Sequence[Paper]) -> list[str]:
     older = [one for one in others if (one.added_at, one.id) < (paper.added_at, paper.id)]
     if not older or any(alone.is_same(replace(one, work="").as_work) for one in others):
         return []
-    return [
-        f"it stands as a version of {older[0].id}, {one_line(older[0].title)}, which looks like another paper; "
-        f"if it is one, say separate-paper {paper.id}"
-    ]
+    return [say(_MERGED_WRONGLY, other=older[0].id, title=one_line(older[0].title), id=paper.id)]
 
 
 def _alone(paper: Paper) -> str:
@@ -216,5 +227,5 @@ def pick(papers: Sequence[Paper], paper_id: str) -> Paper:
         return found[0]
     if found:
         versions = ", ".join(paper.id for paper in found)
-        raise NoSuchPaper(f"Which version of {paper_id}: {versions}?", rule="version")
-    raise NoSuchPaper(f'There is no paper "{paper_id[:80]}" in this library; `list` shows what there is.', rule="paper")
+        raise NoSuchPaper(say("Which version of {id}: {versions}?", id=paper_id, versions=versions), rule="version")
+    raise NoSuchPaper(say(_NO_SUCH_PAPER, id=paper_id[:80]), rule="paper")

@@ -28,6 +28,7 @@ from core.model.works import ARXIV_ID, PublishedWork, WorkIds, WorkRecord, is_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
 from core.text.chunking import Chunk, SectionType, chunk_text
+from core.text.saying import say
 from core.text.terms import STOPWORDS
 
 FIRST_YEAR = 1900
@@ -304,7 +305,7 @@ class Ingestion:
         known = await self.library.papers([shelf])
         now = next((other for other in known if (other.id, other.content_hash) == (paper.id, paper.content_hash)), None)
         if now is None:
-            raise InvalidQuery(wording.REMOVED_MEANWHILE.format(id=paper.id), rule="paper")
+            raise InvalidQuery(say(wording.REMOVED_MEANWHILE, id=paper.id), rule="paper")
         return known, now
 
     async def mend(self, shelf: Scope) -> list[str]:
@@ -316,7 +317,7 @@ class Ingestion:
         text = await self.library.text([shelf], paper.id)
         if self.model is None:
             if feedback:
-                raise InvalidQuery(wording.REWRITING_NEEDS_MODEL, rule="model")
+                raise InvalidQuery(say(wording.REWRITING_NEEDS_MODEL), rule="model")
             return _abstract(text)
         record = PaperRecord(title=paper.title)
         request = _summary_request(record, text, earlier=paper.summary if feedback else "", feedback=feedback)

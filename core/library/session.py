@@ -36,9 +36,10 @@ from core.model.job import Event, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Clock
 from core.model.source import Source
 from core.presentation.render import one_line
-from core.presentation.wording import counted, failure_sentence
+from core.presentation.wording import failure_sentence
 from core.settings.desk import SettingsDesk
 from core.tenancy.admission import check_channel
+from core.text.saying import say, say_many
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -157,7 +158,7 @@ class LibraryTalks:
         async with self._turn(speaker):
             before = await self._conversations.get(speaker.scope, speaker.thread) or Conversation()
             if about and not before.is_about(about, text):
-                return SaidToLibrary(Reply(wording.MOVED_ON), after=before)
+                return SaidToLibrary(Reply(say(wording.MOVED_ON)), after=before)
 
             async def research(query: str, feedback: str) -> Researched:
                 basis = before.job_id if feedback else ""
@@ -201,13 +202,13 @@ class LibraryTalks:
         """
         await self._check_channel(speaker)
         if not speaker.is_admin:
-            return SaidToLibrary(Reply(wording.ADMINS_ONLY))
+            return SaidToLibrary(Reply(say(wording.ADMINS_ONLY)))
         if not files and not addition.references:
-            return SaidToLibrary(Reply(wording.ADD_WHAT))
+            return SaidToLibrary(Reply(say(wording.ADD_WHAT)))
         added = Added()
         await self._add_files(speaker.scope, list(files[:MAX_ADDED]), added, tell)
         for reference in addition.references:
-            await tell(wording.FETCHING.format(name=reference))
+            await tell(say(wording.FETCHING, name=reference))
             await added.take(self.desk.add_reference(speaker.scope, reference))
         ids = tuple(dict.fromkeys(paper.id for paper in added.papers))
         return SaidToLibrary(Reply(added.sentence), after=await self._begun(speaker, added.papers), added=ids)
@@ -216,11 +217,11 @@ class LibraryTalks:
         """Reading lists first, since they say what the files beside them are, and those are theirs."""
         beside = list(files)
         for file in [file for file in files if PurePath(file.name).suffix.lower() in {*SUFFIXES, ".txt"}]:
-            await tell(wording.READING.format(name=one_line(file.name)))
+            await tell(say(wording.READING, name=one_line(file.name)))
             beside.remove(file)
             await self._add_list(shelf, file, beside, added, tell)
         for file in beside:
-            await tell(wording.READING.format(name=one_line(file.name)))
+            await tell(say(wording.READING, name=one_line(file.name)))
             await added.take(self._add_incoming(shelf, file))
 
     async def _add_list(self, shelf: Scope, file: Incoming, beside: list[Incoming], added: Added, tell: Tell) -> None:
@@ -237,9 +238,9 @@ class LibraryTalks:
         done = added.new + added.failed
         for at, paper in enumerate(listed):
             if added.new + added.failed - done >= MAX_LISTED:
-                added.lines.append(wording.LEFT_OVER.format(papers=counted(len(listed) - at, "paper")))
+                added.lines.append(say_many(wording.LEFT_OVER_ONE, wording.LEFT_OVER, len(listed) - at))
                 return
-            await tell(wording.STEP.format(number=at + 1, count=len(listed), said=one_line(paper.name)))
+            await tell(say(wording.STEP, number=at + 1, count=len(listed), said=one_line(paper.name)))
             its_name = PurePath(paper.file).name
             found = next((one for one in beside if its_name and PurePath(one.name).name == its_name), None)
             if found:
@@ -332,7 +333,7 @@ class LibraryTalks:
             feedback=feedback,
         )
         if feedback:
-            await tell(wording.IMPROVING)
+            await tell(say(wording.IMPROVING))
         job = await self._researcher.submit(request, dedupe_key=speaker.dedupe_key, address=speaker.address)
         try:
             async for event in self._researcher.follow(job.id):
@@ -373,7 +374,7 @@ class LibraryTalks:
 async def _content(file: Incoming) -> bytes:
     """Raises `PaperUnreadable` for what is too large, and as `Incoming.load`."""
     if file.size > MAX_PAPER_BYTES:
-        words = wording.TOO_LARGE.format(name=one_line(file.name), megabytes=MAX_PAPER_BYTES // 1_000_000)
+        words = say(wording.TOO_LARGE, name=one_line(file.name), megabytes=MAX_PAPER_BYTES // 1_000_000)
         raise PaperUnreadable(f"{file.size} bytes", user_message=words)
     return await file.load()
 

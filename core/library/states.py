@@ -17,6 +17,7 @@ from core.library.paper import Paper, arxiv_order
 from core.model.errors import InvalidQuery
 from core.model.job import Scope
 from core.model.works import ARXIV_ID
+from core.text.saying import say
 
 MAX_HISTORY = 20
 _MAX_SLIP_WORDS = 3  # what is longer is a question
@@ -82,6 +83,13 @@ COMMANDS: dict[str, CommandRule] = {
     "history": CommandRule("", "show what was said before"),
     "clear": CommandRule("", "begin anew"),
 }
+
+
+_DOES = {name: rule.does for name, rule in COMMANDS.items()}
+_PAPER_FIRST = "`{command}` has nothing to work on yet; show a paper first, for example with `summary <id>`."
+_QUESTION_FIRST = "`{command}` has nothing to work on yet; ask something first, for example with `research <query>`."
+_NO_NUMBER = "There is no number {number}; the list goes from 1 to {most}."
+_NO_PAPER = '"{given}" is neither a number nor the id of a paper here.'
 
 
 @dataclass(frozen=True)
@@ -190,16 +198,16 @@ def refusal(conversation: Conversation, command: Command) -> str:
     """Why this cannot be said now, "" when it can (S000-51)."""
     rule = COMMANDS[command.name]
     if not _is_known(conversation, rule):
-        return f"`{command.name}` has nothing to work on yet; {_hint(rule)}."
+        return say(_PAPER_FIRST if _needs_paper(rule) else _QUESTION_FIRST, command=command.name)
     if rule.argument and rule.needs_argument and not command.argument:
-        return f"Say what: `{command.name} {rule.argument}`."
+        return say("Say what: {command}.", command=f"`{command.name} {rule.argument}`")
     return ""
 
 
 def known_now(conversation: Conversation) -> list[str]:
     """The commands that can be said now, each with its argument and what it does."""
     rules = [(name, rule) for name, rule in COMMANDS.items() if _is_known(conversation, rule)]
-    return [f"`{f'{name} {rule.argument}'.strip()}` – {rule.does}" for name, rule in rules]
+    return [f"`{f'{name} {rule.argument}'.strip()}` – {say(_DOES[name])}" for name, rule in rules]
 
 
 def chosen_id(conversation: Conversation, command: Command) -> str:
@@ -210,11 +218,14 @@ def chosen_id(conversation: Conversation, command: Command) -> str:
     numbers, rule = conversation.last_query_set, COMMANDS[command.name]
     if conversation.state not in rule.numbers or not numbers:
         raise InvalidQuery(
-            f"Numbers mean papers only in a list that is shown; `{command.name}` takes an id at any time.",
+            say(
+                "Numbers mean papers only in a list that is shown; {command} takes an id at any time.",
+                command=f"`{command.name}`",
+            ),
             rule="number",
         )
     if not 1 <= int(argument) <= len(numbers):
-        raise InvalidQuery(f"There is no number {argument}; the list goes from 1 to {len(numbers)}.", rule="number")
+        raise InvalidQuery(say(_NO_NUMBER, number=argument, most=len(numbers)), rule="number")
     return numbers[int(argument) - 1]
 
 
@@ -222,7 +233,7 @@ def chosen_paper(conversation: Conversation, command: Command, papers: Sequence[
     """The paper of the library that is meant. Raises `InvalidQuery`, `NoSuchPaper`."""
     wanted = chosen_id(conversation, command)
     if not ARXIV_ID.fullmatch(wanted) and not any(paper.id == wanted for paper in papers):
-        raise InvalidQuery(f'"{wanted[:80]}" is neither a number nor the id of a paper here.', rule="paper")
+        raise InvalidQuery(say(_NO_PAPER, given=wanted[:80]), rule="paper")
     return pick(papers, wanted)
 
 
@@ -236,10 +247,8 @@ def _tag(query: str, draft: str) -> str:
     return sha256(f"{query}\n{draft}".encode()).hexdigest()[:12] if draft else ""
 
 
-def _hint(rule: CommandRule) -> str:
-    if State.SUMMARIZED in rule.states and len(rule.states) == 1:
-        return "show a paper first, for example with `summary <id>`"
-    return "ask something first, for example with `research <query>`"
+def _needs_paper(rule: CommandRule) -> bool:
+    return State.SUMMARIZED in rule.states and len(rule.states) == 1
 
 
 class Conversations(Protocol):

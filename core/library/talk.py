@@ -32,16 +32,19 @@ from core.model.errors import GorkdError, InvalidQuery, places_of
 from core.model.job import Scope
 from core.model.ports import Clock
 from core.presentation.render import cut, one_line
-from core.presentation.wording import counted
 from core.section.prose import exported
 from core.text.markers import Grammar, PageRef
-from core.text.saying import say
+from core.text.saying import say, say_many
 from core.works.standing import MARK
 
 MAX_FOUND = 10
 MAX_PAGE_CHARS = 1_500  # of a page, beside its picture
 NEVER = datetime.min.replace(tzinfo=UTC)
 MAX_QUOTE_CHARS = 300
+READ_ANEW_ONE, READ_ANEW = "{number} paper read anew.", "{number} papers read anew."
+SUMMARISED_ONE, SUMMARISED = "{number} paper summarised.", "{number} papers summarised."
+HAS_PAGE = "{id} has {number} page; say `open {id} page 1`."
+HAS_PAGES = "{id} has {number} pages; say `open {id} page 1`."
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u4e00-\u9fff]")
 _PAGE_ALONE = re.compile(r"(?:p\.?|page) ?(\d{1,5})", re.IGNORECASE)
 _PAGE = re.compile(r"(?:p\.|page)? ?(\d{1,5})", re.IGNORECASE)
@@ -113,15 +116,15 @@ class Talk:
     async def _taken_as_question(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
         """Plain words are asked of the library, and that is said; what may be a slip of the pen is asked back."""
         if near := near_command(text):
-            return conversation, Reply(wording.DID_YOU_MEAN.format(command=f"{near} {COMMANDS[near].argument}".strip()))
+            return conversation, Reply(say(wording.DID_YOU_MEAN, command=f"{near} {COMMANDS[near].argument}".strip()))
         if not _LETTERS.search(text):
-            return conversation, Reply(f"I do not know that command. {_help(conversation)}")
+            return conversation, Reply(say("I do not know that command. {help}", help=_help(conversation)))
         now, reply = await self._research(conversation, Command("research", " ".join(text.split())))
-        return now, replace(reply, text=f"{wording.TAKEN_AS_QUESTION}\n\n{reply.text}")
+        return now, replace(reply, text=f"{say(wording.TAKEN_AS_QUESTION)}\n\n{reply.text}")
 
     async def _run(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         if COMMANDS[command.name].changes_store and not self.is_admin:
-            return conversation, Reply(wording.ADMINS_ONLY)
+            return conversation, Reply(say(wording.ADMINS_ONLY))
         run: dict[str, Step] = {
             "find": self._find, "sem-search": self._sem_search, "research": self._research, "list": self._list,
             "summarize": self._summarize, "summary": self._summary, "open": self._open, "improve": self._improve,
@@ -141,7 +144,7 @@ class Talk:
         now = conversation.found(State.SELECT_NEW, [record.id for record in ordered], query=command.argument)
         away = [say(wording.NOT_SEARCHED, places=", ".join(places_of(found.away)))] if found.away else []
         if not listed:
-            return now, Reply("\n\n".join([wording.NO_PAPERS.format(query=command.argument), *away]))
+            return now, Reply("\n\n".join([say(wording.NO_PAPERS, query=command.argument), *away]))
         title = say(wording.FOUND_IN, places=", ".join(places_of(found.asked)))
         return now, Reply("\n\n".join([_numbered(listed), say(wording.ADD_FOUND), *away]), title)
 
@@ -152,8 +155,8 @@ class Talk:
         ids = [result.chunk.paper.id for result in results]
         now = conversation.found(State.SEM_SEARCH, ids, draft=draft, query=command.argument)
         if not ids:
-            return now, Reply(wording.NO_PAPERS.format(query=command.argument))
-        return now, Reply(draft, "Search results")
+            return now, Reply(say(wording.NO_PAPERS, query=command.argument))
+        return now, Reply(draft, say("Search results"))
 
     async def _research(
         self, conversation: Conversation, command: Command, feedback: str = ""
@@ -165,26 +168,28 @@ class Talk:
             said = (
                 f"{answer.summary}\n\n{answer.detail}".strip()
                 if answer
-                else wording.NO_PAPERS.format(query=command.argument)
+                else say(wording.NO_PAPERS, query=command.argument)
             )
             return conversation.cleared(), Reply(said, job_id=done.job_id)
         draft, ids = str(view["content"]), view["paper_ids"]
         cited = [str(paper_id) for paper_id in ids] if isinstance(ids, list) else []
         now = conversation.found(State.RESEARCH, cited, draft=draft, query=command.argument, job_id=done.job_id)
         warning = f"{view['message']}\n\n" if view.get("message") else ""
-        return now, Reply(f"{warning}{draft}", wording.PANEL_TITLE, job_id=done.job_id)
+        return now, Reply(f"{warning}{draft}", say(wording.PANEL_TITLE), job_id=done.job_id)
 
     async def _list(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
         papers = in_order(await self._papers())
         if not papers:
-            return conversation.cleared(), Reply(wording.EMPTY_LIBRARY)
-        return conversation.found(State.SELECT_VIEW, [paper.id for paper in papers]), Reply(_numbered(papers), "Papers")
+            return conversation.cleared(), Reply(say(wording.EMPTY_LIBRARY))
+        return conversation.found(State.SELECT_VIEW, [paper.id for paper in papers]), Reply(
+            _numbered(papers), say("Papers")
+        )
 
     async def _summarize(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         wanted = chosen_id(conversation, command)
         known = find_papers(await self._papers(), wanted)
         if len(known) != 1:
-            await self.tell(wording.FETCHING.format(name=wanted))
+            await self.tell(say(wording.FETCHING, name=wanted))
         added = known[0] if len(known) == 1 else (await self.desk.add_reference(self.shelf, wanted)).paper
         paper = added if added.summary else await self._summarised(added.id)
         return conversation.chose(paper.id, paper.summary), _card(paper)
@@ -193,8 +198,8 @@ class Talk:
         paper = chosen_paper(conversation, command, await self._papers())
         if not paper.summary:
             if not self.is_admin:
-                return conversation, Reply(wording.NO_SUMMARY.format(id=paper.id))
-            return replace(conversation, offered=paper.id), Reply(wording.OFFER_SUMMARY.format(id=paper.id))
+                return conversation, Reply(say(wording.NO_SUMMARY, id=paper.id))
+            return replace(conversation, offered=paper.id), Reply(say(wording.OFFER_SUMMARY, id=paper.id))
         return conversation.chose(paper.id, paper.summary), _card(paper)
 
     async def _offered(self, conversation: Conversation, text: str) -> tuple[Conversation, Reply]:
@@ -203,11 +208,11 @@ class Talk:
         word = text.strip(" .!").casefold()
         if word in YES:
             if not self.is_admin:
-                return conversation, Reply(wording.ADMINS_ONLY)
+                return conversation, Reply(say(wording.ADMINS_ONLY))
             paper = await self._summarised(offered)
             return conversation.chose(paper.id, paper.summary), _card(paper)
         if word in NO:
-            return conversation, Reply("All right, no summary.")
+            return conversation, Reply(say("All right, no summary."))
         return await self._answered(conversation, text)
 
     async def _open(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
@@ -218,7 +223,7 @@ class Talk:
         shown = conversation.opened(paper)
         beginning = cut("".join(text.split("\f")[(page or 1) - 1 :][:1]).strip(), MAX_PAGE_CHARS)
         words = f"{paper.title}{_place(paper, page or 1)}\n\n{beginning}"
-        return shown, Reply(words, f"Paper Content: {paper.id}", page=(paper, page))
+        return shown, Reply(words, say("Paper Content: {id}", id=paper.id), page=(paper, page))
 
     async def _improve(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         if conversation.works_on is State.SUMMARIZED:
@@ -227,7 +232,7 @@ class Talk:
         again = Command(command.name, conversation.original_query)
         if conversation.works_on is State.RESEARCH:
             if self.desk.ingestion.model is None:
-                raise InvalidQuery(wording.REWRITING_NEEDS_MODEL, rule="model")
+                raise InvalidQuery(say(wording.REWRITING_NEEDS_MODEL), rule="model")
             return await self._research(conversation, again, command.argument)
         wider = Command(command.name, f"{conversation.original_query} {command.argument}")
         now, reply = await self._sem_search(conversation, wider)
@@ -246,38 +251,38 @@ class Talk:
         shelf, paper = await self.desk.place(self.shelves, conversation.selected_paper)
         noted = replace(paper, notes=f"{paper.notes}\n{command.argument}".strip())
         await self.desk.ingestion.update(shelf, noted, before=paper)
-        return conversation, Reply(f"Noted with {paper.id}.")
+        return conversation, Reply(say("Noted with {id}.", id=paper.id))
 
     async def _save(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
         name = f"{slug(conversation.original_query)}_{self.clock():%Y-%m-%d_%H-%M-%S}.md"
-        return conversation, Reply(wording.SAVING, file=(name, f"{conversation.savable.rstrip()}\n"))
+        return conversation, Reply(say(wording.SAVING), file=(name, f"{conversation.savable.rstrip()}\n"))
 
     async def _export(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         papers, form = await self._papers(), command.argument.casefold() or "bib"
         if not papers:
-            return conversation, Reply(wording.EMPTY_LIBRARY)
+            return conversation, Reply(say(wording.EMPTY_LIBRARY))
         if form not in ("bib", "ris"):
-            raise InvalidQuery("Say which: `export bib` or `export ris`.", rule="form")
-        said = wording.EXPORTING.format(papers=counted(len(papers), "paper"))
+            raise InvalidQuery(say("Say which: `export bib` or `export ris`."), rule="form")
+        said = say_many(wording.EXPORTING_ONE, wording.EXPORTING, len(papers))
         return conversation, Reply(said, file=(f"papers.{form}", exported(papers, form)))
 
     async def _separate(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         shelf, paper = await self.desk.place(self.shelves, command.argument)
         await self.desk.separate(shelf, paper.id)
-        return conversation, Reply(f"{paper.id}, {paper.title}, is a work of its own now.")
+        return conversation, Reply(say("{id}, {title}, is a work of its own now.", id=paper.id, title=paper.title))
 
     async def _reindex(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         shelf, paper = await self.desk.place(self.shelves, command.argument)
-        await self.tell(wording.READING.format(name=paper.id))
+        await self.tell(say(wording.READING, name=paper.id))
         paper = await self.desk.reindex(shelf, paper.id)
-        return conversation, Reply(f"Read anew: {paper.id}, {paper.title}.")
+        return conversation, Reply(say("Read anew: {id}, {title}.", id=paper.id, title=paper.title))
 
     async def _rebuild(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
         count, done = len(await self.desk.library.papers([self.shelf])), list[Paper | GorkdError]()
         async for entry in self.desk.rebuild(self.shelf):
             done.append(entry)
             await self._tell_of(entry, len(done), count)
-        return conversation, Reply(_tally("read anew", done))
+        return conversation, Reply(_tally(say_many(READ_ANEW_ONE, READ_ANEW, _well(done)), done))
 
     async def _summarize_all(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
         done: list[Paper | GorkdError] = []
@@ -288,22 +293,22 @@ class Talk:
             except GorkdError as error:
                 done.append(error)
             await self._tell_of(done[-1], len(done), len(bare))
-        return conversation.cleared(), Reply(_tally("summarised", done))
+        return conversation.cleared(), Reply(_tally(say_many(SUMMARISED_ONE, SUMMARISED, _well(done)), done))
 
     async def _remove(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
         shelf, paper = await self.desk.place(self.shelves, command.argument)
         await self.desk.remove(shelf, paper.id)
-        return conversation, Reply(f"Removed {paper.id}, {paper.title}.")
+        return conversation, Reply(say("Removed {id}, {title}.", id=paper.id, title=paper.title))
 
     async def _validate(self, conversation: Conversation, _: Command) -> tuple[Conversation, Reply]:
-        await self.tell(wording.CHECKING.format(papers=counted(len(await self._papers()), "paper")))
+        await self.tell(say_many(wording.CHECKING_ONE, wording.CHECKING, len(await self._papers())))
         findings = await self.desk.validate(self.shelf)
         lines = [f"- {finding.paper.id}: {finding.fault}" for finding in findings]
-        return conversation, Reply("\n".join(lines) or "Every paper can be found and cited.")
+        return conversation, Reply("\n".join(lines) or say("Every paper can be found and cited."))
 
     async def _tell_of(self, done: Paper | GorkdError, number: int, count: int) -> None:
         said = f"{done.id}, {done.title}" if isinstance(done, Paper) else done.user_message
-        await self.tell(wording.STEP.format(number=number, count=count, said=one_line(said)))
+        await self.tell(say(wording.STEP, number=number, count=count, said=one_line(said)))
 
     async def _papers(self) -> list[Paper]:
         return await self.desk.library.papers(self.shelves)
@@ -321,20 +326,22 @@ def slug(query: str) -> str:
 def _about(conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
     """help, status, history, clear."""
     if command.name == "clear":
-        return Conversation(), Reply("Cleared; we begin anew.")
+        return Conversation(), Reply(say("Cleared; we begin anew."))
     if command.name == "history":
         return conversation, Reply("\n".join(f"- {line}" for line in conversation.history))
     if command.name == "status":
-        shown = ", ".join(conversation.last_query_set) or "none"
-        lines = [f"State: {conversation.state}", f"Papers in the list: {shown}"]
-        lines += [f"Paper shown: {conversation.selected_paper}"] if conversation.selected_paper else []
-        lines += [f"Question: {conversation.original_query}"] if conversation.original_query else []
-        return conversation, Reply("\n".join(f"- {line}" for line in lines), "Status")
-    return conversation, Reply(_help(conversation), "Help")
+        shown = ", ".join(conversation.last_query_set) or say("none")
+        lines = [say("State: {state}", state=conversation.state), say("Papers in the list: {papers}", papers=shown)]
+        lines += [say("Paper shown: {id}", id=conversation.selected_paper)] if conversation.selected_paper else []
+        lines += (
+            [say("Question: {question}", question=conversation.original_query)] if conversation.original_query else []
+        )
+        return conversation, Reply("\n".join(f"- {line}" for line in lines), say("Status"))
+    return conversation, Reply(_help(conversation), say("Help"))
 
 
 def _help(conversation: Conversation) -> str:
-    return "You can say now:\n" + "\n".join(f"- {line}" for line in known_now(conversation))
+    return f"{say('You can say now:')}\n" + "\n".join(f"- {line}" for line in known_now(conversation))
 
 
 def _marked(sentence: str) -> str:
@@ -347,13 +354,16 @@ def _numbered(papers: Sequence[Paper]) -> str:
 
 def _card(paper: Paper) -> Reply:
     """S000-41."""
-    rows = [f"- Paper id: {paper.id}", f"- Authors: {', '.join(paper.authors) or 'unknown'}"]
-    rows += [f"- Published: {paper.published}"] if paper.published else []
+    rows = [
+        say("- Paper id: {id}", id=paper.id),
+        say("- Authors: {names}", names=", ".join(paper.authors) or say("unknown")),
+    ]
+    rows += [say("- Published: {day}", day=paper.published)] if paper.published else []
     rows += [f"- {wording.not_whole(paper.gap)}"] if paper.gap else []
-    rows += [f"- Summary: {wording.IMPROVED}"] if paper.improved else []
-    notes = f"\n\n## Notes\n\n{paper.notes}" if paper.notes else ""
+    rows += [say("- Summary: {how}", how=say(wording.IMPROVED))] if paper.improved else []
+    notes = f"\n\n## {say('Notes')}\n\n{paper.notes}" if paper.notes else ""
     rows_text = "\n".join(rows)
-    return Reply(f"# {paper.title}\n\n{rows_text}\n\n{paper.summary}{notes}", "📝 Response")
+    return Reply(f"# {paper.title}\n\n{rows_text}\n\n{paper.summary}{notes}", say("📝 Response"))
 
 
 def _passages(results: Sequence[SearchResult]) -> str:
@@ -372,7 +382,7 @@ def _passages(results: Sequence[SearchResult]) -> str:
 
 
 def _where(result: SearchResult) -> str:
-    return f"page {result.chunk.page}: " if result.chunk.page else ""
+    return say("page {page}", page=result.chunk.page) + ": " if result.chunk.page else ""
 
 
 def _cited_page(draft: str, paper: Paper) -> int | None:
@@ -395,7 +405,7 @@ def _paper_and_page(conversation: Conversation, argument: str) -> tuple[str, str
     for meant in ({conversation.selected_paper} - {""}, set(conversation.last_query_set), cited):
         if len(meant) == 1:
             return meant.pop(), argument
-    raise InvalidQuery("Say of which paper: `open <number|id> page 3`.", rule="paper")
+    raise InvalidQuery(say("Say of which paper: `open <number|id> page 3`."), rule="paper")
 
 
 def _page_said(said: str, paper: Paper) -> int | None:
@@ -404,7 +414,7 @@ def _page_said(said: str, paper: Paper) -> int | None:
         return None
     number = _PAGE.fullmatch(said)
     if number is None or not 1 <= int(number[1]) <= max(paper.pages, 1):
-        raise InvalidQuery(f"{paper.id} has {counted(paper.pages, 'page')}; say `open {paper.id} page 1`.", rule="page")
+        raise InvalidQuery(say_many(HAS_PAGE, HAS_PAGES, paper.pages, id=paper.id), rule="page")
     return int(number[1])
 
 
@@ -413,7 +423,8 @@ def _place(paper: Paper, page: int) -> str:
     if not paper.pages:
         return ""
     label = "".join(paper.labels[page - 1 : page])  # none where it was read anew with fewer pages
-    return f", page {page} of {paper.pages}" + (f", printed as {label}" if label not in ("", str(page)) else "")
+    printed = ", " + say("printed as {label}", label=label) if label not in ("", str(page)) else ""
+    return ", " + say("page {page} of {pages}", page=page, pages=paper.pages) + printed
 
 
 def _paper_of(record: PaperRecord) -> Paper:
@@ -422,7 +433,11 @@ def _paper_of(record: PaperRecord) -> Paper:
     return Paper(record.id, title, "", NEVER, authors=record.authors, published=record.published)
 
 
-def _tally(verb: str, done: Sequence[Paper | GorkdError]) -> str:
+def _well(done: Sequence[Paper | GorkdError]) -> int:
+    return sum(isinstance(entry, Paper) for entry in done)
+
+
+def _tally(said: str, done: Sequence[Paper | GorkdError]) -> str:
+    """`said`, and why the others failed, a line each."""
     failed = [entry.user_message for entry in done if isinstance(entry, GorkdError)]
-    lines = [f"{counted(len(done) - len(failed), 'paper')} {verb}."]
-    return "\n".join([*lines, *(f"- {sentence}" for sentence in failed)])
+    return "\n".join([said, *(f"- {sentence}" for sentence in failed)])

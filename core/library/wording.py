@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.presentation.render import one_line
-from core.presentation.wording import needs_model
+from core.text.saying import say
 
 STAGE_1 = "🔍 Stage 1: Searching summaries for relevant papers..."
 STAGE_2 = "📚 Stage 2: Gathering detailed evidence from {papers} papers..."
@@ -34,12 +34,13 @@ NO_SUMMARY = "{id} has no summary yet; an admin can write one with `summarize {i
 SAVING = "💾 Saving research results..."
 SAVED = "✅ Research results saved to: {place}"
 LIST_SAVED = "✅ Reading list saved to: {place}"
-EXPORTING = "📚 Exporting {papers} …"
-LEFT_OVER = "{papers} of the list are still to come; send it once more to go on."
+EXPORTING_ONE, EXPORTING = "📚 Exporting {number} paper …", "📚 Exporting {number} papers …"
+LEFT_OVER_ONE = "{number} paper of the list are still to come; send it once more to go on."
+LEFT_OVER = "{number} papers of the list are still to come; send it once more to go on."
 RESTARTED = "I was restarted before this was done; please say it again: {said}"
 RESTARTED_ALONE = "I was restarted before this was done; please say it again."
 SAY_AGAIN = "I am being restarted; please say that again in a moment."
-REWRITING_NEEDS_MODEL = needs_model("Rewriting")
+REWRITING_NEEDS_MODEL = "Rewriting needs a language model; none is set up here."
 REMOVED_MEANWHILE = "{id} was removed meanwhile; it was left so."
 ADMINS_ONLY = "Only admins may change the library."
 EMPTY_LIBRARY = "The library holds no papers yet: drop a PDF with “add to library”, or name an arXiv id or a DOI."
@@ -49,20 +50,22 @@ ADD_WHAT = (
 )
 READING = "📄 Reading {name} …"
 STEP = "   [{number}/{count}] {said}"
-CHECKING = "🔎 Looking over {papers} …"
+CHECKING_ONE, CHECKING = "🔎 Looking over {number} paper …", "🔎 Looking over {number} papers …"
 DID_YOU_MEAN = "Did you mean `{command}`? `help` shows what can be said."
 TAKEN_AS_QUESTION = "_Taken as a question to your papers, like `research …`; `help` shows the commands._"
 FETCHING = "📥 Fetching {name} …"
 ADDED = "✅ Added {id}, {title}{pages}."
 THERE_ALREADY = "{id}, {title}, is in the library already."
 TOO_LARGE = "{name} is larger than {megabytes} MB; please send a smaller file."
+WITHOUT_SUMMARY = "⚠️ {why} Its abstract stands for a summary until `reindex`."
+BESIDE = "It is another version of {id}, which stays with its summary and notes; the newest answers."
 IMPROVED = "improved here, and kept when the paper is read anew"
 MOVED_ON = "The conversation has moved on since; this button is about what was shown then. Please ask again."
 
 
 def saved(place: str) -> str:
     """Where what was handed over lies."""
-    return (SAVED if place.endswith(".md") else LIST_SAVED).format(place=place)
+    return say(SAVED if place.endswith(".md") else LIST_SAVED, place=place)
 
 
 def not_whole(gap: str) -> str:
@@ -73,7 +76,7 @@ def not_whole(gap: str) -> str:
 def without_vectors(reason: str) -> str:
     """Why a paper (`Ingested`) has no vectors yet, as a sentence and what follows; "" where it has them."""
     return (
-        f"⚠️ {one_line(reason)} It is found by its words; its vectors come with the next paper or question."
+        say("⚠️ {why} It is found by its words; its vectors come with the next paper or question.", why=one_line(reason))
         if reason
         else ""
     )
@@ -81,11 +84,11 @@ def without_vectors(reason: str) -> str:
 
 def without_summary(reason: str) -> str:
     """Why a paper (`Ingested`) has no summary by the model, as a sentence; "" where it has one or needs none."""
-    return f"⚠️ {one_line(reason)} Its abstract stands for a summary until `reindex`." if reason else ""
+    return say(WITHOUT_SUMMARY, why=one_line(reason)) if reason else ""
 
 
 def beside(other_id: str) -> str:
     """That another version of the work is there too, as a sentence; "" for none."""
     if not other_id:
         return ""
-    return f"It is another version of {other_id}, which stays with its summary and notes; the newest answers."
+    return say(BESIDE, id=other_id)

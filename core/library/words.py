@@ -16,7 +16,7 @@ from core.library.states import COMMANDS, Command, Conversation, read_command
 from core.model.errors import GorkdError, StoreError
 from core.model.works import ARXIV_ID
 from core.presentation.render import one_line
-from core.presentation.wording import counted
+from core.text.saying import say, say_many
 
 MAX_ADDED = 10  # papers a message; what Discord and Slack attach at most to one
 MAX_LISTED = 50  # papers of a reading list that are new, a message; each is fetched, read and summarised
@@ -175,11 +175,13 @@ class Added:
         except GorkdError as error:
             self.refuse(error)
             return
-        words = wording.ADDED if done.is_new else wording.THERE_ALREADY
-        pages = f" ({counted(done.paper.pages, 'page')})" if done.paper.pages else ""
+        pages = f" ({say_many('{number} page', '{number} pages', done.paper.pages)})" if done.paper.pages else ""
         self.new += done.is_new
         self.papers.append(done.paper)
-        line = words.format(id=done.paper.id, title=one_line(done.paper.title), pages=pages)
+        line = say(
+            wording.ADDED if done.is_new else wording.THERE_ALREADY,
+            id=done.paper.id, title=one_line(done.paper.title), pages=pages,
+        )  # fmt: skip
         self.lines.append(" ".join((line, *done.remarks)))
 
     def refuse(self, error: GorkdError) -> None:
@@ -192,8 +194,12 @@ class Added:
         if len(self.lines) == 1:
             return self.lines[0]
         known = len(self.papers) - self.new
-        parts = [f"{counted(self.new, 'paper')} added"]
-        parts += [f"{known} there already"] if known else []
-        parts += [f"{self.failed} not readable"] if self.failed else []
-        more = [f"- … and {len(self.lines) - MAX_TOLD} before these"] if len(self.lines) > MAX_TOLD else []
+        parts = [say_many("{number} paper added", "{number} papers added", self.new)]
+        parts += [say("{number} there already", number=known)] if known else []
+        parts += [say("{number} not readable", number=self.failed)] if self.failed else []
+        more = (
+            [say("- … and {number} before these", number=len(self.lines) - MAX_TOLD)]
+            if len(self.lines) > MAX_TOLD
+            else []
+        )
         return "\n".join([f"{', '.join(parts)}.", "", *more, *(f"- {line}" for line in self.lines[-MAX_TOLD:])])

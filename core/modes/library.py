@@ -25,7 +25,7 @@ from core.model.job import JobStatus, Json
 from core.model.source import Source
 from core.modes.mode import Mode
 from core.pipeline.work import Work
-from core.text.saying import later
+from core.text.saying import later, say
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ async def run(work: Work) -> JobResult:
     gathered = await work.steps.run("gather", partial(_gather, work, shelves, selected), Gathered)
     if not gathered.paper_ids:
         raise NothingIndexed(
-            "no chunk in the selected papers", user_message=f"{wording.NO_CONTENT} {wording.SUGGEST_REBUILD}"
+            "no chunk in the selected papers", user_message=f"{say(wording.NO_CONTENT)} {say(wording.SUGGEST_REBUILD)}"
         )
     papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
     kept = zip(await work.deps.sources.sources(work.job.id), gathered.paper_ids, strict=True)
@@ -75,25 +75,25 @@ async def run(work: Work) -> JobResult:
             cited[source.id] = papers[paper_id]
     answer = await work.steps.run("synthesize", partial(_synthesize, work, sources, gathered, cited), ResearchAnswer)
     if gathered.by_words:
-        answer = replace(answer, limitations=(wording.BY_WORDS, *answer.limitations))
+        answer = replace(answer, limitations=(say(wording.BY_WORDS), *answer.limitations))
     return _result(work, answer, sources, cited)
 
 
 async def _select(work: Work, shelves: Shelves) -> Selected:
-    await work.progress.status(JobStatus.SEARCHING, message=wording.STAGE_1, data={"queries": [work.job.query]})
+    await work.progress.status(JobStatus.SEARCHING, message=say(wording.STAGE_1), data={"queries": [work.job.query]})
     with work.deps.stage("search"):
         for shelf in shelves.scopes:
             await mend(work.deps.library, shelves.embedder, shelf, within_s=MENDING_S)
         found, by_words = await _found(work, shelves, lambda shelves: select_papers(shelves, work.job.query))
     if found:
-        message = wording.FOUND_PAPERS.format(papers=len(found))
+        message = say(wording.FOUND_PAPERS, papers=len(found))
         await work.progress.status(JobStatus.SEARCHING, message=message, data={"papers": [*found]})
     return Selected(tuple(found), by_words)
 
 
 async def _gather(work: Work, shelves: Shelves, selected: Selected) -> Gathered:
     ids = selected.paper_ids
-    await work.progress.status(JobStatus.FETCHING, message=wording.STAGE_2.format(papers=len(ids)))
+    await work.progress.status(JobStatus.FETCHING, message=say(wording.STAGE_2, papers=len(ids)))
     with work.deps.stage("search"):
         shelves = replace(shelves, embedder=None) if selected.by_words else shelves
         results, by_words = await _found(
@@ -101,7 +101,7 @@ async def _gather(work: Work, shelves: Shelves, selected: Selected) -> Gathered:
         )
         sources = await _sources(shelves, results)
         await work.deps.sources.put(work.job, sources)
-    message = wording.FOUND_CHUNKS.format(chunks=len(results))
+    message = say(wording.FOUND_CHUNKS, chunks=len(results))
     await work.progress.status(JobStatus.FETCHING, message=message, data={"results": len(results)})
     for source in sources:
         await work.progress.source(source)
@@ -144,7 +144,7 @@ async def _sources(shelves: Shelves, results: Sequence[SearchResult]) -> list[So
 async def _synthesize(
     work: Work, sources: Sequence[Source], gathered: Gathered, papers: Mapping[str, Paper]
 ) -> ResearchAnswer:
-    await work.progress.status(JobStatus.SYNTHESIZING, message=wording.STAGE_3, data={"sources": len(sources)})
+    await work.progress.status(JobStatus.SYNTHESIZING, message=say(wording.STAGE_3), data={"sources": len(sources)})
     chunks = [
         PaperChunk(papers[source.id], at, source.content[start:end], start, end)
         for source in sources
@@ -157,17 +157,19 @@ async def _synthesize(
                 work.job, chunks, sources, papers, deps=work.deps, progress=work.progress, within_s=within_s
             )
         except ModelError as exc:
-            words = wording.SYNTHESIS_FAILED.format(reason=exc.user_message)
+            words = say(wording.SYNTHESIS_FAILED, reason=exc.user_message)
             raise ModelError(str(exc), user_message=words) from exc
 
 
 def _nothing(work: Work, *, is_empty: bool) -> JobResult:
     """S000-31: a completed answer that says so."""
     answer = ResearchAnswer(
-        summary=wording.NO_PAPERS.format(query=work.job.query),
-        detail=wording.EMPTY if is_empty else "",
+        summary=say(wording.NO_PAPERS, query=work.job.query),
+        detail=say(wording.EMPTY) if is_empty else "",
         confidence=Confidence.INSUFFICIENT,
-        confidence_reasons=("there is no paper yet" if is_empty else "no paper of the library is about this",),
+        confidence_reasons=(
+            say("there is no paper yet") if is_empty else say("no paper of the library is about this"),
+        ),
     )
     return JobResult(answer=answer, queries=(work.job.query,), providers=("library",))
 
@@ -183,7 +185,7 @@ def _result(work: Work, answer: ResearchAnswer, sources: Sequence[Source], paper
         "papers": [papers_view(paper) for paper in papers.values() if paper.id in cited],
         "paper_ids": [*cited],
         "content": content if is_answered else "",
-        "message": wording.CITATIONS_ODD if is_answered and is_odd else "",
+        "message": say(wording.CITATIONS_ODD) if is_answered and is_odd else "",
     }
     return JobResult(
         answer=answer,

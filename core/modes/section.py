@@ -74,7 +74,7 @@ async def run(work: Work) -> JobResult:
     papers = {paper.id: paper for paper in await work.deps.library.papers(shelves.scopes)}
     if not papers:
         raise EmptyLibrary(
-            "no papers", user_message=NO_PAPERS, operator_message=f"{NO_PAPERS} `gorkd library add` does."
+            "no papers", user_message=say(NO_PAPERS), operator_message=f"{NO_PAPERS} `gorkd library add` does."
         )
     table = await work.steps.run("keys", partial(_keys, papers), KeyTable)
     draft = _Draft(work, model, brief, shelves, papers, table.keys, wanted)
@@ -142,7 +142,9 @@ class _Draft:
     async def _write(self, section: Section, used: Sequence[KeptEvidence]) -> Written:
         title = PLANS[section].title
         await self.work.progress.status(
-            JobStatus.SYNTHESIZING, message=f"{title}: writing and checking", data={"sources": len(self.sources)}
+            JobStatus.SYNTHESIZING,
+            message=say("{title}: writing and checking", title=say(title)),
+            data={"sources": len(self.sources)},
         )
         writer = Writer(
             self.work,
@@ -209,19 +211,17 @@ class _Draft:
 
     def _notes(self) -> tuple[str, ...]:
         """What the reader must know of how this came about."""
-        notes = [] if self.shelves.embedder is not None else [NO_EMBEDDER]
+        notes = [] if self.shelves.embedder is not None else [say(NO_EMBEDDER)]
         left_out = [section for section in self.wanted if section not in {part.section for part in self.parts}]
-        notes += [
-            NO_MATERIAL.format(title=PLANS[section].title, fields=PLANS[section].requires) for section in left_out
-        ]
+        notes += [say(NO_MATERIAL, title=PLANS[section].title, fields=PLANS[section].requires) for section in left_out]
         searches = [search for part in self.parts for search in part.searches]
         if unjudged := sum(search.unjudged for search in searches):
-            notes.append(NOT_JUDGED.format(count=unjudged, all=sum(search.candidates for search in searches)))
+            notes.append(say(NOT_JUDGED, count=unjudged, all=sum(search.candidates for search in searches)))
         if by_words := sum(search.by_words for search in searches):
-            notes.append(BY_WORDS.format(count=by_words, all=len(searches)))
+            notes.append(say(BY_WORDS, count=by_words, all=len(searches)))
         notes += self._left_out(searches)
         late = [PLANS[part.section].title for part in self.parts if part.ending == TIME_IS_UP]
-        notes += [OUT_OF_TIME.format(title=title) for title in late]
+        notes += [say(OUT_OF_TIME, title=title) for title in late]
         if unknown := dict.fromkeys(key for part in self.parts for key in part.written.unknown_keys):
             notes.append(f"Removed, since no paper has such a key: {', '.join(unknown)}.")
         notes += dict.fromkeys(part.written.note for part in self.parts if part.written.note)

@@ -412,16 +412,16 @@ def _body(view: FindingsView, sources: Sequence[Source]) -> str:
     parts = [_other(other) for other in view.before]
     for mode in view.findings.modes:
         if mode == "freeform":
-            parts += [f"## {TITLES[mode]}"] if view.sections else []
+            parts += [f"## {say(TITLES[mode])}"] if view.sections else []
             parts += [f"### {title}\n\n{text}" if title else text for title, text in view.sections]
             continue
         items = view.found(mode)
-        parts += [f"## {TITLES[mode]}"] if items else []
+        parts += [f"## {say(TITLES[mode])}"] if items else []
         parts += [_item(item, by_id) for item in items]
     parts += [_other(other) for other in view.after]
     if view.unverified:
         lines = [unverified_line(item.url, item.why_unverified) for item in view.unverified]
-        parts.append("\n".join([f"## {NOT_VERIFIED}", "", *lines]))
+        parts.append("\n".join([f"## {say(NOT_VERIFIED)}", "", *lines]))
     return "\n\n".join(parts)
 
 
@@ -431,11 +431,13 @@ def _other(other: OtherAnswer) -> str:
 
 def _item(item: FoundItem, sources: dict[str, Source]) -> str:
     source = sources.get(item.source_id)
-    said = item.text or (f"Code of {one_line(source.title)} [{source.number}]" if source else item.content)
+    said = item.text or (
+        f"{say('Code of {title}', title=one_line(source.title))} [{source.number}]" if source else item.content
+    )
     place = source.metadata.domain if source else ""
     marks = "; ".join(filter(None, [place, item.standing, *(remark.text for remark in item.remarks)]))
-    code = code_parts(item.code, item.language, item.dependencies)
-    return "\n\n".join([f"{item.number}. {said} ({marks})", *code])
+    parts = code_parts(item.code, item.language, item.dependencies)
+    return "\n\n".join([f"{item.number}. {said} ({marks})", *parts])
 
 
 def _list(heading: str, entries: Sequence[str]) -> list[str]:

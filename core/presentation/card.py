@@ -331,7 +331,7 @@ def _found(view: FindingsView, answer: ResearchAnswer, sources: Mapping[str, Sou
         abstract = printable(marked_text(report.get("Abstract", ""), answer.claims)).strip()
         others = " · ".join(cut(one_line(title), TITLE_CHARS) for title in report if title not in ("", "Abstract"))
         entries += [FoundEntry("text", abstract)] if abstract else []
-        entries += [FoundEntry("note", say("On the page: {titles}", titles=others))] if others else []
+        entries += [FoundEntry("note", say("On the page: {names}", names=others))] if others else []
     entries += [replace(_other(other, answer), begins=True) for other in view.after]
     if view.unverified:
         said = say_many(

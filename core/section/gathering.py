@@ -25,6 +25,7 @@ from core.section.evidence import KeptEvidence, Phase, PhaseUsage, Searched, sea
 from core.section.sections import PLANS, Brief, Section, default_queries
 from core.stages.prompting import fenced
 from core.text.growing_json import parse_object
+from core.text.saying import say
 from core.text.terms import terms
 
 SEARCH_EVIDENCE = Tool(
@@ -92,7 +93,7 @@ class EvidenceGathering:
     async def _searched(self, query: str, known: Sequence[str], *, is_custom: bool) -> Searched:
         title = PLANS[self.section].title
         await self.work.progress.status(
-            JobStatus.SEARCHING, message=f"{title}: gathering evidence", data={"queries": [query]}
+            JobStatus.SEARCHING, message=say("{title}: gathering evidence", title=say(title)), data={"queries": [query]}
         )
         within_s = self._search_until.remaining()
         if not self.evidence:  # without any there is nothing to write from

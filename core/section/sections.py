@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 from core.model.errors import InvalidQuery
 from core.model.job import Attachment, ResearchRequest
 from core.presentation.render import cut, one_line
+from core.text.saying import say
 
 MAX_QUERY_CHARS = 2000  # of a default query: what embedding models read, and long runs print more
 
@@ -51,7 +52,10 @@ def default_queries(section: Section, brief: Brief) -> tuple[str, ...]:
     parts = [" ".join(part.split()) for part in PLANS[section].default_query(brief) if part.strip()]
     if not parts:
         fields = PLANS[section].requires
-        raise InvalidQuery(f"For the section {section.value} the context needs one of: {fields}.", rule="brief")
+        raise InvalidQuery(
+            say("For the section {section} the context needs one of: {fields}.", section=section.value, fields=fields),
+            rule="brief",
+        )
     room = MAX_QUERY_CHARS // len(parts)
     return (" ".join(part[:room] for part in parts),)
 
@@ -64,7 +68,7 @@ def sections_in(text: str) -> tuple[Section, ...]:
     if _PAPER.search(text):
         return tuple(Section)
     known = ", ".join(section.value for section in Section)
-    raise InvalidQuery(f"Which section shall I write? One of: {known}; or: paper.", rule="section")
+    raise InvalidQuery(say("Which section shall I write? One of: {known}; or: paper.", known=known), rule="section")
 
 
 def possible_sections(sections: Sequence[Section], brief: Brief) -> list[Section]:
@@ -227,7 +231,7 @@ def check_request(text: str, attachments: Sequence[Attachment], *, is_in_thread:
     if files:
         possible_sections(sections, read_brief(files))
     elif not is_in_thread:
-        raise InvalidQuery(NO_BRIEF, rule="brief")
+        raise InvalidQuery(say(NO_BRIEF), rule="brief")
 
 
 def _names_section(text: str) -> bool:
@@ -363,9 +367,9 @@ def read_brief(files: Sequence[tuple[str, str]]) -> Brief:
         else:
             experiment = _validated(_EXPERIMENT, name, value)
     if context is None:
-        raise InvalidQuery("The context is missing: a YAML or JSON file with a field `concept`.", rule="brief")
+        raise InvalidQuery(say("The context is missing: a YAML or JSON file with a field `concept`."), rule="brief")
     if not context.concept.description:
-        raise InvalidQuery("concept.description is empty: say what the paper is about.", rule="brief")
+        raise InvalidQuery(say("concept.description is empty: say what the paper is about."), rule="brief")
     return replace(context, experiment=experiment or context.experiment)
 
 
@@ -376,16 +380,20 @@ def is_brief(name: str) -> bool:
 
 def _load(name: str, text: str) -> Mapping[str, object]:
     if len(text) > MAX_BRIEF_CHARS:
-        raise InvalidQuery(f"{name} is longer than {MAX_BRIEF_CHARS:,} characters.", rule="brief")
+        raise InvalidQuery(
+            say("{name} is longer than {most} characters.", name=name, most=f"{MAX_BRIEF_CHARS:,}"), rule="brief"
+        )
     try:
         _refuse_bombs(name, text)
         value: object = yaml.load(text, _AsWritten)  # noqa: S506 -- a safe loader; JSON is YAML
     except (yaml.YAMLError, RecursionError, ValueError) as exc:
         mark = getattr(exc, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark is not None else ""
-        raise InvalidQuery(f"{name}{where}: this is no valid YAML or JSON.", rule="brief") from exc
+        raise InvalidQuery(
+            say("{place}: this is no valid YAML or JSON.", place=f"{name}{where}"), rule="brief"
+        ) from exc
     if not isinstance(value, dict):
-        raise InvalidQuery(f"{name}: expected fields such as `concept:`, found none.", rule="brief")
+        raise InvalidQuery(say("{name}: expected fields such as `concept:`, found none.", name=name), rule="brief")
     return {str(key): entry for key, entry in value.items()}
 
 
@@ -394,12 +402,16 @@ def _refuse_bombs(name: str, text: str) -> None:
     depth = 0
     for number, event in enumerate(yaml.parse(text, yaml.SafeLoader)):
         if number > MAX_VALUES:
-            raise InvalidQuery(f"{name} has more than {MAX_VALUES:,} values.", rule="brief")
+            raise InvalidQuery(
+                say("{name} has more than {most} values.", name=name, most=f"{MAX_VALUES:,}"), rule="brief"
+            )
         if isinstance(event, yaml.AliasEvent):
-            raise InvalidQuery(f"{name} uses YAML aliases (*name); write the values out.", rule="brief")
+            raise InvalidQuery(say("{name} uses YAML aliases (*name); write the values out.", name=name), rule="brief")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise InvalidQuery(f"{name} is nested more than {MAX_DEPTH} levels deep.", rule="brief")
+            raise InvalidQuery(
+                say("{name} is nested more than {most} levels deep.", name=name, most=MAX_DEPTH), rule="brief"
+            )
 
 
 def _validated(adapter: TypeAdapter[T], name: str, value: Mapping[str, object]) -> T:
@@ -413,10 +425,14 @@ def _fault(error: ErrorDetails) -> str:
     place = ".".join(str(part) for part in error["loc"])
     match error["type"]:
         case "missing":
-            return f"the field {place} is missing."
+            return say("the field {place} is missing.", place=place)
         case "unexpected_keyword_argument":
-            return f"there is no field {place}; docs/section.md lists those there are."
+            return say("there is no field {place}; docs/section.md lists those there are.", place=place)
         case "dataclass_type" | "dataclass_exact_type":
-            return f"the field {place} must have fields of its own, not {cut(one_line(repr(error['input'])), 40)}."
+            return say(
+                "the field {place} must have fields of its own, not {given}.",
+                place=place,
+                given=cut(one_line(repr(error["input"])), 40),
+            )
         case _:
-            return f"the field {place}: {one_line(error['msg'])}."
+            return say("the field {place}: {why}.", place=place, why=one_line(error["msg"]))

@@ -36,12 +36,14 @@ from core.text.growing_json import whole_number
 from core.text.injection import masked
 from core.text.markers import Grammar, KeyRef
 from core.text.passages import Passage
+from core.text.saying import say
 from core.text.sentences import split_sentences
 
 _MAX_PROSE_TOKENS = 2500
 _TOKENS_A_SENTENCE = 120
 _CHECK_TIMEOUT_S = 30.0
 CUT_OFF = "The model's text was cut off at its length limit; its end is missing."
+_REPEATS = "it repeats {number} words in a row of its source, and could not be rephrased"
 FROM_SUMMARIES = "The model's text could not be read; these are its summaries of the passages."
 
 
@@ -118,11 +120,11 @@ class Writer:
             return told.value
         begun = read_answer(told.text).summary
         if whole := split_sentences(begun)[:-1]:
-            self._note = CUT_OFF
+            self._note = say(CUT_OFF)
             return begun[: whole[-1].end]
         if (prose := read_prose(told.text)) is not None:
             return prose.text
-        self._note = FROM_SUMMARIES
+        self._note = say(FROM_SUMMARIES)
         if told.unread:
             self.work.deps.count_error("section", told.unread)
         return "\n\n".join(map(self._from_evidence, self.evidence))
@@ -176,7 +178,7 @@ class Writer:
             texts[at] = better if better and not quotations.in_sentence(better) else ""
             if not texts[at]:
                 words = len(run.split())
-                reason = f"it repeats {words} words in a row of its source, and could not be rephrased"
+                reason = say(_REPEATS, number=words)
                 cut.append(RemovedSentence(strip_markers(sentence, Grammar.KEY, keys=set(self.keys.values())), reason))
         return texts, cut, len(runs) - len(cut)
 

@@ -12,7 +12,7 @@ import regex
 from core.evidence.authority import PRIMARY_KINDS
 from core.model.errors import GorkdError
 from core.model.source import SearchFilters, SourceKind
-from core.text.saying import LANGUAGES
+from core.text.saying import LANGUAGES, say
 from core.text.urls import ascii_host, domain_of
 
 # `workspace` lets everyone see what was asked in an open channel, `channel` only that channel's members; `private`
@@ -186,6 +186,18 @@ _SCHEME = regex.compile(r"^(?:[a-z]+://)?(?:\*\.)?(?:www\.)?", regex.IGNORECASE)
 _BETWEEN = regex.compile(r"[\s,;]+")
 
 
+_NO_PROVIDER = "{names} is not a provider here; none is configured."
+_NO_PROVIDER_OF = "{names} is not a provider here; choose from {offered}."
+_NO_LENS, _NO_LENS_OF = "{names} is no lens; there is none.", "{names} is no lens; there are {offered}."
+_NO_PRICES = "What the model costs is not known here; whoever runs gorkd can set GORKD_PRICES."
+_NO_CHANNEL = "{given} is not a channel's id; it looks like C0123456789 or 1234567890123456789."
+_NO_DOMAIN = "{given} is not a domain; write one a line, such as who.int or nature.com."
+_NO_ADDRESS = "{given} is no address; it looks like https://example.com/sitemap.xml."
+_ALONE = "{given} stands alone; write a name, a colon, and what belongs to it."
+_NO_LENS_NAME = "{given} cannot be a lens; write a name of its own, a colon, and providers and sites."
+_TOO_MUCH = "That is too much; at most {most} are possible."
+
+
 class SettingsRefused(GorkdError):
     """What cannot be set: a sentence by key."""
 
@@ -214,6 +226,11 @@ class Field:
     example: str = "example.com"
 
 
+def said_word(text: str) -> str:
+    """A title, a hint, a choice or the word for no restriction in the language spoken; any other text as it stands."""
+    return say(_WORDS[text]) if text in _WORDS else text
+
+
 def write_setting(key: str, settings: TenantSettings) -> str:
     """As text that `read_setting` takes and a person understands."""
     value: Value = getattr(settings, key)
@@ -232,14 +249,17 @@ def write_setting(key: str, settings: TenantSettings) -> str:
 def unset_words(field: Field, ceilings: Ceilings) -> str:
     """What an empty field means, with the operator's number where there is one: `As usual: 5`."""
     most = getattr(ceilings, field.key, None)
-    said = field.unset.capitalize()
+    said = said_word(field.unset)
+    said = f"{said[:1].upper()}{said[1:]}"
     return f"{said}: {most:g}" if isinstance(most, int | float) else said
 
 
 def read_setting(key: str, text: str, settings: TenantSettings) -> TenantSettings:
     """`settings` with one of them set. Raises `SettingsRefused`, also for a key that is none."""
     if key not in FIELDS:
-        raise SettingsRefused({key: f"There is no setting {key}; there are {', '.join(FIELDS)}."})
+        raise SettingsRefused(
+            {key: say("There is no setting {key}; there are {keys}.", key=key, keys=", ".join(FIELDS))}
+        )
     field = FIELDS[key]
     text = text.strip()
     is_unset = bool(field.unset) and text.casefold() in ("", field.unset, "none", "default")
@@ -273,17 +293,19 @@ def refusals(settings: TenantSettings, ceilings: Ceilings) -> dict[str, str]:
     ):  # fmt: skip
         wanted, most = getattr(settings, key), getattr(ceilings, key)
         if wanted is not None and most is not None and wanted > most:
-            found[key] = f"At most {most:g} here; whoever runs gorkd can allow more."
+            found[key] = say("At most {most} here; whoever runs gorkd can allow more.", most=f"{most:g}")
     unknown = [name for name in settings.providers if name not in ceilings.providers]
     if unknown:
-        offered = f"choose from {', '.join(ceilings.providers)}" if ceilings.providers else "none is configured"
-        found["providers"] = f"{', '.join(unknown)} is not a provider here; {offered}."
+        told = _NO_PROVIDER_OF if ceilings.providers else _NO_PROVIDER
+        found["providers"] = say(told, names=", ".join(unknown), offered=", ".join(ceilings.providers))
     found |= _lens_refusals(settings, ceilings)
     both = [domain for domain in settings.allow_domains if domain in settings.block_domains]
     if both:
-        found["block_domains"] = f"{', '.join(both)} cannot be both allowed and blocked; please take it out of one."
+        found["block_domains"] = say(
+            "{names} cannot be both allowed and blocked; please take it out of one.", names=", ".join(both)
+        )
     if settings.monthly_usd is not None and not ceilings.is_priced:
-        found["monthly_usd"] = "What the model costs is not known here; whoever runs gorkd can set GORKD_PRICES."
+        found["monthly_usd"] = say(_NO_PRICES)
     return found
 
 
@@ -294,20 +316,20 @@ def _lens_refusals(settings: TenantSettings, ceilings: Ceilings) -> dict[str, st
     asked = [name for line in settings.lenses for name in _lens(line.split()[1:]).providers]
     unknown = [name for name in asked if name not in (*ceilings.providers, *usual)]
     if unknown:
-        found["lenses"] = f"{', '.join(unknown)} is neither a provider here nor a site."
+        found["lenses"] = say("{names} is neither a provider here nor a site.", names=", ".join(unknown))
     missing = [name for line in settings.channel_lenses if (name := line.partition(": ")[2]) not in names]
     if missing:
-        offered = f"there are {', '.join(names)}" if names else "there is none"
-        found["channel_lenses"] = f"{', '.join(missing)} is no lens; {offered}."
+        told = _NO_LENS_OF if names else _NO_LENS
+        found["channel_lenses"] = say(told, names=", ".join(missing), offered=", ".join(names))
     if settings.corpus and "files" not in ceilings.providers:
-        found["corpus"] = "Own pages need the provider files, which whoever runs gorkd has not turned on."
+        found["corpus"] = say("Own pages need the provider files, which whoever runs gorkd has not turned on.")
     return found
 
 
 def _listed(text: str, one: Callable[[str], str]) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(one(part) for part in _BETWEEN.split(text) if part))
     if len(found) > MAX_LISTED or sum(map(len, found)) > MAX_CHARS:
-        raise ValueError(f"That is too much; at most {MAX_LISTED} are possible.")
+        raise ValueError(say(_TOO_MUCH, most=MAX_LISTED))
     return found
 
 
@@ -315,7 +337,7 @@ def _channels(text: str) -> tuple[str, ...]:
     def channel(part: str) -> str:
         bare = part.strip("<#>").partition("|")[0]
         if not _CHANNEL.fullmatch(bare):
-            raise ValueError(f"{part[:80]} is not a channel's id; it looks like C0123456789 or 1234567890123456789.")
+            raise ValueError(say(_NO_CHANNEL, given=part[:80]))
         return bare
 
     return _listed(text, channel)
@@ -325,7 +347,7 @@ def _domains(text: str) -> tuple[str, ...]:
     def domain(part: str) -> str:
         host = ascii_host(_SCHEME.sub("", part).split("/", 1)[0])
         if not _DOMAIN.fullmatch(host) or len(host) > 253:
-            raise ValueError(f"{part[:80]} is not a domain; write one a line, such as who.int or nature.com.")
+            raise ValueError(say(_NO_DOMAIN, given=part[:80]))
         return host
 
     return _listed(text, domain)
@@ -340,9 +362,9 @@ def _keyed(text: str) -> list[tuple[str, list[str]]]:
         elif found:
             found[-1][1].append(part)
         else:
-            raise ValueError(f"{part[:80]} stands alone; write a name, a colon, and what belongs to it.")
+            raise ValueError(say(_ALONE, given=part[:80]))
     if len(found) > MAX_LISTED or len(text) > MAX_CHARS:
-        raise ValueError(f"That is too much; at most {MAX_LISTED} are possible.")
+        raise ValueError(say(_TOO_MUCH, most=MAX_LISTED))
     return found
 
 
@@ -350,9 +372,7 @@ def _lenses(text: str) -> tuple[str, ...]:
     lenses: dict[str, str] = {}
     for name, words in _keyed(text):
         if not _LENS_NAME.fullmatch(name) or name.casefold() in lenses or not words:
-            raise ValueError(
-                f"{name[:80]} cannot be a lens; write a name of its own, a colon, and providers and sites."
-            )
+            raise ValueError(say(_NO_LENS_NAME, given=name[:80]))
         lenses[name.casefold()] = f"{name.casefold()}: {' '.join(dict.fromkeys(map(_lens_word, words)))}"
     return tuple(lenses.values())
 
@@ -377,7 +397,7 @@ def _channel_lenses(text: str) -> tuple[str, ...]:
     chosen: dict[str, str] = {}
     for where, words in _keyed(text):
         if len(words) != 1:
-            raise ValueError(f"{where[:80]} needs one lens; write for example C0123456789: medicine.")
+            raise ValueError(say("{where} needs one lens; write for example C0123456789: medicine.", where=where[:80]))
         is_channel = where.casefold() != EVERYWHERE
         chosen[_channels(where)[0] if is_channel else EVERYWHERE] = words[0].casefold()
     return tuple(f"{where}: {name}" for where, name in chosen.items())
@@ -387,9 +407,9 @@ def _addresses(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(part.rstrip(",;") for part in text.split()))
     for address in found:
         if not regex.fullmatch(r"https?://[^\s@/]+(?:/\S*)?", address) or len(address) > MAX_ADDRESS:
-            raise ValueError(f"{address[:80]} is no address; it looks like https://example.com/sitemap.xml.")
+            raise ValueError(say(_NO_ADDRESS, given=address[:80]))
     if len(found) > MAX_PLACES:
-        raise ValueError(f"That is too much; at most {MAX_PLACES} are possible.")
+        raise ValueError(say(_TOO_MUCH, most=MAX_PLACES))
     return found
 
 
@@ -400,7 +420,7 @@ def _providers(text: str) -> tuple[str, ...]:
 def _whole(most: int) -> Callable[[str], int]:
     def number(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= most):
-            raise ValueError(f"Please give a whole number from 1 to {most}, or leave it empty.")
+            raise ValueError(say("Please give a whole number from 1 to {most}, or leave it empty.", most=most))
         return int(text)
 
     return number
@@ -409,7 +429,7 @@ def _whole(most: int) -> Callable[[str], int]:
 def _dollars(text: str) -> float:
     bare = text.removeprefix("$").strip()
     if not regex.fullmatch(r"[0-9]{1,7}(?:\.[0-9]{1,2})?", bare) or not 0 < float(bare) <= MAX_USD:
-        raise ValueError("Please give an amount in dollars, such as 25 or 12.50, or leave it empty.")
+        raise ValueError(say("Please give an amount in dollars, such as 25 or 12.50, or leave it empty."))
     return float(bare)
 
 
@@ -417,13 +437,13 @@ def _timezone(text: str) -> str:
     try:
         return ZoneInfo(text or "UTC").key
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        raise ValueError(f"{text[:80]} is not a time zone; it looks like Europe/Berlin.") from exc
+        raise ValueError(say("{given} is not a time zone; it looks like Europe/Berlin.", given=text[:80])) from exc
 
 
 def _one_of(words: Sequence[str]) -> Callable[[str], str]:
     def word(text: str) -> str:
         if text.casefold() not in words:
-            raise ValueError(f"Please choose one of {', '.join(words)}.")
+            raise ValueError(say("Please choose one of {words}.", words=", ".join(words)))
         return text.casefold()
 
     return word
@@ -544,4 +564,10 @@ GROUPS: Mapping[Group, str] = {
     "limits": "Limits and budget",
     "sources": "Sources",
     "lenses": "Lenses and own pages",
+}
+_WORDS: Mapping[str, str] = {
+    text: text
+    for field in _ALL
+    for text in (field.title, field.hint, field.unset, *(meaning for _, meaning in field.choices))
+    if text not in (*LANGUAGES.values(), "UTC")
 }

@@ -23,7 +23,9 @@ from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTraces, trace_id_of
 from core.presentation.card import checks_json, read_checks
 from core.presentation.render import is_used, job_json
+from core.presentation.wording import language_of
 from core.stages.cache import keep_result
+from core.text.saying import speaking
 from core.works.standing import (
     AGAIN_AFTER,
     AT_DELIVERY_S,
@@ -74,11 +76,13 @@ async def correct_result(job_id: str, deps: Deps) -> bool:
     if result.answer is None or stood.sources == tuple(before):
         return stood.is_whole
     cited = [source for source in newly_retracted(before, stood.sources) if is_used(source, result.answer)]
-    await deps.jobs.finish(job, _revised(job, result, stood.sources, deps))
+    with speaking(language_of(job)):
+        revised, told = _revised(job, result, stood.sources, deps), told_of(cited)
+    await deps.jobs.finish(job, revised)
     if cited:
         await deps.cache.drop([job_id])
         if deps.standing is not None:
-            await deps.standing.corrected(job_id, told_of(cited))
+            await deps.standing.corrected(job_id, told)
         log.info("an answer was corrected", extra={"job": job_id, "retracted": len(cited)})
     await deps.sources.put(job, stood.sources)  # last: until then it is all done again
     return stood.is_whole

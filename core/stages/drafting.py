@@ -72,7 +72,7 @@ class Draft:
 
     @property
     def shown_notice(self) -> str:
-        return say(self.notice if self.is_checked else UNCHECKED_NOTICE)
+        return say(self.notice) if self.is_checked else say(UNCHECKED_NOTICE)
 
     @property
     def all_usage(self) -> tuple[ModelUsage, ...]:

@@ -26,6 +26,7 @@ from core.model.answer import (
 from core.model.job import QuestionType
 from core.model.source import Source, SourceKind
 from core.model.works import Notice, WorkIds, WorkRecord, fullest
+from core.text.saying import say
 from core.works.registry import Looked, Works
 
 AT_SEARCH_S = 0.05  # what the registries may cost the first text: they were asked as soon as a source was read
@@ -37,6 +38,7 @@ WATCHED_FOR = timedelta(days=90)
 RETRACTED = "its source was retracted"
 HALF = "what said it with this source was retracted"
 MARK = "[Retracted] "
+TOLD_OF = "Source {number} of this answer was retracted{when}: {title}. What rested on it is marked ✗ now."
 _LEVELS = (Confidence.INSUFFICIENT, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 _CARRIES = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED)  # best first
 
@@ -164,7 +166,8 @@ def withdraw(
     )
     level = min(answer.confidence, report.confidence, key=_LEVELS.index)
     lost = sum(claim.verdict is Verdict.UNSUPPORTED for claim in claims)
-    reason = "a source of this answer was retracted"
+    alone = say("{number} of {all} rest on it alone", number=lost, all=len(claims))
+    reason = say("a source of this answer was retracted")
     return replace(
         answer,
         claims=tuple(replace(claim, strength=report.per_claim[claim.id]) for claim in claims),
@@ -172,7 +175,10 @@ def withdraw(
         conflicts=conflicts,
         confidence=level,
         confidence_reasons=tuple(dict.fromkeys((reason, *report.reasons))),
-        confidence_sum=(*report.sum, ConfidencePart("retracted", 0.0, f"{lost} of {len(claims)} rest on it alone")),
+        confidence_sum=(
+            *report.sum,
+            ConfidencePart("retracted", 0.0, alone),
+        ),
         limitations=limitations,
     )
 
@@ -180,15 +186,15 @@ def withdraw(
 def told_of(sources: Sequence[Source]) -> str:
     """What whoever asked is told of sources that were retracted after the answer, in one line each."""
     return "\n".join(
-        f"Source {source.number} of this answer was retracted{_dated(source)}: "
-        f"{source.title.removeprefix(MARK)}. What rested on it is marked ✗ now."
+        say(TOLD_OF, number=source.number, when=_dated(source), title=source.title.removeprefix(MARK))
         for source in sources
     )
 
 
 def _dated(source: Source) -> str:
     notice = fullest(source.metadata.notices, "retraction") or Notice("retraction")
-    when = f" on {notice.date}" if notice.date.count("-") == 2 else f" in {notice.date}" if notice.date else ""
+    is_day = notice.date.count("-") == 2
+    when = " " + say("on {date}" if is_day else "in {date}", date=notice.date) if notice.date else ""
     return f"{when} ({notice.url})" if notice.url else when
 
 

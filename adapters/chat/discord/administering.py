@@ -27,6 +27,7 @@ from core.settings.tenant import (
     SettingsRefused,
     TenantSettings,
     read_settings,
+    said_word,
     unset_words,
     write_setting,
 )
@@ -68,11 +69,11 @@ class SettingsForm(discord.ui.Modal):
     """The settings of one group, as they were at a version; read from the interaction itself, as other forms are."""
 
     def __init__(self, group: Group, kept: KeptSettings, ceilings: Ceilings) -> None:
-        super().__init__(title=GROUPS[group], custom_id=f"settings:{group}:{kept.version}", timeout=15 * 60.0)
+        super().__init__(title=say(GROUPS[group]), custom_id=f"settings:{group}:{kept.version}", timeout=15 * 60.0)
         for field in FIELDS.values():
             made = _component(field, kept.settings, ceilings) if field.group == group else None
             if made is not None:
-                label, hint = field.title[:LABEL_ROOM], field.hint[:HINT_ROOM]
+                label, hint = said_word(field.title)[:LABEL_ROOM], said_word(field.hint)[:HINT_ROOM]
                 self.add_item(discord.ui.Label(text=label, description=hint, component=made))
 
 
@@ -125,7 +126,7 @@ async def submit_settings(bot: ResearchClient, interaction: Asked, version: int,
             notice = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
         except SettingsRefused as refused:
             wrong = "\n".join(
-                f"· **{FIELDS[key].title}**: {plain(said, 200)}" for key, said in refused.refusals.items()
+                f"· **{said_word(FIELDS[key].title)}**: {plain(said, 200)}" for key, said in refused.refusals.items()
             )
             notice = f"{word('settings.not_saved')}\n{wrong}"
         except SettingsChanged as changed:
@@ -142,10 +143,10 @@ async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -
     kept, changes = await bot.rules.show(place.scope.tenant), await bot.rules.log(place.scope.tenant, limit=1)
     embed = discord.Embed(title=say(wording.SETTINGS), description=notice or word("settings.text"), colour=COLOUR)
     for group, title in GROUPS.items():
-        embed.add_field(name=title, value=_listed(group, kept.settings), inline=False)
+        embed.add_field(name=say(title), value=_listed(group, kept.settings), inline=False)
     if changes:
         embed.set_footer(text=f"{word('settings.last_changed')} {wording.day(changes[0].at)}")
-    buttons = [PanelButton(f"settings:{group}", title) for group, title in GROUPS.items()]
+    buttons = [PanelButton(f"settings:{group}", say(title)) for group, title in GROUPS.items()]
     log = PanelButton(f"settings:{LOG}", word("settings.log"))
     said = "\n".join([notice, *(f"{field.name}\n{field.value}" for field in embed.fields)]).strip()
     return DiscordMessage(embed, said[:2000], rows=(tuple(buttons), (log,)))
@@ -192,7 +193,7 @@ def _channel_menu(chosen: Sequence[str]) -> discord.ui.ChannelSelect[Any]:
     return discord.ui.ChannelSelect(
         custom_id="channels",
         channel_types=_CHANNELS,
-        placeholder="Everywhere",
+        placeholder=said_word("everywhere").capitalize(),
         min_values=0,
         max_values=MAX_CHOSEN,
         required=False,
@@ -207,9 +208,16 @@ def _channel_menu(chosen: Sequence[str]) -> discord.ui.ChannelSelect[Any]:
 def _menu(
     key: str, choices: Sequence[tuple[str, str]], chosen: Sequence[str], *, most: int, least: int
 ) -> discord.ui.Select[Any]:
-    options = [discord.SelectOption(label=text[:100], value=name, default=name in chosen) for name, text in choices]
+    options = [
+        discord.SelectOption(label=said_word(text)[:100], value=name, default=name in chosen) for name, text in choices
+    ]
     return discord.ui.Select(
-        custom_id=key, options=options, min_values=least, max_values=most, required=bool(least), placeholder="All"
+        custom_id=key,
+        options=options,
+        min_values=least,
+        max_values=most,
+        required=bool(least),
+        placeholder=said_word("all").capitalize(),
     )
 
 
@@ -220,17 +228,17 @@ def _text(field: Mapping[str, Any]) -> str:
 
 def _listed(group: Group, settings: TenantSettings) -> str:
     fields = [field for field in FIELDS.values() if field.group == group]
-    lines = [f"**{field.title}**: {_value(field, write_setting(field.key, settings))}" for field in fields]
+    lines = [f"**{said_word(field.title)}**: {_value(field, write_setting(field.key, settings))}" for field in fields]
     return "\n".join(lines)[:FIELD_ROOM]
 
 
 def _told(change: SettingChange) -> str:
     field, who = FIELDS[change.key], f"<@{change.who}>" if change.who.isdecimal() else wording.changed_by(change.who)
     before, after = _value(field, change.before), _value(field, change.after)
-    return f"· {wording.day(change.at)}, {who}: **{field.title}** {before} → {after}"
+    return f"· {wording.day(change.at)}, {who}: **{said_word(field.title)}** {before} → {after}"
 
 
 def _value(field: Field, text: str) -> str:
     if field.key == "channels" and text != field.unset:
         return ", ".join(f"<#{channel}>" for channel in text.split(", ") if channel.isdecimal())
-    return plain(dict(field.choices).get(text, text), VALUE_ROOM)
+    return plain(said_word(dict(field.choices).get(text, text)), VALUE_ROOM)

@@ -26,6 +26,7 @@ from core.library.session import SaidToLibrary, Speaker
 from core.model.job import Scope
 from core.presentation import wording as common
 from core.presentation.page_links import PageLinks, PaperPlace
+from core.text.saying import say
 
 COLOUR = 0x3498DB
 TEXT_ROOM = 3_700  # of an embed's 4,096; the next steps have 300
@@ -61,7 +62,7 @@ class DiscordLibraryVoice:
         embed.description = rich(text, PAGE_ROOM if said.picture else TEXT_ROOM)
         if said.picture:
             embed.set_image(url=f"attachment://{PICTURE}")
-        steps = _next_steps() if said.reply.title == wording.PANEL_TITLE else ""
+        steps = _next_steps() if said.reply.title == say(wording.PANEL_TITLE) else ""
         embed.description += steps
         head = f"**{title}**\n" if title else ""
         rows = self._rows(speaker, said)
@@ -109,7 +110,7 @@ def _text(said: SaidToLibrary) -> str:
 
 def _next_steps() -> str:
     """S000-38, in small print."""
-    return "\n\n" + "\n".join(f"-# {rich(line, LINE_ROOM)}" for line in wording.NEXT_STEPS)
+    return "\n\n" + "\n".join(f"-# {rich(say(line), LINE_ROOM)}" for line in wording.NEXT_STEPS)
 
 
 def _files(said: SaidToLibrary) -> tuple[DiscordUpload, ...]:

@@ -372,7 +372,7 @@ class _Answer:
         listed = listed_sources(self.card, shown)
         lines = [
             *map(source_line, listed.cited),
-            *(f"{source_line(one)} ({say('also read')})" for one in listed.also_read),
+            *(f"{source_line(one)} {say('(also read)')}" for one in listed.also_read),
         ]
         numbers = [source.number for source in (*listed.cited, *listed.also_read)]
         if numbers != list(range(numbers[0], numbers[0] + len(numbers))):

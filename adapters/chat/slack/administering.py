@@ -51,6 +51,7 @@ from core.settings.tenant import (
     SettingsRefused,
     TenantSettings,
     read_settings,
+    said_word,
     unset_words,
     write_setting,
 )
@@ -150,25 +151,27 @@ def settings_modal(
     """What comes back carries the version it was filled in from."""
     blocks = [section(f":warning: *{plain(warning, SECTION_LIMIT - 20)}*")] if warning else []
     for group, title in GROUPS.items():
-        blocks += [header(title)]
+        blocks += [header(say(title))]
         for one in FIELDS.values():
             if one.group == group and (element := _element(one, kept.settings, ceilings)):
-                blocks.append(entry(one.key, one.title, element, is_optional=not one.choices, hint=one.hint))
+                blocks.append(
+                    entry(one.key, said_word(one.title), element, is_optional=not one.choices, hint=said_word(one.hint))
+                )
         blocks.append(divider())
     blocks.append(context("\n".join(_told(changes[:SHOWN_CHANGES])) or say(wording.NO_CHANGES_YET)))
-    return modal(SETTINGS, TITLE, blocks, submit="Save", metadata=str(kept.version))
+    return modal(SETTINGS, TITLE, blocks, submit=say("Save"), metadata=str(kept.version))
 
 
 def saved_modal(changes: Sequence[SettingChange]) -> Block:
     """What has changed, in place of the form."""
     said = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
-    lines = [f"*{FIELDS[change.key].title}*: {_from_to(change)}" for change in changes]
+    lines = [f"*{said_word(FIELDS[change.key].title)}*: {_from_to(change)}" for change in changes]
     blocks = [section(f"{':white_check_mark: ' if changes else ''}{said}"), *map(section, lines)]
-    return modal("", TITLE, blocks, submit="", close="Close")
+    return modal("", TITLE, blocks, submit="", close=say("Close"))
 
 
 def refusal_modal(sentence: str) -> Block:
-    return modal("", TITLE, [section(plain(sentence, SECTION_LIMIT))], submit="", close="Close")
+    return modal("", TITLE, [section(plain(sentence, SECTION_LIMIT))], submit="", close=say("Close"))
 
 
 def home_entries() -> list[Block]:
@@ -206,7 +209,10 @@ def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Bloc
     """None for what there is nothing to choose of."""
     value = getattr(settings, field.key)
     if field.key == "channels":
-        element: Block = {"type": "multi_conversations_select", "placeholder": label("Everywhere", 150)}
+        element: Block = {
+            "type": "multi_conversations_select",
+            "placeholder": label(said_word("everywhere").capitalize(), 150),
+        }
         element["filter"] = {"include": ["public", "private"]}
         return {**element, **({"initial_conversations": [*value]} if value else {})}
     if field.choices:
@@ -217,7 +223,7 @@ def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Bloc
         written: Block = {"initial_value": "\n".join(value)} if value else {}
         return {**text_input(INPUT_LIMIT, field.example), **written}
     if isinstance(value, str):
-        return {**text_input(LABEL_LIMIT, field.unset, is_long=False), "initial_value": value}
+        return {**text_input(LABEL_LIMIT, said_word(field.unset), is_long=False), "initial_value": value}
     return _number(field, value, ceilings)
 
 
@@ -253,12 +259,12 @@ def _number(field: Field, value: float | None, ceilings: Ceilings) -> Block:
 
 
 def _option(value: str, text: str) -> Block:
-    return {"value": value, "text": label(text, OPTION_LIMIT)}
+    return {"value": value, "text": label(said_word(text), OPTION_LIMIT)}
 
 
 def _told(changes: Sequence[SettingChange]) -> list[str]:
     return [
-        f"{wording.day(change.at)}, {_person(change.who)}: *{FIELDS[change.key].title}* {_from_to(change)}"
+        f"{wording.day(change.at)}, {_person(change.who)}: *{said_word(FIELDS[change.key].title)}* {_from_to(change)}"
         for change in changes
         if change.key in FIELDS
     ]
@@ -276,7 +282,7 @@ def _value(change: SettingChange, text: str) -> str:
     field = FIELDS[change.key]
     if change.key == "channels" and text != field.unset:
         return ", ".join(f"<#{escaped(channel)}>" for channel in text.split(", "))
-    return f"_{plain(dict(field.choices).get(text, text) or _EMPTY, VALUE_ROOM)}_"
+    return f"_{plain(said_word(dict(field.choices).get(text, text)) or _EMPTY, VALUE_ROOM)}_"
 
 
 # What the app says of itself: the App Home of each person, how to ask, and a welcome to whoever installed it

@@ -538,10 +538,7 @@ def finding_blocks(card: AnswerCard) -> list[Block]:
         if not mode or shown[mode] <= room:
             blocks += _entry(entry, card.findings)
         elif shown[mode] == room + 1:
-            more = of_mode[mode] - room
-            blocks.append(
-                context(say_many("and {number} more result on the page", "and {number} more results on the page", more))
-            )
+            blocks.append(context(say_many(wording.RESULT_MORE, wording.RESULTS_MORE, of_mode[mode] - room)))
     return blocks
 
 
@@ -578,10 +575,7 @@ def check_blocks(checks: Sequence[CheckedClaim], sources: Sequence[Source]) -> l
     by_id = {source.id: source for source in sources}
     blocks = [section(_claim_text(check, by_id)) for check in checks[:SHOWN_CLAIMS]]
     if len(checks) > SHOWN_CLAIMS:
-        more = len(checks) - SHOWN_CLAIMS
-        blocks.append(
-            context(say_many("and {number} claim more on the page", "and {number} claims more on the page", more))
-        )
+        blocks.append(context(say_many(wording.CLAIM_MORE, wording.CLAIMS_MORE, len(checks) - SHOWN_CLAIMS)))
     return blocks
 
 
