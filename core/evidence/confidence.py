@@ -343,11 +343,8 @@ def _sum(support: _Support, bounds: Sequence[_Limit], score: float) -> tuple[Con
     many = "by {number} independent sources of the central claim"
     carried = say_many(one, many, support.central_voices)
     held = [ConfidencePart(bound.name, AT_MOST[bound.level], bound.told) for bound in bounds]
-    note = say(
-        "the lowest of these; high from {high}, medium from {medium}",
-        high=say_number(HIGH_SCORE, 2),
-        medium=say_number(MEDIUM_SCORE, 1),
-    )
+    high, medium = say_number(HIGH_SCORE, 2), say_number(MEDIUM_SCORE, 1)
+    note = say("the lowest of these; high from {high}, medium from {medium}", high=high, medium=medium)
     return (ConfidencePart("support", support.central, carried), *held, ConfidencePart("score", score, note))
 
 
