@@ -279,7 +279,7 @@ async def under_way(said: Utterance, researcher: Researcher, thread: str, *scope
 
 
 @dataclass(frozen=True)
-class Conversation:
+class SaidIn:
     """Where something was said: in `thread`, whose jobs are in `scopes`, first those that all there may see.
 
     `under` is the answer that was replied to, as its platform knows it: none where that is forgotten, or not to be
@@ -294,7 +294,7 @@ class Conversation:
     otherwise: Callable[[], Awaitable[ResearchJob | None]] | None = None
 
 
-async def heard_in(where: Conversation, said: Utterance, researcher: Researcher) -> Deed:
+async def heard_in(where: SaidIn, said: Utterance, researcher: Researcher) -> Deed:
     """`hear`, with the job that is meant found first. Raises `StoreError`."""
     job = running = None
     if where.under is not None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import Protocol
 
 import regex
 
@@ -303,8 +302,7 @@ class Votes:
     usage: tuple[ModelUsage, ...] = ()
 
 
-class BallotMaker(Protocol):
-    def __call__(self, change: Change) -> list[Ballot]: ...
+BallotMaker = Callable[[Change], list[Ballot]]
 
 
 def on_pages(known: Sequence[str], now: Sequence[str]) -> BallotMaker:

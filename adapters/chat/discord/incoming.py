@@ -13,12 +13,12 @@ import discord
 from adapters.chat.desk import (
     REACTIONS,
     Ask,
-    Conversation,
     Deed,
     Offer,
     React,
     Reaction,
     Renew,
+    SaidIn,
     Show,
     ShowSources,
     Steer,
@@ -128,7 +128,7 @@ async def _respond(
     thread = await conversation_of(bot, message.channel, message.id, answered)
     utterance = Utterance(said, str(place.user_id), has_files=bool(message.attachments))
     under = ((known,) if known and place.shows(known) else ()) if answered else None
-    where = Conversation(thread, (place.scope,), under, may_steer=not place.is_direct)
+    where = SaidIn(thread, (place.scope,), under, may_steer=not place.is_direct)
     deed = await heard_in(where, utterance, bot.researcher)
     key = f"discord:{message.id}"
     if isinstance(deed, Ask):

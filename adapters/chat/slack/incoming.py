@@ -18,13 +18,13 @@ from slack_sdk.errors import SlackApiError
 from adapters.chat.desk import (
     HISTORY_LENGTH,
     Ask,
-    Conversation,
     Deed,
     Nothing,
     Offer,
     Proving,
     React,
     Renew,
+    SaidIn,
     ShowSources,
     Speaking,
     Steer,
@@ -320,7 +320,7 @@ class Entrance:
             said.text, said.user_id, is_addressed=is_asked or place.is_direct, has_files=bool(said.files)
         )
         is_flat_talk = place.is_direct and not said.is_reply
-        where = Conversation(
+        where = SaidIn(
             conversation, (place.scope, place.own_scope), may_steer=bool(said.thread_ts),
             otherwise=partial(self._newest, place) if is_flat_talk else None,
         )  # fmt: skip

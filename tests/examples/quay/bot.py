@@ -14,12 +14,12 @@ from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep
 from adapters.chat.desk import (
     REACTIONS,
     Ask,
-    Conversation,
     Deed,
     Offer,
     React,
     Reaction,
     Renew,
+    SaidIn,
     ShowSources,
     Speaking,
     Steer,
@@ -131,7 +131,7 @@ class QuayBot:
 
     async def _said(self, at: Happening) -> None:
         said = at.said
-        deed = await heard_in(Conversation(at.conversation, (at.scope,)), said, self.researcher)
+        deed = await heard_in(SaidIn(at.conversation, (at.scope,)), said, self.researcher)
         if isinstance(deed, Ask):
             request = ResearchRequest(
                 said.text, at.scope, asker=at.who, thread=at.conversation, channel="" if at.is_direct else at.room
