@@ -1,8 +1,8 @@
 """How sure an answer may be, computed from its evidence and never asked of a model (docs/confidence.md).
 
-The score is the lowest of a few lines: how strongly the sources carry the central claim, and how far
-each thing that is wrong lets it go. Monotone by construction: another source, another piece of evidence,
-a better verdict or more detail never lowers score or level, and a conflict never raises them.
+The score is the lowest of a few lines: how strongly the sources carry the central claim, and how far each thing that is
+wrong lets it go. Monotone by construction: another source, another piece of evidence, a better verdict or more detail
+never lowers score or level, and a conflict never raises them.
 """
 
 from __future__ import annotations
