@@ -92,7 +92,6 @@ ABOUT_ROOM = 400
 SHOWN_ITEMS = 10  # of a mode: three blocks each, and a message has fifty
 LONG_CODE = 400  # of code that comes as a file, its beginning
 CLAIM_ROOM = 500
-QUOTE_ROOM = 400
 SHOWN_CLAIMS = 12
 QUOTES_A_SIDE = 1  # the page has them all
 ICONS = {
