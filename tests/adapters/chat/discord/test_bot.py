@@ -241,7 +241,7 @@ def test_every_word_is_used_and_every_used_word_is_there():
     known = {f"{section}.{name}" for section, words in written.items() for name in words}
     code = "".join(path.read_text("utf-8") for path in (ROOT / "adapters/chat/discord").glob("*.py"))
 
-    used = set(re.findall(r"""word\(\s*["']([a-z_.]+)["']""", code))
+    used = set(re.findall(r"""\bword\(\s*["']([a-z_.]+)["']""", code))
 
     assert used == known
 
