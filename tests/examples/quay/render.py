@@ -22,8 +22,8 @@ from tests.examples.quay.message import Button, QuayMessage
 
 LIMIT, BUTTONS = 3000, 6  # characters and buttons of one message
 LINE, PART = 200, 400
-# Quay has no forms, and room for six buttons: `improve: …` and `watch this daily` are words.
-NOT_HERE = frozenset({"improve", "share", "bad", "what_changed", "watch"})
+# Quay has no forms, and room for six buttons: `improve: …`, `watch this daily` and `export` are words.
+NOT_HERE = frozenset({"improve", "share", "bad", "what_changed", "watch", "export"})
 TYPED = Typed("@gorkd", "⋯", "reply in the thread", "in the question", "history", "settings")
 
 
