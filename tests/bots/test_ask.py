@@ -294,7 +294,7 @@ def test_make_hands_a_question_on_as_it_was_typed(tmp_path: Path) -> None:
     question = 'Is $5 or $HOME "enough" for `x`; what\'s $(shell id) # about?'
 
     made = subprocess.run(
-        ["make", "-s", "-C", ROOT, "ask", f"VENV={tmp_path}", f"Q={question}"],
+        ["make", "-s", "-C", ROOT, "ask", f"VENV={tmp_path}", "ARGS=", f"Q={question}"],
         check=True,
         capture_output=True,
         text=True,
