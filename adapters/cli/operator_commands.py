@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.cli.running import Exit, Kept, Operating, print_json, run_command, say
-from adapters.cli.settings import known_tenant
+from adapters.cli.settings import OneTenant, known_tenant
 from core.deep.viewing import tool_trace_json, trace_lines
 from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import Json, ResearchJob
@@ -118,16 +118,7 @@ def cache_command(operating: Operating) -> Callable[..., None]:
         action: Annotated[CacheAction, typer.Argument(help="What to do.", metavar="ACTION", show_default=False)],
         job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="JOB")] = "",
         *,
-        workspace: Annotated[
-            str,
-            typer.Option(
-                "--tenant",
-                "--workspace",
-                metavar="TENANT",
-                help="Only local, discord:<guild> or slack:<team>.",
-                callback=known_tenant,
-            ),
-        ] = "",
+        workspace: OneTenant = "",
         is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
         as_json: _Json = False,
     ) -> None:

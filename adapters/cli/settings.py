@@ -46,6 +46,16 @@ _Tenant = Annotated[
         callback=known_tenant,
     ),
 ]
+OneTenant = Annotated[
+    str,
+    typer.Option(
+        "--tenant",
+        "--workspace",
+        metavar="TENANT",
+        help="Only local, discord:<guild> or slack:<team>.",
+        callback=known_tenant,
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
@@ -144,16 +154,7 @@ _KEYS: dict[Grouping, UsageKey] = {"day": "day", "tenant": "tenant", "both": "te
 def stats_command(operating: Operating) -> Callable[..., None]:
     def stats(
         *,
-        tenant: Annotated[
-            str,
-            typer.Option(
-                "--tenant",
-                "--workspace",
-                metavar="TENANT",
-                help="Only local, discord:<guild> or slack:<team>.",
-                callback=known_tenant,
-            ),
-        ] = "",
+        tenant: OneTenant = "",
         days: Annotated[
             int, typer.Option("--days", metavar="N", min=1, max=MAX_DAYS, help="Today and the days before it.")
         ] = 30,

@@ -281,29 +281,6 @@ async def test_a_correction_that_a_store_loses_halfway_is_made_again(part: str, 
     assert "was retracted" in await Researcher(deps, Idle()).take_correction(job.id)
 
 
-async def test_an_answer_whose_record_cannot_be_read_keeps_no_other_waiting() -> None:
-    registry = Standing()
-    deps, clock = eight_papers(registry)
-    assert deps.standing is not None
-    first, _, _ = await answered(deps)
-    clock.now += timedelta(minutes=1)
-    second, _, _ = await answered(deps)
-    clock.now += timedelta(days=2)
-
-    class Broken(Faltering):
-        async def _lose(self, *args: object) -> Any:
-            if args == (first.id,):
-                raise StoreError("its record is damaged")
-            return await deps.sources.sources(second.id)
-
-    registry.retracted = set(RETRACTED)
-    damaged: Any = Broken(deps.sources, "sources")
-    await recheck_due(replace(deps, sources=damaged), deps.standing)
-    _, after, sources = await state(deps, second.id)
-
-    assert not carried_by(after) & retracted_among(sources)
-
-
 async def test_answers_are_looked_at_side_by_side() -> None:
     """A registry that is slow about the first answer's works has been asked about the others' by then."""
     deps, clock = eight_papers(Standing())
@@ -333,7 +310,8 @@ async def test_answers_are_looked_at_side_by_side() -> None:
     assert len(set(looking[:AT_ONCE])) == AT_ONCE
 
 
-async def test_an_answer_that_breaks_whoever_looks_at_it_keeps_no_other_waiting() -> None:
+@pytest.mark.parametrize("error", [StoreError("its record is damaged"), ValueError("what nobody foresaw")], ids=type)
+async def test_an_answer_that_breaks_whoever_looks_at_it_keeps_no_other_waiting(error: Exception) -> None:
     """Whatever is wrong with it; those behind it have their turn at once, and it has another one later."""
     registry = Standing()
     deps, clock = eight_papers(registry)
@@ -346,7 +324,7 @@ async def test_an_answer_that_breaks_whoever_looks_at_it_keeps_no_other_waiting(
     class Broken(Faltering):
         async def _lose(self, *args: object) -> Any:
             if args == (first.id,):
-                raise ValueError("what nobody foresaw")
+                raise error
             return await deps.sources.sources(str(args[0]))
 
     registry.retracted = set(RETRACTED)
