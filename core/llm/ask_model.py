@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from core.llm.prices import estimate_usage
 from core.model.answer import ModelUsage, Section
-from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, ModelUnavailable
+from core.model.errors import GorkdError, ModelGarbled, ModelTimeout
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
 from core.text.growing_json import PartialJson, named, read_object
@@ -192,8 +192,7 @@ async def retry_once(
 def _wait_before_retry_s(exc: GorkdError, delay_s: float) -> float:
     if isinstance(exc, ModelGarbled):
         return 0.0  # it answered: there is nothing to wait for
-    asked_s = exc.retry_after_s if isinstance(exc, ModelUnavailable) else None
-    return delay_s if asked_s is None else max(asked_s, delay_s)
+    return max(exc.retry_after_s or 0.0, delay_s)
 
 
 # An answer of a model as it grows, and as a draft. Pure

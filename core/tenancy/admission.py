@@ -95,8 +95,8 @@ class QuotaExceeded(GorkdError):
 
     def __init__(self, bucket: str, retry_after_s: float) -> None:
         seconds = max(1, ceil(retry_after_s))
-        super().__init__(f"quota of {bucket} used up", user_message=wording.please_wait(seconds))
-        self.retry_after_s = retry_after_s
+        said = wording.please_wait(seconds)
+        super().__init__(f"quota of {bucket} used up", user_message=said, retry_after_s=retry_after_s)
 
 
 async def check_quota(

@@ -91,7 +91,7 @@ class KeptRecords:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _RegistrySaid:
     name: str
     kept: KeptRecords | None
     why: str = ""
@@ -174,7 +174,7 @@ class Works:
         self,
         question: Callable[[Registry], tuple[str, Callable[[], Awaitable[Sequence[WorkRecord] | None]]]],
         within_s: float,
-    ) -> list[_Told]:
+    ) -> list[_RegistrySaid]:
         ends_at = asyncio.get_running_loop().time() + within_s
         return list(
             await asyncio.gather(
@@ -184,21 +184,21 @@ class Works:
 
     async def _told(
         self, name: str, asked: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]], ends_at: float
-    ) -> _Told:
+    ) -> _RegistrySaid:
         """Fresh from what is kept, else from the registry; if that is late or fails, from what is kept."""
         key = f"work:{name}:{asked}"
         kept = _read(await self._kept.get(key))
         if kept is not None and self._clock() - kept.asked_at <= STANDING_KEPT:
-            return _Told(name, kept)
+            return _RegistrySaid(name, kept)
         try:
             async with asyncio.timeout_at(ends_at):
-                return _Told(name, await asyncio.shield(self._call(key, name, ask)))
+                return _RegistrySaid(name, await asyncio.shield(self._call(key, name, ask)))
         except TimeoutError:
-            return _Told(name, kept, "no answer in time")
+            return _RegistrySaid(name, kept, "no answer in time")
         except ProviderError as error:
-            return _Told(name, kept, error.plain)
+            return _RegistrySaid(name, kept, error.plain)
         except Exception:  # noqa: BLE001 -- the boundary of one registry; `_done` has logged it
-            return _Told(name, kept, "gave an answer that cannot be read")
+            return _RegistrySaid(name, kept, "gave an answer that cannot be read")
 
     def _call(
         self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]]
@@ -228,7 +228,7 @@ class Works:
             log.warning("a registry's answer broke", exc_info=error)
 
 
-def _looked(told: Sequence[_Told], now: datetime) -> Looked:
+def _looked(told: Sequence[_RegistrySaid], now: datetime) -> Looked:
     records = [record for one in told if one.kept for record in one.kept.records]
     return Looked(
         records=tuple(records),
