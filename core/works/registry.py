@@ -52,12 +52,9 @@ class Registry(Protocol):
         ...
 
 
-class OpenTexts(Protocol):
-    """Where full texts of open articles lie."""
-
-    async def full_text(self, pmcid: str) -> str:
-        """With a heading above each section; "" where none may be read. Raises `ProviderError`."""
-        ...
+# The full text of an open article by its PMC id, with a heading above each section; "" where none may be read. Raises
+# `ProviderError`.
+ReadFullText = Callable[[str], Awaitable[str]]
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,7 @@ class Works:
     """All registries as one. Whatever is asked twice at once is asked once."""
 
     def __init__(
-        self, registries: Sequence[Registry], kept: ReuseStore, clock: Clock, *, texts: OpenTexts | None = None
+        self, registries: Sequence[Registry], kept: ReuseStore, clock: Clock, *, texts: ReadFullText | None = None
     ) -> None:
         """Of registries that disagree the first is believed, but for retractions, which any of them may tell."""
         self._texts = texts
@@ -141,7 +138,7 @@ class Works:
         if self._texts is None or kept is not None:
             return kept or ""
         try:
-            text = await self._texts.full_text(pmcid)
+            text = await self._texts(pmcid)
         except ProviderError as error:
             log.info("a full text was not read", extra={"provider": error.provider, "reason": error.reason})
             return ""

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
 
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
@@ -240,10 +239,8 @@ NO_ORGANISATION = (
 UNREACHABLE = "Slack cannot be reached just now, so nothing was installed; please try again in a minute."
 
 
-class ShowPage(Protocol):
-    """The web's page for a few sentences; `link` is an address and its label."""
-
-    def __call__(self, request: web.Request, *, title: str, says: Sequence[str], link: tuple[str, str]) -> str: ...
+# The web's page for a few sentences: a title, what it says, and a link's address and label.
+ShowPage = Callable[[web.Request, str, Sequence[str], tuple[str, str]], str]
 
 
 class OrganisationRefused(BoltError):
@@ -277,7 +274,7 @@ class InstallPage:
     show: ShowPage
 
     def answer(self, title: str, *says: str, link: tuple[str, str], status: int = 200) -> BoltResponse:
-        html = self.show(self.request, title=title, says=says, link=link)
+        html = self.show(self.request, title, says, link)
         headers: dict[str, str | Sequence[str]] = {"Content-Type": "text/html; charset=utf-8"}
         return BoltResponse(status=status, body=html, headers=headers)
 
@@ -313,7 +310,7 @@ class InstallFlow(AsyncOAuthFlow):
     async def build_install_page_html(self, url: str, request: AsyncBoltRequest) -> str:
         page = _page_of(request)
         says = (say(wording.WHAT_IT_IS), ASKS_FOR, PRIVACY)
-        return page.show(page.request, title="Add gorkd to Slack", says=says, link=(url, "Add to Slack"))
+        return page.show(page.request, "Add gorkd to Slack", says, (url, "Add to Slack"))
 
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
         """Raises `BoltError`, caused by what of ours went wrong."""
