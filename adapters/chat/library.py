@@ -16,7 +16,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, ping, tried, utc_now
-from adapters.chat.reply import ChatReply, EditPace
+from adapters.chat.reply import ChatReply, EditPace, best_effort
 from core.library import wording as library_wording
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker, waiting_at
 from core.library.talk import Tell
@@ -185,16 +185,12 @@ class LiveTalks(LivingMessages[Payload]):
 
     async def _note(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> None:
         """Keep where the message is, so that it is ended also when this process does not live to do it."""
-        try:
+        with best_effort(_log.warning, "message not noted"):
             await self.talks.opened(speaker, waiting_at(reply.address, speaker.key, asked))
-        except GorkdError as error:
-            _log.warning("message not noted", extra={"error": str(error)})
 
     async def _closed(self, speaker: Speaker) -> None:
-        try:
+        with best_effort(_log.warning, "end of a message not noted"):
             await self.talks.closed(speaker.key)
-        except GorkdError as error:
-            _log.warning("end of a message not noted", extra={"error": str(error)})
 
     async def _attach(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> bool:
         """Remember where the message is now; whether a job waits for it, whose answer comes sooner or later."""
@@ -219,10 +215,8 @@ class LiveTalks(LivingMessages[Payload]):
         for wait_s in (*self._pace.backoff_s, None):
             if await tried(reply, payload, speaker.key, self._pace):
                 await self._closed(speaker)
-                try:
+                with best_effort(_log.warning, "delivery not noted"):
                     await self.talks.delivered(speaker, reply.shown)
-                except GorkdError as error:
-                    _log.warning("delivery not noted", extra={"error": str(error)})
                 await self._call(speaker, reply, since)
                 return
             if wait_s is not None:

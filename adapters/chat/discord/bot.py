@@ -54,6 +54,7 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
+from adapters.chat.reply import best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, SetupError
@@ -251,18 +252,14 @@ async def welcome_guild(bot: ResearchClient, guild: discord.Guild) -> None:
 
 async def leave_guild(bot: ResearchClient, guild: discord.Guild) -> None:
     """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
-    try:
+    with best_effort(_log.error, "a server's departure is not noted", guild=guild.id):
         await bot.leaving.leave(_tenant(guild.id))
-    except GorkdError as error:
-        _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
 
 
 async def end_watches(bot: ResearchClient, guild_id: int, channel: str) -> None:
     """A channel was deleted: nothing can be told there any more."""
-    try:
+    with best_effort(_log.error, "the watches of a channel go on", channel=channel):
         await bot.researcher.watching.place_closed(_tenant(guild_id), channel)
-    except GorkdError as error:
-        _log.error("the watches of a channel go on", extra={"channel": channel, "error": str(error)})
 
 
 async def is_member(bot: ResearchClient, at: MessageAddress) -> bool:
@@ -284,13 +281,15 @@ async def is_member(bot: ResearchClient, at: MessageAddress) -> bool:
 
 async def notice_departures(bot: ResearchClient) -> None:
     """Servers that removed the bot while it was away. What Discord cannot tell for certain is asked again next time."""
-    try:
+    with best_effort(
+        _log.warning,
+        "not known whether a server has removed the bot",
+        of=(GorkdError, discord.HTTPException, aiohttp.ClientError, OSError),
+    ):
         present = {_tenant(guild.id) async for guild in bot.fetch_guilds(limit=None, with_counts=False)}
         for tenant in await bot.leaving.missing(_app(bot), present):
             if await _is_gone(bot, tenant):
                 await bot.leaving.leave(tenant)
-    except (GorkdError, discord.HTTPException, aiohttp.ClientError, OSError) as exc:
-        _log.warning("not known whether a server has removed the bot", extra={"error": str(exc)})
 
 
 async def _is_gone(bot: ResearchClient, tenant: str) -> bool:

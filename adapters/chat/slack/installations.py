@@ -30,6 +30,7 @@ from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.chat.reply import best_effort
 from adapters.chat.slack.administering import welcome
 from adapters.chat.slack.client import FAULTS, NotInstalled, SlackClient, StreamGate, Workspace, reason, web_client
 from adapters.chat.slack.settings import SCOPES, SlackSettings
@@ -165,10 +166,8 @@ class InstalledWorkspaces:
             await self._give_back(turn, holder)
 
     async def _give_back(self, turn: str, holder: str) -> None:
-        try:
+        with best_effort(_log.warning, "turn not given back", turn=turn):
             await self._turns.give_back(turn, holder)
-        except GorkdError as error:
-            _log.warning("turn not given back", extra={"turn": turn, "error": str(error)})
 
 
 async def hear_departure(body: Payload, tenancy: Tenancy) -> None:
@@ -343,10 +342,8 @@ class InstallFlow(AsyncOAuthFlow):
         return False
 
     async def _give_back(self, token: str) -> None:
-        try:
+        with best_effort(_log.warning, "an organisation's token is not given back", of=FAULTS, why=reason):
             await self._client_of(token).auth_revoke()
-        except FAULTS as exc:
-            _log.warning("an organisation's token is not given back", extra={"reason": reason(exc)})
 
     def _client_of(self, token: str) -> AsyncWebClient:
         return web_client(token, session=self.client.session, api_url=self._api_url)
