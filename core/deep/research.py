@@ -333,7 +333,7 @@ async def synthesize_answer(work: Work, state: DeepState, *, stopped_because: st
         limitations=(
             *gaps(settled(state, answer.claims)),
             *_earlier(state),
-            *_retractions(retracted),
+            *[f"Source {source.number} was retracted or withdrawn and supports nothing here." for source in retracted],
             *answer.limitations,
         ),
     )
@@ -364,10 +364,6 @@ def considered(state: DeepState) -> int:
 def _earlier(state: DeepState) -> list[str]:
     days = sorted({fact.learned_on for fact in state.facts if fact.learned_on})
     return [f"Some facts were read for earlier questions, on {', '.join(days)}."] if days else []
-
-
-def _retractions(retracted: Sequence[Source]) -> list[str]:
-    return [f"Source {source.number} was retracted or withdrawn and supports nothing here." for source in retracted]
 
 
 def _script(work: Work, state: DeepState, sources: Sequence[Source]) -> Script:

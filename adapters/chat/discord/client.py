@@ -330,7 +330,7 @@ class UnsubmittedQuestions:
             question, scope, address = _unsubmitted_questions_read(note)
             is_stored = await self._researcher.asked(key, scope=scope) is not None  # its message lives as any other
             reply = None if is_stored else await reopen(address)
-            said = self._voice.refusal(RESTARTED.format(said=one_line(question)))
+            said = self._voice.refusal(say(RESTARTED, said=one_line(question)))
             if reply is not None and not await tried(reply, said, key, self._pace):
                 continue
             await self._kept.erase(key)
