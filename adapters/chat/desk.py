@@ -212,22 +212,9 @@ _AT_ONCE: dict[ReplyKind, React | Show] = {
     "courtesy": React("thanks"), "help": Show("help"), "history": Show("history"),
 }  # fmt: skip
 Deed = (
-    Nothing
-    | React
-    | Say
-    | Show
-    | Ask
-    | Renew
-    | ShowSources
-    | ShowChanges
-    | Forget
-    | Steer
-    | Cancel
-    | Offer
-    | Watching
-    | PressWatch
-    | Prove
-)
+    Nothing | React | Say | Show | Ask | Renew | ShowSources | ShowChanges | Forget | Steer | Cancel | Offer
+    | Watching | PressWatch | Prove
+)  # fmt: skip
 
 
 def hear(
