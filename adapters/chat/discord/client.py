@@ -32,7 +32,6 @@ from adapters.chat.discord.delivery import (
     acknowledge,
     nonce_of,
 )
-from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings, Threads
@@ -83,6 +82,8 @@ class _Tree(app_commands.CommandTree[Any]):
 
 
 class ResearchClient(discord.AutoShardedClient):
+    library: LiveTalks[DiscordMessage]  # of bot.py, since what draws it knows the client
+
     def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
@@ -92,9 +93,6 @@ class ResearchClient(discord.AutoShardedClient):
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
         self.voice, self.proving = DiscordVoice(deps.links), deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
-        self.library = LiveTalks(
-            deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=self.pace, turns=deps.turns
-        )
         self.unsubmitted = UnsubmittedQuestions(deps.open_messages, deps.researcher, self.voice, self.pace)
         self.traffic = Traffic()
         self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
