@@ -28,10 +28,9 @@ from adapters.chat.watching import (
 )
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
-from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope
-from core.model.steering import Steering, read_steering
+from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope, Steering
 from core.modes import can_be_steered
-from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
+from core.pipeline.conversation import ReadReply, ReplyKind, read_reply, read_steering
 from core.presentation import wording
 from core.presentation.card import CardButton
 from core.tenancy.usage import VotedCase

@@ -18,8 +18,7 @@ from playwright.async_api import Browser, Page, expect
 
 from adapters.pages.pdf import extract_pdf
 from core.findings.results import ALL_MODES, TITLES
-from core.model.job import LOCAL, Event, JobStatus, Json, ResearchJob, Scope
-from core.model.steering import Steering
+from core.model.job import LOCAL, Event, JobStatus, Json, ResearchJob, Scope, Steering
 from core.presentation import wording
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
