@@ -32,6 +32,8 @@ _PERCENT = regex.compile(r"p(?:e[rt]|or|our)\s?cien(?:to)?|p(?:er|or|our)\s?cent
 _IN_MONTH = regex.compile(r"\b(?:in|since|until|during|early|late|mid|every|each|of|last|next)[ -]$", regex.IGNORECASE)
 _DECIMALS = regex.compile(r"[.,]\d\d?(?!\d)")
 _INDIAN = regex.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
+
+
 @dataclass(frozen=True)
 class Numerals:
     """The words of one language: months and weekdays by their English names, the rest by value."""

@@ -7,10 +7,12 @@ Nothing is lost: between two sentences there is only white space. Linear in the 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ def _continues(text: str, block: _Block, last_line: tuple[int, int], line: str, 
         return False
     line = line.lstrip("> \t")
     ended = _LINE_END.search(text, max(last_line[0], last_line[1] - _LONGEST_TOKEN), last_line[1])
-    if ended and not (ended[1].lower() in _NEVER_LAST or len(ended[1]) == 1):
+    if ended and not (ended[1].lower() in _listed("never_last") or len(ended[1]) == 1):
         return False
     first = line[:1]
     if first.islower() or first in ",;)]" or text[last_line[1] - 1] in ",;-–(/":
@@ -319,16 +321,16 @@ def _stops(text: str, run: re.Match[str], begin: int, ahead: int) -> bool:
 def _ends_after(token: str, following: str, is_initial: bool) -> bool:
     """Whether the dot behind `token` is a stop, given the next word ("" when it starts with another character)."""
     lower = token.lower()
-    if lower in _NEVER_LAST or (len(token) == 1 and token.isalpha() and is_initial):
+    if lower in _listed("never_last") or (len(token) == 1 and token.isalpha() and is_initial):
         return False
-    if lower in _BEFORE_NUMBER:
+    if lower in _listed("before_number"):
         return not (following[:1].isdigit() or _ROMAN.fullmatch(following))
-    if token.isdigit() and len(token) <= 2 and following.lower() in _MONTHS_AFTER_ORDINAL:
+    if token.isdigit() and len(token) <= 2 and following.lower() in _listed("months_after_ordinal"):
         return False
     is_letter = len(token) == 1 and token.isalpha() and not token.islower()
-    if is_letter or lower in _MAYBE_LAST or _DOTTED.fullmatch(token):
-        return following in _STARTERS and not is_initial
-    if lower in _LAST_BEFORE_CAPITAL:
+    if is_letter or lower in _listed("maybe_last") or _DOTTED.fullmatch(token):
+        return following in _listed("starters") and not is_initial
+    if lower in _listed("last_before_capital"):
         return following[:1].isupper()
     return True
 
@@ -348,26 +350,13 @@ _LONGEST_TOKEN = 24
 _TOKEN_EDGE = re.compile(r"[\s(\[{\"'“‘«*_/–—-]")
 _ROMAN = re.compile(r"[IVXLC]+|[ivxlc]+")
 _DOTTED = re.compile(r"(?:\w\.)+\w{1,2}")  # U.S, a.m, Ph.D
-_NEVER_LAST = frozenset(
-    """dr mr mrs ms mx prof rev hon gen sen rep gov capt cpt lt col sgt maj cmdr st mt messrs mme mlle sr sra dra
-    e.g eg i.e ie cf vs viz resp ca approx incl esp fig figs eq eqs eqn tab ref refs suppl z.b d.h u.a bzw vgl nr
-    ggf evtl inkl""".split()
-)
-_BEFORE_NUMBER = frozenset("no nos p pp vol vols ch chap sec secs art para pt ver v ed eds op app abs § sect".split())
-_MAYBE_LAST = frozenset("al inc ltd co corp jr esq bros dept univ assn ph.d m.d a.m p.m u.s u.k e.u u.n".split())
-_LAST_BEFORE_CAPITAL = frozenset("etc usw jan feb mar apr jun jul aug sep sept oct nov dec est ave blvd".split())
-_MONTHS_AFTER_ORDINAL = frozenset(  # German and its neighbours write "3. Oktober"
-    """januar februar märz april mai juni juli august september oktober november dezember jahrhundert januari
-    februari maart juni juli augustus oktober""".split()
-)
-_STARTERS = frozenset(
-    """The This That These Those It Its He She They We You I A An In On At By For From With Without As After Before
-    When While Where If Although Though However But And Or So Such There Here Then Thus Hence Therefore Moreover
-    Furthermore Our Their His Her My Your Some Many Most Several All Both Each Every One Two Three No Not What Which
-    Who Why How Because Since During Until Once Even Only Also Additionally Overall Finally First Second Another Other
-    Others According Despite Following Using Based Unlike Recent Recently Later Today Now Nevertheless Meanwhile
-    Instead Consequently Similarly Conversely Specifically To Of Between Under Over Among Within Across""".split()
-)
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    """The words of a list of sentences.toml."""
+    lists = tomllib.loads(files(__package__).joinpath("sentences.toml").read_text(encoding="utf-8"))
+    return frozenset(lists[name].split())
 
 
 # Which sentences state something that can be checked, and which only lead, label or ask. When in doubt a sentence
@@ -420,7 +409,9 @@ def is_title(line: str, *, max_words: int) -> bool:
     if not 0 < len(line) <= 90 or not (line[-1].isalnum() or line[-1] in ":：*") or _VERB.search(line):
         return False
     words = _SECTION_NUMBER.sub("", line).rstrip(":：").split()
-    return 0 < len(words) <= max_words and all(word[0].isupper() or word.lower() in _SMALL_WORDS for word in words)
+    return 0 < len(words) <= max_words and all(
+        word[0].isupper() or word.lower() in _listed("small_in_titles") for word in words
+    )
 
 
 _QUESTION_MARKS = ("?", "？", "؟")
@@ -434,9 +425,6 @@ _QUESTION_WORD = re.compile(
     re.I,
 )
 _SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
-_SMALL_WORDS = frozenset(
-    "a an and as at by for from in into of on or the to vs with via über und der die das de la".split()
-)
 _SOURCES = r"(?:the |these |those |all |of |my |provided |available |cited |given |retrieved |search |above ){0,6}"
 _ANNOUNCEMENT = re.compile(
     r"(?:here(?:'s|’s| is| are) (?:(?!\bthat\b|\bbecause\b)[^.:;,]){0,80}"
