@@ -22,7 +22,7 @@ from core.evidence.answering import (
     unanswered_by_rules,
 )
 from core.evidence.authority import is_retracted
-from core.evidence.structure import asks_how_to, find_steps, head_of_row
+from core.evidence.structure import asks_how_to, find_steps, head_of_row, read_row
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
@@ -83,7 +83,7 @@ class Quotation:
     """A sentence of a source without its bullet, or a table's row without its outer bars; `text` is it on one line.
 
     `score` is about 0…1, `own` the share of the question's weight in the sentence, 0…1. `is_item` says that it stands
-    for itself: the next one does not continue it; `is_head` that it is a table's head, which asserts nothing.
+    for itself: the next one does not continue it; `head` is that of a row's table, which asserts nothing by itself.
     """
 
     source_id: str
@@ -94,7 +94,12 @@ class Quotation:
     own: float = 0.0
     is_item: bool = False
     is_row: bool = False
-    is_head: bool = False
+    head: str = ""
+
+    @property
+    def said(self) -> str:
+        """As it is shown: a row with each cell behind its column's head, so that no bar and no head stands alone."""
+        return read_row(self.head, self.text) if self.is_row else self.text
 
     @property
     def leans_back(self) -> bool:
@@ -159,11 +164,12 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
             chosen.append(entry)
     order = {source.id: place for place, source in enumerate(sources)}
     detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
-    unanswered = unanswered_by_rules(question, " ".join(entry.text for entry in summary), language=language)
+    said = " ".join(entry.said for entry in summary)
+    unanswered = unanswered_by_rules(question, said, language=language)
     if name and not any(defines(name, entry.text) for entry in summary):
         unanswered = UNDEFINED
-    shown = f"{contents[summary[0].source_id].title} {' '.join(entry.text for entry in summary)}"
-    is_direct = fit >= DIRECT_FIT and asked.coverage(frozenset(terms(shown))) >= DIRECT_COVERAGE and not unanswered
+    shown = frozenset(terms(f"{contents[summary[0].source_id].title} {said}"))
+    is_direct = fit >= DIRECT_FIT and asked.coverage(shown) >= DIRECT_COVERAGE and not unanswered
     is_direct = is_direct and not _only_refers(question, summary[0].text)
     is_direct = is_direct and (
         bool(name) or expected_answer(question, language) in _FIRM or _tells_apart(asked, sources)
@@ -287,22 +293,21 @@ def _sentences(
         text = " ".join(sentence.text[start:end].split())
         if not sentence.asserts or not _is_prose(text):
             continue
-        head, subject = _of_row(source.content, sentence.start) if row_end else (frozenset(), frozenset())
-        own = covered(frozenset(terms(text)) | head)
+        head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
+        own = covered(frozenset(terms(f"{head} {text}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point.
         score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
-        if row_end and not covered(subject):
+        if row_end and not covered(frozenset(terms(text.partition("|")[0]))):
             score *= 0.7  # a row is about its first cell
         places = (sentence.start + start, sentence.start + end)
-        yield Quotation(source.id, text, *places, score, own, bullet is not None, row_end is not None)
+        yield Quotation(source.id, text, *places, score, own, bullet is not None, row_end is not None, head)
 
 
-def _of_row(content: str, start: int) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of a table's head, which say what its rows are about, and those of the row's first cell."""
-    first = content[start:].partition("\n")[0].strip().strip("|").partition("|")[0]
-    begin, end = head_of_row(content, start)
-    return frozenset(terms(content[begin:end])), frozenset(terms(first))
+def _head(source: Source, row: int) -> str:
+    """The head of the table with the row at `row`, on one line; it may carry an order as any text may."""
+    start, end = head_of_row(source.trusted_content, row)
+    return " ".join(source.trusted_content[start:end].split())
 
 
 def _is_prose(text: str) -> bool:
@@ -344,10 +349,7 @@ def _with_context(
     """
     content = sources[best.source_id].content
     if best.is_row:
-        trusted = sources[best.source_id].trusted_content  # a head may carry an order too
-        start, end = head_of_row(trusted, best.start)
-        head = Quotation(best.source_id, " ".join(trusted[start:end].split()), start, end, is_head=True)
-        return [head, best] if head.text else []
+        return [best] if best.head else []
     own = [entry for entry in quotations if entry.source_id == best.source_id and not (entry.is_row or entry.is_item)]
     if best.is_item:
         return [] if best.leans_back else [best]

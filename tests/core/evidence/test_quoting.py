@@ -174,17 +174,18 @@ def test_a_question_for_a_figure_prefers_a_sentence_with_one() -> None:
 
 
 def test_a_row_of_a_table_is_quoted_under_its_head() -> None:
-    """Facts often stand in tables: a row is quoted whole, without its outer bars, and never without its head."""
+    """G-05: a row is quoted whole and read under its head, which asserts nothing and is no sentence of its own."""
     page = source(
-        1, "Tides of the ocean at their largest:\n\n| Bay | Tide |\n|---|---|\n| Bay of Fundy | up to 16 metres |\n"
+        1,
+        "Tides of the ocean at their largest:\n\n| Bay | Tide | As |\n|---|---|---|\n"
+        r"| Bay of Fundy | up to 16 metres | `a \| b` |" + "\n",
     )
 
-    head, row = quote_answer("How large is the tide in the Bay of Fundy?", [page]).summary
+    (row,) = quote_answer("How large is the tide in the Bay of Fundy?", [page]).summary
 
-    assert (head.text, head.is_head) == ("Bay | Tide", True)
-    assert page.content[head.start : head.end] == head.text
-    assert row.text == "Bay of Fundy | up to 16 metres"
+    assert row.text == r"Bay of Fundy | up to 16 metres | `a \| b`"
     assert page.content[row.start : row.end] == row.text
+    assert row.said == "Bay: Bay of Fundy; Tide: up to 16 metres; As: `a | b`"
 
 
 def test_a_row_is_read_under_its_head_and_is_about_its_first_cell() -> None:
@@ -196,7 +197,7 @@ def test_a_row_is_read_under_its_head_and_is_about_its_first_cell() -> None:
         "| `PORT` | 8080 | Where it listens |\n",
     )
 
-    assert quoted(page, question="What is the default port?")[1] == "`PORT` | 8080 | Where it listens"
+    assert quoted(page, question="What is the default port?")[0] == "`PORT` | 8080 | Where it listens"
 
 
 def test_a_page_that_repeats_itself_is_quoted_once() -> None:
@@ -349,7 +350,7 @@ def test_a_sign_is_looked_for_as_it_stands() -> None:
 
     found = quote_answer("What does ⚓ mean?", [page, other])
 
-    assert [entry.text for entry in found.summary] == ["Sign | Meaning", "⚓ | a harbour for ships"]
+    assert [entry.said for entry in found.summary] == ["Sign: ⚓; Meaning: a harbour for ships"]
     assert found.is_direct
     assert quote_answer("What does ⚓ mean?", [other]) == QuotedAnswer()
 
