@@ -12,7 +12,7 @@ from itertools import combinations
 
 import regex
 
-from core.evidence.rules.words import JOINTS, Kind, Reading, Token
+from core.evidence.rules.words import JOINTS, Kind, Reading, Token, pattern
 from core.text.numbers import MONTHS, is_ordinal, is_year, measure_at, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
@@ -28,11 +28,7 @@ _FRACTION = regex.compile(
     r"|(?<![\p{Nd}/])(?P<above>\p{Nd}{1,2})/(?P<below>\p{Nd}{1,2})(?![\p{Nd}/])",
     regex.IGNORECASE,
 )
-_ABOUT = regex.compile(
-    r"\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|some|circa|ca\.?|close to|just (?:over|under)|"
-    r"etwa|rund|ungefähr|environ|cerca de|unos|circa|aproximadamente|ongeveer)\s+(?:the |a )?$",
-    regex.IGNORECASE,
-)
+_ABOUT = pattern("about")
 
 
 @dataclass(frozen=True)
@@ -259,10 +255,7 @@ def _later_years(reading: Reading) -> tuple[tuple[float, tuple[Token, ...]], ...
     return tuple(found)
 
 
-_LATER = regex.compile(
-    r" (?:later|after(?:wards)?|später|danach|después|más tarde|plus tard|après|dopo|depois)\b(?! than\b)",
-    regex.IGNORECASE,
-)
+_LATER = pattern("later")
 
 
 def _clause(reading: Reading, start: int, end: int) -> list[Token]:
@@ -300,20 +293,11 @@ def _are_added(claim: Reading, reading: Reading, one: Token, other: Token) -> bo
 
 
 _SENTENCE_END = regex.compile(r"[.!?]\s")
-_PARTED = regex.compile(
-    r"\b(?:of (?:them|these|those|whom|which)|among|including|includes?|included|to|from|or|until|than|davon|darunter|"
-    r"dont|incluid\p{L}+|compris|bis|auf|oder)\b",
-    regex.IGNORECASE,
-)
+_PARTED = pattern("parted")
 _TIMED = regex.compile(
     r"\b(?:now|today|then|later|earlier|before|ago|once|formerly|heute|damals|hoy|aujourd'hui)\b", regex.I
 )
-_STATE = regex.compile(
-    r"\b(?:has|have|had|is|are|was|were|there|counts?|counted|numbers?|numbered|owns?|owned|holds?|held|stood|stands?|lives?|"
-    r"lived|employs?|employed|contains?|contained|grew|rose|fell|hat|hatte|hatten|war|waren|ist|sind|tenía|tiene|avait)\b"
-    r"(?! (?:been )?(?:built|made|bought|sold|added|born|killed|opened|launched))",
-    regex.IGNORECASE,
-)
+_STATE = pattern("state")
 
 
 def _is_same_thing(claim: Reading, reading: Reading, one: Token, other: Token) -> bool:
