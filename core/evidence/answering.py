@@ -127,7 +127,7 @@ _OF_ABSENCE = regex.compile(
     regex.IGNORECASE,
 )
 _DEFINED = regex.compile(  # of a few words and no part of something: "the capital of France" is no word to be explained
-    r"(?:what\s+(?:is|are)|what\s+do(?:es)?(?=.*\smeans?\W*$)|was\s+(?:ist|sind|bedeutet|bedeuten|heißt)|qu['’]est-ce\s+que?"
+    r"(?:what\s+(?:is|are)|what\s+do(?:es)?(?:\s+the)?(?=.*\smeans?\W*$)|was\s+(?:ist|sind|bedeutet|bedeuten|heißt)|qu['’]est-ce\s+que?"
     r"|qué\s+(?:es|son|significa)|(?:che\s+)?cos['’]\s?è|o\s+que\s+(?:é|são)|wat\s+(?:is|zijn|betekent))\s+"
     r"(?:(?:an?|eine?|une?|una?|uno|uma?|een|le|la|der|die|das)\s+)?"
     r"(?!(?:in|on|at|of|for|with|from|to|by|about|the|it|this|that|these|those|there|your|my|new|wrong|es|er|sie|das|dies|denn)\b)"

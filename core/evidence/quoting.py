@@ -43,6 +43,9 @@ _UNANSWERED = 0.6  # what is left of the score of one that does not
 _DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
 _TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
+_SHORT_QUESTION = 3  # words that tell something
+_BESIDE_WORDS = 4  # such words from one to the next
+_MOST, _HALF = 0.75, 0.5  # of the weight of a short question, and of a longer one
 _FIRM = (Expected.NUMBER, Expected.DURATION, Expected.DATE)  # kinds of answers that are hardly there by chance
 _FEW_SOURCES = 4  # of fewer, words in all of them are no wonder
 _MAX_SENTENCE_CHARS = 800
@@ -68,6 +71,18 @@ _OF_ITSELF = regex.compile(  # said of the page or of what it shows, and of noth
 _DEFINITE = regex.compile(
     r"(?:the|der|die|das|el|la|los|las|le|les|il|lo|i|gli|o|a|os|as|de|het)\s+(?P<noun>\w+)", regex.I
 )
+_WORD = regex.compile(r"[\p{L}\p{N}'’-]+")
+_REFERRING = regex.compile(  # what leads to a noun that is not named
+    r"(?<!\b(?:is|are|was|were|been|be|as|ist|sind|war|waren|als|es|son|fue|era|como)\s)\b(?:an?|any|each|every|no|some|which|what|this|that|these|those"
+    r"|such|another|other|its|their|his|her|our|your|own|the|eine?[mnrs]?|keine?[mnrs]?|jede[mnrs]?|diese[mnrs]?|ihre?[mnrs]?|seine?[mnrs]?"
+    r"|welche[mnrs]?|de[rmns]|die|das|una?|uno|cada|ning[uú]na?|este|esta|es[ao]s?|sus?|el|l[ao]s?)\s$",
+    regex.IGNORECASE,
+)
+_PARTICULAR = regex.compile(  # a name, a figure, or a word of code: what a thing may be named by
+    r"(?<=[\p{L}\p{N},;:)»”\"]\s[(«“\"]?)\p{Lu}[\p{L}\p{N}]+|\p{N}[\p{N}.,]*|`[^`]+`"
+)
+_PART_END = regex.compile(r"[,;:.(–—](?=\s|\p{L})")
+_BESIDE = regex.compile(r"\s?[,:(–—]\s?")  # behind a noun, before its name
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's item or a table's row
 _STOP = regex.compile(
     r"(?<=(?:[^\W_]{2}|\d)[)`\x22”’]?)(?<!\b(?:etc|al|Inc|Ltd|Co|Jr|Sr|vs|approx))(?<!\.\p{L}+)[.!?。！？]$"
@@ -170,17 +185,57 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
         unanswered = UNDEFINED
     shown = frozenset(terms(f"{contents[summary[0].source_id].title} {said}"))
     is_direct = fit >= DIRECT_FIT and asked.coverage(shown) >= DIRECT_COVERAGE and not unanswered
-    is_direct = is_direct and not _only_refers(question, summary[0].text)
+    is_direct = is_direct and not _only_refers(question, summary) and _is_in_one(asked, summary, contents)
     is_direct = is_direct and (
         bool(name) or expected_answer(question, language) in _FIRM or _tells_apart(asked, sources)
     )
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
 
 
-def _only_refers(question: str, text: str) -> bool:
-    """Whether a text begins with "the bridge", where it is asked which bridge."""
-    opening = _DEFINITE.match(text)
-    return opening is not None and set(terms(opening["noun"])) <= sought_terms(question)
+def _is_in_one(asked: AskedTerms, summary: Sequence[Quotation], sources: Mapping[str, Source]) -> bool:
+    """Whether one sentence holds half of the question; of a short question all of it, its words side by side or nearly.
+
+    Two or three words of a question stand somewhere in any long text on its subject.
+    """
+    titles = [terms(sources[entry.source_id].title) for entry in summary]
+    found = [
+        asked.coverage(frozenset((*terms(entry.said), *title))) for entry, title in zip(summary, titles, strict=True)
+    ]
+    if len(asked.terms) > _SHORT_QUESTION:
+        return max(found) >= _HALF
+    return any(
+        share >= _MOST and asked.is_together(terms(entry.said), within=_BESIDE_WORDS)
+        for entry, share in zip(summary, found, strict=True)
+    )
+
+
+def _only_refers(question: str, quotations: Sequence[Quotation]) -> bool:
+    """Whether a text says "the bridge", "a bridge" or "its bridges" and names none, where it is asked which."""
+    sought, asked = sought_terms(question), set(terms(question))
+    opening = _DEFINITE.match(quotations[0].text)
+    if opening is not None and set(terms(opening["noun"])) <= sought:
+        return True
+    mentions = [
+        _is_mere(entry.text, noun.span(), asked)
+        for entry in quotations
+        if not entry.is_row
+        for noun in _WORD.finditer(entry.text)
+        if set(terms(noun[0])) <= sought
+    ]
+    return bool(mentions) and all(mentions)
+
+
+def _is_mere(text: str, noun: tuple[int, int], asked: Set[str]) -> bool:
+    """Whether a noun is spoken of and not named: "a platform that is away", but not "X is a platform"."""
+    if _REFERRING.search(text, 0, noun[0]) is None:
+        return False
+    start = max((mark.end() for mark in _PART_END.finditer(text, 0, noun[0])), default=0)
+    behind = _BESIDE.match(text, noun[1])
+    end = _PART_END.search(text, behind.end() if behind else noun[1])
+    return all(
+        set(terms(name[0])) <= asked or (name.start() < noun[0] and name[0][0].isdigit())
+        for name in _PARTICULAR.finditer(text, start, end.start() if end else len(text))
+    )
 
 
 def _explain_sign(sign: str, sources: Sequence[Source]) -> QuotedAnswer:

@@ -191,14 +191,26 @@ class AskedTerms:
 
         `found` are the `terms` of the text in their order.
         """
-        there = set(found)
-        both = [pair for pair in self._neighbours if all(not there.isdisjoint(self._forms[term]) for term in pair)]
+        both = self._held_both(found)
         side_by_side = {pair for one in pairwise(found) for pair in (one, one[::-1])}
         kept = sum(
             any((one, other) in side_by_side for one in self._forms[left] for other in self._forms[right])
             for left, right in both
         )
         return kept / len(both) if both else 0.0
+
+    def is_together(self, found: Sequence[str], *, within: int) -> bool:
+        """Whether each two neighbours of the question that a text holds stand at most `within` of its words apart."""
+        places = {term: [at for at, word in enumerate(found) if word in forms] for term, forms in self._forms.items()}
+        return all(
+            min(abs(one - other) for one in places[left] for other in places[right]) <= within
+            for left, right in self._held_both(found)
+        )
+
+    def _held_both(self, found: Sequence[str]) -> list[tuple[str, str]]:
+        """The question's neighbours of which a text holds both."""
+        there = set(found)
+        return [pair for pair in self._neighbours if all(not there.isdisjoint(self._forms[term]) for term in pair)]
 
 
 def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[str, float]:

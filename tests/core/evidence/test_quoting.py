@@ -97,6 +97,27 @@ def test_which_bridge_is_not_answered_by_the_bridge(question: str, is_direct: bo
     assert quote_answer(question, [page]).is_direct is is_direct
 
 
+@pytest.mark.parametrize(
+    ("question", "said", "is_direct"),
+    [
+        ("Which ports serve the ferry?", "Whoever waits: a port that the ferry serves in winter keeps a lamp.", False),
+        ("Which ports serve the ferry?", "The ferry serves two ports, Orlen and Vik, in every season.", True),
+        ("Welcher Hafen bedient die Fähre?", "Wer wartet: ein Hafen, den die Fähre bedient, hat eine Lampe.", False),
+        (
+            "How many lamps has a ferry?",
+            "Two harbours, one pier, the lamps of a village, fog, ice and one ferry.",
+            False,
+        ),
+        ("Where are ferries repaired?", "The ferries leave in the morning at eight. All come back.", False),
+        ("What does the red lamp mean?", "The red lamp was bought in 1911 with another lamp.", False),
+        ("What does the red lamp mean?", "The red lamp means that the ferry is full.", True),
+    ],
+)
+def test_what_is_only_near_the_question_is_no_direct_answer(question: str, said: str, is_direct: bool) -> None:
+    """D23: a kind of thing without one of it, words far from each other, one word of two: Low at most."""
+    assert quote_answer(question, [source(1, said, title="The coast")]).is_direct is is_direct
+
+
 def test_no_sources_no_answer() -> None:
     assert quote_answer(QUESTION, []) == QuotedAnswer()
 
