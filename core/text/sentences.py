@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,23 @@ class _Block:
     lines: int = 1
 
 
+@cache
+def _lists() -> Mapping[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("sentences.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    """The words of a list of sentences.toml."""
+    return frozenset(_lists()[name].split())
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    patterns: Mapping[str, str] = _lists()["patterns"]
+    whole = patterns[name].replace("{sources}", patterns["sources"]).replace("\n", "")
+    return re.compile(whole, re.IGNORECASE)
+
+
 _STOPS = ".!?…。！？｡؟۔।॥።"
 _HARD_STOPS = "。！？｡؟۔।॥።"  # end a sentence also without a blank behind them
 _END = re.compile(f"[{_STOPS}\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -70,12 +88,7 @@ _TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?$")
 _EMPHASIZED = re.compile(r"(\*\*|__)[^*_\n]+\1[:：]?$")
 _RULE_LINE = re.compile(r"(?:[-*_=~+]\s?){3,}$")
 _LINE_END = re.compile(r"(\w[\w.]*|\W)[.!?…]+[\"'”’)\]]*$")
-_UNFINISHED = re.compile(  # what no sentence and no heading ends with: articles, prepositions, what joins or helps
-    r"(?<![\w.])(?:an?|the|of|to|in|for|with|from|by|at|and|or|but|nor|than|that|which|who|is|are|was|were|be|been|has|have"
-    r"|had|can|may|must|will|would|should|could|does|did|its|their|der|die|das|dem|den|des|ein|eine[rsmn]?|und|oder|mit"
-    r"|von|für|zu|dass|ist|sind|wird|werden|le|la|les|et|ou|du|une?|el|los|las|y|con|para|una?)$",
-    re.IGNORECASE,
-)
+_UNFINISHED = _pattern("unfinished")
 _MIN_WRAP = 35  # characters; no one wraps prose at less, so shorter lines are menus and headings
 _WRAP_SLACK = 0.85  # of the usual line; ragged and justified lines of books and papers stay above it
 
@@ -352,13 +365,6 @@ _ROMAN = re.compile(r"[IVXLC]+|[ivxlc]+")
 _DOTTED = re.compile(r"(?:\w\.)+\w{1,2}")  # U.S, a.m, Ph.D
 
 
-@cache
-def _listed(name: str) -> frozenset[str]:
-    """The words of a list of sentences.toml."""
-    lists = tomllib.loads(files(__package__).joinpath("sentences.toml").read_text(encoding="utf-8"))
-    return frozenset(lists[name].split())
-
-
 # Which sentences state something that can be checked, and which only lead, label or ask. When in doubt a sentence
 # states something: what does not is shown without being checked.
 
@@ -416,28 +422,7 @@ def is_title(line: str, *, max_words: int) -> bool:
 
 _QUESTION_MARKS = ("?", "？", "؟")
 _WORDY = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]|\d.{0,80}?[^\W_].{0,80}?\d|\d+\s?%")
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|does|did|must|should|may|might)\b|n['’]t\b", re.I
-)
-_QUESTION_WORD = re.compile(
-    r"\W*(?:how|what|why|when|where|which|who|whose|whom|whether|if|is|are|was|were|do|does|did|can|could|should|will|"
-    r"would|has|have|may|must)\b",
-    re.I,
-)
+_VERB = _pattern("verb")
+_QUESTION_WORD = _pattern("question_word")
 _SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
-_SOURCES = r"(?:the |these |those |all |of |my |provided |available |cited |given |retrieved |search |above ){0,6}"
-_ANNOUNCEMENT = re.compile(
-    r"(?:here(?:'s|’s| is| are) (?:(?!\bthat\b|\bbecause\b)[^.:;,]){0,80}"
-    r"|(?:below|above) (?:is|are) (?:(?!\bthat\b)[^.:;,]){0,60}"
-    r"|(?:the|these) following[^.:;,0-9]{0,60}"
-    r"|(?:in (?:summary|short|brief|conclusion|other words)|to (?:summari[sz]e|sum up)|overall|key (?:points|findings))"
-    rf"|(?:based on|according to|from) {_SOURCES}(?:sources?|documents?|results?|evidence|passages?|context|pages?)"
-    r"(?:[^.:;,0-9]{0,40})"
-    r"|(?:i hope|let me know|please let me|feel free|sure|certainly|of course|great question)\b[^.:;0-9]{0,80}"
-    rf"|(?:i|we) (?:could not|couldn['’]t|did not|didn['’]t|cannot|can['’]t) find [^:;,0-9]{{0,120}}"
-    rf"|(?:no|none of|{_SOURCES})\s*(?:the )?{_SOURCES}(?:sources?|documents?|passages?|evidence|pages?)"
-    r" (?:do|does|did)(?: not|n['’]t)? (?:say|mention|state|specify|address|cover|contain|include|provide|give)"
-    r"(?:(?!\bbut\b|\bhowever\b|\bthough\b|\balthough\b)[^:;—0-9]){0,140}"
-    r")\s*[.!:：]?",
-    re.I,
-)
+_ANNOUNCEMENT = _pattern("announcement")

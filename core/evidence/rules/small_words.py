@@ -18,7 +18,7 @@ from core.evidence.rules.alignment import (
     is_plural,
 )
 from core.evidence.rules.quantities import shares, unit_words
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read, rows
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.text.language import KNOWN, Cue, detect_language, negations
 
@@ -381,23 +381,8 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
 
 
 _UNITS = {
-    "year": (
-        r"years?|jahr\w{0,2}|ann[ée]es?|ans?|años?|anos?|jaar",
-        r"yearly|annual\w*|\w*jährlich\w*|annuel\w*|anual\w*",
-    ),
-    "month": (
-        r"months?|monat\w{0,2}|mois|mes|mês|meses|maand",
-        r"monthly|monatlich\w*|mensuel\w*|mensual\w*|mensal\w*",
-    ),
-    "week": (r"weeks?|wochen?|semaines?|semanas?", r"weekly|wöchentlich\w*|hebdo\w*|semanal\w*|wekelijks\w*"),
-    "day": (
-        r"days?|tag\w{0,2}|jours?|d[ií]as?|dag",
-        r"daily|täglich\w*|quotidien\w*|diari\w*|days a week|a?round the clock",
-    ),
-    "night": (r"nights?|nächte|nacht|nuits?|noches?", r"nightly|nächtlich\w*"),
-    "hour": (r"hours?|stunden?|heures?|horas?", r"hourly|stündlich\w*"),
-    "minute": (r"minutes?|minuten?|minutos?", r""),
-    "second": (r"seconds?(?! (?:year|month|week|day))|sekunden?|secondes?|segundos?", r""),
+    unit.strip(): (words.strip(), adverbs.strip())
+    for unit, words, adverbs in (row.split("=>") for row in rows("rhythms"))
 }
 _EACH_TIME = regex.compile(
     rf" (?:{'|'.join(f'(?P<{unit}>{words})' for unit, (words, _) in _UNITS.items())})\b", regex.IGNORECASE
