@@ -52,6 +52,11 @@ class Heard:
         self.is_cut = delta.is_cut or self.is_cut
         self.notes += delta.notes
 
+    @property
+    def delta(self) -> ChatDelta:
+        """All of it as one piece."""
+        return ChatDelta(self.text, self.usage, self.calls, self.is_cut, self.notes)
+
     def cost(self, request: ChatRequest) -> ModelUsage:
         """As the endpoint says; estimated where it does not."""
         return self.usage or estimate_usage(request, self.text)
