@@ -7,6 +7,7 @@ assertions, which shows what they compared (for that, run what failed with `-n 0
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 
@@ -26,6 +27,7 @@ settings.register_profile(
 settings.load_profile("gorkd")
 
 commands.is_forking = True
+os.environ["SSL_CERT_FILE"] = commands.NO_AUTHORITY
 NURSERY.start(
     NURSERY
 )  # one parent of all tests' parsers; each would start its own, for half a second of processor time
