@@ -18,7 +18,7 @@ from core.model.answer import ModelUsage, Section
 from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, ModelUnavailable
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
-from core.text.growing_json import PartialJson, named, read_object
+from core.text.growing_json import PartialJson, complete_part, named, read_object
 from core.text.saying import say
 
 T = TypeVar("T")
@@ -235,6 +235,10 @@ class DraftAnswer:
         return "\n\n".join(part for part in (self.summary, self.detail) if part)
 
 
+_TEXT_END = re.compile(r'"\s*[,}]\s*(?:"\w*"?)?\Z')  # a quote alone may be one that the model has not escaped
+_TEXT_END_CHARS = 40
+
+
 class AnswerStream:
     """Turns the deltas of a structured answer into its sections as they grow, and finally into a draft."""
 
@@ -242,6 +246,7 @@ class AnswerStream:
         self.heard = Heard()
         self._json = PartialJson()
         self._shown: dict[Section, SectionUpdate] = {}
+        self._ended: set[str] = set()  # fields whose text is whole; nobody waits for the name of what follows
         self.is_asking_on = False  # all that makes the answer has been written
 
     def feed(self, delta: ChatDelta) -> list[SectionUpdate]:
@@ -252,8 +257,11 @@ class AnswerStream:
         fields = _answer_fields(self._json.value)
         last = next(reversed(fields), None)
         self.is_asking_on = last == "follow_ups" and "summary" in fields
+        if _TEXT_END.search(self.heard.text, max(len(self.heard.text) - _TEXT_END_CHARS, 0)):
+            whole = _answer_fields(complete_part(self.heard.text) or {})
+            self._ended |= {name for name, value in whole.items() if isinstance(value, str)}
         updates = [
-            SectionUpdate(section, _text_of(fields[section]), is_final=section != last)
+            SectionUpdate(section, _text_of(fields[section]), is_final=section != last or section in self._ended)
             for section in SECTIONS
             if section in fields
         ]

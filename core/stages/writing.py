@@ -190,7 +190,9 @@ class Writing:
         """
         written = [entry for entry in self.judged if entry.section == "summary" and entry.claim]
         asked = [await asyncio.to_thread(self.grounder.propose_more, entry, source_ids, most=1) for entry in written]
-        rulings = [self.judging.rule([one.pair for one in entry.asked], may_wait=True) for entry in asked]
+        rulings = [
+            self.judging.rule([one.pair for one in entry.asked], may_wait=True, needs_reason=False) for entry in asked
+        ]
         said = {entry.id: (entry, ruled) for entry, ruled in zip(asked, await asyncio.gather(*rulings), strict=True)}
         await self._summary_written.wait()
         await self._decided("summary")
@@ -341,7 +343,8 @@ class Writing:
         others = [asked.pair for asked in judged.asked if not asked.is_cited]
         is_behind = judged.section == "detail" and not (self._is_alone or self._summary_written.is_set())
         rulings = self._started(self.judging.rule(cited, may_wait=is_behind))
-        more = self._started(self.judging.rule(others, may_wait=bool(cited) or judged.shown is not None))
+        may_wait = bool(cited) or judged.shown is not None
+        more = self._started(self.judging.rule(others, may_wait=may_wait, needs_reason=False))
         earlier = self._deciding.get(judged.section)
         if earlier is None and judged.section == "detail":
             earlier = self._started(self._behind_summary())
@@ -394,7 +397,10 @@ class Writing:
 
     async def _settle(self, judged: Judged, cited: Rulings, others: Rulings, *, told: Claim | None) -> None:
         """With all that was asked; what was `told` of it already is told anew where it has another mark now."""
-        settled = self.grounder.conclude(judged, _in_turn(judged, await cited, await others))
+        said = _in_turn(judged, await cited, await others)
+        if told is not None:
+            said = await self.judging.explained([asked.pair for asked in judged.asked])
+        settled = self.grounder.conclude(judged, said)
         place = next((at for at, entry in enumerate(self.judged) if entry.id == judged.id), None)
         if place is None:
             return  # taken back meanwhile
