@@ -18,7 +18,7 @@ from core.model.answer import ModelUsage, Section
 from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, ModelUnavailable
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
-from core.text.growing_json import PartialJson, complete_part, named, read_object
+from core.text.growing_json import PartialJson, named, read_object
 from core.text.saying import say
 
 T = TypeVar("T")
@@ -246,7 +246,7 @@ class AnswerStream:
         self.heard = Heard()
         self._json = PartialJson()
         self._shown: dict[Section, SectionUpdate] = {}
-        self._ended: set[str] = set()  # fields whose text is whole; nobody waits for the name of what follows
+        self._ended: dict[str, Json] = {}  # the fields that were whole; nobody waits for the name of what follows
         self.is_asking_on = False  # all that makes the answer has been written
 
     def feed(self, delta: ChatDelta) -> list[SectionUpdate]:
@@ -257,17 +257,20 @@ class AnswerStream:
         fields = _answer_fields(self._json.value)
         last = next(reversed(fields), None)
         self.is_asking_on = last == "follow_ups" and "summary" in fields
-        if _TEXT_END.search(self.heard.text, max(len(self.heard.text) - _TEXT_END_CHARS, 0)):
-            whole = _answer_fields(complete_part(self.heard.text) or {})
-            self._ended |= {name for name, value in whole.items() if isinstance(value, str)}
+        if end := _TEXT_END.search(self.heard.text, max(len(self.heard.text) - _TEXT_END_CHARS, 0)):
+            self._ended = read_object(f"{self.heard.text[: end.start() + 1]}}}", {}) or {}
         updates = [
-            SectionUpdate(section, _text_of(fields[section]), is_final=section != last or section in self._ended)
+            SectionUpdate(section, _text_of(fields[section]), is_final=section != last or self._has_ended(section))
             for section in SECTIONS
             if section in fields
         ]
         changed = [update for update in updates if update != self._shown.get(update.section)]
         self._shown.update({update.section: update for update in changed})
         return changed
+
+    def _has_ended(self, section: Section) -> bool:
+        text = _answer_fields(self._json.value)[section]
+        return isinstance(text, str) and text == self._ended.get(section)
 
     def finish(self) -> DraftAnswer:
         """The best that can be made of all that came; empty when nothing could be read."""
