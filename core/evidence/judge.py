@@ -28,11 +28,11 @@ from core.text.language import Cue
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
-PAIRS_TOGETHER = 5  # that could all wait
-PAIRS_AT_ONCE = 3  # of which the reader waits for one
+PAIRS_TOGETHER = 8  # that could all wait
+PAIRS_AT_ONCE = 6  # of which the reader waits for one
 PAIRS_AT_END = 2  # when the reader waits for nothing else
 CALLS_AT_ONCE = 6
-CALLS_BESIDE = 3  # while the answer is written; sentences that come meanwhile share the next call
+CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
 LINGER_S, IDLE_S = 0.5, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
@@ -466,6 +466,7 @@ class Judging:
     _others: list[_Asked] = field(default_factory=list)
     _has_asked: bool = False
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
+    _busy: set[asyncio.Task[None]] = field(default_factory=set)  # those whose verdicts are not all there
     _timer: asyncio.TimerHandle | None = None
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
 
@@ -490,11 +491,9 @@ class Judging:
         (self._others if may_wait else self._waiting).extend(new)
         if self._is_hurried or len(self._waiting) >= PAIRS_A_CALL or len(self._others) >= PAIRS_A_CALL:
             self._start_in(0.0)
-        elif not may_wait and len(self._calls) < CALLS_BESIDE:
+        elif not may_wait and len(self._busy) < CALLS_BESIDE:
             self._start_in(self.linger_s if self._has_asked else 0.0)  # the reader has nothing yet
-        elif may_wait and len(self._others) >= PAIRS_TOGETHER and len(self._calls) < CALLS_BESIDE - 1:
-            self._start_in(self.linger_s)
-        elif may_wait and not self._calls:
+        elif may_wait and not self._busy:
             self._start_in(IDLE_S)
         asked = [self._asked[pair] for pair in pairs]
         await asyncio.wait({one.ruled for one in asked}, timeout=max(self.left_s(), 0.01))
@@ -557,6 +556,8 @@ class Judging:
         while self.judge is not None and (self._waiting or self._others):
             call = asyncio.create_task(self._call(self.judge, self._next_batch()))
             self._calls.add(call)
+            self._busy.add(call)
+            call.add_done_callback(self._calls.discard)
             call.add_done_callback(self._go_on)
             if not self._is_hurried and max(len(self._waiting), len(self._others)) < PAIRS_A_CALL:
                 break
@@ -571,11 +572,12 @@ class Judging:
         self._has_asked = True
         return batch + more
 
-    def _go_on(self, ended: asyncio.Task[None]) -> None:
-        """What has waited for a call to end begins the next one."""
-        self._calls.discard(ended)
-        if (self._waiting or self._others) and self._timer is None and not ended.cancelled():
-            self._start_in(0.0 if self._waiting else self.linger_s)
+    def _go_on(self, call: asyncio.Task[None]) -> None:
+        """What has waited for the verdicts of a call begins the next one."""
+        if call in self._busy:
+            self._busy.discard(call)
+            if (self._waiting or self._others) and not call.cancelled():
+                self._start_in(0.0 if self._waiting else IDLE_S)
 
     async def _call(self, judge: SupportJudge, batch: Sequence[_Asked]) -> None:
         spent: list[ModelUsage] = []
@@ -584,6 +586,8 @@ class Judging:
             spent[:] = [so_far]
             for place, judgement in found.items():
                 batch[place].take(judgement)
+            if all(one.ruled.done() for one in batch) and (call := asyncio.current_task()):
+                self._go_on(call)
             self._let_go()
 
         try:
