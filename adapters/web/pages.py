@@ -6,10 +6,8 @@ Everything works without a script; the scripts in `static/` make it live.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 

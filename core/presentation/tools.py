@@ -488,7 +488,7 @@ def share_tool(links: PageLinks) -> ToolConfig:
     return ToolConfig(
         name="share",
         title="Share",
-        description="The address of an answer's page, and of its receipt; both open while `gorkd all` or `gorkd web` runs.",
+        description="Where an answer's page is, and its receipt; both open while pages are served there.",
         input_schema=_shape(_JOB_ID),
         output_schema=_shape(
             {**{name: dict(_STRING) for name in ("job_id", "url", "receipt_url")}, "is_private": {"type": "boolean"}}

@@ -270,7 +270,8 @@ async def test_the_page_of_an_answer_improves_it_once_a_form():
         page = await (await client.get(site.page(answered).removeprefix(site.address))).text()
         action = re.search(r'formaction="([^"]+)"', page)
         key = re.search(r'name="key" value="([^"]+)"', page)
-        assert action and key
+        assert action
+        assert key
         forms = [{"key": key[1], "query": wish} for wish in ("", "", "Be short.")]
         sent = [await client.post(unescape(action[1]), data=form, allow_redirects=False) for form in forms]
         places = [answer.headers["Location"] for answer in sent]
