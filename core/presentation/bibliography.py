@@ -391,7 +391,8 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     parts.append(f"**{say(wording.CONFIDENCE)}**: {wording.confidence_sentence(answer)}")
     parts += _list(say(wording.LIMITATIONS), [one_line(limitation) for limitation in card.limitations])
     parts += [_conflict(conflict) for conflict in answer.conflicts]
-    parts += [f"## {say(wording.SOURCES)}\n\n" + "\n".join(map(_source, sources))] if sources else []
+    listed = {say(wording.SOURCES): card.cited, say("Read, not cited"): card.uncited}
+    parts += [f"## {heading}\n\n" + "\n".join(map(_source, some)) for heading, some in listed.items() if some]
     parts += _list(say(wording.REMOVED_HEADING), [one_line(removed.text) for removed in answer.removed])
     parts.append(f"{job.id} · {card.footer}")
     return printable("\n\n".join(parts)) + "\n"

@@ -290,7 +290,8 @@ def test_printable_text_can_always_be_written(text: str):
 
 def test_markdown_keeps_the_answer_without_marks():
     """Saved Markdown parses by every citation grammar and lists sources and what was removed."""
-    document = answer_markdown(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+    read = replace(samples.SOURCES[0], id="src_9", number=9)
+    document = answer_markdown(samples.COMPLETED, samples.RESULT, [*samples.SOURCES, read])
 
     assert document.startswith(f"# {samples.QUESTION}\n")
     assert "49 metres tall [1][2]." in document
@@ -301,6 +302,7 @@ def test_markdown_keeps_the_answer_without_marks():
     )
     assert "## Removed: could not be confirmed\n\n- It was painted green in 1990." in document
     assert "| 51 metres | src_3 |" in document
+    assert "\n\n## Read, not cited\n\n9. Eddystone Lighthouse." in document
 
 
 def test_markdown_title_forms_no_link():
