@@ -393,7 +393,7 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     numbers = {source.id: f"[{source.number}]" for source in sources}
     parts += [_conflict(conflict, numbers) for conflict in answer.conflicts]
     listed = {say(wording.SOURCES): card.cited, say("Read, not cited"): card.uncited}
-    parts += [f"## {heading}\n\n" + "\n".join(map(_source, some)) for heading, some in listed.items() if some]
+    parts += [f"## {heading}\n\n" + "\n\n".join(map(_source, some)) for heading, some in listed.items() if some]
     parts += _list(say(wording.REMOVED_HEADING), [one_line(removed.text) for removed in answer.removed])
     parts.append(f"{job.id} · {card.footer}")
     return printable("\n\n".join(parts)) + "\n"
@@ -464,7 +464,7 @@ def _row(*cells: str) -> str:
 
 
 def _source(source: Source) -> str:
-    """`- [1] Title. domain, date. <url>`; the title's brackets are escaped so that it can form no link.
+    """`[1] Title. domain, date. <url>`; the title's brackets are escaped so that it can form no link.
 
     In a numbered list a reader of Markdown would number them anew.
 
@@ -475,7 +475,7 @@ def _source(source: Source) -> str:
     where = [part for part in (source.metadata.domain, iso_utc(source.metadata.published_at)) if part]
     address = one_line(source.url).replace(" ", "%20").replace(">", "%3E").replace("<", "%3C")
     place = f"File {local}" if local else f"<{address}>"
-    return f"- [{source.number}] {'. '.join([name, ', '.join(where)] if where else [name])}. {place}"
+    return f"[{source.number}] {'. '.join([name, ', '.join(where)] if where else [name])}. {place}"
 
 
 def _unmarked(text: str) -> str:
