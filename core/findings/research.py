@@ -157,9 +157,7 @@ def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) 
     unverified = sum(bool(item.why_unverified) for item in items)
     notes: list[str] = []
     if given > top_k:
-        one = "The model gave {given} results; only the first was taken."
-        many = "The model gave {given} results; only the first {number} were taken."
-        notes.append(say_many(one, many, top_k, given=given))
+        notes.append(say("The model gave {given} results; the first {number} count.", given=given, number=top_k))
     if unverified:
         notes.append(
             say_many("{number} result could not be verified.", "{number} results could not be verified.", unverified)

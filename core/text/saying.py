@@ -94,7 +94,6 @@ REASONS = (
     # Of searches
     "no answer in {number} s",
     "no answer in time",
-    "too many requests",
     "too many requests ({status})",
     "key refused ({status})",
     "quota used up ({status})",
@@ -107,7 +106,6 @@ REASONS = (
     "its answer was cut off",
     "the connection was lost",
     "its engines did not answer",
-    "gave nothing just now",
     # Of pages and files
     "could not be read",
     "address not allowed",
