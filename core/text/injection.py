@@ -55,6 +55,7 @@ def _told() -> tuple[Mapping[str, str], Sequence[str]]:
     return parts, [whole(pattern) for patterns in told["classes"].values() for pattern in patterns]
 
 
+_BEGINNING = regex.compile(r"\b(?=(\w[\w\W]{0,3}))")  # of a word: enough to say of most that no pattern begins so
 _OPENING = regex.compile(r"^[\W_]{0,12}?(?=[\w#])", regex.MULTILINE)
 # Where an order can begin; "attackers tell it to ignore …" gives none.
 _CLAUSE = regex.compile(
