@@ -152,13 +152,16 @@ def _incoming(file: Path) -> Incoming:
     return Incoming(file.name, file.stat().st_size, load)
 
 
+_SLANTED = re.compile(r"^_(.+)_$", re.MULTILINE)  # a chat draws such a line in italics
+
+
 def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
     for words in (wording.EMPTY, wording.EMPTY_LIBRARY):
         text = text.replace(words, EMPTY_AT_TERMINAL)
     if not reply.title:
-        console.print(Text(text), soft_wrap=True)
+        console.print(Text(_SLANTED.sub(r"\1", text)), soft_wrap=True)
         return
     from rich.markdown import Markdown
 

@@ -31,6 +31,8 @@ from core.presentation.render import cut, job_json, one_line, printable
 from core.references.showing import reference_files, reference_rows, verdict_words
 from core.section.prose import with_labels
 from core.section.sections import is_brief, read_brief, sections_in
+from core.text.saying import say as said
+from core.text.saying import say_again
 
 _Context = Annotated[
     Path, typer.Option("--context", metavar="FILE", help="What the paper is about: YAML or JSON with `concept:`.")
@@ -139,7 +141,8 @@ def _tell(job_id: str, result: JobResult) -> None:
     for note in answer.limitations:
         say(note)
     for entry in answer.removed:
-        say(f"removed: {one_line(entry.text)} ({one_line(entry.reason)})")
+        why = one_line(say_again(entry.reason))
+        say(said("removed: {sentence} ({why})", sentence=one_line(entry.text), why=why))
     usage = result.details.get("usage")
     if isinstance(usage, dict) and usage:
         say("tokens: " + ", ".join(f"{phase} {_tokens(row):,}" for phase, row in usage.items()))

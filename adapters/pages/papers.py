@@ -29,6 +29,7 @@ from adapters.pages.workers import ExtractionWorkers
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, FoundRecords, PaperRecord, PaperText, PaperUnreadable
 from core.model.errors import FetchError, PageUnreadable
 from core.model.works import ARXIV_ID, WorkRecord
+from core.text.saying import say, say_again
 
 DOWNLOAD_S = 60.0
 MAX_COPIES = 3  # of a work, that are tried one after the other
@@ -202,7 +203,9 @@ def _record_of_work(work: WorkRecord, doi: str, url: str) -> PaperRecord:
 
 
 def _unreadable(name: str, why: str) -> PaperUnreadable:
-    return PaperUnreadable(f"paper refused: {why}", user_message=f"{name} cannot be read: {why}.")
+    return PaperUnreadable(
+        f"paper refused: {why}", user_message=say("{name} cannot be read: {why}.", name=name, why=say_again(why))
+    )
 
 
 def record_of(html: bytes, url: str) -> tuple[PaperRecord, str]:

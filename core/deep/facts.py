@@ -142,7 +142,7 @@ def _read(row: Mapping[str, Json]) -> _GivenFact:
 def _quoted(state: DeepState, sources: Sequence[Source]) -> list[_GivenFact]:
     """For a model that gave nothing readable, or nothing of any source: sentences that answer, as they stand."""
     quoted = quote_answer(state.refined.question, sources)
-    return [_GivenFact(entry.text, (), entry.source_id, entry.text) for entry in (*quoted.summary, *quoted.detail)]
+    return [_GivenFact(entry.said, (), entry.source_id, entry.text) for entry in (*quoted.summary, *quoted.detail)]
 
 
 def _schema(state: DeepState, most: int) -> dict[str, Json]:

@@ -57,7 +57,7 @@ from core.stages.prompting import (
 from core.stages.synthesize import answer_question
 from core.tenancy.admission import BudgetSpent
 from core.text.passages import Passage, split_passages
-from core.text.saying import say
+from core.text.saying import say, say_many
 
 T = TypeVar("T")
 GIVEN_S = 20.0  # for reading again what was brought along or known
@@ -246,11 +246,11 @@ class _DeepRun:
     def _because(self, state: DeepState, stop: Stop) -> str:
         rounds, minutes = self.work.job.request.max_iterations, self.settings.max_runtime_s / 60
         return {
-            Stop.ASKED: "you asked for the answer",
-            Stop.NOTHING_NEW: f"{self.settings.idle_rounds} rounds in a row brought nothing new",
-            Stop.MAX_ITERATIONS: f"{rounds} {'round was' if rounds == 1 else 'rounds were'} allowed",
-            Stop.OUT_OF_TIME: OUT_OF_TIME.format(minutes=f"{minutes:g}"),
-            Stop.BUDGET: "the month's research budget is used up",
+            Stop.ASKED: say("you asked for the answer"),
+            Stop.NOTHING_NEW: say("{number} rounds in a row brought nothing new", number=self.settings.idle_rounds),
+            Stop.MAX_ITERATIONS: say_many("{number} round was allowed", "{number} rounds were allowed", rounds),
+            Stop.OUT_OF_TIME: say(OUT_OF_TIME, minutes=f"{minutes:g}"),
+            Stop.BUDGET: say("the month's research budget is used up"),
             Stop.FAILURE: state.failure,
         }.get(stop, "")
 
@@ -279,8 +279,8 @@ class _DeepRun:
         if not state.facts:
             raise exc
         if is_cut:
-            return OUT_OF_TIME.format(minutes=f"{self.settings.max_runtime_s / 60:g}")
-        return f"the language model failed ({exc.user_message.rstrip('.')})"
+            return say(OUT_OF_TIME, minutes=f"{self.settings.max_runtime_s / 60:g}")
+        return say("the language model failed ({why})", why=exc.user_message.rstrip("."))
 
     async def _note(self, state: DeepState) -> None:
         share = share_of(state, self.work.job.request.max_iterations)
@@ -333,7 +333,7 @@ async def synthesize_answer(work: Work, state: DeepState, *, stopped_because: st
         limitations=(
             *gaps(settled(state, answer.claims)),
             *_earlier(state),
-            *[f"Source {source.number} was retracted or withdrawn and supports nothing here." for source in retracted],
+            *_retractions(retracted),
             *answer.limitations,
         ),
     )
@@ -363,7 +363,12 @@ def considered(state: DeepState) -> int:
 
 def _earlier(state: DeepState) -> list[str]:
     days = sorted({fact.learned_on for fact in state.facts if fact.learned_on})
-    return [f"Some facts were read for earlier questions, on {', '.join(days)}."] if days else []
+    return [say("Some facts were read for earlier questions, on {days}.", days=", ".join(days))] if days else []
+
+
+def _retractions(retracted: Sequence[Source]) -> list[str]:
+    said = "Source {number} was retracted or withdrawn and supports nothing here."
+    return [say(said, number=source.number) for source in retracted]
 
 
 def _script(work: Work, state: DeepState, sources: Sequence[Source]) -> Script:

@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import Literal
 
 from core.evidence.rules.quantities import Measure, measure
-from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, read
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read
 from core.text.language import language_of, negations
 from core.text.numbers import MONTHS
 
@@ -185,13 +185,7 @@ def _strangers(ours: _Clause, theirs: _Clause) -> list[Token]:
 
 # Reading a sentence
 
-_UNSAFE = re.compile(  # samples, decades, ranges, code, addresses: they differ without contradiction
-    r"\bp\s*[<=>]|\bn\s*=|\bCI\b|±|\b[12]\d{2}0s\b"
-    r"|\d\s*(?:-|–|—|to|and)\s*\d+(?:\.\d+)?\s*(?:%|percent|[a-z])|\[[^\]]*\d\s*[-–,]"
-    r"|\b(?:between|respectively|versus|vs)\b|https?://|\w\(\)|\w = "
-    r"|\b(?:median|mean|average|follow[- ]?up|enrolled|recruited|scenario|this study|our)\b",
-    re.I,
-)
+_UNSAFE = pattern("unsafe")
 _CONVERSION = re.compile(
     r"\s*\(\s*(?:about |approximately |~)?[\d.,]+\s*[a-z]{1,10}\.?(?: [a-z]{2,8})?\s*\)"
 )  # (161 ft)
@@ -220,14 +214,7 @@ _DATE = re.compile(
 )  # fmt: skip
 
 
-_ONCE = re.compile(  # what happens to a thing once; a prize can be won in two years
-    r"\b(?:found(?:ed)?|born|died|dies|death|releas\w+|publish\w+|open(?:ed|s)|establish\w+|launch\w+|introduc\w+|"
-    r"invent\w+|discover\w+|buil[td]|complet\w+|finish\w+|lit|creat\w+|sign(?:ed|s)|adopt\w+|enact\w+|start(?:ed|s)|"
-    r"beg[au]n|begins|end(?:ed|s)|form(?:ed)?|incorporat\w+|approv\w+|first|force|effect|expir\w+|deadline|due|"
-    r"scheduled|finali[sz]\w+|abolish\w+|dissol\w+|deprecat\w+|remov\w+|independen\w+|erupt\w+|sank|crashed|landed|"
-    r"retire[ds]|resign\w+|date[ds]?)\b",
-    re.I,
-)  # fmt: skip
+_ONCE = pattern("once")
 _BOUND = re.compile(
     r"(?:(?P<above>more than|over|at least|above|exceed\w*|no fewer than|from)"
     r"|(?P<below>less than|fewer than|under|at most|below|up to|no more than|maximum)"

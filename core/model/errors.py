@@ -63,7 +63,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.text.saying import say
+from core.text.saying import say, say_again
 
 
 class GorkdError(Exception):
@@ -174,7 +174,7 @@ class SearchFailed(GorkdError):
 
     def __init__(self, failures: dict[str, str]) -> None:
         named = ", ".join(f"{name} ({reason})" for name, reason in failures.items())
-        shown = ", ".join(f"{say_place(name)} ({reason})" for name, reason in failures.items())
+        shown = ", ".join(f"{say_place(name)} ({say_again(reason)})" for name, reason in failures.items())
         super().__init__(
             f"no provider answered: {named}",
             user_message=say(
@@ -231,7 +231,7 @@ class FetchError(GorkdError):
 
 def say_reason(error: FetchError) -> str:
     """In the language spoken; a status is a number in each."""
-    return error.reason if isinstance(error, PageStatus) else say(error.reason)
+    return say_again(error.reason)
 
 
 class AddressBlocked(FetchError):
