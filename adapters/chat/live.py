@@ -143,10 +143,9 @@ class LiveAnswers(LivingMessages[Payload]):
         pace: EditPace = _PACE,
         turns: ChatTurns = _ALONE,
         now: Callable[[], datetime] = utc_now,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(platform=platform, pace=pace, turns=turns)
-        self._researcher, self._voice, self._now, self._sleep = researcher, voice, now, sleep
+        self._researcher, self._voice, self._now = researcher, voice, now
         self._accepting: list[Address] = []  # of messages whose job is being stored: not left behind by anybody
 
     async def answer(
@@ -312,7 +311,7 @@ class LiveAnswers(LivingMessages[Payload]):
                 if wait_s is None:
                     raise
                 _log.warning("message not kept up to date", extra={"job": live.job.id, "error": str(error)})
-                await self._sleep(wait_s)
+                await asyncio.sleep(wait_s)
             else:
                 return
 
@@ -433,7 +432,7 @@ class LiveAnswers(LivingMessages[Payload]):
             except Exception:  # noqa: BLE001 -- whatever the platform or a store raised; tried again
                 _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})
                 if wait_s is not None:
-                    await self._sleep(wait_s)
+                    await asyncio.sleep(wait_s)
             else:
                 return job, result
         return None

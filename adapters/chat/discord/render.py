@@ -396,9 +396,9 @@ def help_text() -> str:
     return f"**{say(HOW_TO_ASK)}**\n{how}\n**{say('Modes')}**\n{modes}"
 
 
-def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, limit: int = CONTENT_LIMIT) -> str:
-    """All sources with their relevance, in at most `limit` characters; `…` stands for those that have no room."""
-    return _listed(sources, [source for source in sources if is_used(source, answer)], limit)
+def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None) -> str:
+    """All sources with their relevance, in a message's room; `…` stands for those that have none."""
+    return _listed(sources, [source for source in sources if is_used(source, answer)], CONTENT_LIMIT)
 
 
 def _listed(sources: Sequence[Source], cited: Sequence[Source], limit: int) -> str:
