@@ -280,7 +280,8 @@ class LiveAnswers(LivingMessages[Payload]):
 
     async def _keep_alive(self, live: _Live[Payload]) -> None:
         try:
-            live.notice = await self._notice(live)
+            # What a watch has left to be told there; its key says so.
+            live.notice = await self._researcher.watching.told_at(live.reply.address)
             if live.job.status not in TERMINAL_STATUSES:
                 await self._watch_on(live)
             await self._deliver(live)
@@ -297,10 +298,6 @@ class LiveAnswers(LivingMessages[Payload]):
             await show(
                 live.reply, self._voice.refusal(say(wording.SOMETHING_BROKE)), within_s=self._pace.edit_timeout_s
             )
-
-    async def _notice(self, live: _Live[Payload]) -> WatchNotice | None:
-        """What a watch has left to be told there; its key says so."""
-        return await self._researcher.watching.told_at(live.reply.address)
 
     async def _watch_on(self, live: _Live[Payload]) -> None:
         """While the records are away there are no edits; when they are back, from where it was."""

@@ -325,7 +325,9 @@ class UnsubmittedQuestions:
         for key, note in await self._kept.waiting(UNSUBMITTED):
             if key in self._under_way:
                 continue
-            question, scope, address = _unsubmitted_questions_read(note)
+            data = dict(note.data)
+            question, tenant, visibility = (str(data.pop(name)) for name in ("asked", "tenant", "visibility"))
+            scope, address = Scope(tenant, visibility), replace(note, platform=PLATFORM, data=data)
             is_stored = await self._researcher.asked(key, scope=scope) is not None  # its message lives as any other
             reply = None if is_stored else await reopen(address)
             said = self._voice.refusal(say(RESTARTED, said=one_line(question)))
@@ -340,12 +342,6 @@ def _note(request: ResearchRequest, spot: MessageAddress) -> Address:
     at = spot.to_address()
     said = {"asked": request.query, "tenant": request.scope.tenant, "visibility": request.scope.visibility}
     return replace(at, platform=UNSUBMITTED, data={**at.data, **said})
-
-
-def _unsubmitted_questions_read(note: Address) -> tuple[str, Scope, Address]:
-    data = dict(note.data)
-    asked, tenant, visibility = (str(data.pop(name)) for name in ("asked", "tenant", "visibility"))
-    return asked, Scope(tenant, visibility), replace(note, platform=PLATFORM, data=data)
 
 
 async def _logged(work: Awaitable[None]) -> None:

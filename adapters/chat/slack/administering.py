@@ -310,7 +310,8 @@ class Home:
         if event.get("tab") != "home" or not user:
             return
         try:
-            own = await self._own(workspace, user)
+            asked = await self._researcher.history(user, tenant=tenant_of(workspace.team_id), limit=LISTED)
+            own = await self._answered(asked)
             shared = await self._shared(workspace, user)
             view = home_view(own, shared, self._links, self._entries)
             await workspace.client.views_publish(user_id=user, view=view)
@@ -318,10 +319,6 @@ class Home:
             _log.warning("home not shown", extra={"reason": reason(exc)})
         except GorkdError as error:
             _log.warning("home not shown", extra={"error": str(error)})
-
-    async def _own(self, workspace: Workspace, user: str) -> list[Answered]:
-        asked = await self._researcher.history(user, tenant=tenant_of(workspace.team_id), limit=LISTED)
-        return await self._answered(asked)
 
     async def _shared(self, workspace: Workspace, user: str) -> list[Answered]:
         """What was asked by others where the whole workspace can read; guests see only their own channels."""
