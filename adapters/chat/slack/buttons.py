@@ -28,7 +28,7 @@ from adapters.chat.slack.render import (
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
-from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
+from adapters.chat.slack.translate import PLATFORM, Payload, id_of, is_shown
 from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
@@ -64,7 +64,7 @@ class Click:
         ts = str(container.get("message_ts") or message.get("ts") or "")
         return cls(
             workspace=workspace,
-            user=str((body.get("user") or {}).get("id") or ""),
+            user=id_of(body, "user"),
             channel=str((body.get("channel") or {}).get("id") or container.get("channel_id") or ""),
             message_ts=ts,
             root_ts=str(message.get("thread_ts") or ts),
@@ -118,7 +118,7 @@ class Buttons:
     async def explained(self, body: Payload) -> None:
         """The modal of a 👎 was sent off."""
         job_id, said = said_in_modal(body.get("view") or {})
-        user, team = str((body.get("user") or {}).get("id") or ""), str((body.get("team") or {}).get("id") or "")
+        user, team = id_of(body, "user"), id_of(body, "team")
         workspace = await self.desk.workspaces.find(team)
         with best_effort(_log.warning, "feedback not kept"):
             job = await self._job(job_id, workspace)
@@ -134,7 +134,7 @@ class Buttons:
 
     async def _sent_off(self, body: Payload, act: Callable[[ResearchJob, str, Click], Awaitable[None]]) -> None:
         click_told, said = said_in_modal(body.get("view") or {})
-        workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
+        workspace = await self.desk.workspaces.find(id_of(body, "team"))
         click = Click(workspace, **json.loads(click_told))
         try:
             await act(await self._visible(click.value, click), said, click)
@@ -153,7 +153,7 @@ class Buttons:
         self, name: str, act: Callable[[Click, ResearchJob], Awaitable[None]] | None, body: Payload
     ) -> None:
         """Every click ends in something to see."""
-        workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
+        workspace = await self.desk.workspaces.find(id_of(body, "team"))
         click = Click.of(body, workspace)
         try:
             job = await self._visible(click.value.rpartition(":")[2], click)
