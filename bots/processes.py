@@ -142,7 +142,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
 
     settings = _with_token(WebSettings.from_env(env), house.settings.data)
     painter = PagePictures()
-    pictures = PaperViews(house.deps.library, painter)
+    pictures = PaperViews(house.deps.library, painter.paint)
     app = build_web(
         house.researcher,
         house.metrics.render,

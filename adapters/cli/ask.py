@@ -34,7 +34,7 @@ from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable
 from core.text.saying import say as said
-from core.text.saying import speaking, spoken
+from core.text.saying import say_again, speaking, spoken
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Renewal, Researcher
@@ -203,7 +203,7 @@ def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
             Text.assemble((f"{said(wording.CONFIDENCE)}  ", "bold"), one_line(wording.confidence_sentence(answer)))
         )
     if answer.stopped_because:
-        paper.write(Text(said("Ended early: {why}", why=one_line(answer.stopped_because)), style="dim"))
+        paper.write(Text(said("Ended early: {why}", why=one_line(say_again(answer.stopped_because))), style="dim"))
 
 
 def _print_rest(
@@ -213,7 +213,9 @@ def _print_rest(
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
     _print_list(
-        paper, said(wording.REMOVED_HEADING), [f"{removed.text} ({removed.reason})" for removed in answer.removed]
+        paper,
+        said(wording.REMOVED_HEADING),
+        [f"{removed.text} ({say_again(removed.reason)})" for removed in answer.removed],
     )
     _print_list(paper, said(wording.LIMITATIONS), card.limitations)
     _print_list(paper, said("Read, not cited"), [_label(source) for source in card.uncited])
@@ -325,7 +327,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:
-        remarks.append(said("only an extract: {why}", why=source.extract_of_page))
+        remarks.append(said("only an extract: {why}", why=say_again(source.extract_of_page)))
     remarks += wording.about_work(source)
     if source.instructs:
         remarks.append(said(wording.INSTRUCTS))

@@ -22,7 +22,7 @@ from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.render import cut, one_line
 from core.text.language import language_of
-from core.text.saying import say, say_many
+from core.text.saying import say, say_again, say_many
 from core.text.urls import domain_of
 
 _HINT_CHARS = 240  # of a passage, shown when one points at its citation
@@ -197,7 +197,7 @@ def passages_of(source: Source, answer: ResearchAnswer | None) -> list[CitedPass
             continue
         claim = claims.get(citation.claim.rstrip("."))
         evidence = [entry for entry in claim.evidence if entry.source_id == source.id] if claim else []
-        reasons = tuple(reason for entry in evidence for reason in entry.reasons)
+        reasons = tuple(say_again(reason) for entry in evidence for reason in entry.reasons)
         place = (citation.start, citation.end, citation.page)
         section = source.section_at(citation.start) if citation.start is not None else ""
         claim_id = claim.id if claim else f"citation-{number}"
@@ -229,7 +229,8 @@ def remarks_on(source: Source) -> list[str]:
     remarks.append(say("published {day}", day=wording.day(metadata.published_at)) if metadata.published_at else "")
     remarks.append(say("read {day}", day=wording.day(source.read_at)))
     remarks.append(say("found in {place}", place=say_place(metadata.provider)))
-    remarks.append(say("only an extract: {why}", why=source.extract_of_page) if source.extract_of_page else "")
+    why = say_again(source.extract_of_page)
+    remarks.append(say("only an extract: {why}", why=why) if why else "")
     remarks += wording.about_work(source)
     remarks.append(say(wording.INSTRUCTS) if source.instructs else "")
     return [remark for remark in remarks if remark]

@@ -234,7 +234,7 @@ class Researcher:
 
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
         """Raises `AttachmentUnreadable`, whose `user_message` names the file and says why."""
-        return await self._deps.attachment_reader.read(name, media_type, content)
+        return await self._deps.read_attachment(name, media_type, content)
 
     @property
     def library(self) -> LibraryStore:

@@ -26,7 +26,7 @@ from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.card import answer_card
 from core.presentation.render import is_used, iso_utc, one_line, printable
-from core.text.saying import say
+from core.text.saying import say, say_again
 
 MAX_AUTHORS = 50  # a line of more is a list of something else
 _ORGANISATION = regex.compile(
@@ -437,7 +437,9 @@ def _item(item: FoundItem, sources: dict[str, Source]) -> str:
         f"{say('Code of {title}', title=one_line(source.title))} [{source.number}]" if source else item.content
     )
     place = source.metadata.domain if source else ""
-    marks = "; ".join(filter(None, [place, item.standing, *(remark.text for remark in item.remarks)]))
+    marks = "; ".join(
+        filter(None, [place, say_again(item.standing), *(say_again(remark.text) for remark in item.remarks)])
+    )
     parts = code_parts(item.code, item.language, item.dependencies)
     return "\n\n".join([f"{item.number}. {said} ({marks})", *parts])
 
