@@ -21,6 +21,7 @@ from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
     SlackMessage,
+    SlackUpload,
     actions,
     button,
     context,
@@ -353,7 +354,8 @@ def watch_message(said: WatchSaid) -> SlackMessage:
         for one in said.buttons
     ]
     row = actions([one for some in made for one in some]) if any(made) else []
-    return message(said.text, [section(plain(said.text, SECTION_LIMIT)), *row])
+    files = (SlackUpload(*said.file, said.text),) if said.file else ()
+    return replace(message(said.text, [section(plain(said.text, SECTION_LIMIT)), *row]), files=files)
 
 
 def _address(url: str) -> str:
