@@ -188,6 +188,8 @@ def following(job: ResearchJob, request: ResearchRequest) -> ResearchRequest:
         )
     thread = job.request.thread or f"{_AFTER}{job.id}"
     is_kept = job.request.is_private or bool(job.request.attachments)
+    if "library" in job.request.modes and request.modes == ResearchRequest.modes:  # nobody chose to leave the papers
+        request = replace(request, modes=job.request.modes)
     return replace(request, scope=job.scope, thread=thread, is_private=is_kept)
 
 

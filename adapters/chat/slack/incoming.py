@@ -21,6 +21,7 @@ from adapters.chat.desk import (
     Deed,
     Nothing,
     Offer,
+    Prove,
     Proving,
     React,
     Renew,
@@ -382,6 +383,8 @@ class Entrance:
                     await self._post_sources(deed.job, shown, reply)
                 else:
                     await self._tell(shown, said, place, reply)
+                if isinstance(deed, Prove) and reply.at.ts:  # else an aside, which only Slack takes away
+                    await self.researcher.note_shown(deed.job.id, reply.shown)
 
     async def _speaking(self, place: SlackPlace, at: SlackAddress) -> Speaking[SlackMessage]:
         workspace = await self.workspaces.find(place.team_id)
@@ -407,7 +410,7 @@ class Entrance:
         """To the asker alone where Slack lets us, where it was said: a thread without a reply shows it to nobody."""
         spot = ThreadAddress(place.channel_id, said.thread_ts if said.is_reply else "")
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
-            await reply.edit(message)
+            await reply.edit(message if place.is_direct else replace(message, files=()))  # files stay with who asked
 
     async def _forget_asked(self, workspace: Workspace, event: Payload) -> None:
         """Who deletes a question takes it back, whoever could see the answer when it was asked."""

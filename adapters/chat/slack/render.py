@@ -21,6 +21,7 @@ from adapters.chat.slack.blocks import (
     SECTION_LIMIT,
     Block,
     SlackMessage,
+    SlackUpload,
     actions,
     button,
     context,
@@ -343,7 +344,10 @@ def watch_message(said: WatchSaid) -> SlackMessage:
     ]
     row = actions([one for some in made for one in some]) if any(made) else []
     title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
-    return message(said.text, [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row])
+    files = (SlackUpload(*said.file, said.text),) if said.file else ()
+    blocks = [*title, section(plain("
+".join(said.lines), SECTION_LIMIT)), *row]
+    return replace(message(said.text, blocks), files=files)
 
 
 def _address(url: str) -> str:
