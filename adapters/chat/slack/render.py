@@ -345,8 +345,7 @@ def watch_message(said: WatchSaid) -> SlackMessage:
     row = actions([one for some in made for one in some]) if any(made) else []
     title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
     files = (SlackUpload(*said.file, said.text),) if said.file else ()
-    blocks = [*title, section(plain("
-".join(said.lines), SECTION_LIMIT)), *row]
+    blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
     return replace(message(said.text, blocks), files=files)
 
 
