@@ -65,7 +65,7 @@ def spoken(voice: Any, proving: Proving) -> Speaking[Any]:
 
 
 async def test_export_gives_the_receipt_as_a_file_and_its_address(place: Place):
-    """Anybody who sees the answer: Discord attaches it, Slack in direct messages; its asides link to the page (N-22)."""
+    """Anybody who sees the answer: Discord attaches it, Slack in direct messages; asides link to the page (N-22)."""
     deed = Prove(JOB, "receipt")
     discord = await told_of(deed, spoken(DiscordVoice(LINKS), place.proving))
     slack = json.dumps((await told_of(deed, spoken(SlackVoice(LINKS), place.proving))).blocks)
