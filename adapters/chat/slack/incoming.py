@@ -457,7 +457,7 @@ Ack = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SectionAsked:
     """Where the command was typed, which the modal carries along."""
 
     team: str
@@ -478,7 +478,7 @@ class Sections:
         """Open the modal, else say that it does not open."""
         workspace = await self.desk.workspaces.find(str(command.get("team_id") or ""))
         names = ("team_id", "channel_id", "user_id", "response_url")
-        asked = _Asked(*(str(command.get(name) or "") for name in names))
+        asked = _SectionAsked(*(str(command.get(name) or "") for name in names))
         chosen = str(command.get("text") or "").strip().lower()
         view = section_modal(json.dumps(asdict(asked)), chosen)
         if not await open_view(workspace, str(command["trigger_id"]), view):
@@ -514,7 +514,7 @@ class Sections:
         else:
             await self._begin(workspace, asked, view_id, which, attachments)
 
-    async def _tell(self, workspace: Workspace, asked: _Asked, sentence: str) -> None:
+    async def _tell(self, workspace: Workspace, asked: _SectionAsked, sentence: str) -> None:
         at = SlackAddress(asked.team, asked.user, "", response_url=asked.response_url)
         await SlackReply(workspace, at).respond(sentence_message(sentence))
 
@@ -526,7 +526,7 @@ class Sections:
         return attachments
 
     async def _begin(
-        self, workspace: Workspace, asked: _Asked, view_id: str, which: str, attachments: Sequence[Attachment]
+        self, workspace: Workspace, asked: _SectionAsked, view_id: str, which: str, attachments: Sequence[Attachment]
     ) -> None:
         desk, key = self.desk, f"{SECTION_FORM}:{view_id}"
         place = await desk.threads.place(workspace, asked.channel, asked.user)
@@ -554,8 +554,8 @@ class Sections:
         await desk.begin(submit, reply, request.scope)
 
 
-def _asked_in(view: Mapping[str, Any]) -> _Asked:
-    return _Asked(**json.loads(str(view.get("private_metadata") or "{}")))
+def _asked_in(view: Mapping[str, Any]) -> _SectionAsked:
+    return _SectionAsked(**json.loads(str(view.get("private_metadata") or "{}")))
 
 
 def section_modal(asked: str, chosen: str = "") -> Block:
