@@ -527,13 +527,9 @@ async def ask_here(
 
 def is_registered(tree: app_commands.CommandTree[Any], registered: Sequence[Mapping[str, Any]]) -> bool:
     """Whether Discord knows our commands as they are now, so that they need not be sent again."""
-    ours = sorted(_signature(command.to_dict(tree)) for command in _all(tree))
+    kinds = (discord.AppCommandType.chat_input, discord.AppCommandType.message)
+    ours = sorted(_signature(command.to_dict(tree)) for kind in kinds for command in tree.get_commands(type=kind))
     return ours == sorted(_signature(command) for command in registered)
-
-
-def _all(tree: app_commands.CommandTree[Any]) -> list[Any]:
-    return [*tree.get_commands(type=discord.AppCommandType.chat_input),
-            *tree.get_commands(type=discord.AppCommandType.message)]  # fmt: skip
 
 
 def _signature(command: Mapping[str, Any]) -> str:

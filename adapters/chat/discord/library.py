@@ -86,11 +86,8 @@ def library_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]
         if spot is None:
             return
         turn = TalkTurn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
-        if command == "add":
-            addition = Addition((argument,) if argument else ())
-            await _add(bot, turn, addition, [file] if file else [])
-        else:
-            await _say(bot, turn, f"{command} {argument}".strip())
+        addition = Addition((argument,) if argument else ()) if command == "add" else None
+        await _take(bot, turn, addition or f"{command} {argument}".strip(), files=[file] if file else [])
 
     async def complete_argument(interaction: Asked, current: str) -> list[app_commands.Choice[str]]:
         return await _papers_like(bot, interaction, current)
@@ -110,9 +107,9 @@ async def hear_library(
     has_files = bool(message.attachments)
     heard = await bot.library.talks.hear(turn.place.scope, turn.place.talk, said, has_files=has_files)
     if isinstance(heard, Addition):
-        await _add(bot, turn, heard, message.attachments)
+        await _take(bot, turn, heard, files=message.attachments)
     elif heard is not None and not _is_of_answer(heard, answered):
-        await _say(bot, turn, heard.text)
+        await _take(bot, turn, heard.text)
     else:
         return False
     return True
@@ -127,21 +124,24 @@ async def press_library(bot: ResearchClient, interaction: Asked, button: Library
     if spot is None:
         return
     turn = TalkTurn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
-    await _say(bot, turn, button.words, about=button.tag)
+    await _take(bot, turn, button.words, about=button.tag)
 
 
-async def _say(bot: ResearchClient, turn: TalkTurn, text: str, *, about: str = "") -> None:
+async def _take(
+    bot: ResearchClient,
+    turn: TalkTurn,
+    said: str | Addition,
+    *,
+    files: Sequence[discord.Attachment] = (),
+    about: str = "",
+) -> None:
+    reply = bot.reply(turn.spot)
     if bot.is_retiring:
-        await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
+        await reply.edit(bot.voice.refusal(word("asking.restarting")))
+    elif isinstance(said, Addition):
+        await bot.library.add(turn.speaker, said, [incoming(file) for file in files], reply)
     else:
-        await bot.library.say(turn.speaker, text, bot.reply(turn.spot), about=about)
-
-
-async def _add(bot: ResearchClient, turn: TalkTurn, addition: Addition, files: Sequence[discord.Attachment]) -> None:
-    if bot.is_retiring:
-        await bot.reply(turn.spot).edit(bot.voice.refusal(word("asking.restarting")))
-    else:
-        await bot.library.add(turn.speaker, addition, [incoming(file) for file in files], bot.reply(turn.spot))
+        await bot.library.say(turn.speaker, said, reply, about=about)
 
 
 def library_key(message_id: int) -> str:
