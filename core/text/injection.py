@@ -55,6 +55,7 @@ def _told() -> tuple[Mapping[str, str], Sequence[str]]:
     return parts, [whole(pattern) for patterns in told["classes"].values() for pattern in patterns]
 
 
+_BEGINNING = regex.compile(r"\b(?=(\w[\w\W]{0,3}))")  # of a word: enough to say of most that no pattern begins so
 _OPENING = regex.compile(r"^[\W_]{0,12}?(?=[\w#])", regex.MULTILINE)
 # Where an order can begin; "attackers tell it to ignore …" gives none.
 _CLAUSE = regex.compile(
@@ -145,14 +146,26 @@ def _on_one_line(text: str) -> str:
 
 def _places_of_orders(text: str) -> list[int]:
     """Where something is ordered in sentences that stand on a line each."""
-    at_word, at_sign = _compiled(_ANY, r"\b(?=\w)"), _compiled(_SIGN, r"(?=[<\[{@\"“'])")
-    at_sentence, at_order = _compiled(_SENTENCE), _compiled(_START)
-    places = [found.start() for pattern in (at_word, at_sign) for found in pattern.finditer(text)]
+    at_sign, at_sentence = _compiled(_SIGN, r"(?=[<\[{@\"“'])"), _compiled(_SENTENCE)
+    places = [found.start() for found in at_sign.finditer(text)]
     places += [found.end() for found in _OPENING.finditer(text) if at_sentence.match(text, found.end())]
+    places += [word.start() for word in _BEGINNING.finditer(text) if _begins(_ANY, word)]
     for found in _CLAUSE.finditer(text):
-        if at_order.match(text, found.end()) or (found["lead"] and at_order.match(text, found.start("lead"))):
+        if any(
+            (word := _BEGINNING.match(text, at)) and _begins(_START, word) for at in {found.end(), found.start("lead")}
+        ):
             places.append(found.end())
     return places + [found.start() for found in _part("your_output").finditer(text) if _is_ordered(text, found.start())]
+
+
+def _begins(place: str, word: regex.Match[str]) -> bool:
+    """Whether a pattern of this place matches at a `_BEGINNING`; tried only where one can begin so."""
+    return _may_begin(place, word[1]) and _compiled(place).match(word.string, word.start()) is not None
+
+
+@lru_cache(maxsize=1 << 14)
+def _may_begin(place: str, beginning: str) -> bool:
+    return _compiled(place).match(beginning, partial=True) is not None
 
 
 def _is_ordered(text: str, at: int) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 import tomllib
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -48,7 +48,8 @@ _MISSPELT, _MIN_MISSPELT = 0.8, 6  # a word of so many letters, in a question, f
 _MIN_PART = 5  # letters of a root that may be part of another
 _SHARED = 0.7  # of the longer root, which kin have in common from the beginning
 _BEGINNING = 3  # letters; forms of a word that begin otherwise are rare
-_VOWEL_LETTER, _VOWEL_RUN = regex.compile("([aeiou])"), regex.compile("([aeiou]+)")
+_VOWELS = "aeiou"
+_VOWEL_LETTER, _VOWEL_RUN = regex.compile(f"([{_VOWELS}])"), regex.compile(f"([{_VOWELS}]+)")
 _PARTED = {"de": _pattern("de_parted"), "nl": _pattern("nl_parted")}
 _MIN_STRONG = 4  # letters of a root; shorter ones are other words too often
 _MAX_LETTERS, _MAX_RARITY, _NAMED = 9, 2.0, 1.3
@@ -136,7 +137,8 @@ class AskedTerms:
     def __init__(self, question: str, bags: Sequence[Set[str]], language: str = "") -> None:
         self.terms = tuple(dict.fromkeys(question_terms(question, language)))
         vocabulary: set[str] = set().union(*bags)
-        self._forms = {term: forms_of(term, vocabulary, language) for term in self.terms}
+        by_letter = _by_letter(vocabulary)
+        self._forms = {term: forms_of(term, vocabulary, language, by_letter) for term in self.terms}
         held = [[term for term in self.terms if not bag.isdisjoint(self._forms[term])] for bag in bags]
         rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
         capitals = {term for found in _CAPITALS.finditer(question) for term in terms(found[0])}
@@ -192,8 +194,21 @@ class AskedTerms:
         return [pair for pair in self._neighbours if all(not there.isdisjoint(self._forms[term]) for term in pair)]
 
 
-def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[str, float]:
+def _by_letter(vocabulary: Iterable[str]) -> dict[str, list[str]]:
+    """The words by their first letter, without its accents."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in vocabulary:
+        if word[0].isalpha():
+            found[_folded(word[0])[:1]].append(word)
+    return found
+
+
+def forms_of(
+    term: str, vocabulary: Collection[str], language: str = "", by_letter: Mapping[str, list[str]] | None = None
+) -> dict[str, float]:
     """The words of `vocabulary` that mean `term`, each with how surely, 0…1: inflections, compounds, near kin.
+
+    `by_letter` are the same words by their first letter: where a language writes no compounds, few are looked at.
 
     German and its neighbours write compounds as one word: "Verteidigung" is found in "Verteidigungslinie" and, less
     surely, the other way round. Few words share their first letters with the term, so few are stemmed.
@@ -204,19 +219,28 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
     root, beginning = _root(term, language), _folded(term)[:_BEGINNING]
     compounds, is_germanic = language in _COMPOUNDING, language in _GERMANIC
     core = _core(term, language)
+    may_be_verb = is_germanic and sum(map(len, core)) >= _MIN_STRONG
+    onset = "" if language in _PARTED else core[0]  # of all forms of a verb from which nothing is parted
+    looked_at = vocabulary
+    if by_letter is not None and not compounds:
+        letters = {beginning[0], *("" if core[0] or not may_be_verb else _VOWELS)}
+        looked_at = [word for letter in letters for word in by_letter.get(letter, ())]
     found: dict[str, float] = {}
-    for word in vocabulary:
+    for word in looked_at:
         if word == term:
             found[word] = 1.0
-        elif not word[0].isalpha():
             continue
-        elif _folded(word).startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
+        if not word[0].isalpha():
+            continue
+        folded = _folded(word)
+        if folded.startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
             found[word] = _likeness(root, _root(word, language), compounds=compounds)
         elif compounds and len(root) >= _MIN_PART and root in word:
             found[word] = _COMPOUND if _root(word, language).endswith(root) else 0.0
         elif compounds and len(word) >= _MIN_PART and root.endswith(_folded(word)[: -len(word) // 3 or None]):
             found[word] = _PART if root.endswith(_root(word, language)) else 0.0
-        if is_germanic and found.get(word, 0) < _KIN and core[0] in word and _is_same_verb(core, _core(word, language)):
+        is_open = may_be_verb and core[0] in word and folded.startswith(onset) and found.get(word, 0) < _KIN
+        if is_open and _is_same_verb(core, _core(word, language)):
             found[word] = _KIN
     found = {word: sure for word, sure in found.items() if sure > 0}
     return found or {word: _MISSPELT for word in vocabulary if _is_misspelt(term, word)}
