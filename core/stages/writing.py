@@ -554,7 +554,7 @@ async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder
     if not leans_on_cut(judged, earlier):
         return judged
     again = behind_shown(judged, earlier, grounder)
-    return grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked]))
+    return kept_behind(grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked])), earlier)
 
 
 def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
@@ -566,13 +566,23 @@ def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
 
 
 def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
-    """The sentence, to be judged behind the last one of its section that is shown; cut where there is none."""
-    own = [entry for entry in earlier if entry.section == judged.section]
-    shown = [entry.claim for entry in own if entry.claim and entry.shown is not None]
-    if shown:
-        return grounder.propose_again(judged, before=said_before(shown))
+    """The sentence, to be judged behind the last one that is shown, of its section if any; else behind the question."""
+    shown = _shown_before(judged, earlier)
+    return grounder.propose_again(judged, before=said_before(shown) if shown else grounder.question)
+
+
+def _shown_before(judged: Judged, earlier: Sequence[Judged]) -> list[Claim]:
+    shown = [entry for entry in earlier if entry.claim and entry.shown is not None]
+    own = [entry.claim for entry in shown if entry.section == judged.section and entry.claim]
+    return own or [entry.claim for entry in shown if entry.claim]
+
+
+def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:
+    """The sentence, judged again; behind the question alone it is shown where it was confirmed, else cut."""
     claim = judged.claim
-    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,)) if claim else None
+    if claim is None or claim.verdict in (Verdict.SUPPORTED, Verdict.MOVED) or _shown_before(judged, earlier):
+        return judged
+    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,))
     return replace(judged, claim=cut, shown=None, asked=())
 
 

@@ -215,6 +215,7 @@ class Comparison:
         words = [word for word in self.claim.content if word.kind is Kind.WORD and not word.values]  # names are shared
         same = sum(word in self.partner for word in words)
         is_same = self.alignment.matched >= HALF and same >= HALF * len(words)  # then the longer text tells it better
+        is_same = is_same or all(self.home.match(word) for word in self.claim.content)  # in any order
         self.language = there if is_same and not _is_other(self.claim, there) else detect_language(claim)
         self.is_translated = self.language != there
 

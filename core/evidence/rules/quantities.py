@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import regex
 
@@ -202,6 +202,8 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
         theirs = next(iter(kinds), "")
         is_of_one = len(kinds) < 2 and (ours == theirs or (ours != "share" and "" in (ours, theirs)))
         gap = abs((one.value or 0.0) - (other.value or 0.0))
+        if ours == "share" and not is_in_points(claim, number):
+            gap *= 100 / (one.value or 1.0)  # of what it was
         if is_of_one and abs(gap - value) <= 0.01 * max(one.value or 0.0, other.value or 0.0):
             if "from" in reading.lead(one) and "to" in reading.lead(other):
                 return True
@@ -370,6 +372,46 @@ def amounts_to(ours: Multiple, reading: Reading) -> bool:
         for one, other in combinations(numbers, 2)
         if len({dimension_of(reading, one), dimension_of(reading, other)} - {""}) < 2
     )
+
+
+_GROWN = regex.compile(  # a verb or an adverb that says by how many times, in our seven languages
+    r"\b(?:(?P<half>halv(?:e[sd]?|ing|eer\p{L}*)|halbier\p{L}*|dimezz\p{L}+|gehalveerd)"
+    r"|(?P<two>doubl(?:e[sd]|ing|é\p{L}*|er)|verdoppel\p{L}*|duplic\p{L}+|raddoppi\p{L}+|dobr\p{L}+|verdubbel\p{L}*"
+    r"|two-?fold)"
+    r"|(?P<three>tripl(?:e[sd]|ing|é\p{L}*|er|ic\p{L}+)|verdreifach\p{L}*|verdrievoudig\p{L}*|three-?fold|dreifach\p{L}*)"
+    r"|(?P<four>quadrupl(?:e[sd]?|ing|é\p{L}*|er|ic\p{L}+)|cuadruplic\p{L}+|vervierfach\p{L}*|verviervoudig\p{L}*|four-?fold|vierfach\p{L}*)"
+    r"|(?P<five>quintupl(?:e[sd]?|ing|é\p{L}*|er|ic\p{L}+)|verfünffach\p{L}*|vervijfvoudig\p{L}*|five-?fold)"
+    r"|(?P<ten>ten-?fold|verzehnfach\p{L}*|zehnfach\p{L}*))\b",
+    regex.IGNORECASE,
+)
+_FACTORS = {"half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
+
+
+def factors_in(reading: Reading) -> dict[str, float]:
+    """The words of a text by which something has become so many times what it was: doubled, threefold, halbiert."""
+    return {found.group(): _FACTORS[str(found.lastgroup)] for found in _GROWN.finditer(reading.text)}
+
+
+def grown_by(reading: Reading) -> list[float]:
+    """What each "from 100 to 200" of a text comes to, in times."""
+    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
+    return [
+        (later.value or 0.0) / (earlier.value or 1.0)
+        for earlier, later in pairwise(counted)
+        if "from" in reading.lead(earlier) and "to" in reading.lead(later)
+    ]
+
+
+_POINTS = regex.compile(
+    r"\s?(?:%|percentage|per\s?cent(?:age)?)?[\s-]?(?:points?\b(?! of\b)|pp\b)|\s?Prozentpunkt\p{L}*"
+    r"|\s?points? de pourcentage|\s?(?:puntos?|punti|pontos?) p[eo]rcentua\p{L}+|\s?procentpunt\p{L}*",
+    regex.IGNORECASE,
+)
+
+
+def is_in_points(reading: Reading, number: Token) -> bool:
+    """Whether a number is one of percentage points: 5 of them added to 10 % are half as much again, not a twentieth."""
+    return _POINTS.match(reading.text, number.end) is not None
 
 
 @dataclass(frozen=True)
