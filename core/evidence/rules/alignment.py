@@ -14,7 +14,7 @@ from rapidfuzz.distance import JaroWinkler
 from core.evidence.rules.quantities import ABOUT, amounts_to, multiple_in
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, kinds, match_tokens, pattern, read, senses
 from core.text.language import detect_language, language_of, small_words
-from core.text.numbers import MONTHS, is_year
+from core.text.numbers import MONTHS, WEEKDAYS, is_year
 from core.text.sentences import sentences_of
 
 # Scores of the alignment, by judgement: a match is worth 1, a name or number somewhat more.
@@ -401,7 +401,7 @@ def _squeeze(text: str) -> str:
 Rule = Callable[[Comparison], Iterator[Veto]]
 
 _MONTHS = frozenset(MONTHS)
-_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_WEEKDAYS = frozenset(WEEKDAYS)
 
 
 def calendar_of(token: Token) -> frozenset[str]:

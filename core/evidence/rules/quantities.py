@@ -386,16 +386,7 @@ def amounts_to(ours: Multiple, reading: Reading) -> bool:
     )
 
 
-_GROWN = regex.compile(  # a verb or an adverb that says by how many times, in our seven languages
-    r"\b(?:(?P<half>halv(?:e[sd]?|ing|eer\p{L}*)|halbier\p{L}*|dimezz\p{L}+|gehalveerd)"
-    r"|(?P<two>doubl(?:e[sd]|ing|é\p{L}*|er)|verdoppel\p{L}*|duplic\p{L}+|raddoppi\p{L}+|dobr\p{L}+|verdubbel\p{L}*"
-    r"|two-?fold)"
-    r"|(?P<three>tripl(?:e[sd]|ing|é\p{L}*|er|ic\p{L}+)|verdreifach\p{L}*|verdrievoudig\p{L}*|three-?fold|dreifach\p{L}*)"
-    r"|(?P<four>quadrupl(?:e[sd]?|ing|é\p{L}*|er|ic\p{L}+)|cuadruplic\p{L}+|vervierfach\p{L}*|verviervoudig\p{L}*|four-?fold|vierfach\p{L}*)"
-    r"|(?P<five>quintupl(?:e[sd]?|ing|é\p{L}*|er|ic\p{L}+)|verfünffach\p{L}*|vervijfvoudig\p{L}*|five-?fold)"
-    r"|(?P<ten>ten-?fold|verzehnfach\p{L}*|zehnfach\p{L}*))\b",
-    regex.IGNORECASE,
-)
+_GROWN = pattern("grown")
 _FACTORS = {"half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
 
 
@@ -414,11 +405,7 @@ def grown_by(reading: Reading) -> list[float]:
     ]
 
 
-_POINTS = regex.compile(
-    r"\s?(?:%|percentage|per\s?cent(?:age)?)?[\s-]?(?:points?\b(?! of\b)|pp\b)|\s?Prozentpunkt\p{L}*"
-    r"|\s?points? de pourcentage|\s?(?:puntos?|punti|pontos?) p[eo]rcentua\p{L}+|\s?procentpunt\p{L}*",
-    regex.IGNORECASE,
-)
+_POINTS = pattern("points")
 
 
 def is_in_points(reading: Reading, number: Token) -> bool:
