@@ -22,22 +22,17 @@ from rapidfuzz.distance import OSA
 
 from core.text.numbers import numerals
 
-# Not here: words of one language that carry meaning in another ("war", "die", "hat", "son", "sin", "den", "sur").
-STOPWORDS = frozenset(
-    """a about after all also am an and any are aren't as at be because been before being between both but by can
-    can't could couldn't did didn't do does doesn't doing don't down during each else ever few for from further get
-    give gives got had has have having he her here hers him his how however i if in into is isn't it its itself just
-    let like made make makes many may me might more most much must my no nor not of off on once only or other our out
-    over own per please same shall she should so some such tell than that the their them then there these they this
-    those through to too under until up upon us use used using very via was way we well were what when where which
-    while who whom whose why will with within without would you your yours
-    aber als am an auch auf aus bei das dass dem der des ein eine einem einen einer es für ich im in ist
-    mit nach nicht oder sich sie sind um und von vor was welche wer werden wie wird wo zu zum zur
-    au aux avec ce ces cette comment dans de des du elle en est et il la le les leur ne ou où par pas pourquoi
-    que quel quelle qui quoi sa se ses sont un une
-    al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
-    qué que quien quién se ser su sus un una y""".split()
-)
+
+@cache
+def _tables() -> dict[str, str]:
+    return dict(tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")))
+
+
+def _pattern(name: str) -> regex.Pattern[str]:
+    return regex.compile(_tables()[name].replace("\n", ""), regex.IGNORECASE)
+
+
+STOPWORDS = frozenset(_tables()["stopwords"].split())
 _STEMMERS = dict(  # of Snowball, by ISO 639-1
     entry.split(":")
     for entry in """ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english es:spanish et:estonian
@@ -55,25 +50,14 @@ _SHARED = 0.7  # of the longer root, which kin have in common from the beginning
 _BEGINNING = 3  # letters; forms of a word that begin otherwise are rare
 _VOWELS = "aeiou"
 _VOWEL_LETTER, _VOWEL_RUN = regex.compile(f"([{_VOWELS}])"), regex.compile(f"([{_VOWELS}]+)")
-_PARTED = {  # prefixes that stand behind their verb in a main clause
-    "de": regex.compile(
-        r"^(?:ab|an|auf|aus|bei|ein|fest|fort|her|hin|los|mit|nach|statt|teil|um|vor|weg|weiter|zurück|zusammen|zu)"
-        r"(?:ge|zu)?(?=\w{4})"
-    ),
-    "nl": regex.compile(r"^(?:aan|af|bij|door|in|mee|na|om|op|over|samen|terug|toe|uit|voor|weg)(?:ge)?(?=\w{4})"),
-}
+_PARTED = {"de": _pattern("de_parted"), "nl": _pattern("nl_parted")}
 _MIN_STRONG = 4  # letters of a root; shorter ones are other words too often
 _MAX_LETTERS, _MAX_RARITY, _NAMED = 9, 2.0, 1.3
 _CAPITALS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)(?:\p{Lu}[\p{L}\p{N}'’-]*|\p{N}[\p{N}.,]*)")
 _CAPITAL_PAIRS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)\p{Lu}[\p{L}\p{N}’-]*(?:\s+\p{Lu}[\p{L}\p{N}’-]*)+")
 _MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
 _ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
-_SOUGHT = regex.compile(  # the word behind a question word: the kind of thing that is sought, or what was done
-    r"\b(?:what|which|who|whose|how|where|when|was|wer|wie|wo|wann|welche[mnrs]?|qué|quién(?:es)?|cu[áa]l(?:es)?|cu[áa]n(?:do|t[oa]s?)"
-    r"|d[óo]nde|c[óo]mo|quel(?:le)?s?|qui|où|quand|comment|quale|quali|chi|dove|quando|qual|quais|quem|onde|welke?|wat|waar"
-    r"|wanneer|hoe)\s+(?P<word>[\p{L}\p{N}'’-]+)",
-    regex.IGNORECASE,
-)
+_SOUGHT = _pattern("sought")
 _SOUGHT_WEIGHT = 0.4  # of other words: an answer gives a player, a law, a colour, and need not call it one
 _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
 _TOKEN = regex.compile(
@@ -126,14 +110,9 @@ def _is_joined(term: str, found: Sequence[str]) -> bool:
     return len(parts) > 1 and all(stem(part) in found for part in parts)
 
 
-@cache
-def _asking_words() -> dict[str, str]:
-    return dict(tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")))
-
-
 def asking_words(language: str) -> frozenset[str]:
     """What a question of this language says besides its subject, as it is written."""
-    return frozenset(_asking_words().get(language, "").split())
+    return frozenset(_tables().get(language, "").split())
 
 
 @cache
@@ -193,14 +172,26 @@ class AskedTerms:
 
         `found` are the `terms` of the text in their order.
         """
-        there = set(found)
-        both = [pair for pair in self._neighbours if all(not there.isdisjoint(self._forms[term]) for term in pair)]
+        both = self._held_both(found)
         side_by_side = {pair for one in pairwise(found) for pair in (one, one[::-1])}
         kept = sum(
             any((one, other) in side_by_side for one in self._forms[left] for other in self._forms[right])
             for left, right in both
         )
         return kept / len(both) if both else 0.0
+
+    def is_together(self, found: Sequence[str], *, within: int) -> bool:
+        """Whether each two neighbours of the question that a text holds stand at most `within` of its words apart."""
+        places = {term: [at for at, word in enumerate(found) if word in forms] for term, forms in self._forms.items()}
+        return all(
+            min(abs(one - other) for one in places[left] for other in places[right]) <= within
+            for left, right in self._held_both(found)
+        )
+
+    def _held_both(self, found: Sequence[str]) -> list[tuple[str, str]]:
+        """The question's neighbours of which a text holds both."""
+        there = set(found)
+        return [pair for pair in self._neighbours if all(not there.isdisjoint(self._forms[term]) for term in pair)]
 
 
 def _by_letter(vocabulary: Iterable[str]) -> dict[str, list[str]]:
