@@ -25,7 +25,7 @@ from typer.main import get_command
 from adapters.cli.app import build_app
 from bots.__main__ import PROCESSES
 from core.presentation import wording
-from core.text.saying import ENGLISH, LANGUAGES
+from core.text.saying import ENGLISH, LANGUAGES, REASONS
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCALES = ROOT / "core" / "locale"
@@ -57,6 +57,7 @@ def messages() -> Mapping[Message, str]:
                 found[message] = path.relative_to(ROOT).as_posix()
         for name in re.findall(r"say\(words\.([A-Z_]+)\)", path.read_text("utf-8")):
             found[getattr(wording, name)] = path.relative_to(ROOT).as_posix()
+    found |= dict.fromkeys(REASONS, "core/text/saying.py")
     found |= {text: "adapters/cli/app.py" for text in _helps() if text}
     return found
 
