@@ -135,9 +135,9 @@ async def trap(browser: Browser) -> AsyncIterator[Trap]:
     await server.close()
 
 
-async def test_a_quarter_of_our_own_payloads_does_nothing(trap: Trap):
+async def test_half_of_our_own_payloads_do_nothing(trap: Trap):
     """Answer, title, address, question, author, domain, quote, error: each is the payload at once."""
-    faults = {payload: found for payload in PAYLOADS[::4] if (found := await trap.faults(payload))}
+    faults = {payload: found for payload in PAYLOADS[::2] if (found := await trap.faults(payload))}
 
     assert faults == {}
 
