@@ -281,7 +281,7 @@ def make_deps(
         deliveries=SqlDeliveries(kept, BOX, clock=clock),
         shown=SqlShownMessages(kept, BOX, clock=clock),
         attachments=SqlAttachments(kept),
-        attachment_reader=FakeReader(),
+        read_attachment=FakeReader().read,
         ratings=SqlRatings(kept),
         watches=SqlWatches(kept, BOX, clock=clock),
         library=SqlLibrary(kept, SCRATCH),

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from core.llm.prices import estimate_usage
 from core.model.answer import ModelUsage, Section
-from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, ModelUnavailable
+from core.model.errors import GorkdError, ModelGarbled, ModelTimeout
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
 from core.text.growing_json import PartialJson, named, read_object
@@ -51,6 +51,11 @@ class Heard:
         self.calls += delta.calls
         self.is_cut = delta.is_cut or self.is_cut
         self.notes += delta.notes
+
+    @property
+    def delta(self) -> ChatDelta:
+        """All of it as one piece."""
+        return ChatDelta(self.text, self.usage, self.calls, self.is_cut, self.notes)
 
     def cost(self, request: ChatRequest) -> ModelUsage:
         """As the endpoint says; estimated where it does not."""
@@ -192,8 +197,7 @@ async def retry_once(
 def _wait_before_retry_s(exc: GorkdError, delay_s: float) -> float:
     if isinstance(exc, ModelGarbled):
         return 0.0  # it answered: there is nothing to wait for
-    asked_s = exc.retry_after_s if isinstance(exc, ModelUnavailable) else None
-    return delay_s if asked_s is None else max(asked_s, delay_s)
+    return max(exc.retry_after_s or 0.0, delay_s)
 
 
 # An answer of a model as it grows, and as a draft. Pure
