@@ -89,11 +89,6 @@ class Judgement:
     ruling: Ruling
     reason: str = ""
 
-    @property
-    def confirms(self) -> bool:
-        """At least a part."""
-        return self.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL)
-
 
 @dataclass(frozen=True)
 class Rulings:
@@ -181,7 +176,7 @@ class JsonJudge:
         def listen(delta: ChatDelta) -> None:
             if '"' not in delta.text:
                 return
-            found = _read_growing(heard.text, len(pairs))
+            found = _judgements([complete_part(heard.text) or {}], len(pairs))
             new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
             if new:
                 told.update(new)
@@ -336,14 +331,7 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
 
     Of two verdicts on one pair the less favourable counts.
     """
-    part = complete_part(text)
-    return _judgements([*_objects(text), *([part] if part else [])], count)
-
-
-def _read_growing(text: str, count: int) -> dict[int, Judgement]:
-    """The same of an answer that is still being written: what is complete of it."""
-    part = complete_part(text)
-    return _judgements([part] if part else [], count)
+    return _judgements([*_objects(text), complete_part(text) or {}], count)
 
 
 def _judgements(objects: Iterable[Mapping[str, Json]], count: int) -> dict[int, Judgement]:
@@ -352,12 +340,9 @@ def _judgements(objects: Iterable[Mapping[str, Json]], count: int) -> dict[int, 
         place = 0 if count == 1 else (item or 0) - 1  # whatever it calls the one it was asked about
         if 0 <= place < count and word in _SEVERITY:
             judgement = Judgement(Ruling(word), _reason(reason))
-            found[place] = max(judgement, found.get(place, judgement), key=_weight)
+            both = judgement, found.get(place, judgement)
+            found[place] = max(both, key=lambda one: (_SEVERITY[one.ruling], bool(one.reason)))
     return found
-
-
-def _weight(judgement: Judgement) -> tuple[int, bool]:
-    return _SEVERITY[judgement.ruling], bool(judgement.reason)
 
 
 def _rows(value: Mapping[str, Json]) -> Iterator[tuple[int | None, str, Json]]:
@@ -435,7 +420,7 @@ class _Asked:
 
     def take(self, said: Judgement) -> None:
         self.said = said
-        if said.confirms or said.reason or not self.needs_reason:
+        if said.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL) or said.reason or not self.needs_reason:
             _done(self.ruled)
 
 
