@@ -34,9 +34,9 @@ _log = logging.getLogger(__name__)
 Payload = TypeVar("Payload")
 Payload_co = TypeVar("Payload_co", covariant=True)
 _ALONE = ChatTurns()
-ALONE = frozenset({"Help", "Status", ""})  # titles of what is for whoever asked, and goes on to nothing
+ALONE = ("Help", "Status")  # titles of what is for whoever asked, and goes on to nothing
 _OF_NUMBER = {State.SELECT_NEW: "summarize", State.SELECT_VIEW: "summary"}  # what a number's button does; else open
-_VERBS = {"open": "Open", "summary": "Summary", "summarize": "Add"}
+_LABELS = {"open": "Open", "summary": "Summary", "summarize": "Add", "improve": wording.IMPROVE, "save": "Save"}
 
 
 class LibraryVoice(Protocol[Payload_co]):
@@ -66,23 +66,20 @@ class LibraryStep:
 def library_steps(said: SaidToLibrary, *, most_papers: int) -> tuple[LibraryStep, ...]:
     """What can be done next, on every platform the same; nothing under help, a refusal or a file."""
     now, reply = said.after, said.reply
-    if reply.file is not None or (reply.title in ALONE and not now.offered and reply.page is None and not said.added):
+    is_alone = reply.title in ("", *(say(title) for title in ALONE))
+    if reply.file is not None or (is_alone and not now.offered and reply.page is None and not said.added):
         return ()
     if now.offered:
-        return LibraryStep("yes", "Yes"), LibraryStep("no", "No")
+        return LibraryStep("yes", say("Yes")), LibraryStep("no", say("No"))
     if said.added:
         return _papers(said.added, "summary", most=most_papers, is_numbered=len(said.added) > 1)
     if reply.page is not None:
         paper, page = reply.page[0], reply.page[1] or 1
-        around = [(page - 1, "◀ Page {at}"), (page + 1, "Page {at} ▶")]
-        paging = [
-            LibraryStep(f"open {paper.id} page {at}", label.format(at=at))
-            for at, label in around
-            if 1 <= at <= paper.pages
-        ]
+        around = [(page - 1, say("◀ Page {at}", at=page - 1)), (page + 1, say("Page {at} ▶", at=page + 1))]
+        paging = [LibraryStep(f"open {paper.id} page {at}", label) for at, label in around if 1 <= at <= paper.pages]
         return *paging, *_working_on(now)
     if now.selected_paper:
-        return LibraryStep(f"open {now.selected_paper}", "Open"), *_working_on(now)
+        return LibraryStep(f"open {now.selected_paper}", say(_LABELS["open"])), *_working_on(now)
     verb = _OF_NUMBER.get(now.state, "open")
     return *_papers(now.last_query_set, verb, most=most_papers), *_working_on(now)
 
@@ -90,7 +87,7 @@ def library_steps(said: SaidToLibrary, *, most_papers: int) -> tuple[LibraryStep
 def _papers(ids: Sequence[str], verb: str, *, most: int, is_numbered: bool = True) -> tuple[LibraryStep, ...]:
     """By their numbers in the list."""
     return tuple(
-        LibraryStep(f"{verb} {paper_id}", f"{_VERBS[verb]} {at}" if is_numbered else _VERBS[verb])
+        LibraryStep(f"{verb} {paper_id}", f"{say(_LABELS[verb])} {at}" if is_numbered else say(_LABELS[verb]))
         for at, paper_id in enumerate(ids[:most], 1)
     )
 
@@ -98,7 +95,7 @@ def _papers(ids: Sequence[str], verb: str, *, most: int, is_numbered: bool = Tru
 def _working_on(now: Conversation) -> list[LibraryStep]:
     """What can be done to what is shown, tied to it."""
     doing = ("improve", "save")
-    return [LibraryStep(name, name.title(), now.tag) for name in doing if now.works_on in COMMANDS[name].states]
+    return [LibraryStep(name, say(_LABELS[name]), now.tag) for name in doing if now.works_on in COMMANDS[name].states]
 
 
 class LiveTalks(LivingMessages[Payload]):

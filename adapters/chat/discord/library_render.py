@@ -96,7 +96,7 @@ class DiscordLibraryVoice:
     def _page(self, said: SaidToLibrary) -> list[LinkButton]:
         """Where the whole answer is with its sources."""
         url = self.links.link(said.job) if said.job else ""
-        return [LinkButton(common.VIEW_FULL_ANALYSIS, url)] if is_linkable(url) else []
+        return [LinkButton(say(common.VIEW_FULL_ANALYSIS), url)] if is_linkable(url) else []
 
 
 def _text(said: SaidToLibrary) -> str:
