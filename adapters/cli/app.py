@@ -185,7 +185,10 @@ class _Made(Mapping[str, object]):
         return len(self._table)
 
 
-class _Help(typer.Context.formatter_class):  # type: ignore[misc, name-defined]  # what Typer itself formats with
+_Formatter: Any = typer.Context.formatter_class  # of the library below Typer, which gives it no other name
+
+
+class _Help(_Formatter):  # type: ignore[misc]
     """Typer's own words in the language spoken."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
@@ -195,8 +198,12 @@ class _Help(typer.Context.formatter_class):  # type: ignore[misc, name-defined] 
         return super().section(say(_TYPERS.get(name, "")) or name)
 
     def write_dl(self, rows: Sequence[tuple[str, str]], *more: Any, **settings: Any) -> None:
-        said = [(first, say(_TYPERS.get(second, "")) or second) for first, second in rows]
+        said = [(first, say(_TYPERS.get(second, "")) or _with_marks(second)) for first, second in rows]
         super().write_dl(said, *more, **settings)
+
+
+def _with_marks(help: str) -> str:
+    return help.replace("[required]", f"[{say('required')}]").replace("[default: ", f"[{say('default')}: ")
 
 
 _TYPERS = {word: word for word in ("Arguments", "Commands", "Options", "Show this message and exit.")}

@@ -452,9 +452,9 @@ def _conflict(conflict: Conflict) -> str:
         for side in conflict.positions
     ]
     head = [
-        f"## Conflict: {one_line(conflict.subject)}",
+        f"## {say('Conflict: {subject}', subject=one_line(conflict.subject))}",
         "",
-        "| Position | Source | Date | Quote |",
+        f"| {say('Position')} | {say('Source')} | {say('Date')} | {say('Quote')} |",
         "|---|---|---|---|",
     ]
     return "\n".join([*head, *rows])
