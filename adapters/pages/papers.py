@@ -50,7 +50,7 @@ _MAX_HEAD_BYTES = 300_000  # where a page says what it is about
 
 
 class PaperFiles:
-    """A `PaperReader`. One a process; `aclose` it. `find_ocr` gives the path of tesseract, "" where there is none."""
+    """Reads papers. One a process; `aclose` it. `find_ocr` gives the path of tesseract, "" where none is."""
 
     def __init__(self, *, workers: int = 2, find_ocr: Callable[[], str] = find_tesseract) -> None:
         self._find_ocr = find_ocr
@@ -92,7 +92,7 @@ class PaperFiles:
 
 
 class PagePictures:
-    """A `PagePainter`. One a process; `aclose` it."""
+    """Its `paint` is a `PaintPage`. One a process; `aclose` it."""
 
     def __init__(self, *, workers: int = 1) -> None:
         self._workers = ExtractionWorkers(count=workers, limit_s=PICTURE_S, memory_bytes=MEMORY_BYTES)

@@ -303,7 +303,7 @@ _READABLE = "PDF, Word (.docx), text, Markdown, BibTeX, RIS, YAML, JSON and HTML
 
 
 class AttachedFiles:
-    """An `AttachmentReader`."""
+    """Its `read` is a `ReadAttachment`."""
 
     def __init__(self, workers: ExtractionWorkers) -> None:
         self._workers = workers

@@ -150,7 +150,7 @@ class Target:
     hint: str
 
 
-_CELL = '<span class="cell">|</span>'  # between cells of a table, in a row that is quoted outside its table
+_CELL = '<span class="cell">·</span>'  # between cells of a table, in a row that is quoted outside its table
 _BOLD = r"(?<!\*)\*\*(?P<bold>[^\s*`](?:[^*`\n]*[^\s*`])?)\*\*(?!\*)"
 _MARKED = regex.compile(rf"`(?P<code>[^`\n]+)`|{_BOLD}|{_BETWEEN_CELLS}")
 

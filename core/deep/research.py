@@ -68,7 +68,7 @@ MIN_STEP_S = 1.0  # what a step may always take, so that it ends in words and no
 async def conduct(work: Work) -> JobResult:
     """The whole of it. Raises `ModelError` or `SearchFailed` when there is nothing to answer from, and `SetupError`."""
     work.model_for("Deep research")
-    run = _Run(work, Record.of(work), Teller(work.progress, work.job.request.max_iterations))
+    run = _DeepRun(work, Record.of(work), Teller(work.progress, work.job.request.max_iterations))
     steps, state = work.steps, DeepState(question=work.job.query)
     await run.record.begin()
     refined = await steps.run("refine", partial(run.refine, state), RefinedQuestion)
@@ -107,7 +107,7 @@ async def conduct(work: Work) -> JobResult:
 
 
 @dataclass
-class _Run:
+class _DeepRun:
     """One attempt: the steps of `conduct`, each of which tells what it does and writes the trace."""
 
     work: Work

@@ -33,12 +33,12 @@ from core.evidence.structure import (
     Grounded,
     Judged,
     as_claimed,
-    cells,
     find_row,
     is_answer_word,
     is_lead,
     leading_word,
     leans,
+    read_row,
 )
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section, Verdict
@@ -541,9 +541,7 @@ def as_checked(claim: str, before: str) -> str:
 def _bare(claim: str, before: str) -> str:
     """The claim without a leading "Yes," or "However,", which is structure; a row with the heads of its cells."""
     if claim.lstrip().startswith("|"):
-        heads = cells(before.splitlines()[0]) if before.lstrip().startswith("|") else []
-        named = [f"{head}: {cell}" for head, cell in zip(heads, cells(claim), strict=False) if head and cell]
-        return "; ".join(named) or ", ".join(filter(None, cells(claim)))
+        return read_row(before.splitlines()[0] if before.lstrip().startswith("|") else "", claim)
     rest = claim[len(leading_word(claim)) :].strip()
     return rest if len(rest.split()) > 1 else claim
 

@@ -18,11 +18,12 @@ from core.evidence.answering import (
     defined_name,
     defines,
     expected_answer,
+    pattern,
     states_aim,
     unanswered_by_rules,
 )
 from core.evidence.authority import is_retracted
-from core.evidence.structure import asks_how_to, find_steps, head_of_row
+from core.evidence.structure import asks_how_to, find_steps, head_of_row, read_row
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
@@ -43,31 +44,28 @@ _UNANSWERED = 0.6  # what is left of the score of one that does not
 _DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
 _TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
+_SHORT_QUESTION = 3  # words that tell something
+_BESIDE_WORDS = 4  # such words from one to the next
+_MOST, _HALF = 0.75, 0.5  # of the weight of a short question, and of a longer one
 _FIRM = (Expected.NUMBER, Expected.DURATION, Expected.DATE)  # kinds of answers that are hardly there by chance
 _FEW_SOURCES = 4  # of fewer, words in all of them are no wonder
 _MAX_SENTENCE_CHARS = 800
 _MAX_STOPLESS_CHARS = 420  # longer without a stop at its end is a menu
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
-_LEANS_BACK = regex.compile(
-    r"^(?!(?:this|these)\s+(?:\w+\s+)?(?:stud(?:y|ies)|results?|findings?|data|analys[ei]s|observations?|trial|review"
-    r"|paper|report|article|experience|investigation|series|survey)\b)"
-    r"(?:it|its|this|these|those|they|their|that|he|his|she|her|such|however|but|and|or|so|therefore|thus|also|then"
-    r"|instead|otherwise|both|another|er|sie|es|dies|diese[rsmn]?|dabei|dort|danach|auch|jedoch|außerdem|daher|deshalb"
-    r"|il|elle|ils|elles|cela|ceci|cette|ces|él|ella|ellos|esto|este|esta|estos|estas|también|adem[aá]s|sin\s+embargo"
-    r"|esso|essa|questo|questa|questi|inoltre|anche|ele|ela|eles|isto|isso|também|hij|zij|ze|het\s+(?:is|was)|dit|deze"
-    r"|ook)\b",
-    regex.IGNORECASE,
-)
+_LEANS_BACK = pattern("leans_back")
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
-_OF_ITSELF = regex.compile(  # said of the page or of what it shows, and of nothing where it is quoted
-    r"^(?:above|below|left|right)\s*:|\b(?:this|these)\s+(?:answers?|pages?|pictures?|sections?|screenshots?|figures?|chapters?)\b|\bin\s+the\s+pictures?\b"
-    r"|\b(?:diese[rsmn]?)\s+(?:Antwort|Seite|Bild|Abschnitt|Abbildung)",
-    regex.IGNORECASE,
-)
+_OF_ITSELF = pattern("of_itself")
 _DEFINITE = regex.compile(
     r"(?:the|der|die|das|el|la|los|las|le|les|il|lo|i|gli|o|a|os|as|de|het)\s+(?P<noun>\w+)", regex.I
 )
+_WORD = regex.compile(r"[\p{L}\p{N}'’-]+")
+_REFERRING = pattern("referring")
+_PARTICULAR = regex.compile(  # a name, a figure, or a word of code: what a thing may be named by
+    r"(?<=[\p{L}\p{N},;:)»”\"]\s[(«“\"]?)\p{Lu}[\p{L}\p{N}]+|\p{N}[\p{N}.,]*|`[^`]+`"
+)
+_PART_END = regex.compile(r"[,;:.(–—](?=\s|\p{L})")
+_BESIDE = regex.compile(r"\s?[,:(–—]\s?")  # behind a noun, before its name
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's item or a table's row
 _STOP = regex.compile(
     r"(?<=(?:[^\W_]{2}|\d)[)`\x22”’]?)(?<!\b(?:etc|al|Inc|Ltd|Co|Jr|Sr|vs|approx))(?<!\.\p{L}+)[.!?。！？]$"
@@ -83,7 +81,7 @@ class Quotation:
     """A sentence of a source without its bullet, or a table's row without its outer bars; `text` is it on one line.
 
     `score` is about 0…1, `own` the share of the question's weight in the sentence, 0…1. `is_item` says that it stands
-    for itself: the next one does not continue it; `is_head` that it is a table's head, which asserts nothing.
+    for itself: the next one does not continue it; `head` is that of a row's table, which asserts nothing by itself.
     """
 
     source_id: str
@@ -94,7 +92,12 @@ class Quotation:
     own: float = 0.0
     is_item: bool = False
     is_row: bool = False
-    is_head: bool = False
+    head: str = ""
+
+    @property
+    def said(self) -> str:
+        """As it is shown: a row with each cell behind its column's head, so that no bar and no head stands alone."""
+        return read_row(self.head, self.text) if self.is_row else self.text
 
     @property
     def leans_back(self) -> bool:
@@ -159,22 +162,63 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
             chosen.append(entry)
     order = {source.id: place for place, source in enumerate(sources)}
     detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
-    unanswered = unanswered_by_rules(question, " ".join(entry.text for entry in summary), language=language)
+    said = " ".join(entry.said for entry in summary)
+    unanswered = unanswered_by_rules(question, said, language=language)
     if name and not any(defines(name, entry.text) for entry in summary):
         unanswered = UNDEFINED
-    shown = f"{contents[summary[0].source_id].title} {' '.join(entry.text for entry in summary)}"
-    is_direct = fit >= DIRECT_FIT and asked.coverage(frozenset(terms(shown))) >= DIRECT_COVERAGE and not unanswered
-    is_direct = is_direct and not _only_refers(question, summary[0].text)
+    shown = frozenset(terms(f"{contents[summary[0].source_id].title} {said}"))
+    is_direct = fit >= DIRECT_FIT and asked.coverage(shown) >= DIRECT_COVERAGE and not unanswered
+    is_direct = is_direct and not _only_refers(question, summary) and _is_in_one(asked, summary, contents)
     is_direct = is_direct and (
         bool(name) or expected_answer(question, language) in _FIRM or _tells_apart(asked, sources)
     )
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
 
 
-def _only_refers(question: str, text: str) -> bool:
-    """Whether a text begins with "the bridge", where it is asked which bridge."""
-    opening = _DEFINITE.match(text)
-    return opening is not None and set(terms(opening["noun"])) <= sought_terms(question)
+def _is_in_one(asked: AskedTerms, summary: Sequence[Quotation], sources: Mapping[str, Source]) -> bool:
+    """Whether one sentence holds half of the question; of a short question all of it, its words side by side or nearly.
+
+    Two or three words of a question stand somewhere in any long text on its subject.
+    """
+    titles = [terms(sources[entry.source_id].title) for entry in summary]
+    found = [
+        asked.coverage(frozenset((*terms(entry.said), *title))) for entry, title in zip(summary, titles, strict=True)
+    ]
+    if len(asked.terms) > _SHORT_QUESTION:
+        return max(found) >= _HALF
+    return any(
+        share >= _MOST and asked.is_together(terms(entry.said), within=_BESIDE_WORDS)
+        for entry, share in zip(summary, found, strict=True)
+    )
+
+
+def _only_refers(question: str, quotations: Sequence[Quotation]) -> bool:
+    """Whether a text says "the bridge", "a bridge" or "its bridges" and names none, where it is asked which."""
+    sought, asked = sought_terms(question), set(terms(question))
+    opening = _DEFINITE.match(quotations[0].text)
+    if opening is not None and set(terms(opening["noun"])) <= sought:
+        return True
+    mentions = [
+        _is_mere(entry.text, noun.span(), asked)
+        for entry in quotations
+        if not entry.is_row
+        for noun in _WORD.finditer(entry.text)
+        if set(terms(noun[0])) <= sought
+    ]
+    return bool(mentions) and all(mentions)
+
+
+def _is_mere(text: str, noun: tuple[int, int], asked: Set[str]) -> bool:
+    """Whether a noun is spoken of and not named: "a platform that is away", but not "X is a platform"."""
+    if _REFERRING.search(text, 0, noun[0]) is None:
+        return False
+    start = max((mark.end() for mark in _PART_END.finditer(text, 0, noun[0])), default=0)
+    behind = _BESIDE.match(text, noun[1])
+    end = _PART_END.search(text, behind.end() if behind else noun[1])
+    return all(
+        set(terms(name[0])) <= asked or (name.start() < noun[0] and name[0][0].isdigit())
+        for name in _PARTICULAR.finditer(text, start, end.start() if end else len(text))
+    )
 
 
 def _explain_sign(sign: str, sources: Sequence[Source]) -> QuotedAnswer:
@@ -287,22 +331,21 @@ def _sentences(
         text = " ".join(sentence.text[start:end].split())
         if not sentence.asserts or not _is_prose(text):
             continue
-        head, subject = _of_row(source.content, sentence.start) if row_end else (frozenset(), frozenset())
-        own = covered(frozenset(terms(text)) | head)
+        head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
+        own = covered(frozenset(terms(f"{head} {text}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point.
         score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
-        if row_end and not covered(subject):
+        if row_end and not covered(frozenset(terms(text.partition("|")[0]))):
             score *= 0.7  # a row is about its first cell
         places = (sentence.start + start, sentence.start + end)
-        yield Quotation(source.id, text, *places, score, own, bullet is not None, row_end is not None)
+        yield Quotation(source.id, text, *places, score, own, bullet is not None, row_end is not None, head)
 
 
-def _of_row(content: str, start: int) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of a table's head, which say what its rows are about, and those of the row's first cell."""
-    first = content[start:].partition("\n")[0].strip().strip("|").partition("|")[0]
-    begin, end = head_of_row(content, start)
-    return frozenset(terms(content[begin:end])), frozenset(terms(first))
+def _head(source: Source, row: int) -> str:
+    """The head of the table with the row at `row`, on one line; it may carry an order as any text may."""
+    start, end = head_of_row(source.trusted_content, row)
+    return " ".join(source.trusted_content[start:end].split())
 
 
 def _is_prose(text: str) -> bool:
@@ -344,10 +387,7 @@ def _with_context(
     """
     content = sources[best.source_id].content
     if best.is_row:
-        trusted = sources[best.source_id].trusted_content  # a head may carry an order too
-        start, end = head_of_row(trusted, best.start)
-        head = Quotation(best.source_id, " ".join(trusted[start:end].split()), start, end, is_head=True)
-        return [head, best] if head.text else []
+        return [best] if best.head else []
     own = [entry for entry in quotations if entry.source_id == best.source_id and not (entry.is_row or entry.is_item)]
     if best.is_item:
         return [] if best.leans_back else [best]
@@ -384,12 +424,7 @@ def _is_same(entry: Quotation, other: Quotation) -> bool:
 
 _MAX_ABSTRACT_CHARS = 6000  # a longer text is no abstract
 _MIN_SIGNS = 4
-_SIGNS = regex.compile(
-    r"\b(?:study|studies|patients?|participants?|subjects|results?|methods?|significant(?:ly)?|cohort|randomi[sz]ed"
-    r"|retrospective(?:ly)?|prospective(?:ly)?|conclusions?|we\s+(?:\w+ly\s+)?\w+ed|confidence\s+interval"
-    r"|compared|associated|trial|data|analysis)\b|\bp\s*[<=>]",
-    regex.IGNORECASE,
-)
+_SIGNS = pattern("signs")
 _LABEL = regex.compile(
     r"(?:^|(?<=[.!?]\s))\W{0,4}(?P<label>\p{Lu}[\p{Lu} /&,'-]{3,60}|(?:Conclusion|Result|Finding|Method|Background"
     r"|Objective|Aim|Purpose|Introduction|Interpretation|Discussion)s?)\W{0,4}:\s",
@@ -397,20 +432,8 @@ _LABEL = regex.compile(
 )
 _CONCLUDES = regex.compile(r"conclu|interpretation|implication|significance|relevance|key\s+point", regex.IGNORECASE)
 _FOUND = regex.compile(r"result|finding|outcomes?$", regex.IGNORECASE)
-_CONCLUSION = regex.compile(
-    r"\b(?:we\s+(?:\w+ly\s+)?conclude|in\s+conclusion|to\s+conclude|it\s+is\s+concluded|these\s+(?:\w+\s+)?(?:results|findings|data|observations)"
-    r"|(?:our|the|this|present|current)\s+(?:\w+\s+)?"
-    r"(?:results?|findings?|data|study|studies|analysis|observations?|experience|series)\s+"
-    r"(?:also\s+|strongly\s+|clearly\s+|further\s+)?(?:suggests?|indicates?|shows?|demonstrates?|supports?|confirms?|provides?|reveals?|imply|implies"
-    r"|showed|suggested|indicated|demonstrated|confirmed|supported)|in\s+summary|overall,|therefore,|thus,|should\s+be|may\s+be|appears?\s+to|seems?\s+to)\b",
-    regex.IGNORECASE,
-)
-_METHOD = regex.compile(
-    r"\b(?:were|was)\s+(?:\w+ly\s+)?(?:randomi[sz]ed|recruited|enrolled|included|measured|performed|collected|recorded|obtained|assessed|reviewed"
-    r"|analy[sz]ed|evaluated|compared|studied|used|conducted|administered|calculated|identified|selected|examined|interviewed|asked|invited|divided)\b"
-    r"|\b(?:questionnaire|retrospectively|prospectively|we\s+(?:used|reviewed|analy[sz]ed|measured|recruited|performed|included|compared|collected))\b",
-    regex.IGNORECASE,
-)
+_CONCLUSION = pattern("conclusion")
+_METHOD = pattern("method")
 _LAST = (0.3, 0.3, 0.24, 0.12)  # for the last sentences of an abstract whose labels name no conclusion, last first
 _OPENING = 0.4  # of an abstract: there it says why and how
 

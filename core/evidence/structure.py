@@ -357,9 +357,21 @@ def head_of_row(content: str, start: int) -> tuple[int, int]:
     return start, start
 
 
+_BAR = regex.compile(r"(?<!\\)\|")  # a bar behind a backslash is a cell's own
+
+
 def cells(row: str) -> list[str]:
     """The cells of a Markdown table's row."""
-    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    return [cell.strip().replace(r"\|", "|") for cell in _BAR.split(row.strip().strip("|"))]
+
+
+def read_row(head: str, row: str) -> str:
+    """A row as it is read: each cell behind its column's head; the cells alone where the head has not as many."""
+    heads, own = cells(head), cells(row)
+    if len(own) > len(heads):
+        return ", ".join(filter(None, own))
+    named = [f"{name}: {cell}" if name else cell for name, cell in zip(heads, own, strict=False) if cell]
+    return "; ".join(named)
 
 
 def find_row(head: str, row: str, content: str) -> tuple[int, int] | None:

@@ -254,11 +254,15 @@ def understood_part(job: ResearchJob, result: JobResult | None) -> CardPart:
 
 
 def first_quotes(answer: ResearchAnswer | None) -> dict[str, str]:
-    """What is shown of a source, by its id: the first quote that is cited, else what it says in a conflict."""
+    """What is shown of a source, by its id: the first quote that is cited, else what it says in a conflict.
+
+    Where cells of a table meet stands a dot, as on the page and at the terminal.
+    """
     if answer is None:
         return {}
     sides = {side.source_id: side.quote for conflict in answer.conflicts for side in conflict.positions if side.quote}
-    return sides | {one.source_id: one.quote for one in reversed(answer.citations) if one.quote}
+    quotes = sides | {one.source_id: one.quote for one in reversed(answer.citations) if one.quote}
+    return {key: quote.strip("| \n").replace(" | ", " · ") for key, quote in quotes.items()}
 
 
 def _parts(

@@ -111,7 +111,7 @@ async def _quote_instead(job: ResearchJob, sources: Sequence[Source], draft: Dra
     quoted = await asyncio.to_thread(quote_answer, job.query, sources)
     if not quoted.summary or quoted.unanswered or not (quoted.is_direct or left.removed):
         return draft
-    said = " ".join(entry.text for entry in quoted.summary)
+    said = " ".join(entry.said for entry in quoted.summary)
     if (await draft.judging.answers(job.query, said)).answers is False:
         return draft
     await draft.writing.take_back()
@@ -166,7 +166,7 @@ def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[
         reasons=reasons,
     )
     is_summary = section == "summary"
-    words = strip_markers(quotation.text, Grammar.NUMBER)  # the page's own footnotes would read as our citations
+    words = strip_markers(quotation.said, Grammar.NUMBER)  # the page's own footnotes would read as our citations
     claim = Claim(f"{section}-{place}", words, verdict, (evidence,), reasons if is_by_ocr else ())
     shown = cited(words, quotation.source_id.removeprefix("src_"))
     return Judged(

@@ -207,18 +207,25 @@ def _texts(value: object) -> Iterator[str]:
         raise CannotTell(repr(value))
 
 
-@cache
 def _class_texts(name: str) -> tuple[str, ...]:
     """What any class says under this name."""
     return tuple(
         text
+        for node, said in _of_classes()
+        if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+        for text in _texts(said or "")
+    )
+
+
+@cache
+def _of_classes() -> list[tuple[ast.stmt, Any]]:
+    """What the classes of the house assign once for all, and the constant."""
+    return [
+        (node, node.value.value)
         for floor in FLOORS
         for path in sorted((ROOT / floor).rglob("*.py"))
-        if name in (source := path.read_text("utf-8"))
-        for owner in ast.walk(ast.parse(source))
+        for owner in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(owner, ast.ClassDef)
         for node in owner.body
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant)
-        and any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
-        for text in _texts(node.value.value or "")
-    )  # fmt: skip
+    ]

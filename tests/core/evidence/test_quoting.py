@@ -97,6 +97,27 @@ def test_which_bridge_is_not_answered_by_the_bridge(question: str, is_direct: bo
     assert quote_answer(question, [page]).is_direct is is_direct
 
 
+@pytest.mark.parametrize(
+    ("question", "said", "is_direct"),
+    [
+        ("Which ports serve the ferry?", "Whoever waits: a port that the ferry serves in winter keeps a lamp.", False),
+        ("Which ports serve the ferry?", "The ferry serves two ports, Orlen and Vik, in every season.", True),
+        ("Welcher Hafen bedient die Fähre?", "Wer wartet: ein Hafen, den die Fähre bedient, hat eine Lampe.", False),
+        (
+            "How many lamps has a ferry?",
+            "Two harbours, one pier, the lamps of a village, fog, ice and one ferry.",
+            False,
+        ),
+        ("Where are ferries repaired?", "The ferries leave in the morning at eight. All come back.", False),
+        ("What does the red lamp mean?", "The red lamp was bought in 1911 with another lamp.", False),
+        ("What does the red lamp mean?", "The red lamp means that the ferry is full.", True),
+    ],
+)
+def test_what_is_only_near_the_question_is_no_direct_answer(question: str, said: str, is_direct: bool) -> None:
+    """D23: a kind of thing without one of it, words far from each other, one word of two: Low at most."""
+    assert quote_answer(question, [source(1, said, title="The coast")]).is_direct is is_direct
+
+
 def test_no_sources_no_answer() -> None:
     assert quote_answer(QUESTION, []) == QuotedAnswer()
 
@@ -174,17 +195,18 @@ def test_a_question_for_a_figure_prefers_a_sentence_with_one() -> None:
 
 
 def test_a_row_of_a_table_is_quoted_under_its_head() -> None:
-    """Facts often stand in tables: a row is quoted whole, without its outer bars, and never without its head."""
+    """G-05: a row is quoted whole and read under its head, which asserts nothing and is no sentence of its own."""
     page = source(
-        1, "Tides of the ocean at their largest:\n\n| Bay | Tide |\n|---|---|\n| Bay of Fundy | up to 16 metres |\n"
+        1,
+        "Tides of the ocean at their largest:\n\n| Bay | Tide | As |\n|---|---|---|\n"
+        r"| Bay of Fundy | up to 16 metres | `a \| b` |" + "\n",
     )
 
-    head, row = quote_answer("How large is the tide in the Bay of Fundy?", [page]).summary
+    (row,) = quote_answer("How large is the tide in the Bay of Fundy?", [page]).summary
 
-    assert (head.text, head.is_head) == ("Bay | Tide", True)
-    assert page.content[head.start : head.end] == head.text
-    assert row.text == "Bay of Fundy | up to 16 metres"
+    assert row.text == r"Bay of Fundy | up to 16 metres | `a \| b`"
     assert page.content[row.start : row.end] == row.text
+    assert row.said == "Bay: Bay of Fundy; Tide: up to 16 metres; As: `a | b`"
 
 
 def test_a_row_is_read_under_its_head_and_is_about_its_first_cell() -> None:
@@ -196,7 +218,7 @@ def test_a_row_is_read_under_its_head_and_is_about_its_first_cell() -> None:
         "| `PORT` | 8080 | Where it listens |\n",
     )
 
-    assert quoted(page, question="What is the default port?")[1] == "`PORT` | 8080 | Where it listens"
+    assert quoted(page, question="What is the default port?")[0] == "`PORT` | 8080 | Where it listens"
 
 
 def test_a_page_that_repeats_itself_is_quoted_once() -> None:
@@ -349,7 +371,7 @@ def test_a_sign_is_looked_for_as_it_stands() -> None:
 
     found = quote_answer("What does ⚓ mean?", [page, other])
 
-    assert [entry.text for entry in found.summary] == ["Sign | Meaning", "⚓ | a harbour for ships"]
+    assert [entry.said for entry in found.summary] == ["Sign: ⚓; Meaning: a harbour for ships"]
     assert found.is_direct
     assert quote_answer("What does ⚓ mean?", [other]) == QuotedAnswer()
 

@@ -114,6 +114,8 @@ def test_sources_are_cited_or_only_read() -> None:
     assert [source.id for source in card.cited] == ["src_1", "src_2", "src_3"]
     assert [source.id for source in card.uncited] == ["src_4"]
     assert first_quotes(samples.ANSWER)["src_3"] == "counting the helipad added in 1980"
+    row = replace(samples.ANSWER.citations[0], source_id="src_3", quote="| Tower | 1874 |")
+    assert first_quotes(replace(samples.ANSWER, citations=(row,)))["src_3"] == "Tower · 1874"
 
 
 def test_what_was_found_stands_in_the_order_asked_for() -> None:
