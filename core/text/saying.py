@@ -243,7 +243,10 @@ def say_again(kept: str) -> str:
     """What was kept in English, `REASONS` that semicolons part, in the language spoken; anything else as it is."""
     if _spoken.get() == ENGLISH:
         return kept
-    return _retold(kept) or "; ".join(_retold(part) or part for part in kept.split("; "))
+    if kept in REASONS:  # one of them has a semicolon
+        return say(kept)
+    parts = [(part, _retold(part)) for part in kept.split("; ")]
+    return "; ".join(told or part for part, told in parts) if any(told for _, told in parts) else _retold(kept) or kept
 
 
 def _retold(kept: str) -> str:

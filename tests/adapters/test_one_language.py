@@ -6,18 +6,21 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from functools import partial
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any
 
+import discord
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from rich.console import Console
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from adapters.chat.desk import Prove, Utterance, Watching, hear
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
+from adapters.chat.discord.payload import CommandWords, DiscordMessage, JobButton, LinkButton, MoreMenu, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.render import TYPED as ON_DISCORD
 from adapters.chat.discord.settings import DiscordSettings
@@ -28,12 +31,22 @@ from adapters.chat.slack.translate import read_options
 from adapters.cli.app import build_app
 from adapters.cli.ask import print_answer
 from adapters.web.api import QuestionBody
+from bots.__main__ import PROCESSES
 from core.deep.viewing import read_card
 from core.evidence.citations import MARKS
 from core.model.answer import Confidence, JobResult, RemovedSentence, Verdict
-from core.model.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SearchFailed, StoreError
+from core.model.errors import (
+    GorkdError,
+    InvalidQuery,
+    JobNotFound,
+    ProviderTimeout,
+    QueueFull,
+    SearchFailed,
+    StoreError,
+)
 from core.model.job import LOCAL, JobStatus, ResearchJob, Scope
 from core.model.source import Source
+from core.modes import MODES
 from core.modes.mode import ASKED
 from core.presentation import wording
 from core.presentation.bibliography import answer_markdown
@@ -41,11 +54,15 @@ from core.presentation.follow_ups import _IN as SUGGESTED
 from core.presentation.follow_ups import REFUSALS
 from core.presentation.help import help_entries
 from core.presentation.snapshot import Snapshot
+from core.receipts.verify import verify_receipt
 from core.text import saying
 from core.text.saying import LANGUAGES, speaking
 from tests.adapters.chat.slack.test_render import texts_of as slack_texts
 from tests.adapters.web.serving import web_app
+from tests.core import cats
 from tests.core.findings.samples import found, idea, implementation
+from tests.core.receipts import samples as receipts
+from tests.fakes import FakeModel, FakeSearch, make_deps
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 
@@ -420,3 +437,87 @@ async def test_nothing_of_an_outcome_is_left_in_english(end: str) -> None:
 
     content = [*words_in(job), *words_in(result), *words_in(samples.SOURCES)]
     assert {place: left for place, text in shown.items() if (left := english_in(text, *content))} == {}
+
+
+@pytest.mark.usefixtures("foreign")
+@pytest.mark.parametrize("has_model", [False, True], ids=["quoted", "written"])
+async def test_nothing_that_research_says_is_left_in_english(has_model: bool) -> None:
+    """While it runs, and of what it found: limitations, why it is as sure as it is, why a sentence was removed."""
+    lie, plain = "Cats purr 30 times a second.", "Purring may help bones heal."
+    answer = cats.written(f"{lie[:-1]} [1]. {plain[:-1]} [1].")
+    broken = FakeSearch("tavily", error=ProviderTimeout("tavily", "no answer in 10 s"))
+    model = FakeModel({"plan": cats.PLAN, "answer": answer}) if has_model else None
+    deps = make_deps(search=[cats.cat_search(), broken], model=model)
+
+    events = await cats.research(deps, language="de")
+    result = await deps.jobs.result(cats.final(events)["job_id"])
+
+    assert result
+    assert result.answer
+    told = [
+        *(event.data["message"] for event in events if event.type == "status"),
+        *result.answer.limitations, *result.answer.confidence_reasons, result.answer.notice,
+        *(part.note for part in result.answer.confidence_sum),
+        *(saying.say_again(one.reason) for one in result.answer.removed),
+        *(saying.say_again(why) for claim in result.answer.claims for why in claim.reasons),
+    ]  # fmt: skip
+    assert len(told) > 8
+    assert english_in(" | ".join(map(str, told)), cats.QUESTION, cats.PURR, cats.PLAN, lie, "cats.example") == []
+
+
+@pytest.mark.usefixtures("foreign")
+async def test_nothing_of_what_was_not_found_is_left_in_english() -> None:
+    deps = make_deps(search=[FakeSearch("tavily", error=ProviderTimeout("tavily", "no answer in 10 s"))])
+
+    job_id = cats.final(await cats.research(deps, language="de"))["job_id"]
+    error = (await deps.jobs.get(job_id)).error
+
+    assert error
+    assert english_in(error.message) == []
+
+
+@pytest.mark.usefixtures("foreign")
+def test_nothing_of_the_terminals_help_is_left_in_english() -> None:
+    """Its commands, options and what stands for a value are typed as they are."""
+    build: Any = partial(build_app, lambda: None, lambda name: None, PROCESSES, lambda: None, lambda http: None)
+    group: Any = get_command(build())
+    typed = re.compile(r"(?m)--?[a-z][a-z-]*|<[^>]*>|[A-Z]{2,}|^  [a-z-]+ |\[[^\]]*\]$|(?<=: )[a-z, ]+\.?$")
+    left: dict[str, list[str]] = {}
+
+    for name in ["", *group.list_commands(None)]:
+        shown = CliRunner().invoke(build(), [*([name] if name else []), "--help"], terminal_width=400).output
+        said = re.sub(r"(?m)^.*?: gorkd.*$", "", typed.sub(" ", shown))
+        left |= {name: words} if (words := english_in(said, *MODES, *group.list_commands(None))) else {}
+
+    assert left == {}
+
+
+@pytest.mark.usefixtures("foreign")
+def test_nothing_of_a_receipts_checks_is_left_in_english() -> None:
+    found = verify_receipt(receipts.file(is_signed=False))
+
+    told = " | ".join([*(check.says for check in found.checks), found.ending])
+
+    assert found.is_intact
+    assert english_in(re.sub(r"\b[0-9a-f]{16}\b|judge-7b", "", told)) == []
+
+
+@pytest.mark.usefixtures("foreign")
+def test_nothing_of_the_help_in_chats_is_left_in_english() -> None:
+    """What is typed there, and the menus of Discord and Slack, are called as they are."""
+    shown = " ".join([*slack_texts(SLACK.help()), DISCORD.help().text])
+    typed = (ON_SLACK.menu, ON_DISCORD.menu, *MODES, *(option.name for option in ASKED))
+
+    assert english_in(re.sub(r"/[a-z-]+(?: [a-z]+)?", "", shown), *typed) == []
+
+
+async def test_discord_has_every_command_described_in_six_languages() -> None:
+    """N-28: and what its options do; what is typed stays as it is."""
+    bot, words = ResearchBot(samples.chat_deps(), DiscordSettings(token="t")), CommandWords()
+    known = {"de", "fr", "es-ES", "es-419", "it", "pt-BR", "nl"}
+
+    for command in bot.tree.get_commands(type=discord.AppCommandType.chat_input):
+        payload: Any = await command.get_translated_payload(bot.tree, words)  # type: ignore[union-attr]
+        for said in (payload, *payload["options"]):
+            assert said["description_localizations"].keys() == known, said["name"]
+            assert not said.get("name_localizations"), said["name"]
