@@ -335,12 +335,9 @@ async def renew(
 ) -> ResearchJob:
     """The job that a `Renew` makes, stored under `key` where the deed has none of its own. Raises `GorkdError`."""
     job, scope = deed.job, deed.job.scope
-    if deed.how == "retry":
-        return await researcher.retry(job.id, asker, scope=scope, dedupe_key=key, address=address)
-    if deed.how == "ask_again":
-        return await researcher.ask_again(job.id, asker, scope=scope, dedupe_key=key, address=address)
-    if deed.how == "refresh":
-        return await researcher.refresh(job.id, asker, scope=scope, dedupe_key=key, address=address)
+    plain = {"retry": researcher.retry, "ask_again": researcher.ask_again, "refresh": researcher.refresh}
+    if deed.how in plain:
+        return await plain[deed.how](job.id, asker, scope=scope, dedupe_key=key, address=address)
     if deed.how == "changed":
         return await researcher.ask_changed(
             job.id, deed.wish, asker, scope=scope, dedupe_key=key or changed_key(job, deed.wish), address=address

@@ -161,7 +161,7 @@ def _is_of_answer(heard: Words, answered: ResearchJob | None) -> bool:
 
 async def _complete_command(_: Asked, current: str) -> list[app_commands.Choice[str]]:
     wanted = current.casefold().strip()
-    described = {"add": word("library.add")} | {name: rule.does for name, rule in COMMANDS.items()}
+    described = {"add": word("library.add")} | {name: say(rule.does) for name, rule in COMMANDS.items()}
     return [
         app_commands.Choice(name=f"{name}: {does}"[:CHOICE_LENGTH], value=name)
         for name, does in described.items()

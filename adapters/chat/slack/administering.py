@@ -100,7 +100,7 @@ class Administration:
         if not await self.admins.is_admin(workspace, user):
             return sentence_message(say(wording.SETTINGS_ADMINS_ONLY))
         form = await self._form(tenant_of(workspace.team_id))
-        return None if await open_view(workspace, trigger_id, form) else sentence_message(NOT_OPENED)
+        return None if await open_view(workspace, trigger_id, form) else sentence_message(say(NOT_OPENED))
 
     async def pressed(self, workspace: Workspace, body: Payload) -> None:
         """The button on somebody's App Home."""
@@ -121,7 +121,7 @@ class Administration:
         asking = asyncio.create_task(self.admins.is_admin(workspace, user))  # known since the form was opened, mostly
         done, _ = await asyncio.wait({asking}, timeout=KNOWN_WITHIN_S)
         if not (done and asking.result()):
-            return _errors({}, say(wording.SETTINGS_ADMINS_ONLY) if done else NOT_KNOWN, given)
+            return _errors({}, say(wording.SETTINGS_ADMINS_ONLY) if done else say(NOT_KNOWN), given)
         try:
             before = await self.desk.show(tenant)
             settings = read_settings(given, before.settings)
@@ -160,7 +160,7 @@ def settings_modal(
                 )
         blocks.append(divider())
     blocks.append(context("\n".join(_told(changes[:SHOWN_CHANGES])) or say(wording.NO_CHANGES_YET)))
-    return modal(SETTINGS, TITLE, blocks, submit=say("Save"), metadata=str(kept.version))
+    return modal(SETTINGS, say(TITLE), blocks, submit=say("Save"), metadata=str(kept.version))
 
 
 def saved_modal(changes: Sequence[SettingChange]) -> Block:
@@ -168,11 +168,11 @@ def saved_modal(changes: Sequence[SettingChange]) -> Block:
     said = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
     lines = [f"*{said_word(FIELDS[change.key].title)}*: {_from_to(change)}" for change in changes]
     blocks = [section(f"{':white_check_mark: ' if changes else ''}{said}"), *map(section, lines)]
-    return modal("", TITLE, blocks, submit="", close=say("Close"))
+    return modal("", say(TITLE), blocks, submit="", close=say("Close"))
 
 
 def refusal_modal(sentence: str) -> Block:
-    return modal("", TITLE, [section(plain(sentence, SECTION_LIMIT))], submit="", close=say("Close"))
+    return modal("", say(TITLE), [section(plain(sentence, SECTION_LIMIT))], submit="", close=say("Close"))
 
 
 def home_entries() -> list[Block]:

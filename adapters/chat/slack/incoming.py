@@ -560,16 +560,16 @@ def _asked_in(view: Mapping[str, Any]) -> _SectionAsked:
 
 def section_modal(asked: str, chosen: str = "") -> Block:
     """`asked` comes back with what is submitted; `chosen` is the section that stands there first."""
-    options: list[Block] = [{"text": label(title, 75), "value": name} for name, title in CHOICES.items()]
+    options: list[Block] = [{"text": label(say(title), 75), "value": name} for name, title in CHOICES.items()]
     first = [option for option in options if option["value"] == chosen]
     which: Block = {"type": "static_select", "options": [*options], **({"initial_option": first[0]} if first else {})}
     blocks = [
-        entry(WHICH, "Section", which),
-        _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),
-        _file_input(EXPERIMENT, "Experiment: what was done and found", "YAML or JSON", is_optional=True),
-        context(FORM_HELP),
+        entry(WHICH, say("Section"), which),
+        _file_input(CONTEXT, say("Context: what the paper is about"), say("YAML or JSON with concept.description")),
+        _file_input(EXPERIMENT, say("Experiment: what was done and found"), say("YAML or JSON"), is_optional=True),
+        context(say(FORM_HELP)),
     ]
-    return modal(SECTION_FORM, FORM_TITLE, blocks, submit="Write", metadata=asked)
+    return modal(SECTION_FORM, say(FORM_TITLE), blocks, submit=say("Write"), metadata=asked)
 
 
 def _file_input(name: str, text: str, hint: str, *, is_optional: bool = False) -> Block:

@@ -299,18 +299,18 @@ class AskedInForm:
 
 def ask_modal(asked: AskedInForm) -> Block:
     """Any command, with a paper of the library or with words."""
-    options: list[Block] = [_option(f"{name}: {does}", name) for name, does in DOES.items()]
+    options: list[Block] = [_option(f"{name}: {say(does)}", name) for name, does in DOES.items()]
     research = next(option for option in options if option["value"] == "research")
     command: Block = {"type": "static_select", "options": [*options], "initial_option": research}
-    words = text_input(ARGUMENT_LIMIT, "A question, feedback, an arXiv id, or page 3", is_long=False)
+    words = text_input(ARGUMENT_LIMIT, say("A question, feedback, an arXiv id, or page 3"), is_long=False)
     paper: Block = {"type": "external_select", "min_query_length": 0}
-    paper["placeholder"] = label("Find by id or title", 150)
+    paper["placeholder"] = label(say("Find by id or title"), 150)
     blocks = [
-        entry(COMMAND, "What to do", command),
-        entry(ARGUMENT, "Words", words, is_optional=True),
-        entry(PAPER, f"Paper (for {', '.join(OF_A_PAPER[:2])} and the like)", paper, is_optional=True),
+        entry(COMMAND, say("What to do"), command),
+        entry(ARGUMENT, say("Words"), words, is_optional=True),
+        entry(PAPER, say("Paper (for {commands}, …)", commands=", ".join(OF_A_PAPER[:2])), paper, is_optional=True),
     ]
-    return modal(ASK, "Paper library", blocks, submit="Go", metadata=asked.metadata)
+    return modal(ASK, say("Paper library"), blocks, submit=say("Go"), metadata=asked.metadata)
 
 
 def wish_modal(asked: AskedInForm) -> Block:
@@ -330,7 +330,8 @@ def said_in_modal(view: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     rule = COMMANDS.get(command)
     needs = command == ADD or (rule is not None and bool(rule.argument) and rule.needs_argument)
     if needs and not argument:
-        return "", ({PAPER: "Pick a paper, or write its number above."} if takes_paper else {ARGUMENT: "Say what."})
+        pick = say("Pick a paper, or write its number above.")
+        return "", ({PAPER: pick} if takes_paper else {ARGUMENT: say("Say what.")})
     return f"{command} {argument}".strip(), {}
 
 
@@ -481,7 +482,8 @@ def _files(said: SaidToLibrary) -> tuple[SlackUpload, ...]:
     files: list[SlackUpload] = []
     if said.picture and said.reply.page is not None:
         paper, page = said.reply.page
-        description = f"Page {page or 1} of {one_line(paper.title)}; the cited sentence is marked where there is one."
+        told = "Page {page} of {title}; the cited sentence is marked where there is one."
+        description = say(told, page=page or 1, title=one_line(paper.title))
         files.append(SlackUpload(f"{paper.id.replace('/', '_')}-page-{page or 1}.png", said.picture, description))
     if said.reply.file is not None:
         name, content = said.reply.file
