@@ -101,7 +101,7 @@ async def run_mcp_stdio(env: Mapping[str, str], settings: BotSettings) -> None:
         from adapters.mcp.server import serve_stdio
 
     async with open_house(env, settings, grace_s=0) as house:
-        await serve_stdio(house.researcher)
+        await serve_stdio(house.researcher, page_links(env, settings))
 
 
 async def run_mcp_http(env: Mapping[str, str], settings: BotSettings) -> None:
@@ -111,7 +111,8 @@ async def run_mcp_http(env: Mapping[str, str], settings: BotSettings) -> None:
 
     mcp = McpSettings.from_env(env)
     async with open_house(env, settings, grace_s=GRACE_S) as house:
-        await serve_http(house.researcher, mcp, lambda url: print(f"gorkd mcp is ready: {url}", flush=True))  # noqa: T201
+        links = page_links(env, settings)
+        await serve_http(house.researcher, links, mcp, lambda url: print(f"gorkd mcp is ready: {url}", flush=True))  # noqa: T201
 
 
 @contextmanager
@@ -141,7 +142,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
 
     settings = _with_token(WebSettings.from_env(env), house.settings.data)
     painter = PagePictures()
-    pictures = PaperViews(house.deps.library, painter)
+    pictures = PaperViews(house.deps.library, painter.paint)
     app = build_web(
         house.researcher,
         house.metrics.render,

@@ -70,7 +70,6 @@ from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
-from core.tenancy.admission import Spending
 from core.tenancy.forgetting import Archive, Departures, Register
 from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.watch import Watches
@@ -106,7 +105,7 @@ class Records:
     reuse: ReuseStore
     heartbeats: Heartbeats
     traces: TraceLog
-    spending: Spending
+    spending: SqlSpending
     usage: UsageLog
     revocations: Revocations
     tokens: TokenStore

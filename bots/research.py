@@ -1,6 +1,7 @@
-"""gorkd from Python: `Researcher` finds ideas, implementations and reports (S004), `Library` answers from papers.
+"""gorkd from Python: ideas, implementations and reports (S004), and answers from papers (`Library`).
 
-Both open the same parts as the commands, from the environment, and close them again. `gorkd` exports them.
+Both open the same parts as the commands, from the environment, and close them again. `gorkd` exports them, the first as
+`Researcher`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from core.stages.intake import parse_intent, read_query
 SYNTHESIS_S = 60.0  # of a library's question (D2)
 
 
-class Researcher:
+class FindingsResearcher:
     """Finds ideas, implementations and a report. `env` are the settings, by default those of the process."""
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:

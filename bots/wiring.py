@@ -230,7 +230,7 @@ def _admission(settings: BotSettings, deps: Deps, records: Records) -> Admission
         "slack": Quota(settings.slack_user_per_min, settings.slack_workspace_per_min),
     }
     return Admission(
-        records.settings, records.limits, records.spending, quotas, budget, _provider_names(deps), deps.clock
+        records.settings, records.limits, records.spending.spent, quotas, budget, _provider_names(deps), deps.clock
     )
 
 
@@ -433,7 +433,7 @@ def _open_deps(
         deliveries=records.deliveries,
         shown=records.shown,
         attachments=records.attachments,
-        attachment_reader=pages.attachments,
+        read_attachment=pages.attachments.read,
         ratings=records.ratings,
         watches=records.watches,
         library=records.library,
@@ -509,7 +509,7 @@ def library_desk(env: Mapping[str, str], library: LibraryStore, stack: AsyncExit
         if part is not None:
             stack.push_async_callback(part.aclose)
     return LibraryDesk(
-        Ingestion(library, files, utc_now, model, embedder),
+        Ingestion(library, files.read, utc_now, model, embedder),
         PapersElsewhere(pages, arxiv.look_up, catalogues.search, catalogues.work_of, arxiv=arxiv.site),
     )
 
@@ -523,7 +523,7 @@ async def open_talks(env: Mapping[str, str], house: House) -> AsyncIterator[Libr
         painter = PagePictures()
         stack.push_async_callback(painter.aclose)
         desk = library_desk(env, house.deps.library, stack)
-        views = PaperViews(house.deps.library, painter)
+        views = PaperViews(house.deps.library, painter.paint)
         yield LibraryTalks(
             house.researcher, desk, house.conversations, views, house.deps.clock,
             open_messages=house.open_messages, rules=house.tenancy.settings,

@@ -7,7 +7,8 @@ Traceback (most recent call last):
 ValueError: top_k is 0; it must be a whole number from 1 to 20
 """
 
-from bots.research import Library, QueryResult, Researcher
+from bots.research import FindingsResearcher as Researcher
+from bots.research import Library, QueryResult
 from core.findings.opening import parse_research_result
 from core.findings.results import (
     IdeaResult,

@@ -17,6 +17,9 @@ from tests.shared_data import ROOT
 
 Running = Process | Forked
 
+# One certificate, of nobody: a client takes 20 ms to read those of all authorities, and no test leaves this machine.
+NO_AUTHORITY = str(ROOT / "tests" / "loopback" / "authority.pem")
+
 is_forking = False  # tests do; what measures or soaks starts each process as a user does
 
 
@@ -35,6 +38,8 @@ class Ended:
 async def start(*arguments: str, env: Mapping[str, str], module: str = "bots", anew: bool = False) -> Running:
     """`gorkd …`; `anew` with an interpreter of its own, as it must be where the loader is told something."""
     settings = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "200", **env}
+    if is_forking:
+        settings = {"SSL_CERT_FILE": NO_AUTHORITY, **settings}
     if is_forking and not anew and "LD_PRELOAD" not in env:
         return await Forked.start(module, *arguments, env=settings)
     return await asyncio.create_subprocess_exec(

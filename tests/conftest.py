@@ -1,14 +1,24 @@
-"""For the whole suite: laws are tried on many examples, and never fail for a slow machine."""
+"""For the whole suite: laws are tried on many examples, and never fail for a slow machine.
+
+What each worker of the suite would do for itself is done once, or not at all: a template of processes, the rewriting of
+assertions, which shows what they compared (for that, run what failed with `-n 0`), and going through garbage.
+"""
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.workermanage import WorkerController
 
 from adapters.pages.workers import NURSERY
-from tests import commands
+from tests import commands, forked
+
+gc.disable()  # until all is imported
 
 # No deadline: the machine may be busy. Fewer examples than Hypothesis' 100 keep the default suite under three minutes.
 settings.register_profile(
@@ -17,6 +27,7 @@ settings.register_profile(
 settings.load_profile("gorkd")
 
 commands.is_forking = True
+os.environ["SSL_CERT_FILE"] = commands.NO_AUTHORITY
 NURSERY.start(
     NURSERY
 )  # one parent of all tests' parsers; each would start its own, for half a second of processor time
@@ -39,3 +50,18 @@ FIRST = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((at for at, folder in enumerate(FIRST) if item.nodeid.startswith(folder)), 99))
+
+
+def pytest_configure_node(node: WorkerController) -> None:
+    node.workerinput["template"] = forked.template()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if given := getattr(config, "workerinput", None):
+        forked.share(given["template"])
+        sys.meta_path.remove(config.pluginmanager.rewrite_hook)  # type: ignore[arg-type]
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

@@ -111,19 +111,29 @@ def is_control(text: str) -> bool:
     )
 
 
-def by_words(request: ChatRequest) -> str:
-    """A judge that counts: supported with nine of ten words, in part with six; and every text answers."""
+def by_words(request: ChatRequest, told: Callable[[str, str], str] = lambda item, verdict: verdict) -> str:
+    """A judge that counts: supported with nine of ten words, in part with six; and every text answers.
+
+    `told` may say otherwise of an item, given its verdict.
+    """
     if request.schema_name == "answers":
         return json.dumps({"answers": "yes", "reason": ""})
-    rows: list[dict[str, object]] = []
+    verdicts: dict[int, tuple[str, str]] = {}
     for number, item in enumerate(request.user.split("<item ")[1:], start=1):
         claim = _words("".join(re.findall(r"<claim>(.*?)</claim>", item, re.DOTALL)))
         said = _words(" ".join(re.findall(r"<passage>(.*?)</passage>", item, re.DOTALL)))
         share = len(claim & said) / max(len(claim), 1)
         verdict = "supported" if share >= 0.9 else "partial" if share >= 0.6 else "unsupported"
-        verdict = "contradicted" if is_control(item) else verdict
-        rows.append({"item": number, "verdict": verdict, "reason": "" if share >= 0.9 else f"{share:.0%} of it"})
-    return json.dumps({"verdicts": rows})
+        verdict = told(item, "contradicted" if is_control(item) else verdict)
+        verdicts[number] = verdict, "" if verdict == "supported" else f"{share:.0%} of it"
+    return verdicts_json(verdicts)
+
+
+def verdicts_json(verdicts: Mapping[int, tuple[str, str]]) -> str:
+    """A judge's answer: verdict and reason by the number of the item, as short as structured output is."""
+    why = [f"{number}: {reason}" for number, (_, reason) in verdicts.items() if reason]
+    said: dict[str, object] = {str(number): verdict for number, (verdict, _) in verdicts.items()}
+    return json.dumps({**said, "why": why}, separators=(",", ":"), ensure_ascii=False)
 
 
 def _words(text: str) -> set[str]:
@@ -271,7 +281,7 @@ def make_deps(
         deliveries=SqlDeliveries(kept, BOX, clock=clock),
         shown=SqlShownMessages(kept, BOX, clock=clock),
         attachments=SqlAttachments(kept),
-        attachment_reader=FakeReader(),
+        read_attachment=FakeReader().read,
         ratings=SqlRatings(kept),
         watches=SqlWatches(kept, BOX, clock=clock),
         library=SqlLibrary(kept, SCRATCH),

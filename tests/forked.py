@@ -15,6 +15,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 
@@ -29,6 +30,19 @@ _CONTEXT.set_forkserver_preload([
     "dbos", "exa_py", "openai.resources.chat", "openai.resources.embeddings", "openai.resources.responses",
     "psycopg_pool", "slack_bolt.adapter.socket_mode.aiohttp", "tavily", "tests.rehearsed",
 ])  # fmt: skip
+
+
+def template() -> str:
+    """The address of this process's template, which is started if need be and ends with it."""
+    forkserver.ensure_running()
+    return str(forkserver._forkserver._forkserver_address)
+
+
+def share(address: str) -> None:
+    """Fork from the template of another process, which would import once more what that one has."""
+    server = forkserver._forkserver
+    server._forkserver_address, server._forkserver_alive_fd = address, os.open(os.devnull, os.O_RDONLY)
+    server.ensure_running = resource_tracker.ensure_running
 
 
 @dataclass(frozen=True)

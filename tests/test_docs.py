@@ -23,6 +23,7 @@ from core.model.job import LOCAL
 from core.model.source import SearchQuery
 from core.modes import MODES
 from core.pipeline.conversation import read_reply
+from core.pipeline.researcher import RENEWALS
 from core.presentation import wording
 from core.presentation.render import job_json
 from core.presentation.tools import TOOLS
@@ -48,6 +49,9 @@ FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 COMMANDS = (
     "init",
     "ask",
+    "retry",
+    "refresh",
+    "improve",
     "section",
     "watch",
     "paper",
@@ -397,7 +401,9 @@ def test_each_deed_is_there_where_it_is_said_to_be(row: list[str]):
     _, discord, slack, page, terminal, http, mcp = row
     routes = ROUTES.findall("".join(path.read_text("utf-8") for path in (ROOT / "adapters/web").glob("*.py")))
     known = {path.replace("{{", "{").replace("}}", "}") for path in routes}
-    known |= {f"{prefix}/jobs/{{job_id}}/{deed}" for prefix in ("", "/v1") for deed in ("retry", "follow-up", "links")}
+    known |= {
+        f"{prefix}/jobs/{{job_id}}/{deed}" for prefix in ("", "/v1") for deed in (*RENEWALS, "follow-up", "links")
+    }
 
     for label in BOLD.findall(discord + slack):
         assert label in wording.BUTTONS.values()
@@ -407,7 +413,7 @@ def test_each_deed_is_there_where_it_is_said_to_be(row: list[str]):
     for command, *options in (said.split()[1:] for said in CODE.findall(terminal)):
         assert command in COMMANDS
         assert set(options) <= offered()[command]
-    assert set(CODE.findall(mcp)) <= {*TOOLS, *WATCH_TOOLS}
+    assert set(CODE.findall(mcp)) <= {*TOOLS, *WATCH_TOOLS, "share"}
 
 
 BOLD, CODE, ROUTES = re.compile(r"\*\*([^*]+)\*\*"), re.compile(r"`([^`]+)`"), re.compile(r'"(/[^"\s]*)"')

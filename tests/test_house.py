@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_no_rule_or_query_names_the_tenants_of_a_platform(room: str):
     named = [
         f"{path.name}:{node.lineno}"
         for path in files
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and re.search(r"\b(?:discord|slack):", str(node.value))
     ]
 
@@ -169,7 +169,7 @@ def test_no_file_has_two_subjects(floor: str):
 
 def test_nothing_imports_in_a_circle():
     """Not for types alone either: whoever reads one file of a circle has to read all of it."""
-    graph = {module_name(path): modules_imported_by(path) for path in CODE}
+    graph = {module_name(path): modules_named_in(nodes(path)) for path in CODE}
 
     known = {module: (imported & graph.keys()) - {module} for module, imported in graph.items()}
 
@@ -187,7 +187,7 @@ def test_no_function_is_longer_than_a_screen():
     long = [
         f"{path.name}: {node.name}"
         for path in CODE
-        for node in ast.walk(ast.parse(read(path)))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
     ]
@@ -212,7 +212,7 @@ def test_an_import_for_types_alone_counts():
     """Of a name within a package the module behind it is meant."""
     source = "if TYPE_CHECKING:\n    from adapters.chat import live\n    from adapters.chat.reply import Pace\n"
 
-    assert modules_named_in(source) >= {"adapters.chat.live", "adapters.chat.reply"}
+    assert modules_named_in(ast.walk(ast.parse(source))) >= {"adapters.chat.live", "adapters.chat.reply"}
 
 
 def test_no_file_names_a_machine_or_a_registry():
@@ -251,7 +251,7 @@ def module_name(path: Path) -> str:
 
 def attributes_in(path: Path) -> Iterator[str]:
     """Names behind a dot, and names imported from `os`."""
-    for node in ast.walk(ast.parse(read(path))):
+    for node in nodes(path):
         if isinstance(node, ast.Attribute):
             yield node.attr
         elif isinstance(node, ast.ImportFrom) and node.module == "os":
@@ -259,19 +259,24 @@ def attributes_in(path: Path) -> Iterator[str]:
 
 
 def prompts_loaded_in(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(read(path))):
+    for node in nodes(path):
         yield from called_for(node, "load_prompt")
 
 
 @functools.cache
 def imported_by(path: Path) -> set[str]:
     """Top-level modules that the file imports when it runs, wherever in the file; not those for types alone."""
-    tree = ast.parse(read(path))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            node.body = []
+    for_types = {
+        inner
+        for node in nodes(path)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
     names: list[str] = []
-    for node in ast.walk(tree):
+    for node in nodes(path):
+        if node in for_types:
+            continue
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -280,15 +285,10 @@ def imported_by(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def modules_imported_by(path: Path) -> set[str]:
-    """Full names, also those for types alone."""
-    return modules_named_in(read(path))
-
-
-def modules_named_in(source: str) -> set[str]:
-    """What is imported, and each imported name as if it were a module of its package."""
+def modules_named_in(found: Iterable[ast.AST]) -> set[str]:
+    """What is imported, also for types alone, and each imported name as if it were a module of its package."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in found:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -335,5 +335,11 @@ def tracked() -> list[Path]:
     return [path for path in paths if path.is_file() and path.suffix not in {".pdf", ".png", ".ico", ".woff2"}]
 
 
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(read(path))))
+
+
+@functools.cache
 def read(path: Path) -> str:
     return path.read_text("utf-8")

@@ -15,7 +15,7 @@ from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.results import split_fences
 from core.findings.viewing import FindingsView, FoundItem, code_files, code_name
 from core.presentation.render import one_line, printable
-from core.text.saying import say, say_many
+from core.text.saying import say, say_again, say_many
 
 _GRAPHEMES = regex.compile(r"\X")
 _SENTENCE_END = regex.compile(r"(?:[.!?…](?:\[[\d, ]{1,20}\][✓◐↪?✗]?)*(?=\s)|[。！？]|\n)")
@@ -134,7 +134,7 @@ def about(item: FoundItem) -> str:
     """`official documentation · parses · imports: requests · needs requests`; nothing of a place nobody knows."""
     standing = item.standing if item.standing != level_name(OTHER_LEVEL, item.mode) else ""
     needs = say("needs {names}", names=item.dependencies) if item.dependencies not in ("", "none") else ""
-    return " · ".join(filter(None, [standing, *(remark.text for remark in item.remarks), needs]))
+    return " · ".join(filter(None, [say_again(standing), *(say_again(remark.text) for remark in item.remarks), needs]))
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:

@@ -10,16 +10,15 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
 from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, ping, tried, utc_now
-from adapters.chat.reply import ChatReply, EditPace
+from adapters.chat.reply import ChatReply, EditPace, best_effort
 from core.library import wording as library_wording
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker, waiting_at
-from core.library.states import COMMANDS, Conversation, State
 from core.library.talk import Tell
 from core.library.words import Addition, Incoming
 from core.model.delivery import Address
@@ -34,9 +33,6 @@ _log = logging.getLogger(__name__)
 Payload = TypeVar("Payload")
 Payload_co = TypeVar("Payload_co", covariant=True)
 _ALONE = ChatTurns()
-ALONE = frozenset({"Help", "Status", ""})  # titles of what is for whoever asked, and goes on to nothing
-_OF_NUMBER = {State.SELECT_NEW: "summarize", State.SELECT_VIEW: "summary"}  # what a number's button does; else open
-_VERBS = {"open": "Open", "summary": "Summary", "summarize": "Add"}
 
 
 class LibraryVoice(Protocol[Payload_co]):
@@ -49,56 +45,6 @@ class LibraryVoice(Protocol[Payload_co]):
     def said(self, speaker: Speaker, said: SaidToLibrary) -> Payload_co: ...
 
     def refusal(self, sentence: str) -> Payload_co: ...
-
-
-@dataclass(frozen=True)
-class LibraryStep:
-    """A button that goes on from a reply: what it `says`, as one would type it, and what stands on it.
-
-    `about` is the tag of what it is tied to, "" where what came since does not matter.
-    """
-
-    says: str
-    label: str
-    about: str = ""
-
-
-def library_steps(said: SaidToLibrary, *, most_papers: int) -> tuple[LibraryStep, ...]:
-    """What can be done next, on every platform the same; nothing under help, a refusal or a file."""
-    now, reply = said.after, said.reply
-    if reply.file is not None or (reply.title in ALONE and not now.offered and reply.page is None and not said.added):
-        return ()
-    if now.offered:
-        return LibraryStep("yes", "Yes"), LibraryStep("no", "No")
-    if said.added:
-        return _papers(said.added, "summary", most=most_papers, is_numbered=len(said.added) > 1)
-    if reply.page is not None:
-        paper, page = reply.page[0], reply.page[1] or 1
-        around = [(page - 1, "◀ Page {at}"), (page + 1, "Page {at} ▶")]
-        paging = [
-            LibraryStep(f"open {paper.id} page {at}", label.format(at=at))
-            for at, label in around
-            if 1 <= at <= paper.pages
-        ]
-        return *paging, *_working_on(now)
-    if now.selected_paper:
-        return LibraryStep(f"open {now.selected_paper}", "Open"), *_working_on(now)
-    verb = _OF_NUMBER.get(now.state, "open")
-    return *_papers(now.last_query_set, verb, most=most_papers), *_working_on(now)
-
-
-def _papers(ids: Sequence[str], verb: str, *, most: int, is_numbered: bool = True) -> tuple[LibraryStep, ...]:
-    """By their numbers in the list."""
-    return tuple(
-        LibraryStep(f"{verb} {paper_id}", f"{_VERBS[verb]} {at}" if is_numbered else _VERBS[verb])
-        for at, paper_id in enumerate(ids[:most], 1)
-    )
-
-
-def _working_on(now: Conversation) -> list[LibraryStep]:
-    """What can be done to what is shown, tied to it."""
-    doing = ("improve", "save")
-    return [LibraryStep(name, name.title(), now.tag) for name in doing if now.works_on in COMMANDS[name].states]
 
 
 class LiveTalks(LivingMessages[Payload]):
@@ -239,16 +185,12 @@ class LiveTalks(LivingMessages[Payload]):
 
     async def _note(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> None:
         """Keep where the message is, so that it is ended also when this process does not live to do it."""
-        try:
+        with best_effort(_log.warning, "message not noted"):
             await self.talks.opened(speaker, waiting_at(reply.address, speaker.key, asked))
-        except GorkdError as error:
-            _log.warning("message not noted", extra={"error": str(error)})
 
     async def _closed(self, speaker: Speaker) -> None:
-        try:
+        with best_effort(_log.warning, "end of a message not noted"):
             await self.talks.closed(speaker.key)
-        except GorkdError as error:
-            _log.warning("end of a message not noted", extra={"error": str(error)})
 
     async def _attach(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> bool:
         """Remember where the message is now; whether a job waits for it, whose answer comes sooner or later."""
@@ -273,10 +215,8 @@ class LiveTalks(LivingMessages[Payload]):
         for wait_s in (*self._pace.backoff_s, None):
             if await tried(reply, payload, speaker.key, self._pace):
                 await self._closed(speaker)
-                try:
+                with best_effort(_log.warning, "delivery not noted"):
                     await self.talks.delivered(speaker, reply.shown)
-                except GorkdError as error:
-                    _log.warning("delivery not noted", extra={"error": str(error)})
                 await self._call(speaker, reply, since)
                 return
             if wait_s is not None:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from adapters.chat.reply import AddressDead, ChatReply, EditPace, FilesRefused, StoppedByPerson, Voice
+from adapters.chat.reply import AddressDead, ChatReply, EditPace, FilesRefused, StoppedByPerson, Voice, best_effort
 from core.library.session import Waiting
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address, Delivery
@@ -86,10 +86,8 @@ class ChatTurns:
     async def give_back(self, name: str) -> None:
         if self.turns is None:
             return
-        try:
+        with best_effort(_log.warning, "turn not given back", of=StoreError, turn=name):
             await self.turns.give_back(name, self.holder)
-        except StoreError as error:
-            _log.warning("turn not given back", extra={"turn": name, "error": str(error)})
 
 
 _PACE = EditPace()
@@ -372,10 +370,8 @@ class LiveAnswers(LivingMessages[Payload]):
         await self._attach(live)
 
     async def _cancel(self, job: ResearchJob) -> None:
-        try:
+        with best_effort(_log.warning, "not cancelled", job=job.id):
             await self._researcher.cancel(job.id)
-        except GorkdError as error:
-            _log.warning("not cancelled", extra={"job": job.id, "error": str(error)})
 
     async def _attach(self, live: _Live[Payload]) -> None:
         """Remember where the message is now."""

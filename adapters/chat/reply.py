@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -172,11 +173,9 @@ class Tongues:
         """Before the first word to anybody there; from then on it is noted with each question."""
         if tenant in self._wanted:
             return
-        try:
+        with best_effort(_log.warning, "language of a workspace not read", of=(GorkdError, TimeoutError)):
             async with asyncio.timeout(LEARN_S):
                 self.note_workspace(tenant, (await rules.show(tenant)).settings.spoken)
-        except (GorkdError, TimeoutError) as error:
-            _log.warning("language of a workspace not read", extra={"error": str(error)})
 
     def note_person(self, tenant: str, person: str, locale: str) -> None:
         self._locales[tenant, person] = locale
@@ -189,6 +188,22 @@ class Tongues:
     def of(self, tenant: str, person: str = "", *, said: str = "", locale: str = "") -> tuple[str, str, str]:
         """For `speaking`: the workspace's, that of what was `said`, the person's."""
         return self._wanted.get(tenant, ""), language_of(said), locale or self._locales.get((tenant, person), "")
+
+
+@contextmanager
+def best_effort(
+    log: Callable[..., None],
+    failed: str,
+    *,
+    of: type[Exception] | tuple[type[Exception], ...] = GorkdError,
+    why: Callable[[Exception], str] = str,
+    **named: object,
+) -> Iterator[None]:
+    """What nobody waits for may fail: the log is told what has `failed`, of what is `named`."""
+    try:
+        yield
+    except of as error:
+        log(failed, extra={**named, "error": why(error)})
 
 
 def in_its_language(

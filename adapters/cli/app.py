@@ -26,6 +26,9 @@ Command = Callable[..., None] | typer.Typer
 # The module beside this one whose `<name>_command` makes it, and what it does, first in one line.
 _ASKING = {
     "ask": ("ask", "Answer one question from sources that are read and cited."),
+    "retry": ("ask", "Ask the question of a failed job again, from what it had found."),
+    "refresh": ("ask", "Research the question of an answer anew, at most once a day."),
+    "improve": ("ask", "Give a better answer to the same question.\n\nFrom what was found and more, minding a wish."),
     "section": (
         "section",
         "Write one section of a paper from the library.\n\n"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote, unquote
 
 import typer
@@ -25,7 +25,7 @@ from core.library.paper import content_of
 from core.library.wording import EMPTY
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, say_place
-from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
+from core.model.job import LOCAL, Depth, JobStatus, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
@@ -34,7 +34,14 @@ from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable
 from core.text.saying import say as said
-from core.text.saying import speaking, spoken
+from core.text.saying import say_again, speaking, spoken
+
+if TYPE_CHECKING:
+    from core.pipeline.researcher import Renewal, Researcher
+
+
+_Job = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print the job as JSON.")]
 
 
 def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
@@ -61,7 +68,7 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
             typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
         ] = "",
         fresh: Annotated[bool, typer.Option("--fresh", help=f"{said(FRESH.description)}.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
+        as_json: _AsJson = False,
     ) -> None:
         def run() -> Coroutine[None, None, Exit]:
             request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
@@ -71,6 +78,36 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
         run_command(run, as_json=as_json)
 
     return ask
+
+
+def retry_command(open_researcher: OpenResearcher) -> Callable[..., None]:
+    return _renewal_command(open_researcher, "retry")
+
+
+def refresh_command(open_researcher: OpenResearcher) -> Callable[..., None]:
+    return _renewal_command(open_researcher, "refresh")
+
+
+def _renewal_command(open_researcher: OpenResearcher, how: Renewal) -> Callable[..., None]:
+    def renew(job: _Job, *, as_json: _AsJson = False) -> None:
+        run_command(lambda: _renew(open_researcher, how, job, as_json=as_json), as_json=as_json)
+
+    return renew
+
+
+def improve_command(open_researcher: OpenResearcher) -> Callable[..., None]:
+    def improve(
+        job: _Job,
+        wish: Annotated[
+            list[str] | None, typer.Argument(help="What should be better?", metavar="WISH", show_default=False)
+        ] = None,
+        *,
+        as_json: _AsJson = False,
+    ) -> None:
+        wished = " ".join(wish or ())
+        run_command(lambda: _renew(open_researcher, "improve", job, wished, as_json=as_json), as_json=as_json)
+
+    return improve
 
 
 def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, is_fresh: bool) -> ResearchRequest:
@@ -87,13 +124,23 @@ async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, aft
     async with open_researcher() as researcher:
         if after:
             request = following(await researcher.job(after), request)
-        job = await researcher.submit(request)
-        with speaking(job.request.language, job.intent.language, spoken()):
-            job = await follow(researcher, job.id)
-            result, sources = await researcher.result(job.id), await researcher.sources(job.id)
-            if as_json:
-                print_json(job_json(job, result, sources))
-            return _conclude(job, result, sources, is_printed=as_json)
+        return await _answer(researcher, await researcher.submit(request), as_json=as_json)
+
+
+async def _renew(open_researcher: OpenResearcher, how: Renewal, job_id: str, wish: str = "", *, as_json: bool) -> Exit:
+    async with open_researcher() as researcher:
+        job = await researcher.renewed(how, job_id.strip(), tenant=LOCAL.tenant, feedback=wish)
+        return await _answer(researcher, job, as_json=as_json)
+
+
+async def _answer(researcher: Researcher, job: ResearchJob, *, as_json: bool) -> Exit:
+    """Follow the job to its end, and print what became of it."""
+    with speaking(job.request.language, job.intent.language, spoken()):
+        job = await follow(researcher, job.id)
+        result, sources = await researcher.result(job.id), await researcher.sources(job.id)
+        if as_json:
+            print_json(job_json(job, result, sources))
+        return _conclude(job, result, sources, is_printed=as_json)
 
 
 def _conclude(job: ResearchJob, result: JobResult | None, sources: list[Source], *, is_printed: bool) -> Exit:
@@ -156,7 +203,7 @@ def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
             Text.assemble((f"{said(wording.CONFIDENCE)}  ", "bold"), one_line(wording.confidence_sentence(answer)))
         )
     if answer.stopped_because:
-        paper.write(Text(said("Ended early: {why}", why=one_line(answer.stopped_because)), style="dim"))
+        paper.write(Text(said("Ended early: {why}", why=one_line(say_again(answer.stopped_because))), style="dim"))
 
 
 def _print_rest(
@@ -166,7 +213,9 @@ def _print_rest(
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
     _print_list(
-        paper, said(wording.REMOVED_HEADING), [f"{removed.text} ({removed.reason})" for removed in answer.removed]
+        paper,
+        said(wording.REMOVED_HEADING),
+        [f"{removed.text} ({say_again(removed.reason)})" for removed in answer.removed],
     )
     _print_list(paper, said(wording.LIMITATIONS), card.limitations)
     _print_list(paper, said("Read, not cited"), [_label(source) for source in card.uncited])
@@ -278,7 +327,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
     if source.extract_of_page:
-        remarks.append(said("only an extract: {why}", why=source.extract_of_page))
+        remarks.append(said("only an extract: {why}", why=say_again(source.extract_of_page)))
     remarks += wording.about_work(source)
     if source.instructs:
         remarks.append(said(wording.INSTRUCTS))

@@ -20,6 +20,7 @@ from rich.text import Text
 from adapters.cli.ask import EMPTY_AT_TERMINAL, print_standing
 from adapters.cli.running import Chatting, Exit, OpenChatting, Operating, run_command, say
 from core.library import wording
+from core.library.card import next_steps
 from core.library.paper import shelves_of
 from core.library.session import SaidToLibrary, Speaker
 from core.library.words import Addition, Incoming, read_addition
@@ -110,8 +111,8 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
         _show(console, said)
         if said.job is not None and said.result is not None and said.sources:
             print_standing(console, said.job, said.result, said.sources)
-        if said.reply.title == wording.PANEL_TITLE:
-            console.print(Text("\n".join(("", *wording.NEXT_STEPS))))
+        if steps := next_steps(said):
+            console.print(Text("\n".join(("", *steps))))
         if said.reply.file is not None:
             place = await asyncio.to_thread(_save, chatting.folder / RESULTS, *said.reply.file)
             console.print(Text(wording.saved(str(place))), soft_wrap=True)
@@ -151,13 +152,16 @@ def _incoming(file: Path) -> Incoming:
     return Incoming(file.name, file.stat().st_size, load)
 
 
+_SLANTED = re.compile(r"^_(.+)_$", re.MULTILINE)  # a chat draws such a line in italics
+
+
 def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
     for words in (wording.EMPTY, wording.EMPTY_LIBRARY):
         text = text.replace(words, EMPTY_AT_TERMINAL)
     if not reply.title:
-        console.print(Text(text), soft_wrap=True)
+        console.print(Text(_SLANTED.sub(r"\1", text)), soft_wrap=True)
         return
     from rich.markdown import Markdown
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from adapters.cli.running import Exit, Operating, print_json, run_command, say
+from adapters.cli.running import Exit, Operating, print_json, read_file, run_command, say, write_file
 from adapters.cli.settings import known_tenant
 from core.library import wording as library_wording
 from core.library.desk import LibraryDesk
@@ -195,7 +195,7 @@ def _in_list(path: Path) -> Iterator[_Thing]:
         yield path
         return
     try:
-        content = _read(path)
+        content = read_file(path, MAX_PAPER_BYTES + 1)
         if suffix == ".txt" and not is_reading_list(path.name, content):
             yield path
             return
@@ -222,30 +222,13 @@ async def _add_one(desk: LibraryDesk, shelf: Scope, thing: _Thing | _Found) -> I
     if isinstance(thing, str):
         return await desk.add_reference(shelf, thing)
     if isinstance(thing, Path):
-        return await desk.add_file(shelf, thing.name, _read(thing))
+        return await desk.add_file(shelf, thing.name, read_file(thing, MAX_PAPER_BYTES + 1))
     first, second = thing
     if isinstance(first, ListedPaper):
-        return await desk.add_listed(shelf, first, _read(second) if isinstance(second, Path) else b"")
+        return await desk.add_listed(
+            shelf, first, read_file(second, MAX_PAPER_BYTES + 1) if isinstance(second, Path) else b""
+        )
     return await desk.add_findings(shelf, first, second if isinstance(second, JobResult) else None)
-
-
-def _read(path: Path) -> bytes:
-    """Raises `InvalidQuery`."""
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_PAPER_BYTES + 1)
-    except OSError as exc:
-        raise InvalidQuery(
-            said("{file} cannot be opened: {why}.", file=path.name, why=exc.strerror), rule="file"
-        ) from exc
-
-
-def _write(path: Path, text: str) -> None:
-    """Raises `InvalidQuery`."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc
 
 
 async def _export(operating: Operating, shelf: Scope, file: Path | None) -> Exit:
@@ -255,7 +238,7 @@ async def _export(operating: Operating, shelf: Scope, file: Path | None) -> Exit
     if file is None:
         sys.stdout.write(text)
     else:
-        _write(file, text)
+        write_file(file, text)
     say(say_many("{number} paper exported", "{number} papers exported", len(papers)))
     return Exit.ANSWERED
 

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from adapters.cli.running import Exit, Operating, print_json, run_command, say
+from adapters.cli.running import Exit, Operating, print_json, read_file, run_command, say, write_file
 from adapters.proxies import Proxies
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
 from core.model.job import Json
@@ -84,7 +84,7 @@ async def _write(operating: Operating, job_id: str, out: str) -> Exit:
         raise JobNotFound(job_id)
     text = findings_markdown(job, result, sources) or answer_markdown(job, result, sources)
     if out:
-        _save(Path(out), text.encode("utf-8", "replace"))
+        write_file(Path(out), text)
     else:
         sys.stdout.write(text)
     return Exit.ANSWERED
@@ -94,14 +94,14 @@ async def _give(operating: Operating, job_id: str, out: str, *, is_signed: bool)
     async with operating.open_kept() as kept:
         content = await kept.receipts().give(job_id, is_signed=is_signed)
     path = Path(out or f"{job_id}.receipt.zip")
-    _save(path, content)
+    write_file(path, content)
     say(said("written to {file}; check it anywhere with: gorkd verify {file}", file=path))
     return Exit.ANSWERED
 
 
 async def _verify(operating: Operating, file: str, key: str, *, is_live: bool, as_json: bool) -> Exit:
     keys = await _keys(operating, key.strip()) if key.strip() else ()
-    found = verify_receipt(_read(Path(file)), keys=keys)
+    found = verify_receipt(read_file(Path(file)), keys=keys)
     if is_live and found.receipt is not None:
         async with operating.open_pages() as pages:
             found = replace(found, checks=(*found.checks, *await _live(pages, found.receipt)))
@@ -172,7 +172,7 @@ async def _keys(operating: Operating, key: str) -> tuple[str, ...]:
     is_url = key.startswith(("http://", "https://"))
     is_file = not is_url and len(key) < 200 and await asyncio.to_thread(Path(key).is_file)  # a key has 44 characters
     text = await operating.fetch_key(key) if is_url else key
-    found = keys_in(_read(Path(key)).decode("utf-8", "replace") if is_file else text)
+    found = keys_in(read_file(Path(key)).decode("utf-8", "replace") if is_file else text)
     if not found:
         raise InvalidQuery(said("There is no key in {place}.", place=key if is_file or is_url else "--key"), rule="key")
     return found
@@ -200,17 +200,3 @@ async def fetch_key(url: str, proxies: Proxies) -> str:
     if status != 200:
         raise InvalidQuery(f"{place} cannot be read: HTTP {status}.", rule="key")
     return content.decode("utf-8", "replace")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as exc:
-        raise InvalidQuery(said("{file} cannot be read: {why}.", file=path, why=exc.strerror), rule="file") from exc
-
-
-def _save(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as exc:
-        raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc

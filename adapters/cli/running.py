@@ -132,6 +132,22 @@ def say(sentence: str) -> None:
     sys.stderr.write(f"gorkd: {one_line(sentence)}\n")
 
 
+def read_file(path: Path, most: int = -1) -> bytes:
+    """At most so many bytes. Raises `InvalidQuery` with the reason, as `write_file`."""
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as exc:
+        raise InvalidQuery(said("{file} cannot be opened: {why}.", file=path, why=exc.strerror), rule="file") from exc
+
+
+def write_file(path: Path, content: bytes | str) -> None:
+    try:
+        path.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+    except OSError as exc:
+        raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc
+
+
 def make_encodable() -> None:
     """A terminal that cannot show a character gets a question mark, not a traceback."""
     for stream in (sys.stdout, sys.stderr):

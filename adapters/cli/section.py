@@ -13,7 +13,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say, say_failure
+from adapters.cli.running import (
+    Exit,
+    OpenResearcher,
+    follow,
+    print_json,
+    read_file,
+    run_command,
+    say,
+    say_failure,
+    write_file,
+)
 from core.model.answer import Confidence, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, JobStatus, Json, ResearchRequest, rows
@@ -21,6 +31,8 @@ from core.presentation.render import cut, job_json, one_line, printable
 from core.references.showing import reference_files, reference_rows, verdict_words
 from core.section.prose import with_labels
 from core.section.sections import is_brief, read_brief, sections_in
+from core.text.saying import say as said
+from core.text.saying import say_again
 
 _Context = Annotated[
     Path, typer.Option("--context", metavar="FILE", help="What the paper is about: YAML or JSON with `concept:`.")
@@ -95,7 +107,7 @@ async def _write(open_researcher: OpenResearcher, wish: _Wish) -> Exit:
     if wish.has_author_years:
         markdown = with_labels(markdown, _labels(result))
     if wish.output is not None:
-        _save(wish.output, {".md": markdown, ".tex": _text(result, "latex"), ".bib": _text(result, "bibtex")})
+        _save(wish.output, {"md": markdown, "tex": _text(result, "latex"), "bib": _text(result, "bibtex")})
     elif not wish.as_json:
         sys.stdout.write(printable(markdown))
     _tell(job.id, result)
@@ -106,23 +118,17 @@ def _attachment(file: Path) -> Attachment:
     if not is_brief(file.name):
         raise InvalidQuery(f"{file}: the name of such a file ends in .yaml, .yml or .json.", rule="brief")
     try:
-        with file.open("rb") as opened:
-            text = opened.read(MAX_ATTACHMENT_BYTES).decode("utf-8-sig")
+        text = read_file(file, MAX_ATTACHMENT_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise InvalidQuery(f"{file} is not text in UTF-8.", rule="brief") from exc
-    except OSError as exc:
-        raise InvalidQuery(f"{file} cannot be opened: {exc.strerror}.", rule="file") from exc
     return Attachment(file.name, "application/yaml", file.name, text)
 
 
 def _save(output: Path, texts: Mapping[str, str]) -> None:
-    """`texts` by suffix."""
-    for suffix, text in texts.items():
-        file = output.with_suffix(suffix)
-        try:
-            file.write_text(text, encoding="utf-8")
-        except OSError as exc:
-            raise InvalidQuery(f"{file} cannot be written: {exc.strerror}.", rule="file") from exc
+    """`texts` by what their files end in."""
+    for kind, text in texts.items():
+        file = output.with_suffix(f".{kind}")
+        write_file(file, text)
         say(f"wrote {file}")
 
 
@@ -135,7 +141,8 @@ def _tell(job_id: str, result: JobResult) -> None:
     for note in answer.limitations:
         say(note)
     for entry in answer.removed:
-        say(f"removed: {one_line(entry.text)} ({one_line(entry.reason)})")
+        why = one_line(say_again(entry.reason))
+        say(said("removed: {sentence} ({why})", sentence=one_line(entry.text), why=why))
     usage = result.details.get("usage")
     if isinstance(usage, dict) and usage:
         say("tokens: " + ", ".join(f"{phase} {_tokens(row):,}" for phase, row in usage.items()))
@@ -186,7 +193,7 @@ def refs_command(open_researcher: OpenResearcher) -> Callable[..., None]:
 
 
 async def _check(open_researcher: OpenResearcher, files: Sequence[Path], output: Path | None, *, as_json: bool) -> Exit:
-    contents = [(file.name, _content(file)) for file in files]
+    contents = [(file.name, read_file(file, MAX_ATTACHMENT_BYTES + 1)) for file in files]
     request = ResearchRequest(
         f"Check the references of {', '.join(name for name, _ in contents)}", modes=("references",)
     )
@@ -200,20 +207,12 @@ async def _check(open_researcher: OpenResearcher, files: Sequence[Path], output:
     if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
         return say_failure(job)
     if output is not None:
-        _save_reports(output, result)
+        _save(output, {file.kind: file.text for file in reference_files(result)})
     if not as_json:
         _print(Console(highlight=False), result)
     for note in result.answer.limitations:
         say(note)
     return Exit.INSUFFICIENT if result.answer.confidence is Confidence.INSUFFICIENT else Exit.ANSWERED
-
-
-def _content(file: Path) -> bytes:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(MAX_ATTACHMENT_BYTES + 1)
-    except OSError as exc:
-        raise InvalidQuery(f"{file} cannot be opened: {exc.strerror}.", rule="file") from exc
 
 
 def _print(console: Console, result: JobResult) -> None:
@@ -236,13 +235,3 @@ def _print(console: Console, result: JobResult) -> None:
     console.print(table)
     console.print()
     console.print(Text(result.answer.summary.partition("\n")[0] if result.answer else "", style="bold"))
-
-
-def _save_reports(output: Path, result: JobResult) -> None:
-    for file in reference_files(result):
-        path = output.with_suffix(f".{file.kind}")
-        try:
-            path.write_text(file.text, encoding="utf-8")
-        except OSError as exc:
-            raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
-        say(f"wrote {path}")

@@ -32,28 +32,29 @@ from adapters.secrets import read_tokens
 from core.model.errors import GorkdError, SetupError
 from core.model.job import LOCAL
 from core.pipeline.researcher import Researcher
-from core.presentation.tools import TOOLS, ToolConfig, ToolProgress
+from core.presentation.page_links import PageLinks
+from core.presentation.tools import TOOLS, ToolConfig, ToolProgress, share_tool
 from core.presentation.wording import SOMETHING_BROKE
 from core.watch.tools import WATCH_TOOLS
 
 log = logging.getLogger(__name__)
 NAME = "gorkd"
-_TOOLS = {**TOOLS, **WATCH_TOOLS}
 _STEP = 0.001  # the protocol wants every progress to be more than the last
 
 Context = ServerRequestContext[dict[str, Any], Any]
 
 
-def build_server(researcher: Researcher) -> Server[dict[str, Any]]:
+def build_server(researcher: Researcher, links: PageLinks) -> Server[dict[str, Any]]:
     """A server whose calls are jobs of this machine's own scope; one that its caller gives up is cancelled."""
+    tools = {**TOOLS, "share": share_tool(links), **WATCH_TOOLS}
 
     async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_described(tool) for tool in _TOOLS.values()])
+        return ListToolsResult(tools=[_described(tool) for tool in tools.values()])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = _TOOLS.get(params.name)
+        tool = tools.get(params.name)
         if tool is None:
-            return _failed(f"There is no tool {params.name[:100]!r}; there are {', '.join(_TOOLS)}.")
+            return _failed(f"There is no tool {params.name[:100]!r}; there are {', '.join(tools)}.")
         try:
             return await _call(tool, params.arguments or {}, researcher, context)
         except GorkdError as exc:
@@ -65,9 +66,9 @@ def build_server(researcher: Researcher) -> Server[dict[str, Any]]:
     return Server(NAME, version=version_of("gorkd"), on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-async def serve_stdio(researcher: Researcher) -> None:
+async def serve_stdio(researcher: Researcher, links: PageLinks) -> None:
     """Until standard input ends. Nothing else may write to standard output meanwhile."""
-    server = build_server(researcher)
+    server = build_server(researcher, links)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
@@ -132,9 +133,11 @@ class McpSettings(BaseModel):
             raise SetupError("PORT must be a number from 0 to 65535.") from exc
 
 
-async def serve_http(researcher: Researcher, settings: McpSettings, on_ready: Callable[[str], None]) -> None:
+async def serve_http(
+    researcher: Researcher, links: PageLinks, settings: McpSettings, on_ready: Callable[[str], None]
+) -> None:
     """Until cancelled. `on_ready` hears the address. Raises `SetupError` when the port is taken."""
-    app = build_server(researcher).streamable_http_app(streamable_http_path=PATH, host=settings.host)
+    app = build_server(researcher, links).streamable_http_app(streamable_http_path=PATH, host=settings.host)
     gate = _TokenGate(app, settings.tokens)
     config = uvicorn.Config(
         gate,

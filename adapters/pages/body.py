@@ -45,7 +45,7 @@ async def read_body(response: aiohttp.ClientResponse, url: str, *, max_bytes: in
     return bytes(body)
 
 
-class _Plain:
+class _NotEncoded:
     is_complete = True
 
     def decode(self, chunk: bytes, *, room: int) -> bytes:
@@ -102,10 +102,10 @@ class _Inflater:
         return rest
 
 
-def _decoder(encoding: str, url: str) -> _Plain | _Inflater:
+def _decoder(encoding: str, url: str) -> _NotEncoded | _Inflater:
     names = [name for name in (part.strip().lower() for part in encoding.split(",")) if name not in ("", "identity")]
     if not names:
-        return _Plain()
+        return _NotEncoded()
     if len(names) == 1 and names[0] in ("gzip", "x-gzip", "deflate"):
         return _Inflater(url)
     raise PageUnreadable(url, f"content encoding {encoding[:60]!r} was not asked for")

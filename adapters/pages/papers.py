@@ -29,6 +29,7 @@ from adapters.pages.workers import ExtractionWorkers
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, FoundRecords, PaperRecord, PaperText, PaperUnreadable
 from core.model.errors import FetchError, PageUnreadable
 from core.model.works import ARXIV_ID, WorkRecord
+from core.text.saying import say, say_again
 
 DOWNLOAD_S = 60.0
 MAX_COPIES = 3  # of a work, that are tried one after the other
@@ -49,7 +50,7 @@ _MAX_HEAD_BYTES = 300_000  # where a page says what it is about
 
 
 class PaperFiles:
-    """A `PaperReader`. One a process; `aclose` it. `find_ocr` gives the path of tesseract, "" where there is none."""
+    """Reads papers. One a process; `aclose` it. `find_ocr` gives the path of tesseract, "" where none is."""
 
     def __init__(self, *, workers: int = 2, find_ocr: Callable[[], str] = find_tesseract) -> None:
         self._find_ocr = find_ocr
@@ -91,7 +92,7 @@ class PaperFiles:
 
 
 class PagePictures:
-    """A `PagePainter`. One a process; `aclose` it."""
+    """Its `paint` is a `PaintPage`. One a process; `aclose` it."""
 
     def __init__(self, *, workers: int = 1) -> None:
         self._workers = ExtractionWorkers(count=workers, limit_s=PICTURE_S, memory_bytes=MEMORY_BYTES)
@@ -202,7 +203,9 @@ def _record_of_work(work: WorkRecord, doi: str, url: str) -> PaperRecord:
 
 
 def _unreadable(name: str, why: str) -> PaperUnreadable:
-    return PaperUnreadable(f"paper refused: {why}", user_message=f"{name} cannot be read: {why}.")
+    return PaperUnreadable(
+        f"paper refused: {why}", user_message=say("{name} cannot be read: {why}.", name=name, why=say_again(why))
+    )
 
 
 def record_of(html: bytes, url: str) -> tuple[PaperRecord, str]:

@@ -25,6 +25,7 @@ from adapters.pages.extraction import BROKE_READER, LENGTH, LIMITS, DocumentKind
 from core.model.errors import FetchError, PageTimeout, PageUnreadable, SetupError
 from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, AttachmentUnreadable
 from core.presentation.render import one_line
+from core.text.saying import say, say_again
 
 EXTRACTION_LIMIT_S = 5.0
 MEMORY_LIMIT_BYTES = 768 * 1024 * 1024  # address space; 5 MB of HTML need at most some 500 MB (tests/adapters/pages)
@@ -302,7 +303,7 @@ _READABLE = "PDF, Word (.docx), text, Markdown, BibTeX, RIS, YAML, JSON and HTML
 
 
 class AttachedFiles:
-    """An `AttachmentReader`."""
+    """Its `read` is a `ReadAttachment`."""
 
     def __init__(self, workers: ExtractionWorkers) -> None:
         self._workers = workers
@@ -319,7 +320,7 @@ class AttachedFiles:
         except FetchError as exc:
             is_known = kind == "pdf" or isinstance(exc, PageTimeout)
             raise _unreadable(name, plain_reason(exc) if is_known else "it holds no readable text") from exc
-        cut = f"Of {name} {found.gap}." if found.gap else ""
+        cut = say("Of {name}: {what}.", name=name, what=say_again(found.gap)) if found.gap else ""
         return Attachment(name, media_type, found.title or name, found.text, cut)
 
 
@@ -335,4 +336,6 @@ def _kind(name: str, label: str, content: bytes) -> tuple[DocumentKind, str]:
 
 
 def _unreadable(name: str, why: str) -> AttachmentUnreadable:
-    return AttachmentUnreadable(f"attachment refused: {why}", user_message=f"I could not read {name}: {why}.")
+    return AttachmentUnreadable(
+        f"attachment refused: {why}", user_message=say("I could not read {name}: {why}.", name=name, why=say_again(why))
+    )

@@ -14,8 +14,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from adapters.records.sql import Row, Sql, Tables, moment
+from adapters.secrets import SecretBox
 from core.model.codec import decode, encode
-from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address, Sealer
+from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address
 from core.model.errors import StoreError
 from core.model.job import Json, ResearchJob, Scope
 from core.model.ports import Clock
@@ -56,7 +57,7 @@ _PAST_HOPE = "DELETE FROM condemned WHERE expires_at <= ? OR put_at <= ?"
 class SqlDeliveries:
     """`Deliveries`. Nothing is kept for a job that is not stored."""
 
-    def __init__(self, tables: Tables, box: Sealer, *, clock: Clock) -> None:
+    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
         self._tables = tables
         self._box = box
         self._clock = clock
@@ -87,7 +88,7 @@ class SqlDeliveries:
 class SqlOpenMessages:
     """`OpenMessages`."""
 
-    def __init__(self, tables: Tables, box: Sealer, *, clock: Clock) -> None:
+    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
         self._tables = tables
         self._box = box
         self._clock = clock
@@ -110,7 +111,7 @@ class SqlOpenMessages:
 class SqlShownMessages:
     """`ShownMessages`. What is condemned keeps neither its job nor its tenant."""
 
-    def __init__(self, tables: Tables, box: Sealer, *, clock: Clock) -> None:
+    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
         self._tables = tables
         self._box = box
         self._clock = clock
@@ -277,7 +278,7 @@ _IN_DIGEST = """
 class SqlWatches:
     """`Watches`. A watch goes with the answer that it watches, and with the one that it told last."""
 
-    def __init__(self, tables: Tables, box: Sealer, *, clock: Clock) -> None:
+    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
         self._tables = tables
         self._box = box
         self._clock = clock
@@ -454,7 +455,7 @@ def _digest(address: Address) -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def _sealed(address: Address, box: Sealer) -> str:
+def _sealed(address: Address, box: SecretBox) -> str:
     """Raises `StoreError` for data that cannot be stored."""
     try:
         return box.seal(json.dumps(dict(address.data)))
@@ -462,7 +463,7 @@ def _sealed(address: Address, box: Sealer) -> str:
         raise StoreError(f"an address cannot be stored: {exc}") from exc
 
 
-def _opened(rows: Iterable[tuple[str, str, str, datetime | float | None]], box: Sealer) -> list[tuple[str, Address]]:
+def _opened(rows: Iterable[tuple[str, str, str, datetime | float | None]], box: SecretBox) -> list[tuple[str, Address]]:
     """From (job id, platform, sealed data, expiry); what another secret has sealed is left out with a warning."""
     found: list[tuple[str, Address]] = []
     for job_id, platform, sealed, expiry in rows:

@@ -10,13 +10,16 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from adapters.records.sql import Sql, Tables, moment
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
 from core.model.job import Event, EventType, Json
 from core.model.ports import Clock
+
+if TYPE_CHECKING:
+    from adapters.records.redis import RedisDoorbell
 
 POLL_S = 0.15  # other processes see an event within 300 ms
 RUNG_POLL_S = 2.0  # where a doorbell rings; a net below it
@@ -30,19 +33,6 @@ _INSERT = """
 """
 
 
-class Doorbell(Protocol):
-    """Tells other processes whose log has grown; it may fail, and then says so by `is_away`."""
-
-    @property
-    def is_away(self) -> bool: ...
-
-    def ring(self, job_id: str) -> None: ...
-
-    def listen(self, on_ring: Callable[[str], None], on_gap: Callable[[], None]) -> None:
-        """From now on, of every process; `on_gap` when something may have been missed."""
-        ...
-
-
 class SqlEventLog:
     """An `EventLog`. The job must have been saved, else an append raises `JobNotFound`.
 
@@ -51,7 +41,7 @@ class SqlEventLog:
     """
 
     def __init__(
-        self, tables: Tables, *, clock: Clock, doorbell: Doorbell | None = None, poll_s: float = POLL_S
+        self, tables: Tables, *, clock: Clock, doorbell: RedisDoorbell | None = None, poll_s: float = POLL_S
     ) -> None:
         self._tables = tables
         self._clock = clock

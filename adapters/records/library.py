@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class SqlLibrary:
 
     def __init__(self, tables: Tables, folder: Path) -> None:
         self._tables = tables
-        self._words: WordIndex = Fts5() if tables.dialect == "sqlite" else TsVector()
+        self._words = Fts5() if tables.dialect == "sqlite" else TsVector()
         self._mirrors = VectorMirrors(folder, self._vectors_above, self._count, self._numbers)
 
     async def put(
@@ -273,21 +273,11 @@ class PlaceInIndex:
     index: Index
 
 
-class WordIndex(Protocol):
-    """How a database searches the words of chunks."""
-
-    def add(self, sql: Sql, place: PlaceInIndex, chunks: Sequence[PaperChunk]) -> None: ...
-
-    def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
-        """Any of the words may stand in a chunk."""
-        ...
-
-
 _FTS5_TABLES = {Index.SUMMARY: "summary_words", Index.CONTENT: "content_words"}
 
 
 class Fts5:
-    """`WordIndex` of SQLite: an index each for summaries and for full texts."""
+    """How SQLite searches the words of chunks, any of them: an index each for summaries and for full texts."""
 
     def add(self, sql: Sql, place: PlaceInIndex, chunks: Sequence[PaperChunk]) -> None:
         for chunk in chunks:
@@ -312,7 +302,7 @@ class Fts5:
 
 
 class TsVector:
-    """`WordIndex` of PostgreSQL."""
+    """How PostgreSQL does."""
 
     def add(self, sql: Sql, place: PlaceInIndex, chunks: Sequence[PaperChunk]) -> None:
         sql.execute_all(

@@ -8,8 +8,8 @@ from collections.abc import Sequence, Set
 from datetime import datetime, timedelta
 
 from adapters.records.sql import Sql, Tables, digest, moment
+from adapters.secrets import SecretBox
 from core.model.codec import decode, encode
-from core.model.delivery import Sealer
 from core.model.job import ResearchJob
 from core.model.ports import Clock
 from core.settings.desk import KeptSettings, SettingChange
@@ -104,7 +104,7 @@ class SqlRevocations:
 class SqlTokens:
     """`TokenStore`."""
 
-    def __init__(self, tables: Tables, box: Sealer, *, clock: Clock) -> None:
+    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
         self._tables = tables
         self._box = box
         self._clock = clock

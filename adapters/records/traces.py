@@ -178,7 +178,7 @@ class SqlTraceLog:
 
 
 class SqlSpending:
-    """A `Spending`: what model calls have cost, by month, model and whoever asked."""
+    """What model calls have cost, by month, model and whoever asked."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables

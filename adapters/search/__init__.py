@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
 
 from adapters.proxies import Proxies
 from adapters.search.registries import registry_services
@@ -42,14 +41,8 @@ PROVIDERS = (  # each is a module of this package; the order is that of the defa
 )
 
 
-class ProviderModule(Protocol):
-    """What a provider's file holds."""
-
-    SERVICE: Service
-
-    def build(self, env: Mapping[str, str], around: Surroundings) -> SearchProvider | None:
-        """None when the provider lacks what it needs, e.g. its key. Raises `SetupError`."""
-        ...
+# What a file's `build` is: None when the provider lacks what it needs, e.g. its key. Raises `SetupError`.
+Build = Callable[[Mapping[str, str], Surroundings], SearchProvider | None]
 
 
 def build_providers(
@@ -75,12 +68,12 @@ def build_providers(
     )  # fmt: skip
     built: dict[str, SearchProvider] = {}
     for name in named or PROVIDERS:
-        module = _module(name)
-        provider = module.build(env, around)
+        service, build = _module(name)
+        provider = build(env, around)
         if provider is not None:
             built[name] = provider
         elif named:
-            need = module.SERVICE.needs or module.SERVICE.key_variable
+            need = service.needs or service.key_variable
             raise SetupError(f"GORKD_PROVIDERS names {name}, which needs {need}")
     return built
 
@@ -94,7 +87,7 @@ def surroundings(env: Mapping[str, str], search: SearchSettings) -> Surroundings
 
 def shared_rates(env: Mapping[str, str]) -> dict[str, CallRate]:
     """How often all processes together may ask each provider that has a limit. Raises `SetupError`."""
-    services = [*(_module(name).SERVICE for name in PROVIDERS), *registry_services()]
+    services = [*(_module(name)[0] for name in PROVIDERS), *registry_services()]
     return rates_of(services, env)
 
 
@@ -114,7 +107,8 @@ async def close_providers(providers: Mapping[str, SearchProvider]) -> None:
             await provider.aclose()
 
 
-def _module(name: str) -> ProviderModule:
+def _module(name: str) -> tuple[Service, Build]:
     if name not in PROVIDERS:
         raise SetupError(f"GORKD_PROVIDERS names {name!r}; known are {', '.join(PROVIDERS)}")
-    return cast(ProviderModule, import_module(f"{__name__}.{name}"))
+    module = import_module(f"{__name__}.{name}")
+    return module.SERVICE, module.build

@@ -378,7 +378,7 @@ class Gate:
         """Remembers an error that concerns the next calls too, and returns it to be raised."""
         if is_unreachable and self._clock() >= self._reached_at + REACHED_FOR_S:
             self._close(error, UNREACHABLE_FOR_S)
-        elif isinstance(error, ProviderRateLimited) and error.retry_after_s:
+        elif error.retry_after_s:
             self._close(error, min(error.retry_after_s, MAX_CLOSED_S))
         return error
 

@@ -122,7 +122,7 @@ class EuropePmc(OnlineSearch):
         body = await self._api.get(f"{self._url}/{pmcid}/fullTextXML", {}, none_at=404)
         return _full_text(parse_xml(SERVICE, body)) if body else ""
 
-    async def _found(self, query: SearchQuery, limit: int) -> list[_Found]:
+    async def _found(self, query: SearchQuery, limit: int) -> list[_FoundPaper]:
         words = keywords(_SYNTAX.sub(" ", query.text) if query.is_verbatim else query.text, most=MAX_KEYWORDS)
         if not words:
             return []
@@ -133,23 +133,25 @@ class EuropePmc(OnlineSearch):
             found = await self._search(" OR ".join(quoted), most, query.filters)
         return found
 
-    async def _search(self, asked: str, most: int, filters: SearchFilters) -> list[_Found]:
+    async def _search(self, asked: str, most: int, filters: SearchFilters) -> list[_FoundPaper]:
         span = reach(filters.recency)
         if span is not None:
             now = self._clock()
             asked = f"({asked}) AND FIRST_PDATE:[{now - span:%Y-%m-%d} TO {now:%Y-%m-%d}]"
         parameters = {"query": asked, "format": "json", "resultType": "core", "pageSize": str(most)}
         body = await self._api.get(f"{self._url}/search", parameters)
-        return parse_items(SERVICE, _Found, parse_answer(SERVICE, _Answer, parse_json(SERVICE, body)).list.result)
+        return parse_items(
+            SERVICE, _FoundPaper, parse_answer(SERVICE, _EuropePmcAnswer, parse_json(SERVICE, body)).list.result
+        )
 
 
-class _Person(BaseModel):
+class _PaperAuthor(BaseModel):
     full: str = Field(default="", alias="fullName")
     body: str = Field(default="", alias="collectiveName")
 
 
 class _People(BaseModel):
-    author: list[_Person] = []
+    author: list[_PaperAuthor] = []
 
 
 class _Journal(BaseModel):
@@ -164,7 +166,7 @@ class _Types(BaseModel):
     kinds: list[str] = Field(default=[], alias="pubType")
 
 
-class _Link(BaseModel):
+class _FullTextLink(BaseModel):
     id: str = ""
     source: str = ""
     type: str = ""
@@ -172,7 +174,7 @@ class _Link(BaseModel):
 
 
 class _Links(BaseModel):
-    links: list[_Link] = Field(default=[], alias="commentCorrection")
+    links: list[_FullTextLink] = Field(default=[], alias="commentCorrection")
 
 
 class _Copy(BaseModel):
@@ -186,7 +188,7 @@ class _Copies(BaseModel):
     copies: list[_Copy] = Field(default=[], alias="fullTextUrl")
 
 
-class _Found(BaseModel):
+class _FoundPaper(BaseModel):
     id: str
     source: str = "MED"
     pmid: str = ""
@@ -213,15 +215,15 @@ class _Found(BaseModel):
         return [clean_line(one.full or one.body) for one in self.people.author if one.full or one.body]
 
 
-class _List(BaseModel):
+class _PaperList(BaseModel):
     result: list[object] = []
 
 
-class _Answer(BaseModel):
-    list: _List = Field(alias="resultList")
+class _EuropePmcAnswer(BaseModel):
+    list: _PaperList = Field(alias="resultList")
 
 
-def _record(found: _Found) -> WorkRecord:
+def _record(found: _FoundPaper) -> WorkRecord:
     links = [(link.type.casefold(), link) for link in found.links.links]
     notices = [_notice(_NOTICES[kind], link) for kind, link in links if kind in _NOTICES]
     kinds = {kind.casefold() for kind in found.types.kinds}
@@ -250,14 +252,14 @@ def _record(found: _Found) -> WorkRecord:
     )
 
 
-def _notice(kind: NoticeKind, link: _Link) -> Notice:
+def _notice(kind: NoticeKind, link: _FullTextLink) -> Notice:
     """Its date is the year of what it is cited as: `Lancet. 2010 Feb 6;375(9713):445`."""
     url = f"https://pubmed.ncbi.nlm.nih.gov/{link.id}/" if link.source == "MED" and link.id else ""
     year = _YEAR.search(link.reference)
     return Notice(kind, url, year[0] if year else "", said_by=SERVICE.label)
 
 
-def _hit(found: _Found) -> SearchHit | None:
+def _hit(found: _FoundPaper) -> SearchHit | None:
     """None without an abstract, which could not support anything."""
     record = _record(found)
     if not record.abstract:

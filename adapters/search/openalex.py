@@ -132,7 +132,7 @@ class OpenAlex(OnlineSearch):
         span = reach(filters.recency)
         since = {"filter": f"from_publication_date:{self._clock() - span:%Y-%m-%d}"} if span is not None else {}
         body = await self._api.get(f"{self._url}/works", {**self._key, "select": _FIELDS, **since, **parameters})
-        return parse_items(SERVICE, _Work, parse_answer(SERVICE, _List, parse_json(SERVICE, body)).results)
+        return parse_items(SERVICE, _Work, parse_answer(SERVICE, _WorkList, parse_json(SERVICE, body)).results)
 
 
 class _Place(BaseModel):
@@ -140,7 +140,7 @@ class _Place(BaseModel):
     type: str | None = None
 
 
-class _Location(BaseModel):
+class _WhereHosted(BaseModel):
     is_oa: bool | None = None
     landing_page_url: str | None = None
     pdf_url: str | None = None
@@ -169,8 +169,8 @@ class _Work(BaseModel):
     publication_date: str | None = None
     type: str | None = None
     authorships: list[_Authorship] = []
-    primary_location: _Location | None = None
-    locations: list[_Location] = []
+    primary_location: _WhereHosted | None = None
+    locations: list[_WhereHosted] = []
     open_access: _Access = _Access()
     cited_by_count: int | None = None
     is_retracted: bool | None = None
@@ -203,7 +203,7 @@ class _Work(BaseModel):
         return clean_line(source.display_name or "") if source else ""
 
 
-class _List(BaseModel):
+class _WorkList(BaseModel):
     results: list[object] = []
 
 
@@ -228,7 +228,7 @@ def _record(work: _Work) -> WorkRecord:
     )
 
 
-def _copies(place: _Location) -> list[OpenCopy]:
+def _copies(place: _WhereHosted) -> list[OpenCopy]:
     version = _VERSIONS.get(place.version or "", "")
     host = clean_line(place.source.display_name or "") if place.source else ""
     found = ((place.pdf_url, True), (place.landing_page_url, False))

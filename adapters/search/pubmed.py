@@ -145,7 +145,7 @@ class Pubmed(OnlineSearch):
         if span is not None:
             parameters |= {"datetype": "pdat", "reldate": str(span.days)}
         body = await self._api.get(f"{self._url}/esearch.fcgi", {**self._always, **parameters})
-        result = parse_answer(SERVICE, _Answer, parse_json(SERVICE, body)).esearchresult
+        result = parse_answer(SERVICE, _PubmedAnswer, parse_json(SERVICE, body)).esearchresult
         if result.error:
             raise ProviderRejected(SERVICE.name, f"esearch: {result.error[:200]}")
         return [pmid for pmid in result.idlist if _is_number(pmid)]
@@ -162,13 +162,13 @@ class Pubmed(OnlineSearch):
         return [one for one in articles if _is_number(text_of(one.find("MedlineCitation/PMID")))]
 
 
-class _Result(BaseModel):
+class _IdList(BaseModel):
     idlist: list[str] = []
     error: str = Field(default="", alias="ERROR")
 
 
-class _Answer(BaseModel):
-    esearchresult: _Result
+class _PubmedAnswer(BaseModel):
+    esearchresult: _IdList
 
 
 def _is_number(text: str) -> bool:

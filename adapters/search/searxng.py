@@ -80,9 +80,9 @@ class SearxngSearch(OnlineSearch):
 
     async def _page(self, query: SearchQuery, text: str, number: int) -> list[SearchHit]:
         body = await self._api.get(self._url, _parameters(query, text, number))
-        answer = parse_answer(SERVICE, _Answer, parse_json(SERVICE, body))
-        boxes = [_Result(url=box.id, title=box.infobox, content=box.content) for box in _boxes(answer)]
-        results = [*parse_items(SERVICE, _Result, answer.results), *boxes]
+        answer = parse_answer(SERVICE, _SearxngAnswer, parse_json(SERVICE, body))
+        boxes = [_SearxngResult(url=box.id, title=box.infobox, content=box.content) for box in _boxes(answer)]
+        results = [*parse_items(SERVICE, _SearxngResult, answer.results), *boxes]
         if not results and answer.unresponsive_engines and number == 1:
             raise _silent(answer.unresponsive_engines)
         return [_hit(result) for result in results]
@@ -119,20 +119,20 @@ def _silent(engines: Sequence[object]) -> ProviderUnavailable:
     )
 
 
-class _Answer(BaseModel):
+class _SearxngAnswer(BaseModel):
     results: list[object]
     infoboxes: list[object] = []
     unresponsive_engines: list[object] = []
 
 
-class _Result(BaseModel):
+class _SearxngResult(BaseModel):
     url: str
     title: str | None = None
     content: str | None = None
     published: str | None = Field(default=None, alias="publishedDate")
 
 
-class _Box(BaseModel):
+class _InfoBox(BaseModel):
     """What an encyclopedia says of the subject; `id` is the article's address."""
 
     id: str
@@ -140,12 +140,12 @@ class _Box(BaseModel):
     content: str | None = None
 
 
-def _boxes(answer: _Answer) -> list[_Box]:
+def _boxes(answer: _SearxngAnswer) -> list[_InfoBox]:
     boxes = [box for box in answer.infoboxes if isinstance(box, dict) and isinstance(box.get("id"), str)]
-    return parse_items(SERVICE, _Box, boxes)
+    return parse_items(SERVICE, _InfoBox, boxes)
 
 
-def _hit(result: _Result) -> SearchHit:
+def _hit(result: _SearxngResult) -> SearchHit:
     return SearchHit(
         provider=SERVICE.name,
         url=result.url,

@@ -59,7 +59,7 @@ class TavilySearch(OnlineSearch):
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         async with self._tavily.turn() as client:
             answer = await self._ask(client, query, min(limit, MAX_RESULTS))
-        results = parse_items(SERVICE, _Result, parse_answer(SERVICE, _Answer, answer).results)
+        results = parse_items(SERVICE, _TavilyResult, parse_answer(SERVICE, _TavilyAnswer, answer).results)
         return map(_hit, results)
 
     async def _ask(self, client: AsyncTavilyClient, query: SearchQuery, limit: int) -> object:
@@ -86,18 +86,18 @@ class TavilySearch(OnlineSearch):
         return answer
 
 
-class _Answer(BaseModel):
+class _TavilyAnswer(BaseModel):
     results: list[object]
 
 
-class _Result(BaseModel):
+class _TavilyResult(BaseModel):
     url: str
     title: str | None = None
     content: str | None = None
     published_date: str | None = None
 
 
-def _hit(result: _Result) -> SearchHit:
+def _hit(result: _TavilyResult) -> SearchHit:
     return SearchHit(
         provider=SERVICE.name,
         url=result.url,

@@ -156,7 +156,7 @@ class WikipediaSearch(OnlineSearch):
         always = {"action": "query", "format": "json", "formatversion": "2"}
         answer = parse_answer(
             SERVICE,
-            _Answer,
+            _WikipediaAnswer,
             parse_json(SERVICE, await self._api.get(self._url.format(language=language), {**always, **parameters})),
         )
         if answer.error is not None and answer.error.code == "ratelimited":
@@ -177,7 +177,7 @@ class _Pages(BaseModel):
     pages: list[object] = []
 
 
-class _Answer(BaseModel):
+class _WikipediaAnswer(BaseModel):
     query: _Pages | None = None
     batchcomplete: bool | None = None
     error: _Error | None = None
@@ -187,7 +187,7 @@ class _Revision(BaseModel):
     timestamp: str | None = None
 
 
-class _Link(BaseModel):
+class _ArticleLink(BaseModel):
     """The article of the same subject in another language."""
 
     title: str
@@ -200,7 +200,7 @@ class _Page(BaseModel):
     fullurl: str = ""
     pageprops: dict[str, object] = {}
     revisions: list[_Revision] = []
-    langlinks: list[_Link] = []
+    langlinks: list[_ArticleLink] = []
 
     @property
     def is_disambiguation(self) -> bool:

@@ -214,7 +214,7 @@ def _parts(address: str) -> SplitResult:
 # Addresses of a job's pages here; the signature of a private link goes along with each
 
 
-RENEWAL, RETRY, FOLLOW_UP = "/refresh", "/retry", "/follow-up"  # how the addresses end where research begins
+RENEWAL, RETRY, IMPROVE, FOLLOW_UP = "/refresh", "/retry", "/improve", "/follow-up"  # where research begins, too
 _FEW_WORDS = 5  # on each end of a long quote: enough to be found, few enough to survive a changed comma
 _LONG_WORDS = 12
 
@@ -267,6 +267,10 @@ class JobLinks:
     @property
     def retry(self) -> str:
         return self._at(RETRY)
+
+    @property
+    def improve(self) -> str:
+        return self._at(IMPROVE)
 
     @property
     def follow_up(self) -> str:

@@ -25,7 +25,6 @@ from adapters.web.access import (
     FOLLOW_UP,
     LINKS,
     RESEARCHER,
-    RETRY,
     REVOCATIONS,
     asked_once,
     readable_job,
@@ -40,7 +39,6 @@ from core.model.job import (
     TERMINAL_STATUSES,
     Depth,
     Event,
-    JobStatus,
     Json,
     ResearchJob,
     ResearchRequest,
@@ -51,6 +49,7 @@ from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.pipeline.conversation import following
+from core.pipeline.researcher import MAX_FEEDBACK_CHARS, RENEWALS, Renewal
 from core.presentation.render import for_others, iso_utc, job_json, sources_json
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound, WatchNotice
@@ -103,6 +102,14 @@ class SaidInBody(BaseModel):
     text: str = Field(default="", max_length=MAX_STEERING_CHARS)
 
 
+class WishBody(BaseModel):
+    """The body of `POST /v1/jobs/{job_id}/improve`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    feedback: str = Field(default="", max_length=MAX_FEEDBACK_CHARS)
+
+
 class WatchBody(BaseModel):
     """The body of `PUT /v1/jobs/{job_id}/watch`; `every` is as `gorkd watch add --every` takes it."""
 
@@ -121,7 +128,8 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get("/v1/jobs/{job_id}", get_job)
     app.router.add_get("/v1/jobs/{job_id}/sources", get_sources)
     app.router.add_post("/v1/jobs/{job_id}/steering", post_steering)
-    app.router.add_post(f"/v1/jobs/{{job_id}}{RETRY}", post_retry)
+    for how in RENEWALS:
+        app.router.add_post(f"/v1/jobs/{{job_id}}/{how}", post_renewal)
     app.router.add_post(f"/v1/jobs/{{job_id}}{FOLLOW_UP}", post_research)
     app.router.add_delete("/v1/jobs/{job_id}/links", delete_links)
     app.router.add_put("/v1/jobs/{job_id}/watch", put_watch)
@@ -154,23 +162,26 @@ async def post_research(request: web.Request) -> web.Response:
     return _accepted(request, job)
 
 
-async def post_retry(request: web.Request) -> web.Response:
-    """202 with the job that asks the question of a failed or cancelled one again, from what had been found (D14).
+async def post_renewal(request: web.Request) -> web.Response:
+    """202 with the job that retries, refreshes or improves another; the first two are one job however often sent."""
+    asker, how = await require_asker(request), renewal_in(request)
+    job, researcher = await local_job(request), request.app[RESEARCHER]
+    if how != "improve":
+        return _accepted(request, await researcher.renewed(how, job.id, tenant=LOCAL.tenant))
+    feedback, key = (await _body(request, WishBody)).feedback, _idempotency_key(request, asker)
+    digest = hashlib.sha256(json.dumps([how, job.id, feedback]).encode()).hexdigest() if key else ""
+    key = key and await _unused_or_ours(request, key, digest, job.scope)
+    improved = await researcher.renewed(
+        how, job.id, tenant=LOCAL.tenant, feedback=feedback, dedupe_key=key, digest=digest
+    )
+    if key:
+        _refuse_reuse(improved, digest)  # two that came at the same moment
+    return _accepted(request, improved)
 
-    However often it is sent, it is one job; one that still runs is given back as it is.
-    """
-    return _accepted(request, await retried(request))
 
-
-async def retried(request: web.Request) -> ResearchJob:
-    """Raises `Forbidden`, also for a job of a chat: its people retry it there."""
-    await require_asker(request)
-    job = await readable_job(request)
-    if job.scope.tenant != LOCAL.tenant:
-        raise Forbidden
-    if job.status is JobStatus.COMPLETED:
-        raise InvalidQuery("That question was answered; to research it anew, ask it with `fresh`.", rule="answered")
-    return await request.app[RESEARCHER].retry(job.id, job.request.asker, scope=job.scope)
+def renewal_in(request: web.Request) -> Renewal:
+    """Of an address that ends in its name."""
+    return next(how for how in RENEWALS if request.path.endswith(f"/{how}"))
 
 
 def _accepted(request: web.Request, job: ResearchJob) -> web.Response:
@@ -218,7 +229,7 @@ async def delete_links(request: web.Request) -> web.Response:
 async def put_watch(request: web.Request) -> web.Response:
     """Watch the job's answer, or at another time than before. What is told is read with `GET`."""
     await require_asker(request)
-    body, job = await _body(request, WatchBody), await watchable_job(request)
+    body, job = await _body(request, WatchBody), await local_job(request)
     rhythm = words.read_rhythm(body.every)
     if rhythm is None:
         raise InvalidQuery("every: day, week, hours, 12 hours, Monday 9:00.", rule="request")
@@ -238,7 +249,7 @@ async def get_watch(request: web.Request) -> web.Response:
 
 async def delete_watch(request: web.Request) -> web.Response:
     await require_asker(request)
-    job, desk = await watchable_job(request), request.app[RESEARCHER].watching
+    job, desk = await local_job(request), request.app[RESEARCHER].watching
     watch = await desk.of_job(job)
     if watch is None:
         raise WatchNotFound(job.id)
@@ -246,8 +257,8 @@ async def delete_watch(request: web.Request) -> web.Response:
     return web.Response(status=204, headers={"Cache-Control": "no-store"})
 
 
-async def watchable_job(request: web.Request) -> ResearchJob:
-    """Raises `Forbidden` for a job of a chat: its people watch it there."""
+async def local_job(request: web.Request) -> ResearchJob:
+    """Raises `Forbidden` for a job of a chat: its people watch and renew it there."""
     job = await readable_job(request)
     if job.scope.tenant != LOCAL.tenant:
         raise Forbidden

@@ -141,8 +141,8 @@ def _set_up_templates(app: web.Application) -> None:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        say=_say, say_many=_say_many, say_number=say_number, spoken=spoken, languages=LANGUAGES, lang=_lang,
-        end_link=Markup("</a>"), thousands=thousands,
+        say=_say, say_again=saying.say_again, say_many=_say_many, say_number=say_number, spoken=spoken, lang=_lang,
+        languages=LANGUAGES, end_link=Markup("</a>"), thousands=thousands,
     )  # fmt: skip
 
 

@@ -47,15 +47,16 @@ class TooMany(GorkdError):
     retryable = True
 
     def __init__(self, limit: str, *, retry_after_s: float) -> None:
-        self.retry_after_s = math.ceil(retry_after_s)
+        seconds = math.ceil(retry_after_s)
         super().__init__(
             f"limit of {limit} reached",
             user_message=say_many(
                 "The limit is {limit} for each address. Please wait {number} second.",
                 "The limit is {limit} for each address. Please wait {number} seconds.",
-                self.retry_after_s,
+                seconds,
                 limit=limit,
             ),
+            retry_after_s=seconds,
         )
 
 
@@ -115,8 +116,8 @@ def _refused(request: web.Request, error: GorkdError) -> web.Response:
     status = _STATUSES.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR)
     if status is not HTTPStatus.TOO_MANY_REQUESTS:
         return _fault(request, status, error.code, error.user_message)
-    retry_after_s = error.retry_after_s if isinstance(error, TooMany) else RETRY_AFTER_S
-    return _later(request, status, error.code, error.user_message, retry_after_s)
+    wait_s = math.ceil(error.retry_after_s or RETRY_AFTER_S)
+    return _later(request, status, error.code, error.user_message, wait_s)
 
 
 def _later(request: web.Request, status: HTTPStatus, code: str, message: str, retry_after_s: int) -> web.Response:
@@ -149,7 +150,7 @@ def _fault(
 # A page of a few sentences and one link, for what another interface has to say in a browser
 
 
-def notice_page(request: web.Request, *, title: str, says: Sequence[str], link: tuple[str, str]) -> str:
+def notice_page(request: web.Request, title: str, says: Sequence[str], link: tuple[str, str]) -> str:
     """As HTML. `says` are paragraphs; `link` is an address and its label."""
     address, label = link
     return aiohttp_jinja2.render_string(

@@ -16,7 +16,7 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from adapters.web.access import FOLLOW_UP, LINKS, RENEWAL, RETRY, SETTINGS, is_trusted_local
+from adapters.web.access import FOLLOW_UP, IMPROVE, LINKS, RENEWAL, RETRY, SETTINGS, is_trusted_local
 from adapters.web.faults import Handler, TooMany
 from adapters.web.settings import counted_as
 from core.model.errors import InvalidQuery
@@ -111,7 +111,7 @@ async def keep_limits(request: web.Request, handler: Handler) -> web.StreamRespo
     settings, is_post = request.app[SETTINGS], request.method == "POST"
     if is_post and request.path.startswith(_GUEST):
         return await _admit_guest(request, handler)
-    if is_post and (request.path in _ASKING or request.path.endswith((RENEWAL, RETRY, FOLLOW_UP))):
+    if is_post and (request.path in _ASKING or request.path.endswith((RENEWAL, RETRY, IMPROVE, FOLLOW_UP))):
         action, limit = "ask", settings.asks_per_minute
     elif request.method not in ("GET", "HEAD") or request.path.startswith(_READ):
         action, limit = "read", settings.reads_per_minute

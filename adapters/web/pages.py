@@ -6,10 +6,8 @@ Everything works without a script; the scripts in `static/` make it live.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
@@ -20,7 +18,6 @@ from adapters.web.access import (
     FOLLOW_UP,
     LINKS,
     RESEARCHER,
-    RETRY,
     JobLinks,
     asked_once,
     chosen_tongue,
@@ -29,8 +26,7 @@ from adapters.web.access import (
     require_asker,
 )
 from adapters.web.admin import MAX_MUST_CHARS, voted_view
-from adapters.web.api import retried, watchable_job
-from adapters.web.faults import Forbidden
+from adapters.web.api import local_job, renewal_in
 from adapters.web.source_view import figure_of, passages_of, reading_view
 from adapters.web.view import SUM_WORDS, JobView, code_view, job_view, timeline_view
 from core.deep.viewing import trace_lines
@@ -38,21 +34,21 @@ from core.findings.viewing import read_view
 from core.library.ingest import PaperUnreadable
 from core.library.pages import PaperViews
 from core.library.paper import Paper, shelves_of
-from core.model.answer import AnswerFile, JobResult
 from core.model.codec import encode
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
 from core.model.source import Source
 from core.model.steering import Steering, SteeringKind, read_steering
-from core.modes import DEFAULT_MODE, MODES, can_be_steered, files_of, option_words, read_modes
+from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following
+from core.pipeline.researcher import RENEWALS
 from core.presentation import wording
-from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.page_links import PaperPlace, is_private
-from core.presentation.render import for_others, job_json, marks_legend
+from core.presentation.render import marks_legend
 from core.presentation.snapshot import Snapshot
+from core.presentation.tools import EXPORTS, OWN_KINDS, Export, exports_of
 from core.text.saying import say
 from core.watch import words as watch_words
 from core.watch.words import told_change
@@ -86,9 +82,9 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get("/jobs/{job_id}", get_job)
     app.router.add_post("/jobs/{job_id}/cancel", post_cancel)
     app.router.add_post("/jobs/{job_id}/steering", post_steering)
-    app.router.add_post("/jobs/{job_id}/refresh", post_refresh)
     app.router.add_post(f"/jobs/{{job_id}}{FOLLOW_UP}", post_follow_up)
-    app.router.add_post(f"/jobs/{{job_id}}{RETRY}", post_retry)
+    for how in RENEWALS:
+        app.router.add_post(f"/jobs/{{job_id}}/{how}", post_renewal)
     app.router.add_post("/jobs/{job_id}/watch", post_watch)
     app.router.add_post("/jobs/{job_id}/watch/stop", post_stop_watching)
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
@@ -147,7 +143,7 @@ async def get_job(request: web.Request) -> web.Response:
                 for notice in (await researcher.watching.timeline(watch) if watch else [])]  # fmt: skip
         spent_usd = await researcher.watching.spent_usd(watch) if watch else 0.0
         context |= {"watch": watch, "told": told, "watching": watch_words, "spent_usd": spent_usd}
-        context |= _finished(request, view, exports_of(job, result, sources))
+        context |= _finished(request, view, exports_of(job, result))
         context |= {"changes": changes, "conversation": await _conversation(request, job)}
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
         page = _page("job.html", request, context)
@@ -175,20 +171,10 @@ async def post_steering(request: web.Request) -> web.Response:
     raise web.HTTPSeeOther(_links(request, job).heard(steering.kind))
 
 
-async def post_refresh(request: web.Request) -> web.Response:
-    """Renew an answer that was given before, then to the new job's page."""
-    job = await readable_job(request)
-    await require_asker(request)
-    if job.scope != LOCAL:
-        raise Forbidden
-    renewed = await request.app[RESEARCHER].refresh(job.id, job.request.asker, scope=job.scope)
-    raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
-
-
 async def post_watch(request: web.Request) -> web.Response:
     """Watch the answer daily, then back to its page."""
     await require_asker(request)
-    job = await watchable_job(request)
+    job = await local_job(request)
     rhythm = watch_words.RHYTHMS["week" if (await request.post()).get("every") == "week" else "day"]
     await request.app[RESEARCHER].watching.watch(job.id, job.request.asker, scope=job.scope, rhythm=rhythm)
     raise web.HTTPSeeOther(_links(request, job).page)
@@ -196,7 +182,7 @@ async def post_watch(request: web.Request) -> web.Response:
 
 async def post_stop_watching(request: web.Request) -> web.Response:
     await require_asker(request)
-    job, desk = await watchable_job(request), request.app[RESEARCHER].watching
+    job, desk = await local_job(request), request.app[RESEARCHER].watching
     if watch := await desk.of_job(job):
         await desk.stop(watch)
     raise web.HTTPSeeOther(_links(request, job).page)
@@ -217,10 +203,16 @@ async def post_follow_up(request: web.Request) -> web.Response:
     raise web.HTTPSeeOther(request.app[LINKS].signed(followed, f"/jobs/{followed.id}"))
 
 
-async def post_retry(request: web.Request) -> web.Response:
-    """Ask the question of a failed job again, from what was found (D14), then to the new job's page."""
-    job = await retried(request)
-    raise web.HTTPSeeOther(request.app[LINKS].signed(job, f"/jobs/{job.id}"))
+async def post_renewal(request: web.Request) -> web.Response:
+    """Retry a failed job from what it had found (D14), refresh or improve an answer, then to the new job's page."""
+    asker, how = await require_asker(request), renewal_in(request)
+    job, form = await local_job(request), await request.post()
+    wish, key = str(form.get("query", "")), str(form.get("key", ""))[:_MAX_KEY_CHARS]
+    dedupe_key = asked_once(request, asker, "form", key, how, job.id, wish) if key else ""
+    renewed = await request.app[RESEARCHER].renewed(
+        how, job.id, tenant=LOCAL.tenant, feedback=wish, dedupe_key=dedupe_key
+    )
+    raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
 
 
 async def get_trace(request: web.Request) -> web.Response:
@@ -434,53 +426,6 @@ def _file(job: ResearchJob, body: bytes, media_type: str) -> web.Response:
 # A finished answer as a file to keep: under the page's address, for whoever may read the page
 
 
-@dataclass(frozen=True)
-class Export:
-    """`name` is for people; `write` gives the file's text."""
-
-    name: str
-    media_type: str
-    write: Callable[[ResearchJob, JobResult, Sequence[Source]], str]
-
-
-def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return json.dumps(for_others(job_json(job, result, sources)), ensure_ascii=False, indent=2) + "\n"
-
-
-def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return findings_markdown(job, result, sources) or answer_markdown(job, result, sources)
-
-
-def _bibtex(_: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return bibtex(cited_works(sources, result.answer))
-
-
-EXPORTS: Mapping[str, Export] = {
-    "md": Export("Markdown", "text/markdown", _markdown),
-    "json": Export("JSON", "application/json", _json),
-    "bib": Export("BibTeX", "application/x-bibtex", _bibtex),
-    "ris": Export(
-        "RIS",
-        "application/x-research-info-systems",
-        lambda _, result, sources: ris(cited_works(sources, result.answer)),
-    ),
-}
-
-OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX", "csv": "CSV"}  # that only some answers have
-
-
-def exports_of(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Export]:
-    """By kind. A file that the answer has of its own comes before the one that is made of any answer."""
-    own = {file.kind: file for file in files_of(job, result)}
-    names = {**{kind: export.name for kind, export in EXPORTS.items()}, **OWN_KINDS}
-    made = {kind: Export(name, own[kind].media_type, _as_is(own[kind])) for kind, name in names.items() if kind in own}
-    return {**EXPORTS, **made}
-
-
-def _as_is(file: AnswerFile) -> Callable[[ResearchJob, JobResult, Sequence[Source]], str]:
-    return lambda job, result, sources: file.text
-
-
 def add_export_routes(app: web.Application) -> None:
     kinds = "|".join([*EXPORTS, *OWN_KINDS])
     app.router.add_get(f"/jobs/{{job_id}}/answer.{{kind:{kinds}}}", get_export)
@@ -491,7 +436,7 @@ async def get_export(request: web.Request) -> web.Response:
     job, researcher = await readable_job(request), request.app[RESEARCHER]
     result = await researcher.result(job.id)
     kind, sources = request.match_info["kind"], await researcher.sources(job.id)
-    export = exports_of(job, result, sources).get(kind)
+    export = exports_of(job, result).get(kind)
     if result is None or export is None:
         raise JobNotFound(job.id)
     text = export.write(job, result, sources)

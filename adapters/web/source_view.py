@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import Literal
 from urllib.parse import unquote
 
 from adapters.web.access import JobLinks, live_link
@@ -21,7 +22,7 @@ from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.render import cut, one_line
 from core.text.language import language_of
-from core.text.saying import say, say_many
+from core.text.saying import say, say_again, say_many
 from core.text.urls import domain_of
 
 _HINT_CHARS = 240  # of a passage, shown when one points at its citation
@@ -45,6 +46,7 @@ WINDOW_CHARS = 12_000  # of a text on one page; its HTML stays below the size of
 LEAD_CHARS = 2_500  # shown before the passage, to see what it is about
 _EDGE_CHARS = 400  # how far a window's edge is moved to end at a line
 _INDENT = "    "
+_HEADING, _PIPE, _RULE = re.compile(r"(#{1,6})\s+(?=\S)"), re.compile(r"(?<!\\)\|"), re.compile(r"\|[\s|:-]*")
 _OWN_LINE = re.compile(rf"{_INDENT}|\s*(?:[-*+•#|>]|\d{{1,3}}[.)]\s|```)")  # lists, tables, headings, code
 
 
@@ -195,7 +197,7 @@ def passages_of(source: Source, answer: ResearchAnswer | None) -> list[CitedPass
             continue
         claim = claims.get(citation.claim.rstrip("."))
         evidence = [entry for entry in claim.evidence if entry.source_id == source.id] if claim else []
-        reasons = tuple(reason for entry in evidence for reason in entry.reasons)
+        reasons = tuple(say_again(reason) for entry in evidence for reason in entry.reasons)
         place = (citation.start, citation.end, citation.page)
         section = source.section_at(citation.start) if citation.start is not None else ""
         claim_id = claim.id if claim else f"citation-{number}"
@@ -227,7 +229,8 @@ def remarks_on(source: Source) -> list[str]:
     remarks.append(say("published {day}", day=wording.day(metadata.published_at)) if metadata.published_at else "")
     remarks.append(say("read {day}", day=wording.day(source.read_at)))
     remarks.append(say("found in {place}", place=say_place(metadata.provider)))
-    remarks.append(say("only an extract: {why}", why=source.extract_of_page) if source.extract_of_page else "")
+    why = say_again(source.extract_of_page)
+    remarks.append(say("only an extract: {why}", why=why) if why else "")
     remarks += wording.about_work(source)
     remarks.append(say(wording.INSTRUCTS) if source.instructs else "")
     return [remark for remark in remarks if remark]
@@ -262,13 +265,20 @@ def _hundredths(score: float) -> int:
     return round(100 * min(max(score, 0.0), 1.0))
 
 
+ParagraphKind = Literal["", "code", "heading", "row"]
+
+
 @dataclass(frozen=True)
 class TextPiece:
-    """A stretch of text that is one thing: `role` is "", `asked`, `cited` or `instructs`; `is_first` of the asked."""
+    """A stretch of text that is one thing: `role` is "", `asked`, `cited` or `instructs`; `is_first` of the asked.
+
+    What `is_markup` is Markdown's sign for what the paragraph is drawn as.
+    """
 
     text: str
     role: str = ""
     is_first: bool = False
+    is_markup: bool = False
 
 
 @dataclass(frozen=True)
@@ -277,7 +287,21 @@ class Paragraph:
 
     pieces: tuple[TextPiece, ...]
     page: int | None = None
-    is_code: bool = False
+    kind: ParagraphKind = ""
+
+    @property
+    def cells(self) -> list[list[TextPiece]]:
+        """Of a row; none of the line below a table's head."""
+        cells: list[list[TextPiece]] = [[]]
+        for piece in self.pieces:
+            if piece.is_markup:
+                cells.append([])
+            else:
+                cells[-1].append(piece)
+        if all(piece.is_markup or not piece.text.strip() for piece in self.pieces):
+            return []
+        is_closed = not "".join(piece.text for piece in cells[-1]).strip()
+        return cells[1 : -1 if is_closed else None]
 
 
 @dataclass(frozen=True)
@@ -299,6 +323,17 @@ class ReadingView:
     before: str
     after: str
     characters: int
+
+    @property
+    def blocks(self) -> list[tuple[Paragraph, ...]]:
+        """Each paragraph by itself, and the rows of a table together as far as a page goes."""
+        blocks: list[tuple[Paragraph, ...]] = []
+        for paragraph in self.paragraphs:
+            if paragraph.kind == "row" and paragraph.page is None and blocks and blocks[-1][0].kind == "row":
+                blocks[-1] += (paragraph,)
+            else:
+                blocks.append((paragraph,))
+        return blocks
 
 
 def reading_view(
@@ -357,12 +392,12 @@ def _paragraphs(source: Source, first: int, last: int, spans: Sequence[tuple[int
     is_new = True  # whether the asked passage has not begun
     page = source.page_at(first)
     for start, end in _blocks(source.content, first, last):
-        pieces = tuple(_pieces(source.content, start, end, spans))
+        kind, signs = _kind(source.content, start, end)
+        pieces = tuple(_pieces(source.content, start, end, spans, signs))
         if is_new and any(piece.role == "asked" for piece in pieces):
             pieces, is_new = _with_first(pieces), False
         begun = source.page_at(start)
-        is_code = source.content.startswith(_INDENT, start)
-        paragraphs.append(Paragraph(pieces, begun if begun != page or not paragraphs else None, is_code=is_code))
+        paragraphs.append(Paragraph(pieces, begun if begun != page or not paragraphs else None, kind))
         page = begun
     return tuple(paragraphs)
 
@@ -385,18 +420,33 @@ def _blocks(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
         yield start, at
 
 
-def _pieces(text: str, first: int, last: int, spans: Sequence[tuple[int, int, str]]) -> list[TextPiece]:
-    """The line cut wherever a span begins or ends; of overlapping roles the most telling one."""
+def _kind(text: str, first: int, last: int) -> tuple[ParagraphKind, list[tuple[int, int]]]:
+    """What a block is drawn as, and the signs in it that say so."""
+    if heading := _HEADING.match(text, first, last):
+        return "heading", [heading.span()]
+    if not text.startswith("|", first):
+        return ("code" if text.startswith(_INDENT, first) else ""), []
+    is_rule = _RULE.fullmatch(text, first, last)
+    return "row", [is_rule.span()] if is_rule else [pipe.span() for pipe in _PIPE.finditer(text, first, last)]
+
+
+def _pieces(
+    text: str, first: int, last: int, spans: Sequence[tuple[int, int, str]], signs: Sequence[tuple[int, int]]
+) -> list[TextPiece]:
+    """The line cut wherever a span or a sign begins or ends; of overlapping roles the most telling one."""
     touching = [span for span in spans if span[0] < last and span[1] > first]
-    edges = sorted({first, last, *(min(max(edge, first), last) for span in touching for edge in span[:2])})
+    cuts = [*(span[:2] for span in touching), *signs]
+    edges = sorted({first, last, *(min(max(edge, first), last) for span in cuts for edge in span)})
     pieces: list[TextPiece] = []
     for start, end in pairwise(edges):
         roles = {role for begins, ends, role in touching if begins <= start and ends >= end}
         role = next((one for one in ("asked", "instructs", "cited") if one in roles), "")
-        pieces.append(TextPiece(text[start:end].replace("\f", ""), role))
+        is_sign = any(begins <= start and ends >= end for begins, ends in signs)
+        pieces.append(TextPiece(text[start:end].replace("\f", ""), role, is_markup=is_sign))
     return pieces
 
 
 def _with_first(pieces: Sequence[TextPiece]) -> tuple[TextPiece, ...]:
-    at = next(number for number, piece in enumerate(pieces) if piece.role == "asked")
-    return (*pieces[:at], TextPiece(pieces[at].text, "asked", is_first=True), *pieces[at + 1 :])
+    asked = [number for number, piece in enumerate(pieces) if piece.role == "asked"]
+    at = next((number for number in asked if not pieces[number].is_markup), asked[0])
+    return (*pieces[:at], replace(pieces[at], is_first=True), *pieces[at + 1 :])

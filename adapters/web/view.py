@@ -36,7 +36,7 @@ from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
 from core.references.showing import reference_rows, verdict_words
 from core.text.markers import Grammar
-from core.text.saying import ENGLISH, later, say, say_many, say_number, spoken
+from core.text.saying import ENGLISH, later, say, say_again, say_many, say_number, spoken
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
@@ -91,6 +91,10 @@ class RemovedView:
 
     sentence: RemovedSentence
     times: int
+
+    @property
+    def reason(self) -> str:
+        return say_again(self.sentence.reason)
 
 
 @dataclass(frozen=True)
@@ -401,7 +405,7 @@ def _item(item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], c
         _prose(item.text, answer, cite),
         place,
         links.source(source.number) if source else "",
-        item.standing if is_known else "",
+        say_again(item.standing) if is_known else "",
         tuple(remark for remark in item.remarks if remark.kind != "language"),
         _code(item, links.code(item.number)) if item.code else None,
     )

@@ -18,6 +18,7 @@ from core.presentation.render import one_line
 from core.presentation.wording import needs_model
 from core.prompts import load_prompt
 from core.stages.prompting import asked, fenced, said_before
+from core.text.saying import say
 
 MAX_TERMS = 8
 MAX_BOUNDARIES = 3
@@ -137,7 +138,7 @@ async def ask_step(
     Raises `ModelError` when the model fails twice, or does not answer within `within_s` seconds.
     """
     if deps.model is None:
-        raise ModelError("no model is configured", user_message=needs_model("Deep research"))
+        raise ModelError("no model is configured", user_message=needs_model(say("Deep research")))
     settings = deps.settings.deep
     timeout_s = min(settings.step_timeout_s, within_s)
     request = ChatRequest(

@@ -49,7 +49,7 @@ MIN_SHARE = 0.25  # of the new question's words
 
 
 @dataclass(frozen=True)
-class _Found:
+class _GivenFact:
     """A fact as the model gave it."""
 
     text: str
@@ -96,7 +96,7 @@ async def _take(
     *,
     most: int,
     within_s: float,
-) -> tuple[list[_Found], tuple[ModelUsage, ...]]:
+) -> tuple[list[_GivenFact], tuple[ModelUsage, ...]]:
     """What one call finds in these, at most so many, and what it cost."""
     if not any(source.id in passages for source in sources):
         return [], ()
@@ -134,15 +134,15 @@ def _choose(state: DeepState, sources: Sequence[Source], deps: Deps) -> dict[str
     return select_passages(sources, needs, max_tokens=budget, count_tokens=passage_tokens)
 
 
-def _read(row: Mapping[str, Json]) -> _Found:
+def _read(row: Mapping[str, Json]) -> _GivenFact:
     items = tuple(str(number(item)) for item in listed(row.get("items"), most=5))
-    return _Found(line(row.get("fact")), items, f"src_{number(row.get('source'))}", line(row.get("quote")))
+    return _GivenFact(line(row.get("fact")), items, f"src_{number(row.get('source'))}", line(row.get("quote")))
 
 
-def _quoted(state: DeepState, sources: Sequence[Source]) -> list[_Found]:
+def _quoted(state: DeepState, sources: Sequence[Source]) -> list[_GivenFact]:
     """For a model that gave nothing readable, or nothing of any source: sentences that answer, as they stand."""
     quoted = quote_answer(state.refined.question, sources)
-    return [_Found(entry.said, (), entry.source_id, entry.text) for entry in (*quoted.summary, *quoted.detail)]
+    return [_GivenFact(entry.said, (), entry.source_id, entry.text) for entry in (*quoted.summary, *quoted.detail)]
 
 
 def _schema(state: DeepState, most: int) -> dict[str, Json]:
@@ -158,7 +158,7 @@ def _schema(state: DeepState, most: int) -> dict[str, Json]:
     return strict({"facts": {"type": "array", "items": row, "maxItems": most}})
 
 
-def _bind(state: DeepState, found: Sequence[_Found], sources: Sequence[Source]) -> list[Fact]:
+def _bind(state: DeepState, found: Sequence[_GivenFact], sources: Sequence[Source]) -> list[Fact]:
     indexes = {source.id: _index(source) for source in sources if any(entry.source_id == source.id for entry in found)}
     items = {item.id for item in state.checklist}
     facts: list[Fact] = []
@@ -174,7 +174,7 @@ def _bind(state: DeepState, found: Sequence[_Found], sources: Sequence[Source]) 
     return facts
 
 
-def _is_same(entry: _Found, fact: Fact) -> bool:
+def _is_same(entry: _GivenFact, fact: Fact) -> bool:
     """From another source the same fact is a second voice for it."""
     return (
         fact.evidence.source_id == entry.source_id

@@ -57,7 +57,7 @@ from core.stages.prompting import (
 from core.stages.synthesize import answer_question
 from core.tenancy.admission import BudgetSpent
 from core.text.passages import Passage, split_passages
-from core.text.saying import say
+from core.text.saying import say, say_many
 
 T = TypeVar("T")
 GIVEN_S = 20.0  # for reading again what was brought along or known
@@ -68,7 +68,7 @@ MIN_STEP_S = 1.0  # what a step may always take, so that it ends in words and no
 async def conduct(work: Work) -> JobResult:
     """The whole of it. Raises `ModelError` or `SearchFailed` when there is nothing to answer from, and `SetupError`."""
     work.model_for("Deep research")
-    run = _Run(work, Record.of(work), Teller(work.progress, work.job.request.max_iterations))
+    run = _DeepRun(work, Record.of(work), Teller(work.progress, work.job.request.max_iterations))
     steps, state = work.steps, DeepState(question=work.job.query)
     await run.record.begin()
     refined = await steps.run("refine", partial(run.refine, state), RefinedQuestion)
@@ -107,7 +107,7 @@ async def conduct(work: Work) -> JobResult:
 
 
 @dataclass
-class _Run:
+class _DeepRun:
     """One attempt: the steps of `conduct`, each of which tells what it does and writes the trace."""
 
     work: Work
@@ -246,11 +246,11 @@ class _Run:
     def _because(self, state: DeepState, stop: Stop) -> str:
         rounds, minutes = self.work.job.request.max_iterations, self.settings.max_runtime_s / 60
         return {
-            Stop.ASKED: "you asked for the answer",
-            Stop.NOTHING_NEW: f"{self.settings.idle_rounds} rounds in a row brought nothing new",
-            Stop.MAX_ITERATIONS: f"{rounds} {'round was' if rounds == 1 else 'rounds were'} allowed",
-            Stop.OUT_OF_TIME: OUT_OF_TIME.format(minutes=f"{minutes:g}"),
-            Stop.BUDGET: "the month's research budget is used up",
+            Stop.ASKED: say("you asked for the answer"),
+            Stop.NOTHING_NEW: say("{number} rounds in a row brought nothing new", number=self.settings.idle_rounds),
+            Stop.MAX_ITERATIONS: say_many("{number} round was allowed", "{number} rounds were allowed", rounds),
+            Stop.OUT_OF_TIME: say(OUT_OF_TIME, minutes=f"{minutes:g}"),
+            Stop.BUDGET: say("the month's research budget is used up"),
             Stop.FAILURE: state.failure,
         }.get(stop, "")
 
@@ -279,8 +279,8 @@ class _Run:
         if not state.facts:
             raise exc
         if is_cut:
-            return OUT_OF_TIME.format(minutes=f"{self.settings.max_runtime_s / 60:g}")
-        return f"the language model failed ({exc.user_message.rstrip('.')})"
+            return say(OUT_OF_TIME, minutes=f"{self.settings.max_runtime_s / 60:g}")
+        return say("the language model failed ({why})", why=exc.user_message.rstrip("."))
 
     async def _note(self, state: DeepState) -> None:
         share = share_of(state, self.work.job.request.max_iterations)
@@ -363,11 +363,12 @@ def considered(state: DeepState) -> int:
 
 def _earlier(state: DeepState) -> list[str]:
     days = sorted({fact.learned_on for fact in state.facts if fact.learned_on})
-    return [f"Some facts were read for earlier questions, on {', '.join(days)}."] if days else []
+    return [say("Some facts were read for earlier questions, on {days}.", days=", ".join(days))] if days else []
 
 
 def _retractions(retracted: Sequence[Source]) -> list[str]:
-    return [f"Source {source.number} was retracted or withdrawn and supports nothing here." for source in retracted]
+    said = "Source {number} was retracted or withdrawn and supports nothing here."
+    return [say(said, number=source.number) for source in retracted]
 
 
 def _script(work: Work, state: DeepState, sources: Sequence[Source]) -> Script:

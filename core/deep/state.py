@@ -17,6 +17,7 @@ from rapidfuzz import fuzz
 from core.model.answer import Claim, Evidence, ModelUsage
 from core.model.source import SearchMetadata
 from core.model.steering import Steering
+from core.text.saying import say
 
 GOOD_SHARE = 0.6  # of the items satisfied, when the others are partial, is good coverage (S002-11); by judgement
 
@@ -370,29 +371,33 @@ def _heed_one(state: DeepState, steering: Steering, *, max_items: int) -> tuple[
             return _drop(state, steering.text)
         case "go_deeper":
             made = len(state.rounds)
-            return replace(state, min_rounds=max(state.min_rounds, made + DEEPER_ROUNDS)), "Going deeper, as you asked."
+            return replace(state, min_rounds=max(state.min_rounds, made + DEEPER_ROUNDS)), say(
+                "Going deeper, as you asked."
+            )
         case "constraint":
             wishes = (*state.constraints, steering.text)[-MAX_CONSTRAINTS:]
-            return replace(state, constraints=wishes), f"From now on: {steering.text}"
+            return replace(state, constraints=wishes), say("From now on: {wish}", wish=steering.text)
         case "answer_now":
-            return state, "Answering now, as you asked."
+            return state, say("Answering now, as you asked.")
         case "cancel":
             return state, ""
 
 
 def _add(state: DeepState, text: str, *, max_items: int) -> tuple[DeepState, str]:
     if not text or len(state.checklist) >= max_items:
-        return state, f"The checklist is full; not added: {text}" if text else ""
+        return state, say("The checklist is full; not added: {item}", item=text) if text else ""
     item = ChecklistItem(str(state.last_item + 1), text)
-    return replace(state, checklist=(*state.checklist, item), last_item=state.last_item + 1), f"Added: {text}"
+    return replace(state, checklist=(*state.checklist, item), last_item=state.last_item + 1), say(
+        "Added: {item}", item=text
+    )
 
 
 def _drop(state: DeepState, text: str) -> tuple[DeepState, str]:
     dropped = _named(state.checklist, text)
     if dropped is None or len(state.checklist) == 1:
-        return state, f"Nothing on the checklist to drop for: {text}"
+        return state, say("Nothing on the checklist to drop for: {item}", item=text)
     kept = tuple(item for item in state.checklist if item is not dropped)
-    return replace(state, checklist=kept), f"Dropped: {dropped.description}"
+    return replace(state, checklist=kept), say("Dropped: {item}", item=dropped.description)
 
 
 def _named(items: Sequence[ChecklistItem], text: str) -> ChecklistItem | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import regex
 
@@ -30,6 +31,16 @@ class Expected(StrEnum):
     PERSON = "nobody is named"
     PLACE = "no place is given"
     VERDICT = "it says neither yes nor no"
+
+
+def pattern(name: str, *, is_cased: bool = False) -> regex.Pattern[str]:
+    """A pattern of answering.toml."""
+    return regex.compile(_tables()["patterns"][name].replace("\n", ""), 0 if is_cased else regex.IGNORECASE)
+
+
+@cache
+def _tables() -> Mapping[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("answering.toml").read_text(encoding="utf-8"))
 
 
 _MISSING = {one: one.value for one in Expected}
@@ -58,13 +69,7 @@ _BEFORE_ASKING = (  # prepositions and the like that may stand before the questi
     r"|em|com|no|na|maar|sinds|tot|voor|door|van|aan|met|op|rond)\s*\b)*"
 )
 _OR = {"en": "or", "de": "oder", "fr": "ou", "es": "o", "it": "o", "pt": "ou", "nl": "of"}
-_MANNER = regex.compile(  # what follows a preposition and is no place
-    r"\b(?:in|on|at|from|by)\s+(?:(?:the\s+)?(?:early|late|mid)\s+)?(?:\d[\d,.]*\w*\s*(?:%|percent|per)?"
-    r"|(?:the\s+)?(?:1\d|20)\d\ds?|order|general|addition|fact|particular|turn|total|part|time|average|least|first"
-    r"|last|once|most|jan\w*|feb\w*|march|april|may|june|july|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*|\w+day|spring"
-    r"|summer|autumn|winter|response|contrast|comparison|this\s+way|which)\b",
-    regex.IGNORECASE,
-)
+_MANNER = pattern("manner")
 _AGENT = regex.compile(r"\b(?:by|par|por|von|vom|durch|da|dal\w*|door)\s+(?!\d|\w+ing\b)\p{L}", regex.IGNORECASE)
 _YES_OR_NO = regex.compile(r"\W*(?:yes|no|ja|nein|oui|non|sí|si|sim|não|nee)\b", regex.IGNORECASE)
 _SOUGHT = (
@@ -121,24 +126,9 @@ _TIME = regex.compile(
 _NUMBERED = regex.compile(r"\b(?:which|what|welche[rsnm]?)\s+(?:\w+\s+){0,4}?(?:port|version)\b", regex.IGNORECASE)
 _PORT_OR_VERSION = regex.compile(r"\b\d{2,5}\b|\d\.\d|\bv\d")
 _ABSENCE = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\b", regex.IGNORECASE)
-_OF_ABSENCE = regex.compile(
-    r"\b(?:without|no|not|none|never|needs?|needed|requires?d?|optional\w*|only|must|free|instead|unless|\w+n['’]t"
-    r"|ohne|kein\w*|nicht|nie|braucht|nötig|nur|sans|pas|sin|no|senza|non|sem|não|zonder|geen|niet)\b",
-    regex.IGNORECASE,
-)
-_DEFINED = regex.compile(  # of a few words and no part of something: "the capital of France" is no word to be explained
-    r"(?:what\s+(?:is|are)|what\s+do(?:es)?(?:\s+the)?(?=.*\smeans?\W*$)|was\s+(?:ist|sind|bedeutet|bedeuten|heißt)|qu['’]est-ce\s+que?"
-    r"|qué\s+(?:es|son|significa)|(?:che\s+)?cos['’]\s?è|o\s+que\s+(?:é|são)|wat\s+(?:is|zijn|betekent))\s+"
-    r"(?:(?:an?|eine?|une?|una?|uno|uma?|een|le|la|der|die|das)\s+)?"
-    r"(?!(?:in|on|at|of|for|with|from|to|by|about|the|it|this|that|these|those|there|your|my|new|wrong|es|er|sie|das|dies|denn)\b)"
-    r"(?P<name>[^\s,]+(?:\s+(?!(?:of|in|for|with|to|at|on|from|by|that|about|and|or|than|von|in|für|mit|zu|de|del|di"
-    r"|do|da|van|en|para|per|voor)\b)[^\s,]+){0,2}?)(?:\s+means?)?\s*[?.!]*$"
-)
-_LASTED = regex.compile(  # a figure with a unit cut short, from one year to another, or a stopwatch's
-    r"\d\s?(?:ms|s|secs?|mins?|h|hrs?|std|d|wks?|mos?|yrs?|y|a)\b|\d{3,4}\s*(?:[-–—]|to|until|till|bis|à|al?|até|tot)\s*\d"
-    r"|\d:\d\d|\b(?:as\s+long\s+as|(?:longer|shorter)\s+than)\b|\bsince\s+\d|\bseit\s+\d|\bdepuis\s+\d|\bdesde\s+\d|\bdal\s+\d|\bsinds\s+\d",
-    regex.IGNORECASE,
-)
+_OF_ABSENCE = pattern("of_absence")
+_DEFINED = pattern("defined", is_cased=True)
+_LASTED = pattern("lasted")
 _COUNTED = ((_COUNTED_TIME, (_TIME, _LASTED)), (_NUMBERED, (_PORT_OR_VERSION,)))  # any other number is none of these
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
 _MARKER = regex.compile(r"\[\d{1,3}(?:,\s*\d{1,3})*\]")
@@ -211,9 +201,7 @@ def states_aim(sentence: str) -> bool:
 
 @cache
 def _words_of(language: str) -> Mapping[str, Mapping[str, str]]:
-    tables: Mapping[str, Mapping[str, Mapping[str, str]]] = tomllib.loads(
-        files(__package__).joinpath("answering.toml").read_text(encoding="utf-8")
-    )
+    tables: Mapping[str, Mapping[str, Mapping[str, str]]] = _tables()
     return tables.get(language, {})
 
 

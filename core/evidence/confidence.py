@@ -33,7 +33,7 @@ from core.model.source import Source, SourceCollection, SourceKind
 from core.model.works import Notice, NoticeKind, fullest
 from core.presentation import wording
 from core.presentation.render import cut, one_line
-from core.text.saying import say, say_day, say_many, say_month, say_number
+from core.text.saying import say, say_again, say_day, say_many, say_month, say_number
 
 # All shares are by judgement and explained in docs/confidence.md; a test keeps that page and this table equal.
 VERDICT_SHARE = {
@@ -387,7 +387,7 @@ def find_limitations(
     They speak of the sources that the claims rest on; where there is no claim, of what was read and dropped.
     """
     used, late = _used(found.sources, claims), found.search_metadata.pages_late
-    ended = stopped_because.strip().rstrip(".")
+    ended = say_again(stopped_because.strip().rstrip("."))
     sentences = [
         *_checking(claims, is_checked=is_checked),
         *([say(_ENDED_EARLY, why=ended)] if ended else []),
@@ -429,7 +429,8 @@ def _checking(claims: Sequence[Claim], *, is_checked: bool) -> Iterator[str]:
         return
     unchecked = [claim for claim in claims if claim.verdict is Verdict.UNCHECKED]
     if unchecked:
-        because = "; ".join(list(dict.fromkeys(reason for claim in unchecked for reason in claim.reasons))[:2])
+        whys = list(dict.fromkeys(reason for claim in unchecked for reason in claim.reasons))[:2]
+        because = "; ".join(map(say_again, whys))
         told = say(_UNCONFIRMED, few=len(unchecked), of_sentences=_of_sentences(claims))
         yield f"{told}: {_short(because, 160)}." if because else f"{told}."
     partial = sum(claim.verdict is Verdict.PARTIAL for claim in claims)
@@ -525,7 +526,7 @@ def _failures(found: SourceCollection) -> Iterator[str]:
     for provider, reason in sorted(found.search_metadata.failures.items()):
         place = say_place(provider)
         name = say("one search of {place}", place=place) if place_name(provider) in searched else place
-        by_reason.setdefault(reason.strip().rstrip(".") or say("no reason given"), []).append(name)
+        by_reason.setdefault(say_again(reason.strip().rstrip(".")) or say("no reason given"), []).append(name)
     for reason, names in by_reason.items():
         *first, last = dict.fromkeys(names)
         listed = f"{', '.join(first)} {say('and')} {last}" if first else last
@@ -575,7 +576,7 @@ def _extracts(used: Sequence[Source]) -> Iterator[str]:
     cut = [source for source in used if source.extract_of_page]
     if not cut:
         return
-    reasons = ", ".join(dict.fromkeys(source.extract_of_page for source in cut))
+    reasons = ", ".join(dict.fromkeys(say_again(source.extract_of_page) for source in cut))
     if len(used) == 1:
         yield say("The page could be read only as the extract that a search gave ({reasons}).", reasons=reasons)
     else:

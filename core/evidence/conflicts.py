@@ -21,6 +21,7 @@ from core.model.source import Source, SourceKind
 from core.presentation.render import cut, one_line
 from core.text.saying import say
 from core.text.sentences import sentences_of
+from core.text.terms import terms
 
 MAX_CONFLICTS = 5  # more is a survey, not a warning
 MAX_CONTRARY = 2  # passages of one source that a judge is asked about
@@ -225,13 +226,8 @@ def _quoted(text: str) -> str:
     return f"“{cut(one_line(text).rstrip('.'), _CHARS)}”"
 
 
-_WORD = re.compile(r"[^\W\d_]{3,}")
-_COMMON = frozenset("the and was were for that this with from are has have had its not but which who can will".split())
-
-
 def _words(text: str) -> frozenset[str]:
-    """Rough stems: the first six letters of each longer word."""
-    return frozenset(word[:6] for word in _WORD.findall(text.casefold()) if word not in _COMMON)
+    return frozenset(term for term in terms(text) if term.isalpha())
 
 
 # What a conflict weighs

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
 import regex
 
-from core.evidence.judge import AnswerRuling, JsonJudge, Judgement, Pair, PairwiseJudge, Ruling, Rulings
+from core.evidence.judge import AnswerRuling, Hear, JsonJudge, Judgement, Pair, PairwiseJudge, Ruling, Rulings, unheard
 from core.evidence.rules.words import opposite_of
+from core.model.answer import ModelUsage
 from core.model.errors import ControlFailed, ModelError
 from core.text.language import Cue, language_of, negations, small_words
 from core.text.numbers import MONTHS, numerals
@@ -31,6 +32,7 @@ CONTROLS: Final = (  # one thing of each claim differs from its passage; some 20
     Pair("The train to the coast leaves at nine.", ("The train leaves for the coast at six each day.",)),
     Pair("The lake froze in January.", ("It was in February that the lake froze.",)),
 )
+MAX_PLACE = 4  # of a control among its pairs; nothing of them is told before its verdict
 MIN_CONTROL_CHARS, MAX_CONTROL_CHARS = 40, 160  # of a text that is made a control: it is sent twice, some 80 tokens
 _FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[.,:/#–-])[1-9]\p{Nd}{1,5}(?![\p{L}\p{N}\])]|[:/]\p{N})")
 _WORD = regex.compile(r"(?<![\w’'/-])\p{L}{2,}(?![\w’'/-])")
@@ -45,7 +47,7 @@ def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
     none can be, one of `CONTROLS`, which are no plainer.
     """
     drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
-    place = drawn // len(CONTROLS) % (len(pairs) + 1)
+    place = drawn // len(CONTROLS) % (min(len(pairs), MAX_PLACE) + 1)
     said = dict.fromkeys(passage for pair in pairs for passage in pair.passages)
     altered = [control for passage in said for control in _altered(passage)]
     return (altered[drawn % len(altered)] if altered else CONTROLS[drawn % len(CONTROLS)]), place
@@ -129,25 +131,31 @@ class ControlledJudge:
     _known_until: float = 0.0  # loop time
     _is_reported: bool = False
 
-    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
         at = asyncio.get_running_loop().time()
         if at < self._known_until:
             rulings, fault = await self.model_judge.judge(pairs, timeout_s=timeout_s), ""
         else:
             control, place = control_of(pairs)
-            rulings = await self.model_judge.judge([*pairs[:place], control, *pairs[place:]], timeout_s=timeout_s)
+            trial = _Trial(self, place, hear, at)
+            asked = [*pairs[:place], control, *pairs[place:]]
+            rulings = await self.model_judge.judge(asked, timeout_s=timeout_s, hear=trial.hear)
             said = list(rulings.judgements)
-            fault = self._learn(said.pop(place), at)
+            fault = trial.fault_of(said.pop(place))
             rulings = replace(rulings, judgements=tuple(said))
-        is_believed = not fault and self._denied > self._confirmed
+        is_believed = not fault and self.is_believed
         return rulings if is_believed else replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
+
+    @property
+    def is_believed(self) -> bool:
+        return self._denied > self._confirmed
 
     async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
         ruling = await self.model_judge.judge_answer(question, text, timeout_s=timeout_s)
         is_doubtful = self._confirmed > 0 and self._confirmed >= self._denied
         return replace(ruling, answers=None) if ruling.answers and is_doubtful else ruling
 
-    def _learn(self, said: Judgement | None, at: float) -> str:
+    def learn(self, said: Judgement | None, at: float) -> str:
         """What is wrong with the judge by its word on a control, "" where nothing is.
 
         One that was left out, although asked for twice, tells nothing: then the controls before it decide.
@@ -165,6 +173,33 @@ class ControlledJudge:
                 ControlFailed(f"not confirmed: the check model {name} {fault} a control sentence that is false")
             )
         return fault
+
+
+@dataclass
+class _Trial:
+    """A call with the control at `place`: until its verdict is read nothing of the others is told."""
+
+    judge: ControlledJudge
+    place: int
+    tell: Hear
+    at: float
+    _heard: dict[int, Judgement] = field(default_factory=dict)
+    _fault: str | None = None
+
+    def hear(self, found: Mapping[int, Judgement], spent: ModelUsage) -> None:
+        self._heard.update(found)
+        if self.place in found:
+            self.fault_of(found[self.place])
+        if self._fault == "" and self.judge.is_believed:
+            self._heard.pop(self.place, None)
+            self.tell({at - (at > self.place): one for at, one in self._heard.items()}, spent)
+            self._heard.clear()
+
+    def fault_of(self, said: Judgement | None) -> str:
+        """What is wrong with the judge by its word on the control, "" where nothing is; learned once."""
+        if self._fault is None:
+            self._fault = self.judge.learn(said, self.at)
+        return self._fault
 
 
 def _unless_yes(judgement: Judgement | None) -> Judgement | None:

@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import Literal
 
 from core.evidence.rules.quantities import Measure, measure
-from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, read
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read
 from core.text.language import language_of, negations
 from core.text.numbers import MONTHS
 
@@ -92,7 +92,7 @@ class _Value:
 
 
 @dataclass(frozen=True)
-class _Statement:
+class _Clause:
     """`text` is the main clause of the `whole`. `labels` are numbers of a name (Python 3.11, phase 2).
 
     `words` are neither value nor unit, `qualifiers` and `is_denied` limit them, `tense` holds small verbs of time.
@@ -130,7 +130,7 @@ def find_difference(first: str, second: str) -> Difference | None:
     return found if found.matter == "number" or happens[0] & happens[1] else None
 
 
-def _is_comparable(left: _Statement, right: _Statement) -> bool:
+def _is_comparable(left: _Clause, right: _Clause) -> bool:
     """Whole sentences of the same version, with the same limits, and not one of what was and one of what is."""
     if (
         left.labels != right.labels
@@ -156,7 +156,7 @@ def is_otherwise(claim: str, sentence: str) -> bool:
     return any(are_opposite(word.stem, other.stem) for word in left.words for other in right.words)
 
 
-def _valued(left: _Statement, right: _Statement) -> Difference | None:
+def _valued(left: _Clause, right: _Clause) -> Difference | None:
     """Their one other date, or their one other number of the same thing."""
     dates, numbers = _unshared(left.dates, right.dates), _unshared(left.numbers, right.numbers)
     both: tuple[tuple[Matter, _Pair, _Pair], ...] = (("date", dates, numbers), ("number", numbers, dates))
@@ -176,7 +176,7 @@ def _unshared(ours: Sequence[_Value], theirs: Sequence[_Value]) -> _Pair:
     )
 
 
-def _strangers(ours: _Statement, theirs: _Statement) -> list[Token]:
+def _strangers(ours: _Clause, theirs: _Clause) -> list[Token]:
     """The words that the other has neither as they are nor as a synonym."""
     known = {_CANONICAL.get(token.stem, token.stem) for token in theirs.words}
     missing = [token for token in ours.words if _CANONICAL.get(token.stem, token.stem) not in known]
@@ -185,13 +185,7 @@ def _strangers(ours: _Statement, theirs: _Statement) -> list[Token]:
 
 # Reading a sentence
 
-_UNSAFE = re.compile(  # samples, decades, ranges, code, addresses: they differ without contradiction
-    r"\bp\s*[<=>]|\bn\s*=|\bCI\b|±|\b[12]\d{2}0s\b"
-    r"|\d\s*(?:-|–|—|to|and)\s*\d+(?:\.\d+)?\s*(?:%|percent|[a-z])|\[[^\]]*\d\s*[-–,]"
-    r"|\b(?:between|respectively|versus|vs)\b|https?://|\w\(\)|\w = "
-    r"|\b(?:median|mean|average|follow[- ]?up|enrolled|recruited|scenario|this study|our)\b",
-    re.I,
-)
+_UNSAFE = pattern("unsafe")
 _CONVERSION = re.compile(
     r"\s*\(\s*(?:about |approximately |~)?[\d.,]+\s*[a-z]{1,10}\.?(?: [a-z]{2,8})?\s*\)"
 )  # (161 ft)
@@ -220,14 +214,7 @@ _DATE = re.compile(
 )  # fmt: skip
 
 
-_ONCE = re.compile(  # what happens to a thing once; a prize can be won in two years
-    r"\b(?:found(?:ed)?|born|died|dies|death|releas\w+|publish\w+|open(?:ed|s)|establish\w+|launch\w+|introduc\w+|"
-    r"invent\w+|discover\w+|buil[td]|complet\w+|finish\w+|lit|creat\w+|sign(?:ed|s)|adopt\w+|enact\w+|start(?:ed|s)|"
-    r"beg[au]n|begins|end(?:ed|s)|form(?:ed)?|incorporat\w+|approv\w+|first|force|effect|expir\w+|deadline|due|"
-    r"scheduled|finali[sz]\w+|abolish\w+|dissol\w+|deprecat\w+|remov\w+|independen\w+|erupt\w+|sank|crashed|landed|"
-    r"retire[ds]|resign\w+|date[ds]?)\b",
-    re.I,
-)  # fmt: skip
+_ONCE = pattern("once")
 _BOUND = re.compile(
     r"(?:(?P<above>more than|over|at least|above|exceed\w*|no fewer than|from)"
     r"|(?P<below>less than|fewer than|under|at most|below|up to|no more than|maximum)"
@@ -238,14 +225,14 @@ _UNIT = re.compile(r"[ \xa0-]?(?:°[CF]\b|[%‰€$£]|(?!(?:in|of|at|by|to|as|a
 _LEADS = frozenset("by to from per before after since until till through".split())  # risen by 3 is not risen to 3
 
 
-def _state_both(first: str, second: str) -> tuple[_Statement, _Statement]:
+def _state_both(first: str, second: str) -> tuple[_Clause, _Clause]:
     """Two sentences in the language of both: a short one by itself is told wrongly at times."""
     language = language_of(f"{first} {second}")
     return _state(first, language), _state(second, language)
 
 
 @lru_cache(maxsize=1024)
-def _state(sentence: str, language: str) -> _Statement:
+def _state(sentence: str, language: str) -> _Clause:
     bare = _FIRST.sub("", _ASIDE.sub(" ", _CONVERSION.sub("", " ".join(sentence.split()))))
     value = re.search(r"\d[\d.,]*", bare)
     tail = _TAIL.search(bare, value.end()) if value else None
@@ -259,7 +246,7 @@ def _state(sentence: str, language: str) -> _Statement:
     plain = [token for token in reading.tokens if not any(start <= token.start < end for start, end in taken)]
     lower = [token.text.lower() for token in plain]
     denials = [word for word in lower if word in negations("en") or word.endswith("n't")]
-    return _Statement(
+    return _Clause(
         sentence,
         reading.text,
         len(reading.tokens),
@@ -336,7 +323,7 @@ def _stage(word: str) -> str:
 
 
 def _contrary(
-    left: _Statement, right: _Statement, only_left: Sequence[Token], only_right: Sequence[Token]
+    left: _Clause, right: _Clause, only_left: Sequence[Token], only_right: Sequence[Token]
 ) -> Difference | None:
     """The same sentence denied, turned into its opposite, or compared the other way round."""
     is_denied = left.is_denied != right.is_denied

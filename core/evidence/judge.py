@@ -8,36 +8,37 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Literal, Protocol
 
 import regex
 
-from core.llm.ask_model import Completion, ask_model, complete, strict
+from core.llm.ask_model import Completion, Heard, ask_model, complete, strict
 from core.llm.prices import estimate_usage
 from core.model.answer import Evidence, ModelUsage
 from core.model.errors import ModelError, ModelGarbled
 from core.model.job import Json
-from core.model.ports import ChatModel, ChatRequest
+from core.model.ports import ChatDelta, ChatModel, ChatRequest
 from core.prompts import load_prompt
-from core.text.growing_json import named, whole_number
+from core.text.growing_json import complete_part, named, whole_number
 from core.text.language import Cue
 
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
-PAIRS_TOGETHER = 5  # that could all wait: each row that a judge writes is a third of a second
-PAIRS_AT_ONCE = 3  # of which the reader waits for one
+PAIRS_TOGETHER = 8  # that could all wait
+PAIRS_AT_ONCE = 6  # of which the reader waits for one
 PAIRS_AT_END = 2  # when the reader waits for nothing else
 CALLS_AT_ONCE = 6
-CALLS_BESIDE = 3  # while the answer is written; sentences that come meanwhile share the next call
+CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
 LINGER_S, IDLE_S = 0.5, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160
 _TOKENS_A_PAIR, _TOKENS_OF_FRAME = 45, 80
+_WHY = "why"
 _WORDS_OF_ANSWER = {"yes": True, "true": True, "no": False, "false": False}
 _PAIRWISE_TOKENS = 16  # for "Yes"; a model that thinks aloud before it is cut short and stays unread
 _PAIRWISE_NAMES = ("minicheck", "guardian", "factcg", "alignscore")  # models that are made for the pairwise dialect
@@ -52,7 +53,7 @@ class Ruling(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
-_SEVERITY: Final = {ruling: place for place, ruling in enumerate(Ruling)}
+_SEVERITY: Final[Mapping[str, int]] = {ruling.value: place for place, ruling in enumerate(Ruling)}
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class Judgement:
     ruling: Ruling
     reason: str = ""
 
+    @property
+    def confirms(self) -> bool:
+        """At least a part."""
+        return self.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL)
+
 
 @dataclass(frozen=True)
 class Rulings:
@@ -108,9 +114,20 @@ class AnswerRuling:
     usage: tuple[ModelUsage, ...] = ()
 
 
+Hear = Callable[[Mapping[int, Judgement], ModelUsage], None]
+
+
+def unheard(found: Mapping[int, Judgement], spent: ModelUsage) -> None:
+    """Nobody hears it."""
+
+
 class SupportJudge(Protocol):
-    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
-        """Each pair judged by itself. Raises `ModelError`."""
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
+        """Each pair judged by itself. Raises `ModelError`.
+
+        `hear` is told of verdicts while more is still being written, by the places of their pairs, and again with their
+        reasons; and of what the call has cost so far.
+        """
         ...
 
     async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
@@ -132,8 +149,8 @@ class JsonJudge:
 
     model: ChatModel
 
-    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
-        found, usage = await self._ask(pairs, timeout_s=timeout_s)
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
+        found, usage = await self._ask(pairs, timeout_s=timeout_s, hear=hear)
         left = [place for place in range(len(pairs)) if place not in found]
         if left:
             again, more = await self._ask([pairs[place] for place in left], timeout_s=timeout_s, in_words=True)
@@ -157,11 +174,22 @@ class JsonJudge:
         return AnswerRuling(None, usage=spent) if told.value is None else replace(told.value, usage=spent)
 
     async def _ask(
-        self, pairs: Sequence[Pair], *, timeout_s: float, in_words: bool = False
+        self, pairs: Sequence[Pair], *, timeout_s: float, in_words: bool = False, hear: Hear = unheard
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
         request = replace(request_rulings(pairs, timeout_s=timeout_s), in_words=in_words)
         request = replace(request, accepts=lambda text: bool(read_rulings(text, len(pairs))))
-        completion = await _completed(self.model, request)
+        heard, told = Heard(), dict[int, Judgement]()
+
+        def listen(delta: ChatDelta) -> None:
+            if '"' not in delta.text:
+                return
+            found = _read_growing(heard.text, len(pairs))
+            new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
+            if new:
+                told.update(new)
+                hear(new, _spent(self.model, heard.cost(request)))
+
+        completion = await _completed(self.model, request, heard, listen)
         return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
 
 
@@ -175,7 +203,7 @@ class PairwiseJudge:
 
     model: ChatModel
 
-    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
         gate = asyncio.Semaphore(CALLS_AT_ONCE)
         answers = await asyncio.gather(*(self._pair(pair, gate, timeout_s=timeout_s) for pair in pairs))
         return Rulings(
@@ -256,16 +284,10 @@ def request_rulings(pairs: Sequence[Pair], *, timeout_s: float) -> ChatRequest:
 
 
 def _schema(count: int) -> dict[str, Json]:
-    """A row for each item, which can name no other."""
-    numbers: list[Json] = [*range(1, count + 1)]
-    row = strict(
-        {
-            "item": {"type": "integer", "enum": numbers},
-            "verdict": {"type": "string", "enum": [ruling.value for ruling in Ruling]},
-            "reason": {"type": "string"},
-        }
-    )
-    return strict({"verdicts": {"type": "array", "items": row, "minItems": count, "maxItems": count}})
+    """A verdict by the number of each item, and behind them all why: nobody waits for the reasons of others."""
+    verdict: Json = {"type": "string", "enum": [ruling.value for ruling in Ruling]}
+    why: Json = {"type": "array", "items": {"type": "string"}, "maxItems": count}
+    return strict({**{str(number): verdict for number in range(1, count + 1)}, _WHY: why})
 
 
 def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
@@ -273,10 +295,15 @@ def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
     return None if answers is None else AnswerRuling(answers, _reason(fields.get("reason")))
 
 
-async def _completed(model: ChatModel, request: ChatRequest) -> Completion:
+async def _completed(
+    model: ChatModel,
+    request: ChatRequest,
+    heard: Heard | None = None,
+    hear: Callable[[ChatDelta], None] | None = None,
+) -> Completion:
     """As `complete`; an answer that is none is an empty one, which is asked for once more as any garbled one is."""
     try:
-        return await complete(model, request)
+        return await complete(model, request, heard=heard, hear=hear)
     except ModelGarbled:
         return Completion("", estimate_usage(request, ""))
 
@@ -311,26 +338,65 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
 
     Of two verdicts on one pair the less favourable counts.
     """
+    part = complete_part(text)
+    return _judgements([*_objects(text), *([part] if part else [])], count)
+
+
+def _read_growing(text: str, count: int) -> dict[int, Judgement]:
+    """The same of an answer that is still being written: what is complete of it."""
+    part = complete_part(text)
+    return _judgements([part] if part else [], count)
+
+
+def _judgements(objects: Iterable[Mapping[str, Json]], count: int) -> dict[int, Judgement]:
     found: dict[int, Judgement] = {}
-    for row in (named(row, ("item", "verdict", "reason")) for row in _rows(text)):
-        number, word = whole_number(row.get("item")), str(row.get("verdict")).strip().lower()
-        number = 1 if count == 1 else number  # whatever it calls the one it was asked about
-        if number is None or not 1 <= number <= count:
-            continue
-        if word not in set(Ruling):
-            continue
-        judgement, known = Judgement(Ruling(word), _reason(row.get("reason"))), found.get(number - 1)
-        if known is None or _SEVERITY[judgement.ruling] > _SEVERITY[known.ruling]:
-            found[number - 1] = judgement
+    for item, word, reason in (row for value in objects for row in _rows(value)):
+        place = 0 if count == 1 else (item or 0) - 1  # whatever it calls the one it was asked about
+        if 0 <= place < count and word in _SEVERITY:
+            judgement = Judgement(Ruling(word), _reason(reason))
+            found[place] = max(judgement, found.get(place, judgement), key=_weight)
     return found
+
+
+def _weight(judgement: Judgement) -> tuple[int, bool]:
+    return _SEVERITY[judgement.ruling], bool(judgement.reason)
+
+
+def _rows(value: Mapping[str, Json]) -> Iterator[tuple[int | None, str, Json]]:
+    """Number, verdict and reason of each item in an object: by their numbers, or in rows as models write them too."""
+    value = named(value, ("verdict", "verdicts", _WHY))
+    listed = [value] if "verdict" in value else value.get("verdicts")
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict):
+            row = named(entry, ("item", "verdict", "reason"))
+            yield whole_number(row.get("item")), _word(row.get("verdict")), row.get("reason")
+    reasons = _reasons(value.get(_WHY))
+    by_number = listed if isinstance(listed, dict) else value
+    for key, said in by_number.items():
+        number = whole_number(key)
+        if number is not None:
+            yield number, _word(said), reasons.get(number)
+
+
+def _reasons(why: Json) -> dict[int, str]:
+    """By the number of the item with which each begins."""
+    told = (_NUMBERED.match(one) for one in why if isinstance(one, str)) if isinstance(why, list) else ()
+    return {int(one["item"]): one["reason"] for one in told if one}
+
+
+_NUMBERED = regex.compile(r"\W*(?:item\s*)?(?P<item>[0-9]{1,3})\W+(?P<reason>.*)", regex.IGNORECASE | regex.DOTALL)
+
+
+def _word(said: Json) -> str:
+    return str(said).strip().lower()
 
 
 _MAX_BROKEN = 50  # braces that begin nothing readable; more is no answer, and each costs a look at the whole text
 
 
-def _rows(text: str) -> Iterator[Mapping[str, Json]]:
-    """The objects that look like verdicts, also out of an answer in a code block or cut short."""
-    decoder = json.JSONDecoder()
+def _objects(text: str) -> Iterator[Mapping[str, Json]]:
+    """The objects in an answer, also out of a code block or one that was cut short."""
+    decoder = json.JSONDecoder(object_pairs_hook=_least)
     at, broken = text.find("{"), 0
     while at >= 0 and broken < _MAX_BROKEN:
         try:
@@ -339,13 +405,45 @@ def _rows(text: str) -> Iterator[Mapping[str, Json]]:
             value, end = None, at + 1
             broken += 1
         if isinstance(value, dict):
-            value = named(value, ("verdict", "verdicts"))
-            listed = value.get("verdicts") if "verdict" not in value else [value]
-            yield from (row for row in listed if isinstance(row, dict)) if isinstance(listed, list) else ()
+            yield value
         at = text.find("{", end)
 
 
+def _least(fields: Sequence[tuple[str, Json]]) -> dict[str, Json]:
+    """An object that may name an item twice, with the less favourable of two verdicts."""
+    found: dict[str, Json] = {}
+    for key, value in fields:
+        if key not in found or _SEVERITY.get(_word(value), -1) >= _SEVERITY.get(_word(found[key]), -1):
+            found[key] = value
+    return found
+
+
 # While the answer is being written
+
+
+@dataclass
+class _Asked:
+    """A pair that is asked about, and what was said of it until now.
+
+    `ruled` is done once there is a verdict or will be none, `ended` once nobody waits for its reason any more. Who
+    `needs_reason` of what it refuses waits for that too.
+    """
+
+    pair: Pair
+    needs_reason: bool
+    ruled: asyncio.Future[None]
+    ended: asyncio.Future[None]
+    said: Judgement | None = None
+
+    def take(self, said: Judgement) -> None:
+        self.said = said
+        if said.confirms or said.reason or not self.needs_reason:
+            _done(self.ruled)
+
+
+def _done(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 @dataclass
@@ -361,18 +459,24 @@ class Judging:
     call_timeout_s: float = 20.0
     usage: list[ModelUsage] = field(default_factory=list)
     failures: list[ModelError] = field(default_factory=list)
-    _rulings: dict[Pair, asyncio.Future[Judgement | None]] = field(default_factory=dict)
+    _asked: dict[Pair, _Asked] = field(default_factory=dict)
     linger_s: float = LINGER_S
     _is_hurried: bool = False
-    _waiting: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
-    _others: list[tuple[Pair, asyncio.Future[Judgement | None]]] = field(default_factory=list)
+    _waiting: list[_Asked] = field(default_factory=list)
+    _others: list[_Asked] = field(default_factory=list)
     _has_asked: bool = False
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
+    _busy: set[asyncio.Task[None]] = field(default_factory=set)  # those whose verdicts are not all there
     _timer: asyncio.TimerHandle | None = None
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS_AT_ONCE))
 
-    async def rule(self, pairs: Sequence[Pair], *, may_wait: bool = False) -> list[Judgement | None]:
+    async def rule(
+        self, pairs: Sequence[Pair], *, may_wait: bool = False, needs_reason: bool = True
+    ) -> list[Judgement | None]:
         """A judgement for each pair, in their order. A pair that was asked about before is not asked about again.
+
+        One that confirms a part may still lack its reason, which `explained` has; so may one that refuses, but where
+        the caller `needs_reason`, as whoever reads of a removal does.
 
         While `CALLS_BESIDE` calls are under way, what comes waits for one of them to end, and goes together. Pairs that
         `may_wait` go with others while the answer is being written, and alone where a call is full of them or nothing
@@ -381,26 +485,36 @@ class Judging:
         if self.judge is None or not pairs or self.left_s() <= 0:
             return [None] * len(pairs)
         loop = asyncio.get_running_loop()
-        new = {pair: loop.create_future() for pair in pairs if pair not in self._rulings}
-        self._rulings |= new
-        (self._others if may_wait else self._waiting).extend(new.items())
+        new = [_Asked(one, needs_reason, loop.create_future(), loop.create_future()) for one in dict.fromkeys(pairs)]
+        new = [one for one in new if one.pair not in self._asked]
+        self._asked |= {one.pair: one for one in new}
+        (self._others if may_wait else self._waiting).extend(new)
         if self._is_hurried or len(self._waiting) >= PAIRS_A_CALL or len(self._others) >= PAIRS_A_CALL:
             self._start_in(0.0)
-        elif not may_wait and len(self._calls) < CALLS_BESIDE:
+        elif not may_wait and len(self._busy) < CALLS_BESIDE:
             self._start_in(self.linger_s if self._has_asked else 0.0)  # the reader has nothing yet
-        elif may_wait and len(self._others) >= PAIRS_TOGETHER and len(self._calls) < CALLS_BESIDE - 1:
-            self._start_in(self.linger_s)
-        elif may_wait and not self._calls:
+        elif may_wait and not self._busy:
             self._start_in(IDLE_S)
-        futures = [self._rulings[pair] for pair in pairs]
-        await asyncio.wait(set(futures), timeout=max(self.left_s(), 0.01))
-        return [future.result() if future.done() else None for future in futures]
+        asked = [self._asked[pair] for pair in pairs]
+        await asyncio.wait({one.ruled for one in asked}, timeout=max(self.left_s(), 0.01))
+        return [one.said for one in asked]
+
+    async def explained(self, pairs: Sequence[Pair]) -> list[Judgement | None]:
+        """What was said of pairs that were ruled on, once their call has ended with the reasons.
+
+        Where nothing more is written and every pair has its verdict, what there is by then.
+        """
+        asked = [self._asked.get(pair) for pair in pairs]
+        if waited := {one.ended for one in asked if one is not None}:
+            await asyncio.wait(waited, timeout=max(self.left_s(), 0.01))
+        return [one.said if one else None for one in asked]
 
     def hurry(self, *, is_on: bool = True) -> None:
         """Nothing more is being written that a pair should wait for; `is_on` False where writing begins anew."""
         self._is_hurried = is_on
         if is_on and (self._waiting or self._others):
             self._start_in(0.0)  # behind the last sentences' pairs
+        self._let_go()
 
     async def answers(self, question: str, text: str) -> AnswerRuling:
         """Whether `text` answers `question`; open where nobody could be asked."""
@@ -442,11 +556,13 @@ class Judging:
         while self.judge is not None and (self._waiting or self._others):
             call = asyncio.create_task(self._call(self.judge, self._next_batch()))
             self._calls.add(call)
+            self._busy.add(call)
+            call.add_done_callback(self._calls.discard)
             call.add_done_callback(self._go_on)
             if not self._is_hurried and max(len(self._waiting), len(self._others)) < PAIRS_A_CALL:
                 break
 
-    def _next_batch(self) -> list[tuple[Pair, asyncio.Future[Judgement | None]]]:
+    def _next_batch(self) -> list[_Asked]:
         """What is asked next: what is waited for before all else, with little besides; the very first of it alone."""
         first = PAIRS_AT_END if self._is_hurried else PAIRS_A_CALL
         batch, self._waiting = self._waiting[:first], self._waiting[first:]
@@ -456,25 +572,44 @@ class Judging:
         self._has_asked = True
         return batch + more
 
-    def _go_on(self, ended: asyncio.Task[None]) -> None:
-        """What has waited for a call to end begins the next one."""
-        self._calls.discard(ended)
-        if (self._waiting or self._others) and self._timer is None and not ended.cancelled():
-            self._start_in(0.0 if self._waiting else self.linger_s)
+    def _go_on(self, call: asyncio.Task[None]) -> None:
+        """What has waited for the verdicts of a call begins the next one."""
+        if call in self._busy:
+            self._busy.discard(call)
+            if (self._waiting or self._others) and not call.cancelled():
+                self._start_in(0.0 if self._waiting else IDLE_S)
 
-    async def _call(self, judge: SupportJudge, batch: Sequence[tuple[Pair, asyncio.Future[Judgement | None]]]) -> None:
-        said: Sequence[Judgement | None] = [None] * len(batch)
+    async def _call(self, judge: SupportJudge, batch: Sequence[_Asked]) -> None:
+        spent: list[ModelUsage] = []
+
+        def hear(found: Mapping[int, Judgement], so_far: ModelUsage) -> None:
+            spent[:] = [so_far]
+            for place, judgement in found.items():
+                batch[place].take(judgement)
+            if all(one.ruled.done() for one in batch) and (call := asyncio.current_task()):
+                self._go_on(call)
+            self._let_go()
+
         try:
             async with self._gate:
                 timeout_s = max(min(self.call_timeout_s, self.left_s()), 0.1)
-                rulings = await judge.judge([pair for pair, _ in batch], timeout_s=timeout_s)
-                self.usage += rulings.usage
-                said = rulings.judgements
+                rulings = await judge.judge([one.pair for one in batch], timeout_s=timeout_s, hear=hear)
+                spent[:] = rulings.usage
+                for one, judgement in zip(batch, rulings.judgements, strict=True):
+                    one.said = judgement
         except ModelError as exc:
-            self.failures.append(exc)
+            self.failures.append(exc)  # what it said before stands
         finally:
-            for (pair, future), judgement in zip(batch, said, strict=True):
-                if judgement is None:
-                    self._rulings.pop(pair, None)  # whoever says the same later may be luckier
-                if not future.done():
-                    future.set_result(judgement)
+            self.usage += spent
+            for one in batch:
+                if one.said is None:
+                    self._asked.pop(one.pair, None)  # whoever says the same later may be luckier
+                _done(one.ruled)
+                _done(one.ended)
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """At the end nobody waits for reasons alone."""
+        if self._is_hurried and all(one.ruled.done() for one in self._asked.values()):
+            for one in self._asked.values():
+                _done(one.ended)

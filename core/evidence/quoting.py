@@ -18,6 +18,7 @@ from core.evidence.answering import (
     defined_name,
     defines,
     expected_answer,
+    pattern,
     states_aim,
     unanswered_by_rules,
 )
@@ -52,32 +53,14 @@ _MAX_SENTENCE_CHARS = 800
 _MAX_STOPLESS_CHARS = 420  # longer without a stop at its end is a menu
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
-_LEANS_BACK = regex.compile(
-    r"^(?!(?:this|these)\s+(?:\w+\s+)?(?:stud(?:y|ies)|results?|findings?|data|analys[ei]s|observations?|trial|review"
-    r"|paper|report|article|experience|investigation|series|survey)\b)"
-    r"(?:it|its|this|these|those|they|their|that|he|his|she|her|such|however|but|and|or|so|therefore|thus|also|then"
-    r"|instead|otherwise|both|another|er|sie|es|dies|diese[rsmn]?|dabei|dort|danach|auch|jedoch|außerdem|daher|deshalb"
-    r"|il|elle|ils|elles|cela|ceci|cette|ces|él|ella|ellos|esto|este|esta|estos|estas|también|adem[aá]s|sin\s+embargo"
-    r"|esso|essa|questo|questa|questi|inoltre|anche|ele|ela|eles|isto|isso|também|hij|zij|ze|het\s+(?:is|was)|dit|deze"
-    r"|ook)\b",
-    regex.IGNORECASE,
-)
+_LEANS_BACK = pattern("leans_back")
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
-_OF_ITSELF = regex.compile(  # said of the page or of what it shows, and of nothing where it is quoted
-    r"^(?:above|below|left|right)\s*:|\b(?:this|these)\s+(?:answers?|pages?|pictures?|sections?|screenshots?|figures?|chapters?)\b|\bin\s+the\s+pictures?\b"
-    r"|\b(?:diese[rsmn]?)\s+(?:Antwort|Seite|Bild|Abschnitt|Abbildung)",
-    regex.IGNORECASE,
-)
+_OF_ITSELF = pattern("of_itself")
 _DEFINITE = regex.compile(
     r"(?:the|der|die|das|el|la|los|las|le|les|il|lo|i|gli|o|a|os|as|de|het)\s+(?P<noun>\w+)", regex.I
 )
 _WORD = regex.compile(r"[\p{L}\p{N}'’-]+")
-_REFERRING = regex.compile(  # what leads to a noun that is not named
-    r"(?<!\b(?:is|are|was|were|been|be|as|ist|sind|war|waren|als|es|son|fue|era|como)\s)\b(?:an?|any|each|every|no|some|which|what|this|that|these|those"
-    r"|such|another|other|its|their|his|her|our|your|own|the|eine?[mnrs]?|keine?[mnrs]?|jede[mnrs]?|diese[mnrs]?|ihre?[mnrs]?|seine?[mnrs]?"
-    r"|welche[mnrs]?|de[rmns]|die|das|una?|uno|cada|ning[uú]na?|este|esta|es[ao]s?|sus?|el|l[ao]s?)\s$",
-    regex.IGNORECASE,
-)
+_REFERRING = pattern("referring")
 _PARTICULAR = regex.compile(  # a name, a figure, or a word of code: what a thing may be named by
     r"(?<=[\p{L}\p{N},;:)»”\"]\s[(«“\"]?)\p{Lu}[\p{L}\p{N}]+|\p{N}[\p{N}.,]*|`[^`]+`"
 )
@@ -441,12 +424,7 @@ def _is_same(entry: Quotation, other: Quotation) -> bool:
 
 _MAX_ABSTRACT_CHARS = 6000  # a longer text is no abstract
 _MIN_SIGNS = 4
-_SIGNS = regex.compile(
-    r"\b(?:study|studies|patients?|participants?|subjects|results?|methods?|significant(?:ly)?|cohort|randomi[sz]ed"
-    r"|retrospective(?:ly)?|prospective(?:ly)?|conclusions?|we\s+(?:\w+ly\s+)?\w+ed|confidence\s+interval"
-    r"|compared|associated|trial|data|analysis)\b|\bp\s*[<=>]",
-    regex.IGNORECASE,
-)
+_SIGNS = pattern("signs")
 _LABEL = regex.compile(
     r"(?:^|(?<=[.!?]\s))\W{0,4}(?P<label>\p{Lu}[\p{Lu} /&,'-]{3,60}|(?:Conclusion|Result|Finding|Method|Background"
     r"|Objective|Aim|Purpose|Introduction|Interpretation|Discussion)s?)\W{0,4}:\s",
@@ -454,20 +432,8 @@ _LABEL = regex.compile(
 )
 _CONCLUDES = regex.compile(r"conclu|interpretation|implication|significance|relevance|key\s+point", regex.IGNORECASE)
 _FOUND = regex.compile(r"result|finding|outcomes?$", regex.IGNORECASE)
-_CONCLUSION = regex.compile(
-    r"\b(?:we\s+(?:\w+ly\s+)?conclude|in\s+conclusion|to\s+conclude|it\s+is\s+concluded|these\s+(?:\w+\s+)?(?:results|findings|data|observations)"
-    r"|(?:our|the|this|present|current)\s+(?:\w+\s+)?"
-    r"(?:results?|findings?|data|study|studies|analysis|observations?|experience|series)\s+"
-    r"(?:also\s+|strongly\s+|clearly\s+|further\s+)?(?:suggests?|indicates?|shows?|demonstrates?|supports?|confirms?|provides?|reveals?|imply|implies"
-    r"|showed|suggested|indicated|demonstrated|confirmed|supported)|in\s+summary|overall,|therefore,|thus,|should\s+be|may\s+be|appears?\s+to|seems?\s+to)\b",
-    regex.IGNORECASE,
-)
-_METHOD = regex.compile(
-    r"\b(?:were|was)\s+(?:\w+ly\s+)?(?:randomi[sz]ed|recruited|enrolled|included|measured|performed|collected|recorded|obtained|assessed|reviewed"
-    r"|analy[sz]ed|evaluated|compared|studied|used|conducted|administered|calculated|identified|selected|examined|interviewed|asked|invited|divided)\b"
-    r"|\b(?:questionnaire|retrospectively|prospectively|we\s+(?:used|reviewed|analy[sz]ed|measured|recruited|performed|included|compared|collected))\b",
-    regex.IGNORECASE,
-)
+_CONCLUSION = pattern("conclusion")
+_METHOD = pattern("method")
 _LAST = (0.3, 0.3, 0.24, 0.12)  # for the last sentences of an abstract whose labels name no conclusion, last first
 _OPENING = 0.4  # of an abstract: there it says why and how
 

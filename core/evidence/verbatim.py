@@ -19,7 +19,7 @@ import regex
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
 
-from core.evidence.rules.words import Kind, Reading, Token, are_opposite, read, tokenize
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, pattern, read, tokenize
 from core.text.language import Cue, detect_language, negations
 from core.text.sentences import Sentence, sentences_of
 
@@ -286,39 +286,10 @@ MAX_QUOTED = 1500  # characters looked back for an open quotation mark
 OPENING = regex.compile(
     r"\s*(?:(?:#{1,6}|[-*+•‣◦▪·]|\(?\p{Nd}{1,3}[.)]|\(?[a-z]\)|>)\s+)*[*_]*"
 )  # bullet, number, heading mark
-_BODY = regex.compile(
-    r"the (?:company|firm|group|organi[sz]ation|agency|team|study|studies|authors?|researchers?|scientists|report|"
-    r"survey|trial|paper|man|woman|men|women|couple|boy|girl|singer|actor|actress|writer|artist|player|two|three|duo|pair|"
-    r"institution|committee)(?! (?:of|that|who|which|whose|at|in|on|from|with|behind|called|named|by|for)\b"
-    r"| (?-i:\p{Lu}))\b|"
-    r"the (?:former|latter|same|others?|second|third|first|last)(?: one)?,? "
-    r"(?:is|are|was|were|has|had|have|can|will|does|did|of)\b",
-    regex.IGNORECASE,
-)  # what is named so was named before, unless more is said of it
-_EXPLETIVE = regex.compile(
-    r"it (?:is|was|has been|may be|might be|can be) [^.]{0,40}\b(?:to|that|who|whether|when)\b|"
-    r"it (?:takes|took|rain|snow)|es (?:gibt|gab|ist|war)|il (?:y a|faut|est)|het (?:is|was)\b|"
-    r"er (?:is|zijn|was|waren)\b",
-    regex.IGNORECASE,
-)
-_SAYS = regex.compile(
-    r"\b(?:suppose|imagine|assume|thinks?|thought|believe|said|says?|claim(?:s|ed)?|argue[sd]?|wrote|writes|believes?|believed|according|sagte|meint|behauptet|dit|affirme|"
-    r"dijo|afirma|dice|disse|zegt|beweert)\b",
-    regex.IGNORECASE,
-)
-_TAKES_BACK = regex.compile(
-    r"(?:but |however, |yet |in (?:reality|fact|truth), )?(?:this|that|it|these|both|none of (?:this|these)|the "
-    r"(?:claim|story|idea|notion|belief|statement|theory)|das|dies|ceci|cela|c['’]est|esto|eso|questo|isso|isto|dit|dat)\b"
-    r"[^.]{0,60}?\b(?:is|are|was|were|has|have|turned|ist|war|est|es|fue|è|era|é|foi)\b[^.]{0,50}\b(?:wrong|false|"
-    r"untrue|incorrect|nonsense|myths?|not (?:true|so|the case|correct)|misconception|hoax|"
-    r"disprove[nd]|debunked|refuted|"
-    r"rumou?r|denied|falsch|unwahr|irrtum|mythos|faux|mythe|fals[oa]|mito|onjuist|onwaar)\b"
-    r"|(?:this|the) (?:claim|statement|finding|result|paper|study|article|report|figure)\b"  # not a drug, a train
-    r"[^.]{0,60}?\b(?:is|was|has|been)\b[^.]{0,50}\b(?:retracted|withdrawn)\b"
-    r"|(?:no|nein|non|nee)\s*(?:[,!;–—]|\.?\s*$)"
-    r"|(?:it|they) (?:is|are|was|were|does|do)(?: not|n['’]t)[.!]*\s*$",
-    regex.IGNORECASE,
-)
+_BODY = pattern("body")
+_EXPLETIVE = pattern("expletive")
+_SAYS = pattern("says")
+_TAKES_BACK = pattern("takes_back")
 
 
 def points_back(text: str) -> bool:

@@ -29,7 +29,7 @@ from core.model.answer import Section
 from core.model.source import Source
 from core.presentation.render import cut, one_line
 from core.text.markers import Grammar
-from core.text.saying import say, say_many
+from core.text.saying import say, say_again, say_many
 from core.text.sentences import split_sentences
 
 NOT_VERIFIED = "Not verified"
@@ -166,16 +166,19 @@ def _line(item: JudgedItem) -> str:
     said = " ".join(one_line(entry.shown or "") for entry in item.shown)
     if source is None:
         return said
-    said = said or f"Code of {cut(one_line(source.title), 80)} [{source.number}]"
+    said = said or say("Code of {title}", title=f"{cut(one_line(source.title), 80)} [{source.number}]")
     about = "; ".join(
-        [", ".join(filter(None, [source.metadata.domain, item.standing])), *(remark.text for remark in item.remarks)]
+        [
+            ", ".join(filter(None, [source.metadata.domain, say_again(item.standing)])),
+            *(say_again(remark.text) for remark in item.remarks),
+        ]
     )
     return f"{said} ({about})"
 
 
 def _block(number: int, item: JudgedItem) -> str:
     where = f" · {item.source.metadata.domain} [{item.source.number}]" if item.source else ""
-    return "\n\n".join([f"Code {number}{where}", *_code(item)])
+    return "\n\n".join([say("Code {number}", number=number) + where, *_code(item)])
 
 
 def _code(item: JudgedItem) -> list[str]:
@@ -186,7 +189,7 @@ def _code(item: JudgedItem) -> list[str]:
 def code_parts(code: str, language: str, dependencies: str) -> list[str]:
     """The code as a block, and the line on what it needs; of each only what there is."""
     block = [_fenced(code, language)] if code else []
-    return [*block, f"Dependencies: {dependencies}"] if dependencies else block
+    return [*block, say("Dependencies: {names}", names=dependencies)] if dependencies else block
 
 
 def _fenced(code: str, language: str) -> str:
@@ -202,7 +205,7 @@ def _report_texts(report: JudgedReport | None) -> tuple[str, str]:
         return "", ""
     texts = {section.title: section_text(section) for section in report.sections}
     rest = [
-        f"## {title}\n\n{text or say(NOTHING_CONFIRMED)}" if title else text
+        f"## {say_again(title)}\n\n{text or say(NOTHING_CONFIRMED)}" if title else text
         for title, text in texts.items()
         if title != "Abstract" and (title or text)
     ]
@@ -331,7 +334,7 @@ def judge_report(text: str, opened: Opened, grounder: Grounder) -> JudgedReport:
                 judged = judge_prose(with_plain_addresses(piece), prefix, grounder, sources=opened.sources)
                 section.parts.append(ReportPart([entry for entry in judged if not _is_lack(entry, gaps)]))
         sections.append(section)
-    return JudgedReport(sections, [*_faults(text, opened), *(f"The report says: {gap}" for gap in gaps)])
+    return JudgedReport(sections, [*_faults(text, opened), *(say("The report says: {gap}", gap=gap) for gap in gaps)])
 
 
 def split_sections(text: str) -> list[tuple[str, str]]:
@@ -432,9 +435,8 @@ def _faults(text: str, opened: Opened) -> list[str]:
     sections = dict(split_sections(text))
     faults: list[str] = []
     if missing := [title for title in SECTIONS if not sections.get(title)]:
-        faults.append(
-            f"The report lacks {'the section' if len(missing) == 1 else 'the sections'} {', '.join(missing)}."
-        )
+        one, many = "The report lacks the section {titles}.", "The report lacks the sections {titles}."
+        faults.append(say_many(one, many, len(missing), titles=", ".join(map(say_again, missing))))
     count = sum(sentence.asserts for sentence in split_sentences(sections.get("Abstract", "")))
     if sections.get("Abstract") and count not in ABSTRACT_SENTENCES:
         faults.append(
@@ -445,7 +447,10 @@ def _faults(text: str, opened: Opened) -> list[str]:
             )
         )
     unresolved = [(url, why) for url in addresses_in(FENCE.sub("", text)) if (why := opened.why_not(url))]
-    faults += [f"An address of the report is not verified, {why}: {url}" for url, why in unresolved[:5]]
+    said = "An address of the report is not verified, {why}: {url}"
+    faults += [say(said, why=why, url=url) for url, why in unresolved[:5]]
     if len(unresolved) > 5:
-        faults.append(f"{len(unresolved) - 5} more addresses of the report are not verified.")
+        one = "{number} more address of the report is not verified."
+        many = "{number} more addresses of the report are not verified."
+        faults.append(say_many(one, many, len(unresolved) - 5))
     return faults

@@ -20,7 +20,7 @@ from core.findings.results import (
     ResearchReport,
     first_code,
 )
-from core.model.errors import FetchError
+from core.model.errors import FetchError, say_reason
 from core.model.ports import WEB_SEARCH
 from core.model.source import SearchHit, Source
 from core.pipeline.work import Work
@@ -130,7 +130,7 @@ async def _open(work: Work, url: str, title: str, others: Stragglers, failures: 
         others.arrived()
     except FetchError as exc:
         others.failed()
-        failures[canonical_url(url)] = f"its page could not be read ({exc.reason})"
+        failures[canonical_url(url)] = say("its page could not be read ({reason})", reason=say_reason(exc))
         return None
     except TimeoutError:
         failures[canonical_url(url)] = say(NOT_OPENED)

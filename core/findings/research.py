@@ -14,7 +14,7 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import Judging
 from core.findings.composing import Composed, findings_of, judge_report, placed, sections_of, texts_of, view_of
 from core.findings.drafting import draft_all
-from core.findings.judging import find_corroborators, judge_item, rank_items, settle_item
+from core.findings.judging import FARM_LEVEL, find_corroborators, judge_item, level_name, rank_items, settle_item
 from core.findings.opening import Opened, ReadOutput, open_addresses, read_output
 from core.findings.results import ALL_MODES, TITLES, Drafts, ResearchMode, Telling
 from core.findings.viewing import findings_json
@@ -157,15 +157,15 @@ def _item_notes(mode: ResearchMode, composed: Composed, given: int, top_k: int) 
     unverified = sum(bool(item.why_unverified) for item in items)
     notes: list[str] = []
     if given > top_k:
-        notes.append(f"The model gave {given} results; only the first {top_k} {'was' if top_k == 1 else 'were'} taken.")
+        notes.append(say("The model gave {given} results; the first {number} count.", given=given, number=top_k))
     if unverified:
         notes.append(
             say_many("{number} result could not be verified.", "{number} results could not be verified.", unverified)
         )
     if mode == "idea" and any("```" in item.content for item in items):
-        notes.append("Code was left out: ideas carry none.")
-    if any(item.standing == "content farm" for item in items if not item.why_unverified):
-        notes.append("A result comes from a content farm; it is ranked last.")
+        notes.append(say("Code was left out: ideas carry none."))
+    if any(item.standing == level_name(FARM_LEVEL, mode) for item in items if not item.why_unverified):
+        notes.append(say("A result comes from a content farm; it is ranked last."))
     return notes
 
 

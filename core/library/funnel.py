@@ -199,7 +199,7 @@ async def _cosines(shelves: Shelves, near: Sequence[SearchResult]) -> Cosines | 
 
 
 @dataclass(frozen=True)
-class _Words:
+class _SharedWords:
     """Of a query's words those in a text: their `share` of what all tell, 0…1, and how many of them are telling."""
 
     share: float
@@ -210,13 +210,13 @@ class _Words:
         return self.share > (least if self.telling > 1 else MIN_SHARE_OF_ONE)
 
 
-def _words_in(query: str, found: Sequence[SearchResult]) -> list[_Words]:
+def _words_in(query: str, found: Sequence[SearchResult]) -> list[_SharedWords]:
     language = detect_language(query)
     weights = {term: rarity(term, language) for term in terms(ARXIV_ID.sub(" ", query))}
     total = sum(weights.values()) or 1.0
     texts = (f"{chunk.paper.title}\n{chunk.heading}\n{chunk.chunk_text}" for chunk in (entry.chunk for entry in found))
     held = [weights.keys() & terms(text) for text in texts]
-    return [_Words(sum(map(weights.__getitem__, have)) / total, _telling(have, weights)) for have in held]
+    return [_SharedWords(sum(map(weights.__getitem__, have)) / total, _telling(have, weights)) for have in held]
 
 
 def _telling(words: Collection[str], weights: Mapping[str, float]) -> int:

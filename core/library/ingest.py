@@ -10,7 +10,7 @@ import hashlib
 import logging
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import PurePath
@@ -149,10 +149,8 @@ class PaperRecord:
         return PublishedWork(ids, self.title, self.authors, self.published[:4])
 
 
-class PaperReader(Protocol):
-    async def read(self, name: str, content: bytes) -> PaperText:
-        """PDF or Markdown. Raises `PaperUnreadable`."""
-        ...
+# PDF or Markdown, by name and content. Raises `PaperUnreadable`.
+ReadPaper = Callable[[str, bytes], Awaitable[PaperText]]
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,7 @@ class Ingestion:
     """What it takes. Without a model the abstract is the summary; without an embedder there are no vectors."""
 
     library: LibraryStore
-    reader: PaperReader
+    read_paper: ReadPaper
     clock: Clock
     model: ChatModel | None = None
     embedder: EmbeddingModel | None = None
@@ -235,7 +233,7 @@ class Ingestion:
         same = _there(known, digest, record)
         if same is not None and again is None:
             return Ingested(same, is_new=False)
-        read = await self.reader.read(name, content)
+        read = await self.read_paper(name, content)
         described = _described(read, name, record, again, this_year=self.clock().year)
         read_off, summary, fault = await self._summarised(described, record, read.text, again)
         lacks = not _good_summary(again) and (bool(fault) or bool(again and again.lacks_summary and not self.model))

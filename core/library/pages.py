@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from core.evidence.citations import Marker, parse_markers, rewrite_markers
 from core.evidence.grounding import Grounder
@@ -147,10 +146,8 @@ def _section_at(text: str, start: int) -> str:
     return cut(" ".join(_NO_BRACKET.sub(" ", headings[-1]).split()), MAX_SECTION_CHARS) if headings else ""
 
 
-class PagePainter(Protocol):
-    async def paint(self, file: bytes, page: int, quote: str) -> bytes:
-        """Page `page`, from 1, of a PDF as PNG, `quote` marked where it stands. Raises `PaperUnreadable`."""
-        ...
+# A page, from 1, of a PDF as PNG, with a quote marked where it stands. Raises `PaperUnreadable`.
+PaintPage = Callable[[bytes, int, str], Awaitable[bytes]]
 
 
 @dataclass(frozen=True)
@@ -158,7 +155,7 @@ class PaperViews:
     """What can be shown of the papers that a job or somebody in a scope has read."""
 
     library: LibraryStore
-    painter: PagePainter
+    paint: PaintPage
 
     async def papers_of(self, job: ResearchJob, sources: Sequence[Source]) -> dict[str, Paper]:
         """By id of the source, the paper that it was; without those that were none or have left the library since."""
@@ -173,4 +170,4 @@ class PaperViews:
     async def picture(self, shelves: Sequence[Scope], paper: Paper, page: int, quote: str) -> bytes:
         """PNG; b"" for a paper without pages. Raises `PaperUnreadable`, `StoreError`."""
         file = await self.file(shelves, paper) if 1 <= page <= paper.pages else b""
-        return await self.painter.paint(file, page, quote) if file else b""
+        return await self.paint(file, page, quote) if file else b""

@@ -15,6 +15,7 @@ from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from core.library.ingest import PaperRecord, PaperUnreadable
 from core.model.job import Json
 from core.model.works import ARXIV_ID
+from core.text.saying import say, say_again
 
 SUFFIXES = frozenset({".bib", ".bibtex", ".ris", ".json"})
 MAX_LIST_BYTES = 20_000_000
@@ -96,7 +97,9 @@ def read_list(name: str, content: bytes) -> list[ListedPaper]:
 
 
 def _unreadable(name: str, why: str) -> PaperUnreadable:
-    return PaperUnreadable(f"list refused: {why}", user_message=f"{name} cannot be read: {why}.")
+    return PaperUnreadable(
+        f"list refused: {why}", user_message=say("{name} cannot be read: {why}.", name=name, why=say_again(why))
+    )
 
 
 def _lines(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from core.llm.prices import estimate_usage
 from core.model.answer import ModelUsage, Section
-from core.model.errors import GorkdError, ModelGarbled, ModelTimeout, ModelUnavailable
+from core.model.errors import GorkdError, ModelGarbled, ModelTimeout
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, ToolCall
 from core.text.growing_json import PartialJson, named, read_object
@@ -51,6 +51,11 @@ class Heard:
         self.calls += delta.calls
         self.is_cut = delta.is_cut or self.is_cut
         self.notes += delta.notes
+
+    @property
+    def delta(self) -> ChatDelta:
+        """All of it as one piece."""
+        return ChatDelta(self.text, self.usage, self.calls, self.is_cut, self.notes)
 
     def cost(self, request: ChatRequest) -> ModelUsage:
         """As the endpoint says; estimated where it does not."""
@@ -192,8 +197,7 @@ async def retry_once(
 def _wait_before_retry_s(exc: GorkdError, delay_s: float) -> float:
     if isinstance(exc, ModelGarbled):
         return 0.0  # it answered: there is nothing to wait for
-    asked_s = exc.retry_after_s if isinstance(exc, ModelUnavailable) else None
-    return delay_s if asked_s is None else max(asked_s, delay_s)
+    return max(exc.retry_after_s or 0.0, delay_s)
 
 
 # An answer of a model as it grows, and as a draft. Pure
@@ -235,6 +239,10 @@ class DraftAnswer:
         return "\n\n".join(part for part in (self.summary, self.detail) if part)
 
 
+_TEXT_END = re.compile(r'"\s*[,}]\s*(?:"\w*"?)?\Z')  # a quote alone may be one that the model has not escaped
+_TEXT_END_CHARS = 40
+
+
 class AnswerStream:
     """Turns the deltas of a structured answer into its sections as they grow, and finally into a draft."""
 
@@ -242,6 +250,7 @@ class AnswerStream:
         self.heard = Heard()
         self._json = PartialJson()
         self._shown: dict[Section, SectionUpdate] = {}
+        self._ended: dict[str, Json] = {}  # the fields that were whole; nobody waits for the name of what follows
         self.is_asking_on = False  # all that makes the answer has been written
 
     def feed(self, delta: ChatDelta) -> list[SectionUpdate]:
@@ -252,14 +261,20 @@ class AnswerStream:
         fields = _answer_fields(self._json.value)
         last = next(reversed(fields), None)
         self.is_asking_on = last == "follow_ups" and "summary" in fields
+        if end := _TEXT_END.search(self.heard.text, max(len(self.heard.text) - _TEXT_END_CHARS, 0)):
+            self._ended = read_object(f"{self.heard.text[: end.start() + 1]}}}", {}) or {}
         updates = [
-            SectionUpdate(section, _text_of(fields[section]), is_final=section != last)
+            SectionUpdate(section, _text_of(fields[section]), is_final=section != last or self._has_ended(section))
             for section in SECTIONS
             if section in fields
         ]
         changed = [update for update in updates if update != self._shown.get(update.section)]
         self._shown.update({update.section: update for update in changed})
         return changed
+
+    def _has_ended(self, section: Section) -> bool:
+        text = _answer_fields(self._json.value)[section]
+        return isinstance(text, str) and text == self._ended.get(section)
 
     def finish(self) -> DraftAnswer:
         """The best that can be made of all that came; empty when nothing could be read."""

@@ -53,13 +53,19 @@ class RememberingModel:
         key = f"model:{request.purpose}:{_digest(request)}"
         kept = await _find(self._memo, self._job_id, key, Heard)
         if kept is not None:
-            yield ChatDelta(kept.text, kept.usage, kept.calls, kept.is_cut, kept.notes)
+            yield kept.delta
             return
         deltas: asyncio.Queue[ChatDelta | None] = asyncio.Queue()
         reading = asyncio.create_task(self._read(request, key, deltas))
         try:
+            come = Heard()  # tokens that were read in one go are passed on in one piece
             while (delta := await deltas.get()) is not None:
-                yield delta
+                come.take(delta)
+                if deltas.empty():
+                    yield come.delta
+                    come = Heard()
+            if come != Heard():
+                yield come.delta
             await reading
         finally:
             reading.cancel()

@@ -104,13 +104,3 @@ class OpenMessages(Protocol):
     async def erase(self, key: str) -> None:
         """It has come to its end."""
         ...
-
-
-class Sealer(Protocol):
-    """Encrypts short texts with a secret of this installation."""
-
-    def seal(self, text: str) -> str: ...
-
-    def open(self, sealed: str) -> str:
-        """Raises `StoreError` when it was sealed with another secret or altered."""
-        ...

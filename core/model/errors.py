@@ -63,21 +63,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.text.saying import say
+from core.text.saying import say, say_again
 
 
 class GorkdError(Exception):
-    """Root of the tree. `code` is the API's error code (G-01); `told` is what people hear where no raiser says more."""
+    """Root of the tree. `code` is the API's error code (G-01); `told` is what people hear where no raiser says more.
+
+    `retry_after_s` is when the same may succeed, where that is known.
+    """
 
     code = "INTERNAL_ERROR"
     retryable = False
     told = ""
+    retry_after_s: float | None = None
     _operator_message: str | None = None  # journals of before have none
 
-    def __init__(self, message: str, *, user_message: str | None = None, operator_message: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        user_message: str | None = None,
+        operator_message: str | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(message)
         self._user_message = user_message
         self._operator_message = operator_message
+        self.retry_after_s = retry_after_s
 
     @property
     def user_message(self) -> str:
@@ -119,8 +131,16 @@ class ProviderError(GorkdError):
     code = "SEARCH_FAILED"
     told = "A search gave no answer; please try again."
 
-    def __init__(self, provider: str, message: str, *, operator_message: str | None = None, plain: str = "") -> None:
-        super().__init__(f"{provider}: {message}", operator_message=operator_message)
+    def __init__(
+        self,
+        provider: str,
+        message: str,
+        *,
+        operator_message: str | None = None,
+        plain: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(f"{provider}: {message}", operator_message=operator_message, retry_after_s=retry_after_s)
         self.provider = provider
         self.reason = message
         self.plain = plain or message
@@ -136,18 +156,6 @@ class ProviderUnavailable(ProviderError):
 
 class ProviderRateLimited(ProviderError):
     retryable = True
-
-    def __init__(
-        self,
-        provider: str,
-        message: str,
-        *,
-        retry_after_s: float | None = None,
-        operator_message: str | None = None,
-        plain: str = "",
-    ) -> None:
-        super().__init__(provider, message, operator_message=operator_message, plain=plain)
-        self.retry_after_s = retry_after_s
 
 
 class ProviderRejected(ProviderError):
@@ -166,7 +174,7 @@ class SearchFailed(GorkdError):
 
     def __init__(self, failures: dict[str, str]) -> None:
         named = ", ".join(f"{name} ({reason})" for name, reason in failures.items())
-        shown = ", ".join(f"{say_place(name)} ({reason})" for name, reason in failures.items())
+        shown = ", ".join(f"{say_place(name)} ({say_again(reason)})" for name, reason in failures.items())
         super().__init__(
             f"no provider answered: {named}",
             user_message=say(
@@ -223,7 +231,7 @@ class FetchError(GorkdError):
 
 def say_reason(error: FetchError) -> str:
     """In the language spoken; a status is a number in each."""
-    return error.reason if isinstance(error, PageStatus) else say(error.reason)
+    return say_again(error.reason)
 
 
 class AddressBlocked(FetchError):
@@ -273,20 +281,9 @@ class ModelTimeout(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """`retry_after_s` where it is known, as of a model that is still being loaded."""
+    """`retry_after_s` is known of a model that is still being loaded, for one."""
 
     retryable = True
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_after_s: float | None = None,
-        user_message: str | None = None,
-        operator_message: str | None = None,
-    ) -> None:
-        super().__init__(message, user_message=user_message, operator_message=operator_message)
-        self.retry_after_s = retry_after_s
 
 
 class ModelRateLimited(ModelUnavailable):

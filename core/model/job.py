@@ -6,7 +6,7 @@ sources of that question and of no other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -257,10 +257,8 @@ class AttachmentUnreadable(GorkdError):
     code = "INVALID_QUERY"
 
 
-class AttachmentReader(Protocol):
-    async def read(self, name: str, media_type: str, content: bytes) -> Attachment:
-        """Raises `AttachmentUnreadable`."""
-        ...
+# By name, media type and content. Raises `AttachmentUnreadable`.
+ReadAttachment = Callable[[str, str, bytes], Awaitable[Attachment]]
 
 
 class Attachments(Protocol):

@@ -82,7 +82,9 @@ def split_claims(message: str) -> Claims:
     """At most `MAX_CLAIMS` of a message's first `MAX_MESSAGE_CHARS`; the notes say what was left out."""
     notes: list[str] = []
     if len(message) > MAX_MESSAGE_CHARS:
-        notes.append(f"The message is long; only its first {MAX_MESSAGE_CHARS:,} characters were checked.")
+        notes.append(
+            say("The message is long; only its first {number} characters were checked.", number=MAX_MESSAGE_CHARS)
+        )
         message = cut(message, MAX_MESSAGE_CHARS)
     said: list[str] = []
     for sentence in split_sentences(without_addresses(message)):
@@ -90,7 +92,7 @@ def split_claims(message: str) -> Claims:
         if sentence.asserts and _is_checkable(text) and text not in said:
             said.append(text)
     if len(said) > MAX_CLAIMS:
-        notes.append(f"Only the first {MAX_CLAIMS} of {len(said)} claims were checked.")
+        notes.append(say("Only the first {few} of {all} claims were checked.", few=MAX_CLAIMS, all=len(said)))
     said = said[:MAX_CLAIMS]
     meant: list[str] = []
     for place, text in enumerate(said):
@@ -180,7 +182,7 @@ def _answer(work: Work, compared: ComparedClaims, found: SourceCollection) -> Re
         summary="\n".join([counts, "", *lines]).strip(),  # the list is what was asked for: every interface shows it
         detail="",
         confidence=Confidence.INSUFFICIENT,
-        confidence_reasons=("no source that was read speaks of these claims",),
+        confidence_reasons=(say("no source that was read speaks of these claims"),),
         limitations=find_limitations(kind, found, evidence, conflicts=(), now=now),
         notice=say(wording.CHECKED_BY_RULES) if compared.is_by_rules else "",
         metadata=usage_metadata(work.deps, compared.usage, seconds=compared.seconds),

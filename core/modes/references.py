@@ -31,7 +31,7 @@ from core.references.showing import (
     to_look_at,
 )
 from core.stages.synthesize import usage_metadata
-from core.text.saying import later, say
+from core.text.saying import later, say, say_again
 from core.text.urls import domain_of
 from core.works.registry import is_the_paper
 
@@ -98,7 +98,7 @@ async def _look_up(work: Work, references: Sequence[Reference]) -> CheckedList:
     works = work.deps.works
     if works is None:
         raise SetupError(
-            "no registry", user_message=NO_REGISTRY,
+            "no registry", user_message=say(NO_REGISTRY),
             operator_message="No registry of published works is configured; GORKD_REGISTRIES names those to be asked.",
         )  # fmt: skip
     slots, done = asyncio.Semaphore(AT_ONCE), dict[int, CheckedReference]()
@@ -109,7 +109,7 @@ async def _look_up(work: Work, references: Sequence[Reference]) -> CheckedList:
             done[reference.number] = await check_reference(reference, works)
         if len(done) % TELL_EVERY == 0:
             share = 0.1 + 0.7 * len(done) / len(references)
-            said = f"Looked up {len(done)} of {len(references)} references"
+            said = say("Looked up {few} of {all} references", few=len(done), all=len(references))
             await work.progress.status(JobStatus.SEARCHING, message=said, share=share)
 
     with work.deps.stage("search"):
@@ -255,7 +255,7 @@ def _answer(
 ) -> ResearchAnswer:
     checked = judged.checked
     asked = dict.fromkeys(place_name(name) for one in checked for name in one.asked)
-    failed = dict.fromkeys(f"{place_name(name)}: {why}" for one in checked for name, why in one.failed)
+    failed = dict.fromkeys(f"{place_name(name)}: {say_again(why)}" for one in checked for name, why in one.failed)
     unknown = sum(one.stand is RefStand.UNKNOWN for one in checked)
     limitations = [*notes, *(say("Not every reference was looked up everywhere ({why}).", why=each) for each in failed)]
     if any(one.reference.uses for one in checked) and work.deps.judge is None:
@@ -267,7 +267,9 @@ def _answer(
         detail="",
         confidence=Confidence.INSUFFICIENT if unknown == len(checked) else level,
         confidence_reasons=(
-            f"each reference was looked up in {', '.join(asked)}" if asked else "no registry answered",
+            say("each reference was looked up in {places}", places=", ".join(asked))
+            if asked
+            else say("no registry answered"),
         ),
         citations=tuple(_citation(one, sources[one.reference.number]) for one in cited),
         limitations=tuple(limitations),

@@ -22,7 +22,6 @@ from core.modes.mode import Mode
 from core.pipeline.conversation import read_turns
 from core.pipeline.work import Work
 from core.presentation.render import cut, one_line
-from core.presentation.wording import counted
 from core.section.evidence import KeptEvidence, Searched
 from core.section.gathering import TIME_IS_UP, EvidenceGathering
 from core.section.prose import BRIEF_ID, assign_keys
@@ -41,7 +40,7 @@ from core.section.sections import (
 from core.section.writing import DocumentPart, SectionDocument, Writer, Written, document_files, select_for_writing
 from core.stages.drafting import UNCHECKED_NOTICE
 from core.stages.synthesize import usage_metadata
-from core.text.saying import later, say
+from core.text.saying import later, say, say_again, say_many
 
 NO_PAPERS = "The paper library is empty; add papers to it, then ask again."
 NO_MATERIAL = "{title} is left out: the context has none of {fields}."
@@ -194,7 +193,7 @@ class _Draft:
         return ResearchAnswer(
             summary=document.summary(),
             detail="\n\n".join(
-                f"## {PLANS[part.section].title}\n\n{text.detail}"
+                f"## {say_again(PLANS[part.section].title)}\n\n{text.detail}"
                 for part, text in zip(self.parts, grounded, strict=True)
             ),
             confidence=report.confidence,
@@ -213,17 +212,20 @@ class _Draft:
         """What the reader must know of how this came about."""
         notes = [] if self.shelves.embedder is not None else [say(NO_EMBEDDER)]
         left_out = [section for section in self.wanted if section not in {part.section for part in self.parts}]
-        notes += [say(NO_MATERIAL, title=PLANS[section].title, fields=PLANS[section].requires) for section in left_out]
+        notes += [
+            say(NO_MATERIAL, title=say_again(PLANS[section].title), fields=PLANS[section].requires)
+            for section in left_out
+        ]
         searches = [search for part in self.parts for search in part.searches]
         if unjudged := sum(search.unjudged for search in searches):
             notes.append(say(NOT_JUDGED, count=unjudged, all=sum(search.candidates for search in searches)))
         if by_words := sum(search.by_words for search in searches):
             notes.append(say(BY_WORDS, count=by_words, all=len(searches)))
         notes += self._left_out(searches)
-        late = [PLANS[part.section].title for part in self.parts if part.ending == TIME_IS_UP]
+        late = [say_again(PLANS[part.section].title) for part in self.parts if part.ending == TIME_IS_UP]
         notes += [say(OUT_OF_TIME, title=title) for title in late]
         if unknown := dict.fromkeys(key for part in self.parts for key in part.written.unknown_keys):
-            notes.append(f"Removed, since no paper has such a key: {', '.join(unknown)}.")
+            notes.append(say("Removed, since no paper has such a key: {keys}.", keys=", ".join(unknown)))
         notes += dict.fromkeys(part.written.note for part in self.parts if part.written.note)
         return tuple(notes)
 
@@ -234,10 +236,11 @@ class _Draft:
         left_out = [cut(one_line(paper.title), MAX_TITLE_CHARS) for paper in papers if paper.id not in self.found]
         if not left_out:
             return []
-        more = [f"{len(left_out) - MAX_NAMED} more"] if len(left_out) > MAX_NAMED else []
-        share = f"{len(left_out)} of {counted(len(papers), 'found paper')} {'was' if len(left_out) == 1 else 'were'}"
+        more = [say("{number} more", number=len(left_out) - MAX_NAMED)] if len(left_out) > MAX_NAMED else []
         named = "; ".join([*left_out[:MAX_NAMED], *more])
-        return [f"{share} left out, for bearing least on what was searched for: {named}."]
+        one = "{number} of {all} found papers was left out, for bearing least on what was searched for: {named}."
+        many = "{number} of {all} found papers were left out, for bearing least on what was searched for: {named}."
+        return [say_many(one, many, len(left_out), all=len(papers), named=named)]
 
 
 async def _keys(papers: dict[str, Paper]) -> KeyTable:

@@ -16,7 +16,7 @@ from core.model.answer import Ratings
 from core.model.config import Settings
 from core.model.delivery import Deliveries, ShownMessages
 from core.model.errors import GorkdError
-from core.model.job import AttachmentReader, Attachments, ResearchRequest
+from core.model.job import Attachments, ReadAttachment, ResearchRequest
 from core.model.ports import (
     WEB_SEARCH,
     AnswerCache,
@@ -79,7 +79,7 @@ class Deps:
     shown: ShownMessages
     attachments: Attachments
     library: LibraryStore
-    attachment_reader: AttachmentReader
+    read_attachment: ReadAttachment
     ratings: Ratings
     watches: Watches
     flights: SingleFlight

@@ -181,8 +181,7 @@ class Setbacks:
         self._rest_until: dict[str, float] = {}
 
     def note(self, error: ProviderError) -> None:
-        asked_for = error.retry_after_s if isinstance(error, ProviderRateLimited) else None
-        self._rest_until[error.provider] = self._clock() + min(asked_for or REST_S, MAX_REST_S)
+        self._rest_until[error.provider] = self._clock() + min(error.retry_after_s or REST_S, MAX_REST_S)
 
     def forget(self, provider: str) -> None:
         """It has answered."""

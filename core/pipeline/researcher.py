@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import Literal
 
 from core.library.paper import LibraryStore
 from core.model.answer import MAX_REASON_CHARS, JobResult, Rating
@@ -36,7 +37,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTrace, trace_id_of
 from core.presentation.render import job_json, one_line
-from core.presentation.wording import CHECK_QUESTION, IMPROVE_IT, NO_LIST
+from core.presentation.wording import CHECK_QUESTION, IMPROVE_IT, NO_LIST, NOT_ANSWERED_YET, WAS_ANSWERED
 from core.section.sections import read_section_request
 from core.stages.cache import cached_result
 from core.stages.deliver import deliver_failure, deliver_result
@@ -48,6 +49,9 @@ from core.watch.desk import WatchDesk
 
 MAX_FEEDBACK_CHARS = 1000  # of what is to be better
 MAX_LATELY = 50  # of a scope's newest jobs, looked through for one that still runs, or renews an answer
+
+Renewal = Literal["retry", "refresh", "improve"]
+RENEWALS: tuple[Renewal, ...] = ("retry", "refresh", "improve")
 
 log = logging.getLogger(__name__)
 
@@ -181,6 +185,7 @@ class Researcher:
         scope: Scope,
         is_deeper: bool = False,
         dedupe_key: str = "",
+        digest: str = "",
         address: Address | None = None,
     ) -> ResearchJob:
         """A new job for the same question that minds `feedback` and starts from the earlier sources.
@@ -189,10 +194,32 @@ class Researcher:
         """
         old = await self._visible(job_id, scope)
         wish = feedback.strip()[:MAX_FEEDBACK_CHARS] or IMPROVE_IT
-        request = replace(await self._asked(old), basis=old.id, feedback=wish, asker=asker)
+        request = replace(await self._asked(old), basis=old.id, feedback=wish, asker=asker, digest=digest)
         if is_deeper:
             request = replace(request, depth="deep", modes=("deep",) if "deep" in MODES else request.modes)
         return await self._again(old, request, dedupe_key, address)
+
+    async def renewed(
+        self, how: Renewal, job_id: str, *, tenant: str, feedback: str = "", dedupe_key: str = "", digest: str = ""
+    ) -> ResearchJob:
+        """What an earlier answer becomes where nobody has a name: on pages, at terminals and for programs.
+
+        Raises `JobNotFound` for another tenant's, whose people do it there, and `InvalidQuery` for a retry of what was
+        answered and for bettering what is not answered yet. `dedupe_key` and `digest` are of an improvement alone.
+        """
+        old = await self.job(job_id)
+        if old.scope.tenant != tenant:
+            raise JobNotFound(job_id)
+        asker, scope = old.request.asker, old.scope
+        if how == "refresh":
+            return await self.refresh(old.id, asker, scope=scope)
+        if how == "retry":
+            if old.status is JobStatus.COMPLETED:
+                raise InvalidQuery(say(WAS_ANSWERED), rule="answered")
+            return await self.retry(old.id, asker, scope=scope)
+        if old.status not in TERMINAL_STATUSES:
+            raise InvalidQuery(say(NOT_ANSWERED_YET), rule="running")
+        return await self.improve(old.id, feedback, asker, scope=scope, dedupe_key=dedupe_key, digest=digest)
 
     async def ask_changed(
         self, job_id: str, question: str, asker: str, *, scope: Scope, dedupe_key: str, address: Address | None = None
@@ -207,7 +234,7 @@ class Researcher:
 
     async def read_attachment(self, name: str, media_type: str, content: bytes) -> Attachment:
         """Raises `AttachmentUnreadable`, whose `user_message` names the file and says why."""
-        return await self._deps.attachment_reader.read(name, media_type, content)
+        return await self._deps.read_attachment(name, media_type, content)
 
     @property
     def library(self) -> LibraryStore:

@@ -8,7 +8,7 @@ keep ends in such entries, and is written here.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -26,7 +26,7 @@ from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.card import answer_card
 from core.presentation.render import is_used, iso_utc, one_line, printable
-from core.text.saying import say
+from core.text.saying import say, say_again
 
 MAX_AUTHORS = 50  # a line of more is a list of something else
 _ORGANISATION = regex.compile(
@@ -390,8 +390,10 @@ def answer_markdown(job: ResearchJob, result: JobResult, sources: Sequence[Sourc
     parts += [text for text in ((detail,) if detail else (answer.summary, answer.detail)) if text.strip()]
     parts.append(f"**{say(wording.CONFIDENCE)}**: {wording.confidence_sentence(answer)}")
     parts += _list(say(wording.LIMITATIONS), [one_line(limitation) for limitation in card.limitations])
-    parts += [_conflict(conflict) for conflict in answer.conflicts]
-    parts += [f"## {say(wording.SOURCES)}\n\n" + "\n".join(map(_source, sources))] if sources else []
+    numbers = {source.id: f"[{source.number}]" for source in sources}
+    parts += [_conflict(conflict, numbers) for conflict in answer.conflicts]
+    listed = {say(wording.SOURCES): card.cited, say("Read, not cited"): card.uncited}
+    parts += [f"## {heading}\n\n" + "\n\n".join(map(_source, some)) for heading, some in listed.items() if some]
     parts += _list(say(wording.REMOVED_HEADING), [one_line(removed.text) for removed in answer.removed])
     parts.append(f"{job.id} · {card.footer}")
     return printable("\n\n".join(parts)) + "\n"
@@ -435,7 +437,9 @@ def _item(item: FoundItem, sources: dict[str, Source]) -> str:
         f"{say('Code of {title}', title=one_line(source.title))} [{source.number}]" if source else item.content
     )
     place = source.metadata.domain if source else ""
-    marks = "; ".join(filter(None, [place, item.standing, *(remark.text for remark in item.remarks)]))
+    marks = "; ".join(
+        filter(None, [place, say_again(item.standing), *(say_again(remark.text) for remark in item.remarks)])
+    )
     parts = code_parts(item.code, item.language, item.dependencies)
     return "\n\n".join([f"{item.number}. {said} ({marks})", *parts])
 
@@ -444,26 +448,27 @@ def _list(heading: str, entries: Sequence[str]) -> list[str]:
     return ["\n".join([f"## {heading}", "", *(f"- {entry}" for entry in entries)])] if entries else []
 
 
-def _conflict(conflict: Conflict) -> str:
-    rows = [
-        f"| {_cell(side.position)} | {_cell(side.source_id)} | {_cell(side.date)} | {_cell(side.quote)} |"
+def _conflict(conflict: Conflict, numbers: Mapping[str, str]) -> str:
+    sides = [
+        (side.position, numbers.get(side.source_id, side.source_id), side.date, side.quote)
         for side in conflict.positions
     ]
-    head = [
-        f"## Conflict: {one_line(conflict.subject)}",
-        "",
-        "| Position | Source | Date | Quote |",
-        "|---|---|---|---|",
-    ]
-    return "\n".join([*head, *rows])
+    heading = say("Sources disagree on: {subject}", subject=one_line(conflict.subject))
+    head = [_row(say("Position"), say("Source"), say("Date"), say("Quote")), "|---|---|---|---|"]
+    return "\n".join([f"## {heading}", "", *head, *(_row(*side) for side in sides)])
 
 
-def _cell(text: str) -> str:
-    return one_line(text).replace("|", "\\|")
+_BAR = r"\|"  # in a cell of a Markdown table
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(one_line(cell).replace('|', _BAR) for cell in cells)} |"
 
 
 def _source(source: Source) -> str:
-    """`1. Title. domain, date. <url>`; the title's brackets are escaped so that it can form no link.
+    """`[1] Title. domain, date. <url>`; the title's brackets are escaped so that it can form no link.
+
+    In a numbered list a reader of Markdown would number them anew.
 
     Of a file of the operator's no more than its name, since its folders are nobody's business.
     """
@@ -472,7 +477,7 @@ def _source(source: Source) -> str:
     where = [part for part in (source.metadata.domain, iso_utc(source.metadata.published_at)) if part]
     address = one_line(source.url).replace(" ", "%20").replace(">", "%3E").replace("<", "%3C")
     place = f"File {local}" if local else f"<{address}>"
-    return f"{source.number}. {'. '.join([name, ', '.join(where)] if where else [name])}. {place}"
+    return f"[{source.number}] {'. '.join([name, ', '.join(where)] if where else [name])}. {place}"
 
 
 def _unmarked(text: str) -> str:

@@ -1,26 +1,32 @@
 """gorkd as a tool for other programs: what it is called, what goes in and comes out, and how far it is meanwhile.
 
-Each tool is an async generator that yields `ToolProgress` and, last, one `ToolResult` (S002-15).
+Each tool is an async generator that yields `ToolProgress` and, last, one `ToolResult` (S002-15). What is exported of an
+answer, here and on its page, stands at the end.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from core.deep.output import TOOL_NAME, source_json
 from core.library.desk import pick
 from core.library.paper import Index, Paper, shelves_of
-from core.model.errors import GorkdError, InvalidQuery
+from core.model.answer import AnswerFile, JobResult
+from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import Attachment, Event, JobStatus, Json, ResearchJob, ResearchRequest, Scope
 from core.model.source import Source
+from core.modes import files_of
 from core.pipeline.conversation import following
-from core.pipeline.researcher import Researcher
+from core.pipeline.researcher import MAX_FEEDBACK_CHARS, Renewal, Researcher
 from core.pipeline.trace import trace_id_of
 from core.presentation import wording
-from core.presentation.bibliography import answer_markdown
+from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
+from core.presentation.page_links import PageLinks, is_private
 from core.presentation.render import cut, for_others, job_json, one_line, printable
 from core.text.urls import public_address
 
@@ -76,19 +82,19 @@ def execute_deep_research(params: Mapping[str, Json], researcher: Researcher, sc
     request = ResearchRequest(
         _question(params), scope=scope, modes=("deep",), context=_text(params, "context"), max_iterations=rounds
     )
-    return _run(request, researcher, _deep_result)
+    return _asked(request, researcher, _deep_result)
 
 
 def execute_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
     request = ResearchRequest(_question(params), scope=scope, context=_text(params, "context"))
-    return _run(request, researcher, _quick_result, after=_text(params, "follow"))
+    return _asked(request, researcher, _quick_result, after=_text(params, "follow"))
 
 
 def execute_library_ask(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
     request = ResearchRequest(_question(params), scope=scope, modes=("library",), context=_text(params, "context"))
-    return _run(request, researcher, _quick_result, after=_text(params, "follow"))
+    return _asked(request, researcher, _quick_result, after=_text(params, "follow"))
 
 
 async def execute_library_find(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
@@ -124,9 +130,51 @@ async def execute_check_references(params: Mapping[str, Json], researcher: Resea
     name = _text(params, "name").strip() or "references.md"
     read = await researcher.read_attachment(name, "", _text(params, "text").encode("utf-8", "replace"))
     request = ResearchRequest(f"Check the references of {name}", scope=scope, modes=("references",))
-    async with aclosing(_run(request, researcher, _references_result, attachments=[read])) as steps:
+    async with aclosing(_asked(request, researcher, _references_result, attachments=[read])) as steps:
         async for step in steps:
             yield step
+
+
+def execute_renewal(how: Renewal, params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
+    """Raises `InvalidQuery` for wrong parameters, and what refuses the deed."""
+    job_id, feedback = _text(params, "job_id").strip(), _text(params, "feedback")
+    renew = partial(researcher.renewed, how, job_id, tenant=scope.tenant, feedback=feedback)
+    return _run(renew, researcher, _quick_result)
+
+
+async def execute_export(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
+    """Raises `InvalidQuery` for a form that the answer has not, and `JobNotFound`."""
+    job, form = await _own(params, researcher, scope), _text(params, "form") or "md"
+    result, sources = await researcher.result(job.id), await researcher.sources(job.id)
+    if result is None:
+        raise JobNotFound(job.id)
+    exports = exports_of(job, result)
+    if form not in exports:
+        raise InvalidQuery(f"form must be one of {', '.join(exports)}.", rule="form")
+    text = exports[form].write(job, result, sources)
+    data: dict[str, Json] = {"job_id": job.id, "form": form, "media_type": exports[form].media_type, "text": text}
+    yield ToolResult(text, {"type": "export", "data": data})
+
+
+async def execute_share(
+    links: PageLinks, params: Mapping[str, Json], researcher: Researcher, scope: Scope
+) -> ToolSteps:
+    """Raises `JobNotFound`."""
+    job = await _own(params, researcher, scope)
+    data: dict[str, Json] = {
+        "job_id": job.id, "url": links.link(job), "receipt_url": links.address(job, f"/jobs/{job.id}/receipt.zip"),
+        "is_private": is_private(job),
+    }  # fmt: skip
+    yield ToolResult(f"{data['url']}\n{wording.SHARES_PRIVATE if is_private(job) else wording.SHARES}",
+                     {"type": "link", "data": data})  # fmt: skip
+
+
+async def _own(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ResearchJob:
+    """Raises `JobNotFound`, also for a job of another tenant."""
+    job = await researcher.job(_text(params, "job_id").strip())
+    if job.scope.tenant != scope.tenant:
+        raise JobNotFound(job.id)
+    return job
 
 
 def _paper_json(paper: Paper) -> dict[str, Json]:
@@ -146,7 +194,7 @@ class _Ended:
     sources: Sequence[Source]
 
 
-async def _run(
+def _asked(
     request: ResearchRequest,
     researcher: Researcher,
     conclude: Callable[[_Ended], ToolResult],
@@ -154,10 +202,20 @@ async def _run(
     after: str = "",
     attachments: Sequence[Attachment] = (),
 ) -> ToolSteps:
-    """A job from its submission to its end; who stops listening cancels it. `after` is the job that it follows."""
-    if after:
-        request = following(await researcher.job(after), request)
-    job = await researcher.submit(request, attachments=attachments)
+    """`after` is the job that the request follows."""
+
+    async def submit() -> ResearchJob:
+        asked = following(await researcher.job(after), request) if after else request
+        return await researcher.submit(asked, attachments=attachments)
+
+    return _run(submit, researcher, conclude)
+
+
+async def _run(
+    begin: Callable[[], Awaitable[ResearchJob]], researcher: Researcher, conclude: Callable[[_Ended], ToolResult]
+) -> ToolSteps:
+    """A job from its submission to its end; who stops listening cancels it."""
+    job = await begin()
     has_ended = False
     try:
         async for event in researcher.follow(job.id):
@@ -397,6 +455,101 @@ CHECK_REFERENCES = ToolConfig(
     output_schema=_shape(_REFERENCES),
     executor=execute_check_references,
 )
-_ALL = (DEEP_RESEARCH, RESEARCH, LIBRARY_FIND, LIBRARY_ASK, LIBRARY_READ, CHECK_REFERENCES)
+_JOB_ID: dict[str, Json] = {"job_id": {"type": "string", "description": "The job_id of an earlier answer"}}
+_FEEDBACK: dict[str, Json] = {
+    "type": "string", "maxLength": MAX_FEEDBACK_CHARS, "description": "What should be better, in the user's words",
+}  # fmt: skip
+
+
+def _renewal(how: Renewal, description: str, **more: Json) -> ToolConfig:
+    """Its description begins with what it does, and its result is that of a question."""
+    given = _shape({**_JOB_ID, **more}, "job_id")
+    return ToolConfig(how, how.capitalize(), description, given, RESEARCH.output_schema, partial(execute_renewal, how))
+
+
+RETRY = _renewal("retry", "Asks the question of a failed or cancelled job again, from the sources it had found.")
+REFRESH = _renewal("refresh", "Researches an answer's question anew, at most once a day; nothing of it is used.")
+IMPROVE = _renewal("improve", "A better answer to the same question, from its sources and more.", feedback=_FEEDBACK)
+EXPORT = ToolConfig(
+    name="export",
+    title="Export",
+    description="A finished answer as text to keep: Markdown, all of the job as JSON, what it cites as BibTeX or RIS.",
+    input_schema=_shape(
+        {**_JOB_ID, "form": {"type": "string", "default": "md", "description": "md, json, bib, ris; tex of a section"}},
+        "job_id",
+    ),
+    output_schema=_shape({name: dict(_STRING) for name in ("job_id", "form", "media_type", "text")}),
+    executor=execute_export,
+    streaming=False,
+)
+
+
+def share_tool(links: PageLinks) -> ToolConfig:
+    return ToolConfig(
+        name="share",
+        title="Share",
+        description="Where an answer's page is, and its receipt; both open while pages are served there.",
+        input_schema=_shape(_JOB_ID),
+        output_schema=_shape(
+            {**{name: dict(_STRING) for name in ("job_id", "url", "receipt_url")}, "is_private": {"type": "boolean"}}
+        ),
+        executor=partial(execute_share, links),
+        streaming=False,
+    )
+
+
+_ALL = (
+    DEEP_RESEARCH, RESEARCH, LIBRARY_FIND, LIBRARY_ASK, LIBRARY_READ, CHECK_REFERENCES, RETRY, REFRESH, IMPROVE, EXPORT,
+)  # fmt: skip
 
 TOOLS: Mapping[str, ToolConfig] = {tool.name: tool for tool in _ALL}
+
+
+# A finished answer as a file to keep
+
+
+@dataclass(frozen=True)
+class Export:
+    """`name` is for people; `write` gives the file's text."""
+
+    name: str
+    media_type: str
+    write: Callable[[ResearchJob, JobResult, Sequence[Source]], str]
+
+
+def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    return json.dumps(for_others(job_json(job, result, sources)), ensure_ascii=False, indent=2) + "\n"
+
+
+def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    return findings_markdown(job, result, sources) or answer_markdown(job, result, sources)
+
+
+def _bibtex(_: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
+    return bibtex(cited_works(sources, result.answer))
+
+
+EXPORTS: Mapping[str, Export] = {
+    "md": Export("Markdown", "text/markdown", _markdown),
+    "json": Export("JSON", "application/json", _json),
+    "bib": Export("BibTeX", "application/x-bibtex", _bibtex),
+    "ris": Export(
+        "RIS",
+        "application/x-research-info-systems",
+        lambda _, result, sources: ris(cited_works(sources, result.answer)),
+    ),
+}
+
+OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX", "csv": "CSV"}  # that only some answers have
+
+
+def exports_of(job: ResearchJob, result: JobResult | None) -> dict[str, Export]:
+    """By kind. A file that the answer has of its own comes before the one that is made of any answer."""
+    own = {file.kind: file for file in files_of(job, result)}
+    names = {**{kind: export.name for kind, export in EXPORTS.items()}, **OWN_KINDS}
+    made = {kind: Export(name, own[kind].media_type, _as_is(own[kind])) for kind, name in names.items() if kind in own}
+    return {**EXPORTS, **made}
+
+
+def _as_is(file: AnswerFile) -> Callable[[ResearchJob, JobResult, Sequence[Source]], str]:
+    return lambda job, result, sources: file.text

@@ -144,6 +144,8 @@ CHECKING_EARLIER = "Earlier answer, checking that it is the same question"
 _STAGE_MESSAGES = {one: one for one in (*STATUS_MESSAGES.values(), CHECKING_EARLIER)}
 NOTHING_TO_COMPARE = "There is no newer answer to compare with yet: press Refresh, and ask again when it has come."
 ALREADY_BEGUN = "That has been started already; its answer appears further up."
+WAS_ANSWERED = "That question was answered; to research it anew, refresh its answer."
+NOT_ANSWERED_YET = "That question is still being researched; its answer can be improved when it is there."
 
 WELCOME = "Thank you for inviting gorkd"
 DISCORD_SETTINGS = "Channels, limits, budget and sources: `/research-settings`, for who may manage the server."

@@ -21,7 +21,7 @@ from core.model.works import Notice, WorkRecord
 from core.presentation.bibliography import latex_text
 from core.presentation.render import cut, one_line
 from core.references.checking import CheckedReference, PartDiffers, RefStand
-from core.text.saying import say, say_many
+from core.text.saying import say, say_again, say_many
 
 SHOWN = 20  # references of the answer's own list that need a look; the page has all
 MAX_NAME_CHARS = 90
@@ -144,7 +144,7 @@ def said_of(one: CheckedReference) -> str:
 
 def _stand_words(one: CheckedReference) -> str:
     asked = ", ".join(map(place_name, one.asked))
-    away = ", ".join(f"{place_name(name)} ({why})" for name, why in one.failed)
+    away = ", ".join(f"{place_name(name)} ({say_again(why)})" for name, why in one.failed)
     unasked = f"; {say('no answer from {places}', places=away)}" if away else ""
     match one.stand:
         case RefStand.MATCHES:

@@ -30,6 +30,7 @@ from core.stages.cache import is_hidden
 from core.stages.prompting import fenced
 from core.text.growing_json import whole_number
 from core.text.injection import masked
+from core.text.saying import say
 
 # What each phase of a section cost in tokens
 
@@ -182,7 +183,7 @@ async def search_evidence(
     new, usage = await _judge(search, missing, within_s)
     judged.update(new)
     if candidates and not judged:
-        raise ModelGarbled("no candidate was judged", user_message="The model judged none of the passages found.")
+        raise ModelGarbled("no candidate was judged", user_message=say("The model judged none of the passages found."))
     found = [
         _evidence(entry, judged[entry.chunk.chunk_id], query) for entry in candidates if entry.chunk.chunk_id in judged
     ]
@@ -274,7 +275,7 @@ async def _ended(within_s: float, calls: Sequence[Coroutine[object, object, T]])
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
-    too_late = ModelTimeout(f"not judged in {within_s:g} s", user_message="The model judged no passage in time.")
+    too_late = ModelTimeout(f"not judged in {within_s:g} s", user_message=say("The model judged no passage in time."))
     return [too_late if task in late else outcome for task, outcome in zip(tasks, outcomes, strict=True)]
 
 

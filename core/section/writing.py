@@ -24,7 +24,6 @@ from core.model.ports import ChatModel, ChatRequest
 from core.model.source import Source
 from core.pipeline.work import Work
 from core.presentation.bibliography import latex_text
-from core.presentation.wording import counted
 from core.prompts import load_prompt
 from core.section.evidence import KeptEvidence, Phase, PhaseUsage, Searched, usage_by_phase
 from core.section.gathering import AgentRefusal, context_block
@@ -36,7 +35,7 @@ from core.text.growing_json import whole_number
 from core.text.injection import masked
 from core.text.markers import Grammar, KeyRef
 from core.text.passages import Passage
-from core.text.saying import say
+from core.text.saying import say, say_again, say_many
 from core.text.sentences import split_sentences
 
 _MAX_PROSE_TOKENS = 2500
@@ -349,12 +348,14 @@ class SectionDocument:
 
     def summary(self) -> str:
         """What was written: how long, which papers it cites by their keys, and what was taken out again."""
-        titles = ", ".join(PLANS[part.section].title for part in self.parts)
+        titles = ", ".join(say_again(PLANS[part.section].title) for part in self.parts)
         words = sum(len(part.written.text.split()) for part in self.parts)
         keys = list(dict.fromkeys(self.keys[source_id] for part in self.parts for source_id in self._cited(part)))
-        shown = ", ".join(keys[:SHOWN_KEYS]) + (f" and {len(keys) - SHOWN_KEYS} more" if len(keys) > SHOWN_KEYS else "")
-        cited = f"{counted(len(keys), 'paper')} cited" + (f": {shown}" if keys else "")
-        return f"{titles}: {counted(words, 'word')}. {cited}. {self._removed()}"
+        more = [say("{number} more", number=len(keys) - SHOWN_KEYS)] if len(keys) > SHOWN_KEYS else []
+        shown = ": " + ", ".join([*keys[:SHOWN_KEYS], *more]) if keys else ""
+        cited = say_many("{number} paper cited{which}.", "{number} papers cited{which}.", len(keys), which=shown)
+        long = say_many("{titles}: {number} word.", "{titles}: {number} words.", words, titles=titles)
+        return f"{long} {cited} {self._removed()}"
 
     def _removed(self) -> str:
         unsaid = sum(
@@ -362,10 +363,16 @@ class SectionDocument:
         )
         quoted = sum(len(part.written.cut) for part in self.parts)
         unknown = len({key for part in self.parts for key in part.written.unknown_keys})
-        removed = [counted(unsaid, "unsupported sentence")] if unsaid else []
-        removed += [f"{counted(quoted, 'quotation')}"] if quoted else []
-        removed += [f"{counted(unknown, 'key')} that no paper has"] if unknown else []
-        return f"Removed: {', '.join(removed)}." if removed else "Nothing had to be removed."
+        removed = [
+            *([say_many("{number} unsupported sentence", "{number} unsupported sentences", unsaid)] if unsaid else []),
+            *([say_many("{number} quotation", "{number} quotations", quoted)] if quoted else []),
+            *(
+                [say_many("{number} key that no paper has", "{number} keys that no paper has", unknown)]
+                if unknown
+                else []
+            ),
+        ]
+        return say("Removed: {what}.", what=", ".join(removed)) if removed else say("Nothing had to be removed.")
 
     def _cited(self, part: DocumentPart) -> list[str]:
         """Source ids of the papers that the section cites, in the order in which it does (S001-34)."""

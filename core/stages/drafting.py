@@ -185,7 +185,7 @@ class ToldSummary:
 async def write_in_parts(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, begun: Begun, script: Script | None, *, ends_at: float
 ) -> Draft:
-    """The draft of two calls, the detail begun once the summary says its first sentence.
+    """The draft of two calls, the detail begun once the summary says something.
 
     It is not whole, and nothing of it is shown any more, where nothing came of the summary, or where it does not
     answer and there are sources that it was not written from. Raises `ModelError` where the model does not answer.
@@ -256,10 +256,10 @@ class _Detail:
             await asyncio.to_thread(read_ahead, more)
             writing.grounder.extend(more)
             looking = self._start(writing.look_again([source.id for source in self.late]))
-        while not (writing.judged or begun.task.done()):  # a try that failed at once has said nothing yet
+        while not (writing.has_begun or begun.task.done()):  # a try that failed at once has said nothing yet
             writing.summary_begun.clear()
             await asyncio.wait([begun.task, self._start(writing.summary_begun.wait())], return_when=FIRST_COMPLETED)
-        if writing.judged:
+        if writing.has_begun:
             told = await remembered(self.deps.memo, self.job.id, self._told_key(), ToldSummary, self._tell)
             shape = partial(as_detail, told=told.summary)
             self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)
@@ -303,7 +303,7 @@ class _Detail:
         return f"{TOLD}:{sha256(f'{request.system}{request.user}'.encode()).hexdigest()}"
 
     async def _tell(self) -> ToldSummary:
-        return ToldSummary(self.begun.writing.summary_so_far)
+        return ToldSummary(self.begun.writing.summary_so_far.strip())
 
     def _left_s(self) -> float:
         return self.ends_at - asyncio.get_running_loop().time()

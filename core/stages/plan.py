@@ -36,16 +36,16 @@ _LANGUAGE = regex.compile(r"[a-z]{2}", regex.IGNORECASE)  # ISO 639-1
 _WEB = frozenset({"factual", "conceptual"})  # strengths of providers that search the whole web
 _CONCEPTUAL = frozenset({QuestionType.EXPLANATION, QuestionType.COMPARISON})
 
-# Short keys and flat: at 30 ms a token every field delays the first word. Filters come first and queries next, so
-# that each query can be sent while the rest is still being written.
+# Short keys and flat: at 30 ms a token every field delays the first word. Queries come first, so that each can be sent
+# while the rest is still being written.
 _PLAN_SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["recency", "content", "queries", "type", "language", "entities", "time"],
+    "required": ["queries", "recency", "content", "type", "language", "entities", "time"],
     "properties": {
+        "queries": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_QUERIES - 1},
         "recency": {"type": "string", "enum": list(get_args(Recency))},
         "content": {"type": "string", "enum": list(get_args(ContentType))},
-        "queries": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_QUERIES - 1},
         "type": {"type": "string", "enum": [kind.value for kind in QuestionType]},
         "language": {"type": "string"},
         "entities": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_ENTITIES},
@@ -327,7 +327,12 @@ def _read_same_as(value: Json, earlier: Sequence[EarlierAnswer]) -> str:
 
 
 def _finished_queries(growing: Mapping[str, Json], told: _Told) -> list[SearchQuery]:
-    """Of a plan that is still being written, the queries that are whole: all but the last, unless more follows."""
+    """Of a plan that is still being written, the queries that are whole: all but the last, unless more follows.
+
+    Where rules take the question for one of current events, none before the filters, which such a query needs.
+    """
+    if told.intent.question_type is QuestionType.CURRENT_EVENT and "type" not in growing:
+        return []
     texts = growing.get("queries")
     if list(growing)[-1:] == ["queries"] and isinstance(texts, list):
         growing = {**growing, "queries": texts[:-1]}

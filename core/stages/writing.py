@@ -41,6 +41,7 @@ T = TypeVar("T")
 Rulings = asyncio.Task[list[Judgement | None]]
 
 MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
+MIN_BEGUN_WORDS = 8  # of a summary that says something: "I cannot answer that." does not
 MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
 MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
 MAX_SUMMARY_SENTENCES = 30  # of 120 words that are asked for
@@ -101,7 +102,8 @@ class Writing:
     draft: DraftAnswer | None = None
     prose: DraftAnswer | None = None
     written: dict[Section | None, WrittenPart] = field(default_factory=dict)
-    summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # its first sentence is complete, or it ended
+    summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # it says something, or it ended
+    summary_so_far: str = ""  # as the writer has written it
     asks_on: asyncio.Event = field(default_factory=asyncio.Event)  # its call has come to what nobody waits for
     _summary_written: asyncio.Event = field(default_factory=asyncio.Event)
     _is_alone: bool = True  # one call writes both sections
@@ -190,7 +192,9 @@ class Writing:
         """
         written = [entry for entry in self.judged if entry.section == "summary" and entry.claim]
         asked = [await asyncio.to_thread(self.grounder.propose_more, entry, source_ids, most=1) for entry in written]
-        rulings = [self.judging.rule([one.pair for one in entry.asked], may_wait=True) for entry in asked]
+        rulings = [
+            self.judging.rule([one.pair for one in entry.asked], may_wait=True, needs_reason=False) for entry in asked
+        ]
         said = {entry.id: (entry, ruled) for entry, ruled in zip(asked, await asyncio.gather(*rulings), strict=True)}
         await self._summary_written.wait()
         await self._decided("summary")
@@ -242,13 +246,14 @@ class Writing:
             if part in (None, section):
                 await self._start_over(section)
         if part != "detail":
+            self.summary_so_far = ""
             self._summary_written.clear()
             self.asks_on.clear()
 
     @property
-    def summary_so_far(self) -> str:
-        """As the writer wrote it, up to its last whole sentence."""
-        return self._reached["summary"].seen.strip() if "summary" in self._reached else ""
+    def has_begun(self) -> bool:
+        """Whether the summary says something, be it in half a sentence."""
+        return bool(self.judged) or len(self.summary_so_far.split()) >= MIN_BEGUN_WORDS
 
     @property
     def is_short(self) -> bool:
@@ -279,8 +284,12 @@ class Writing:
         """
         if section == "detail" and is_final:  # nothing but its citations follows
             self.judging.hurry()
+        if section == "summary":
+            self.summary_so_far = text
         if section == "summary" and is_final:
             self.end_summary()
+        elif section == "summary" and self.has_begun:
+            self.summary_begun.set()
         reached = self._reached.setdefault(section, _Reached())
         if not text.startswith(reached.seen):
             await self._start_over(section)
@@ -301,7 +310,6 @@ class Writing:
                 self.judged.append(judged)
                 reached.place += 1
                 self._decide(judged)
-                self.summary_begun.set()
             # Code may hold blank lines; behind it a new paragraph begins.
             blank = end if "\n\n" in whole.text else text.rfind("\n\n", 0, end) + 2
             reached.paragraph = max(reached.paragraph, blank if blank > 1 else 0)
@@ -341,7 +349,8 @@ class Writing:
         others = [asked.pair for asked in judged.asked if not asked.is_cited]
         is_behind = judged.section == "detail" and not (self._is_alone or self._summary_written.is_set())
         rulings = self._started(self.judging.rule(cited, may_wait=is_behind))
-        more = self._started(self.judging.rule(others, may_wait=bool(cited) or judged.shown is not None))
+        may_wait = bool(cited) or judged.shown is not None
+        more = self._started(self.judging.rule(others, may_wait=may_wait, needs_reason=False))
         earlier = self._deciding.get(judged.section)
         if earlier is None and judged.section == "detail":
             earlier = self._started(self._behind_summary())
@@ -394,7 +403,10 @@ class Writing:
 
     async def _settle(self, judged: Judged, cited: Rulings, others: Rulings, *, told: Claim | None) -> None:
         """With all that was asked; what was `told` of it already is told anew where it has another mark now."""
-        settled = self.grounder.conclude(judged, _in_turn(judged, await cited, await others))
+        said = _in_turn(judged, await cited, await others)
+        if told is not None:
+            said = await self.judging.explained([asked.pair for asked in judged.asked])
+        settled = self.grounder.conclude(judged, said)
         place = next((at for at, entry in enumerate(self.judged) if entry.id == judged.id), None)
         if place is None:
             return  # taken back meanwhile
@@ -554,15 +566,14 @@ def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
 
 
 def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
-    """The sentence, to be judged behind the last one that is shown, of its section if any; else behind the question."""
+    """The sentence, to be judged behind the last one of its section that is shown; behind the question without one."""
     shown = _shown_before(judged, earlier)
     return grounder.propose_again(judged, before=said_before(shown) if shown else grounder.question)
 
 
 def _shown_before(judged: Judged, earlier: Sequence[Judged]) -> list[Claim]:
-    shown = [entry for entry in earlier if entry.claim and entry.shown is not None]
-    own = [entry.claim for entry in shown if entry.section == judged.section and entry.claim]
-    return own or [entry.claim for entry in shown if entry.claim]
+    own = (entry for entry in earlier if entry.section == judged.section)
+    return [entry.claim for entry in own if entry.claim and entry.shown is not None]
 
 
 def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:

@@ -5,11 +5,10 @@ The settings are read anew for every question, so that a change holds at once, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
-from typing import Protocol
 
 from core.llm.prices import Prices, cost_usd
 from core.model.answer import ModelUsage
@@ -46,7 +45,7 @@ class Admission:
 
     settings: SettingsStore
     limits: RateLimits
-    spending: Spending
+    spent: ReadSpent
     quotas: Mapping[str, Quota]
     budget: Budget
     providers: tuple[str, ...]
@@ -63,14 +62,14 @@ class Admission:
         searches = not OF_OWN_PAPERS.issuperset(request.modes)
         if searches and self.providers and not any(map(policy.permits_provider, self.providers)):
             raise NoProviderAllowed(f"{tenant} allows no provider", user_message=wording.no_provider_allowed(tenant))
-        await check_budget(request, self.budget, self.spending, now=self.clock(), own_usd=own.monthly_usd)
+        await check_budget(request, self.budget, self.spent, now=self.clock(), own_usd=own.monthly_usd)
         await check_quota(request, self.quotas, self.limits, own)
         return replace(request, policy=policy, language=own.spoken)
 
     async def check_budget(self, request: ResearchRequest) -> None:
         """For a job that wants to go on. Raises `BudgetSpent`, `StoreError`."""
         own = (await self.settings.get(request.scope.tenant)).settings
-        await check_budget(request, self.budget, self.spending, now=self.clock(), own_usd=own.monthly_usd)
+        await check_budget(request, self.budget, self.spent, now=self.clock(), own_usd=own.monthly_usd)
 
 
 # How often one may ask: so many questions a minute for a person and for a workspace, by platform
@@ -95,8 +94,8 @@ class QuotaExceeded(GorkdError):
 
     def __init__(self, bucket: str, retry_after_s: float) -> None:
         seconds = max(1, ceil(retry_after_s))
-        super().__init__(f"quota of {bucket} used up", user_message=wording.please_wait(seconds))
-        self.retry_after_s = retry_after_s
+        said = wording.please_wait(seconds)
+        super().__init__(f"quota of {bucket} used up", user_message=said, retry_after_s=retry_after_s)
 
 
 async def check_quota(
@@ -161,12 +160,9 @@ class Spent:
     workspace_usd: float
 
 
-class Spending(Protocol):
-    """What model calls have cost, as the trace log books it (core/pipeline/tracing.py)."""
-
-    async def spent(self, tenant: str, asker: str, month: str) -> Spent:
-        """`month` is as `month_of` gives it. Raises `StoreError`."""
-        ...
+# What model calls have cost by tenant, asker and month (as `month_of` gives it), as the trace log books it
+# (core/pipeline/tracing.py). Raises `StoreError`.
+ReadSpent = Callable[[str, str, str], Awaitable[Spent]]
 
 
 def require_price(budget: Budget, model: str, prices: Prices) -> None:
@@ -179,7 +175,7 @@ def require_price(budget: Budget, model: str, prices: Prices) -> None:
 
 
 async def check_budget(
-    request: ResearchRequest, budget: Budget, spending: Spending, *, now: datetime, own_usd: float | None = None
+    request: ResearchRequest, budget: Budget, read_spent: ReadSpent, *, now: datetime, own_usd: float | None = None
 ) -> None:
     """Raises `BudgetSpent` when the asker's month or the workspace's is used up; `StoreError` as it comes.
 
@@ -187,7 +183,7 @@ async def check_budget(
     """
     if not budget.is_limited and own_usd is None:
         return
-    spent = await spending.spent(request.scope.tenant, request.asker, month_of(now))
+    spent = await read_spent(request.scope.tenant, request.asker, month_of(now))
     if budget.user_usd is not None and request.asker and spent.user_usd >= budget.user_usd:
         _refuse(_YOURS, spent.user_usd, budget.user_usd, now, raised_by=say(OPERATOR))
     if budget.workspace_usd is not None and spent.workspace_usd >= budget.workspace_usd:

@@ -38,7 +38,7 @@ def read_object(text: str, schema: Mapping[str, Json], *, takes_part: bool = Fal
     complete of an object that was cut off will do.
     """
     names = _names(schema)
-    value = _whole_list(text, schema) or _whole_object(text) or (_complete_part(text) if takes_part else None)
+    value = _whole_list(text, schema) or _whole_object(text) or (complete_part(text) if takes_part else None)
     if value is None:
         return None
     for candidate in (value, *value.values()):
@@ -181,7 +181,7 @@ def _whole_list(text: str, schema: Mapping[str, Json]) -> dict[str, Json] | None
     return {names[0]: value} if isinstance(value, list) and all(isinstance(row, dict | str) for row in value) else None
 
 
-def _complete_part(text: str) -> dict[str, Json] | None:
+def complete_part(text: str) -> dict[str, Json] | None:
     """Of an object that is cut off what is complete; the string in which it was cut is left out."""
     start = _growing_start(text)
     if start is None:

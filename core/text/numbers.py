@@ -1,12 +1,13 @@
 """Numbers, dates and units as people write them: 1,234.5 or 1.234,5, twenty-five, 1.2 million, 3. Okt., 40 Prozent.
 
 A number has as many readings as its notation allows, the likeliest in its language first. The words of each language
-are in `tables.json`, which `make tables` writes from Unicode CLDR and text2num; only what those lack is here.
+are in `tables.json`, which `make tables` writes from Unicode CLDR and text2num, and what those lack in numbers.toml.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,25 +20,6 @@ MONTHS = """january february march april may june july august september october 
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 Values = tuple[float, ...]  # the readings of one number, the likeliest first
 
-# Neither CLDR nor text2num has these; what a fraction divides by is found there only as an ordinal ("third").
-_MULTIPLES = {
-    "en": "twice=2 double=2 thrice=3 triple=3 dozen=12 zero=0",
-    "de": "anderthalb=1.5 eineinhalb=1.5 zweieinhalb=2.5 dreieinhalb=3.5 doppelt=2 dreifach=3 dutzend=12 null=0 zwo=2",
-    "es": "doble=2 triple=3 docena=12 cero=0",
-    "fr": "double=2 triple=3 douzaine=12 zéro=0",
-    "it": "doppio=2 triplo=3 dozzina=12 zero=0",
-    "pt": "dobro=2 triplo=3 dúzia=12 zero=0",
-    "nl": "anderhalf=1.5 anderhalve=1.5 dubbel=2 dozijn=12 nul=0",
-}
-_PARTS = {
-    "en": "halves=2 quarter=4 quarters=4",
-    "de": "hälfte=2 drittel=3 viertel=4 fünftel=5 sechstel=6 siebtel=7 achtel=8 neuntel=9 zehntel=10",
-    "es": "mitad=2 tercio=3 tercios=3",
-    "fr": "moitié=2 tiers=3 quart=4 quarts=4",
-    "it": "metà=2",
-    "pt": "metade=2 terço=3 terços=3",
-    "nl": "helft=2 kwart=4",
-}
 HALVES = frozenset("hälfte mitad moitié metà metade helft".split())  # stand alone; "half" must be half of something
 OF = frozenset("of the de des du der d' da do das dos del della dei di von van".split())
 # Small words that stand for one in a number (a million, ein Drittel), and such as stand within one.
@@ -50,27 +32,6 @@ _PERCENT = regex.compile(r"p(?:e[rt]|or|our)\s?cien(?:to)?|p(?:er|or|our)\s?cent
 _IN_MONTH = regex.compile(r"\b(?:in|since|until|during|early|late|mid|every|each|of|last|next)[ -]$", regex.IGNORECASE)
 _DECIMALS = regex.compile(r"[.,]\d\d?(?!\d)")
 _INDIAN = regex.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
-# Ours of a unit, its other names, what it is in the base of its dimension.
-_UNITS = """
-length m meter metre 1 km kilometer kilometre 1000 cm centimeter centimetre 0.01 mm millimeter millimetre 0.001 nm
- nanometer 1e-9 mile mi 1609.344 foot ft feet 0.3048 inch 0.0254 yard 0.9144
-mass g gram 1 kg kilogram kilo quilo 1000 mg milligram 0.001 µg μg mcg microgram 1e-6 tonne 1e6 lb pound lbs
- 453.592 oz ounce 28.3495
-time s second sec 1 ms millisecond 0.001 min minute mins 60 h hour hr hrs 3600 day 86400 week 604800 month 2629800
- year yr yrs an ans 31557600 decade 315576000 century 3155760000
-volume l liter litre 1 ml milliliter millilitre 0.001 dl 0.1 gallon 3.78541
-data b byte 1 kb kilobyte 1e3 mb megabyte 1e6 gb gigabyte 1e9 tb terabyte 1e12
-share % percentage 1 ‰ 0.1
-dollars $ dollar usd dólar dólares dollaro dollari 1
-euros € euro eur 1
-sterling £ gbp 1
-temperature_c °c celsius 1
-temperature_f °f fahrenheit 1
-speed mph 0.44704 kph kmh tempo stundenkilometer 0.2777778 knot kn 0.5144444
-area hectare ha hektar hectárea 1e4 acre 4046.856
-power w watt 1 kw kilowatt 1e3 mw megawatt 1e6 gw gigawatt 1e9
-energy wh 1 kwh 1e3 mwh 1e6 gwh 1e9 twh 1e12
-"""
 
 
 @dataclass(frozen=True)
@@ -95,12 +56,21 @@ def _tables() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
 
 
 @cache
+def _lacking(table: str) -> Mapping[str, str]:
+    """A table of numbers.toml."""
+    tables: dict[str, dict[str, str]] = tomllib.loads(
+        files(__package__).joinpath("numbers.toml").read_text(encoding="utf-8")
+    )
+    return tables[table]
+
+
+@cache
 def numerals(language: str) -> Numerals:
     """Those of a known language; English for any other."""
     code = language if language in _tables() else "en"
     table = _tables()[code]
     ordinals = {word: int(value) for word, value in table["ordinals"].items()}
-    numbers = dict(table["numbers"]) | _listed(_MULTIPLES[code])
+    numbers = dict(table["numbers"]) | _listed(_lacking("multiples")[code])
     scales = dict(table["scales"])
     if code == "en":
         scales["bn"] = 1e9
@@ -116,7 +86,7 @@ def numerals(language: str) -> Numerals:
         ordinals,
         scales,
         {word: value for word, value in ordinals.items() if value > 2}
-        | {word: int(value) for word, value in _listed(_PARTS[code]).items()},
+        | {word: int(value) for word, value in _listed(_lacking("parts")[code]).items()},
     )
 
 
@@ -273,10 +243,9 @@ def _last_place(value: float, written: str) -> float:
 @cache
 def _units() -> Mapping[str, tuple[str, float]]:
     units: dict[str, tuple[str, float]] = {}
-    for line in _UNITS.replace("\n ", " ").strip().splitlines():
-        dimension, *cells = line.split()
+    for dimension, cells in _lacking("units").items():
         names: list[str] = []
-        for cell in cells:
+        for cell in cells.split():
             if cell[0].isdigit():
                 units.update(dict.fromkeys(names, (dimension, float(cell))))
                 names = []

@@ -1,16 +1,19 @@
 """What people read, in their language: messages stand in the code in English and in core/locale/*.po in the others.
 
-`say` translates where a sentence is said, by the language that `speaking` has set; constants stay English. English
-reads no file and imports nothing. `python -m tests.tables locale` collects what is said into the catalogues.
+`say` translates where a sentence is said, by the language that `speaking` has set; constants stay English. What models
+and programs read too is kept in English, and `say_again` says it where it is shown. English reads no file and imports
+nothing. `python -m tests.tables locale` collects what is said into the catalogues.
 """
 
 from __future__ import annotations
 
+import re
 from calendar import day_name
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from string import Formatter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +32,142 @@ LANGUAGES = {
     "pt": "Português",
     "nl": "Nederlands",
 }
+
+# Why a sentence was doubted or removed, a search or a page failed, a file was refused, and what findings are called:
+# kept in English with its values filled in, since the judge is told it, receipts compare it, and later it may be shown
+# in any language. What says more stands before what says less.
+REASONS = (
+    "the source says {said} there, not {word}",
+    "the source says {said}, not {word}",
+    'the source says "{said}" of {owner}',
+    'the source says "{said}" after {word}',
+    'the source says "{said}" before {word}',
+    'the source says "{said}"',
+    "the source says it of {owner}",
+    "the source says {said} of {owner}",
+    "the source does not say it of {owner}",
+    'the source does not say "{word}" of {owner}',
+    'the source does not say "{word}"',
+    "the source does not speak of {word}",
+    "the source does not name {word}",
+    "the source does not give {word}",
+    'the source does not have the words "{word}"',
+    "the source does not have {word}",
+    'the source has no word for "{word}"',
+    'the source has "{word}" in the past',
+    "the source has {word} above zero",
+    "the source has {word} below zero",
+    "the source has it the other way round",
+    "the source denies something",
+    "the source denies nothing",
+    'the source denies nothing, the claim "{word}"',
+    'the source denies "{word}"',
+    'the source does not deny "{word}"',
+    "the source asks it",
+    "the source quotes it",
+    'the source goes on: "{said}"',
+    "in the source somebody says it",
+    'it stands under "{said}"',
+    'who or what "{word}" is, was not said before',
+    '"{one}" and "{other}" have changed places',
+    "too long for one claim",
+    "not a whole sentence",
+    "its language is not one whose denials are known",
+    "its page was read by OCR, and letters may be wrong",
+    "no such source was read",
+    "its source was retracted",
+    "what said it with this source was retracted",
+    "no passage of the sources that were read bears on it",
+    "an order taken from a page",
+    "it leans on a sentence that could not be confirmed",
+    "the cited sources say it together",
+    "a model confirmed it",
+    "a model found a part of it",
+    "a model read otherwise",
+    "a model read otherwise: {why}",
+    "a model did not confirm it",
+    "a model did not confirm it: {why}",
+    "verbatim",
+    "not confirmed",
+    "a registry's record",
+    "the record in {registry}",
+    # Of searches
+    "no answer in {number} s",
+    "no answer in time",
+    "too many requests ({status})",
+    "key refused ({status})",
+    "quota used up ({status})",
+    "refused ({status})",
+    "wrong address ({status})",
+    "server error ({status})",
+    "answered with an error",
+    "gave an answer that cannot be read",
+    "could not be reached",
+    "its answer was cut off",
+    "the connection was lost",
+    "its engines did not answer",
+    # Of pages and files
+    "could not be read",
+    "address not allowed",
+    "the settings here exclude its site",
+    "disallowed by robots.txt",
+    "robots.txt could not be read",
+    "too large",
+    "did not answer in time",
+    "no readable text",
+    "reading it took too long",
+    "reading it takes too much memory",
+    "the reader broke on it, so it is damaged or made to do harm",
+    "it is a scan: its pages are images without text",
+    "it is a scan, and no OCR is installed to read it; the operator can install tesseract-ocr, and it will be",
+    "its pages are empty",
+    "it is empty",
+    "it is damaged",
+    "it is damaged: none of its pages can be opened",
+    "it is protected by a password",
+    "it is larger than {size}",
+    "it is neither a PDF nor Markdown",
+    "it is not one of the kinds I read ({kinds})",
+    "it holds no readable text",
+    "it cannot be fetched",
+    "it is no file, arXiv id, DOI or address",
+    "arXiv does not know it",
+    "its page names no PDF",
+    "it lists more than {number} papers, the most that are taken from one list",
+    "it lists no paper",
+    "only the first {number} of {all} pages were read",
+    "only the first {number} characters of page {page} were read",
+    "only the first {number} characters of each of the pages {pages} were read",
+    "page {page} is a scan and was not read",
+    "pages {pages} are scans and were not read",
+    "its last page was not read to the end",
+    # Of what ended early
+    "time limit reached",
+    "its time was up",
+    "its time ran out",
+    # Of findings: where they are from, and the parts of a report and of a paper
+    "official documentation or standard",
+    "official documentation",
+    "paper",
+    "major vendor or lab",
+    "known educator",
+    "widely adopted repository",
+    "other site",
+    "content farm",
+    "code as on its page",
+    "code written by the model, not on its page",
+    "single source",
+    "it has no code",
+    "Abstract",
+    "Introduction",
+    "Literature Review",
+    "Methodology",
+    "Implementations",
+    "Materials and Methods",
+    "Results",
+    "Discussion",
+    "Conclusion",
+)
 
 _spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
 
@@ -84,6 +223,31 @@ def say_many(one: str, many: str, number: int, /, **values: object) -> str:
         forms = message.string if message else ()
         text = (forms[_plural(language)(number)] if isinstance(forms, tuple) else "") or text
     return text.format(number=number, **values)
+
+
+def say_again(kept: str) -> str:
+    """What was kept in English, `REASONS` that semicolons part, in the language spoken; anything else as it is."""
+    if _spoken.get() == ENGLISH:
+        return kept
+    return _retold(kept) or "; ".join(_retold(part) or part for part in kept.split("; "))
+
+
+def _retold(kept: str) -> str:
+    for pattern, reason in _reasons():
+        if told := pattern.fullmatch(kept):
+            return say(reason, **told.groupdict())
+    return ""
+
+
+@cache
+def _reasons() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """What each looks like when filled in; the first that fits counts."""
+    found = []
+    for reason in REASONS:
+        pieces = [(re.escape(told), name) for told, name, _, _ in Formatter().parse(reason)]
+        pattern = "".join(f"{told}(?P<{name}>.+?)" if name else told for told, name in pieces)
+        found.append((re.compile(pattern, re.DOTALL), reason))
+    return tuple(found)
 
 
 def say_number(value: float, digits: int = 0) -> str:

@@ -7,10 +7,13 @@ Nothing is lost: between two sentences there is only white space. Linear in the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,23 @@ class _Block:
     lines: int = 1
 
 
+@cache
+def _lists() -> Mapping[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("sentences.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    """The words of a list of sentences.toml."""
+    return frozenset(_lists()[name].split())
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    patterns: Mapping[str, str] = _lists()["patterns"]
+    whole = patterns[name].replace("{sources}", patterns["sources"]).replace("\n", "")
+    return re.compile(whole, re.IGNORECASE)
+
+
 _STOPS = ".!?…。！？｡؟۔।॥።"
 _HARD_STOPS = "。！？｡؟۔।॥።"  # end a sentence also without a blank behind them
 _END = re.compile(f"[{_STOPS}\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -68,12 +88,7 @@ _TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?$")
 _EMPHASIZED = re.compile(r"(\*\*|__)[^*_\n]+\1[:：]?$")
 _RULE_LINE = re.compile(r"(?:[-*_=~+]\s?){3,}$")
 _LINE_END = re.compile(r"(\w[\w.]*|\W)[.!?…]+[\"'”’)\]]*$")
-_UNFINISHED = re.compile(  # what no sentence and no heading ends with: articles, prepositions, what joins or helps
-    r"(?<![\w.])(?:an?|the|of|to|in|for|with|from|by|at|and|or|but|nor|than|that|which|who|is|are|was|were|be|been|has|have"
-    r"|had|can|may|must|will|would|should|could|does|did|its|their|der|die|das|dem|den|des|ein|eine[rsmn]?|und|oder|mit"
-    r"|von|für|zu|dass|ist|sind|wird|werden|le|la|les|et|ou|du|une?|el|los|las|y|con|para|una?)$",
-    re.IGNORECASE,
-)
+_UNFINISHED = _pattern("unfinished")
 _MIN_WRAP = 35  # characters; no one wraps prose at less, so shorter lines are menus and headings
 _WRAP_SLACK = 0.85  # of the usual line; ragged and justified lines of books and papers stay above it
 
@@ -236,7 +251,7 @@ def _continues(text: str, block: _Block, last_line: tuple[int, int], line: str, 
         return False
     line = line.lstrip("> \t")
     ended = _LINE_END.search(text, max(last_line[0], last_line[1] - _LONGEST_TOKEN), last_line[1])
-    if ended and not (ended[1].lower() in _NEVER_LAST or len(ended[1]) == 1):
+    if ended and not (ended[1].lower() in _listed("never_last") or len(ended[1]) == 1):
         return False
     first = line[:1]
     if first.islower() or first in ",;)]" or text[last_line[1] - 1] in ",;-–(/":
@@ -319,16 +334,16 @@ def _stops(text: str, run: re.Match[str], begin: int, ahead: int) -> bool:
 def _ends_after(token: str, following: str, is_initial: bool) -> bool:
     """Whether the dot behind `token` is a stop, given the next word ("" when it starts with another character)."""
     lower = token.lower()
-    if lower in _NEVER_LAST or (len(token) == 1 and token.isalpha() and is_initial):
+    if lower in _listed("never_last") or (len(token) == 1 and token.isalpha() and is_initial):
         return False
-    if lower in _BEFORE_NUMBER:
+    if lower in _listed("before_number"):
         return not (following[:1].isdigit() or _ROMAN.fullmatch(following))
-    if token.isdigit() and len(token) <= 2 and following.lower() in _MONTHS_AFTER_ORDINAL:
+    if token.isdigit() and len(token) <= 2 and following.lower() in _listed("months_after_ordinal"):
         return False
     is_letter = len(token) == 1 and token.isalpha() and not token.islower()
-    if is_letter or lower in _MAYBE_LAST or _DOTTED.fullmatch(token):
-        return following in _STARTERS and not is_initial
-    if lower in _LAST_BEFORE_CAPITAL:
+    if is_letter or lower in _listed("maybe_last") or _DOTTED.fullmatch(token):
+        return following in _listed("starters") and not is_initial
+    if lower in _listed("last_before_capital"):
         return following[:1].isupper()
     return True
 
@@ -348,26 +363,6 @@ _LONGEST_TOKEN = 24
 _TOKEN_EDGE = re.compile(r"[\s(\[{\"'“‘«*_/–—-]")
 _ROMAN = re.compile(r"[IVXLC]+|[ivxlc]+")
 _DOTTED = re.compile(r"(?:\w\.)+\w{1,2}")  # U.S, a.m, Ph.D
-_NEVER_LAST = frozenset(
-    """dr mr mrs ms mx prof rev hon gen sen rep gov capt cpt lt col sgt maj cmdr st mt messrs mme mlle sr sra dra
-    e.g eg i.e ie cf vs viz resp ca approx incl esp fig figs eq eqs eqn tab ref refs suppl z.b d.h u.a bzw vgl nr
-    ggf evtl inkl""".split()
-)
-_BEFORE_NUMBER = frozenset("no nos p pp vol vols ch chap sec secs art para pt ver v ed eds op app abs § sect".split())
-_MAYBE_LAST = frozenset("al inc ltd co corp jr esq bros dept univ assn ph.d m.d a.m p.m u.s u.k e.u u.n".split())
-_LAST_BEFORE_CAPITAL = frozenset("etc usw jan feb mar apr jun jul aug sep sept oct nov dec est ave blvd".split())
-_MONTHS_AFTER_ORDINAL = frozenset(  # German and its neighbours write "3. Oktober"
-    """januar februar märz april mai juni juli august september oktober november dezember jahrhundert januari
-    februari maart juni juli augustus oktober""".split()
-)
-_STARTERS = frozenset(
-    """The This That These Those It Its He She They We You I A An In On At By For From With Without As After Before
-    When While Where If Although Though However But And Or So Such There Here Then Thus Hence Therefore Moreover
-    Furthermore Our Their His Her My Your Some Many Most Several All Both Each Every One Two Three No Not What Which
-    Who Why How Because Since During Until Once Even Only Also Additionally Overall Finally First Second Another Other
-    Others According Despite Following Using Based Unlike Recent Recently Later Today Now Nevertheless Meanwhile
-    Instead Consequently Similarly Conversely Specifically To Of Between Under Over Among Within Across""".split()
-)
 
 
 # Which sentences state something that can be checked, and which only lead, label or ask. When in doubt a sentence
@@ -420,36 +415,14 @@ def is_title(line: str, *, max_words: int) -> bool:
     if not 0 < len(line) <= 90 or not (line[-1].isalnum() or line[-1] in ":：*") or _VERB.search(line):
         return False
     words = _SECTION_NUMBER.sub("", line).rstrip(":：").split()
-    return 0 < len(words) <= max_words and all(word[0].isupper() or word.lower() in _SMALL_WORDS for word in words)
+    return 0 < len(words) <= max_words and all(
+        word[0].isupper() or word.lower() in _listed("small_in_titles") for word in words
+    )
 
 
 _QUESTION_MARKS = ("?", "？", "؟")
 _WORDY = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]|\d.{0,80}?[^\W_].{0,80}?\d|\d+\s?%")
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|does|did|must|should|may|might)\b|n['’]t\b", re.I
-)
-_QUESTION_WORD = re.compile(
-    r"\W*(?:how|what|why|when|where|which|who|whose|whom|whether|if|is|are|was|were|do|does|did|can|could|should|will|"
-    r"would|has|have|may|must)\b",
-    re.I,
-)
+_VERB = _pattern("verb")
+_QUESTION_WORD = _pattern("question_word")
 _SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
-_SMALL_WORDS = frozenset(
-    "a an and as at by for from in into of on or the to vs with via über und der die das de la".split()
-)
-_SOURCES = r"(?:the |these |those |all |of |my |provided |available |cited |given |retrieved |search |above ){0,6}"
-_ANNOUNCEMENT = re.compile(
-    r"(?:here(?:'s|’s| is| are) (?:(?!\bthat\b|\bbecause\b)[^.:;,]){0,80}"
-    r"|(?:below|above) (?:is|are) (?:(?!\bthat\b)[^.:;,]){0,60}"
-    r"|(?:the|these) following[^.:;,0-9]{0,60}"
-    r"|(?:in (?:summary|short|brief|conclusion|other words)|to (?:summari[sz]e|sum up)|overall|key (?:points|findings))"
-    rf"|(?:based on|according to|from) {_SOURCES}(?:sources?|documents?|results?|evidence|passages?|context|pages?)"
-    r"(?:[^.:;,0-9]{0,40})"
-    r"|(?:i hope|let me know|please let me|feel free|sure|certainly|of course|great question)\b[^.:;0-9]{0,80}"
-    rf"|(?:i|we) (?:could not|couldn['’]t|did not|didn['’]t|cannot|can['’]t) find [^:;,0-9]{{0,120}}"
-    rf"|(?:no|none of|{_SOURCES})\s*(?:the )?{_SOURCES}(?:sources?|documents?|passages?|evidence|pages?)"
-    r" (?:do|does|did)(?: not|n['’]t)? (?:say|mention|state|specify|address|cover|contain|include|provide|give)"
-    r"(?:(?!\bbut\b|\bhowever\b|\bthough\b|\balthough\b)[^:;—0-9]){0,140}"
-    r")\s*[.!:：]?",
-    re.I,
-)
+_ANNOUNCEMENT = _pattern("announcement")

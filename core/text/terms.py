@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 import tomllib
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -22,22 +22,17 @@ from rapidfuzz.distance import OSA
 
 from core.text.numbers import numerals
 
-# Not here: words of one language that carry meaning in another ("war", "die", "hat", "son", "sin", "den", "sur").
-STOPWORDS = frozenset(
-    """a about after all also am an and any are aren't as at be because been before being between both but by can
-    can't could couldn't did didn't do does doesn't doing don't down during each else ever few for from further get
-    give gives got had has have having he her here hers him his how however i if in into is isn't it its itself just
-    let like made make makes many may me might more most much must my no nor not of off on once only or other our out
-    over own per please same shall she should so some such tell than that the their them then there these they this
-    those through to too under until up upon us use used using very via was way we well were what when where which
-    while who whom whose why will with within without would you your yours
-    aber als am an auch auf aus bei das dass dem der des ein eine einem einen einer es für ich im in ist
-    mit nach nicht oder sich sie sind um und von vor was welche wer werden wie wird wo zu zum zur
-    au aux avec ce ces cette comment dans de des du elle en est et il la le les leur ne ou où par pas pourquoi
-    que quel quelle qui quoi sa se ses sont un une
-    al como con cual cuál cuando cuándo de del donde dónde el en es esta este la las lo los más no o para pero por
-    qué que quien quién se ser su sus un una y""".split()
-)
+
+@cache
+def _tables() -> dict[str, str]:
+    return dict(tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")))
+
+
+def _pattern(name: str) -> regex.Pattern[str]:
+    return regex.compile(_tables()[name].replace("\n", ""), regex.IGNORECASE)
+
+
+STOPWORDS = frozenset(_tables()["stopwords"].split())
 _STEMMERS = dict(  # of Snowball, by ISO 639-1
     entry.split(":")
     for entry in """ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english es:spanish et:estonian
@@ -53,26 +48,16 @@ _MISSPELT, _MIN_MISSPELT = 0.8, 6  # a word of so many letters, in a question, f
 _MIN_PART = 5  # letters of a root that may be part of another
 _SHARED = 0.7  # of the longer root, which kin have in common from the beginning
 _BEGINNING = 3  # letters; forms of a word that begin otherwise are rare
-_VOWEL_LETTER, _VOWEL_RUN = regex.compile("([aeiou])"), regex.compile("([aeiou]+)")
-_PARTED = {  # prefixes that stand behind their verb in a main clause
-    "de": regex.compile(
-        r"^(?:ab|an|auf|aus|bei|ein|fest|fort|her|hin|los|mit|nach|statt|teil|um|vor|weg|weiter|zurück|zusammen|zu)"
-        r"(?:ge|zu)?(?=\w{4})"
-    ),
-    "nl": regex.compile(r"^(?:aan|af|bij|door|in|mee|na|om|op|over|samen|terug|toe|uit|voor|weg)(?:ge)?(?=\w{4})"),
-}
+_VOWELS = "aeiou"
+_VOWEL_LETTER, _VOWEL_RUN = regex.compile(f"([{_VOWELS}])"), regex.compile(f"([{_VOWELS}]+)")
+_PARTED = {"de": _pattern("de_parted"), "nl": _pattern("nl_parted")}
 _MIN_STRONG = 4  # letters of a root; shorter ones are other words too often
 _MAX_LETTERS, _MAX_RARITY, _NAMED = 9, 2.0, 1.3
 _CAPITALS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)(?:\p{Lu}[\p{L}\p{N}'’-]*|\p{N}[\p{N}.,]*)")
 _CAPITAL_PAIRS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)\p{Lu}[\p{L}\p{N}’-]*(?:\s+\p{Lu}[\p{L}\p{N}’-]*)+")
 _MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
 _ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
-_SOUGHT = regex.compile(  # the word behind a question word: the kind of thing that is sought, or what was done
-    r"\b(?:what|which|who|whose|how|where|when|was|wer|wie|wo|wann|welche[mnrs]?|qué|quién(?:es)?|cu[áa]l(?:es)?|cu[áa]n(?:do|t[oa]s?)"
-    r"|d[óo]nde|c[óo]mo|quel(?:le)?s?|qui|où|quand|comment|quale|quali|chi|dove|quando|qual|quais|quem|onde|welke?|wat|waar"
-    r"|wanneer|hoe)\s+(?P<word>[\p{L}\p{N}'’-]+)",
-    regex.IGNORECASE,
-)
+_SOUGHT = _pattern("sought")
 _SOUGHT_WEIGHT = 0.4  # of other words: an answer gives a player, a law, a colour, and need not call it one
 _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
 _TOKEN = regex.compile(
@@ -125,14 +110,9 @@ def _is_joined(term: str, found: Sequence[str]) -> bool:
     return len(parts) > 1 and all(stem(part) in found for part in parts)
 
 
-@cache
-def _asking_words() -> dict[str, str]:
-    return dict(tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")))
-
-
 def asking_words(language: str) -> frozenset[str]:
     """What a question of this language says besides its subject, as it is written."""
-    return frozenset(_asking_words().get(language, "").split())
+    return frozenset(_tables().get(language, "").split())
 
 
 @cache
@@ -157,7 +137,8 @@ class AskedTerms:
     def __init__(self, question: str, bags: Sequence[Set[str]], language: str = "") -> None:
         self.terms = tuple(dict.fromkeys(question_terms(question, language)))
         vocabulary: set[str] = set().union(*bags)
-        self._forms = {term: forms_of(term, vocabulary, language) for term in self.terms}
+        by_letter = _by_letter(vocabulary)
+        self._forms = {term: forms_of(term, vocabulary, language, by_letter) for term in self.terms}
         held = [[term for term in self.terms if not bag.isdisjoint(self._forms[term])] for bag in bags]
         rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
         capitals = {term for found in _CAPITALS.finditer(question) for term in terms(found[0])}
@@ -213,8 +194,21 @@ class AskedTerms:
         return [pair for pair in self._neighbours if all(not there.isdisjoint(self._forms[term]) for term in pair)]
 
 
-def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[str, float]:
+def _by_letter(vocabulary: Iterable[str]) -> dict[str, list[str]]:
+    """The words by their first letter, without its accents."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in vocabulary:
+        if word[0].isalpha():
+            found[_folded(word[0])[:1]].append(word)
+    return found
+
+
+def forms_of(
+    term: str, vocabulary: Collection[str], language: str = "", by_letter: Mapping[str, list[str]] | None = None
+) -> dict[str, float]:
     """The words of `vocabulary` that mean `term`, each with how surely, 0…1: inflections, compounds, near kin.
+
+    `by_letter` are the same words by their first letter: where a language writes no compounds, few are looked at.
 
     German and its neighbours write compounds as one word: "Verteidigung" is found in "Verteidigungslinie" and, less
     surely, the other way round. Few words share their first letters with the term, so few are stemmed.
@@ -225,19 +219,28 @@ def forms_of(term: str, vocabulary: Iterable[str], language: str = "") -> dict[s
     root, beginning = _root(term, language), _folded(term)[:_BEGINNING]
     compounds, is_germanic = language in _COMPOUNDING, language in _GERMANIC
     core = _core(term, language)
+    may_be_verb = is_germanic and sum(map(len, core)) >= _MIN_STRONG
+    onset = "" if language in _PARTED else core[0]  # of all forms of a verb from which nothing is parted
+    looked_at = vocabulary
+    if by_letter is not None and not compounds:
+        letters = {beginning[0], *("" if core[0] or not may_be_verb else _VOWELS)}
+        looked_at = [word for letter in letters for word in by_letter.get(letter, ())]
     found: dict[str, float] = {}
-    for word in vocabulary:
+    for word in looked_at:
         if word == term:
             found[word] = 1.0
-        elif not word[0].isalpha():
             continue
-        elif _folded(word).startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
+        if not word[0].isalpha():
+            continue
+        folded = _folded(word)
+        if folded.startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
             found[word] = _likeness(root, _root(word, language), compounds=compounds)
         elif compounds and len(root) >= _MIN_PART and root in word:
             found[word] = _COMPOUND if _root(word, language).endswith(root) else 0.0
         elif compounds and len(word) >= _MIN_PART and root.endswith(_folded(word)[: -len(word) // 3 or None]):
             found[word] = _PART if root.endswith(_root(word, language)) else 0.0
-        if is_germanic and found.get(word, 0) < _KIN and core[0] in word and _is_same_verb(core, _core(word, language)):
+        is_open = may_be_verb and core[0] in word and folded.startswith(onset) and found.get(word, 0) < _KIN
+        if is_open and _is_same_verb(core, _core(word, language)):
             found[word] = _KIN
     found = {word: sure for word, sure in found.items() if sure > 0}
     return found or {word: _MISSPELT for word in vocabulary if _is_misspelt(term, word)}

@@ -410,7 +410,7 @@ def _gone(page: WatchedPage, carrier: Carrier) -> Change:
         before=carrier.claim,
         before_quote=carrier.sentence,
         before_url=page.url,
-        because="the page is no longer there",
+        because=say("the page is no longer there"),
     )
 
 

@@ -244,7 +244,7 @@ class WatchRunner:
 
     async def _put_off(self, watch: Watch, now: datetime, refusal: GorkdError) -> None:
         """Nothing is wrong with it: this month's budget is spent, or too much was asked in this minute."""
-        wait_s = getattr(refusal, "retry_after_s", None)
+        wait_s = refusal.retry_after_s
         rested = _rested(watch, now)
         next_at = rested.next_at if wait_s is None else now + timedelta(seconds=max(60.0, wait_s))
         await self._watches.put(replace(rested, failures=watch.failures, next_at=next_at))

@@ -52,12 +52,9 @@ class Registry(Protocol):
         ...
 
 
-class OpenTexts(Protocol):
-    """Where full texts of open articles lie."""
-
-    async def full_text(self, pmcid: str) -> str:
-        """With a heading above each section; "" where none may be read. Raises `ProviderError`."""
-        ...
+# The full text of an open article by its PMC id, with a heading above each section; "" where none may be read. Raises
+# `ProviderError`.
+ReadFullText = Callable[[str], Awaitable[str]]
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class KeptRecords:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _RegistrySaid:
     name: str
     kept: KeptRecords | None
     why: str = ""
@@ -101,7 +98,7 @@ class Works:
     """All registries as one. Whatever is asked twice at once is asked once."""
 
     def __init__(
-        self, registries: Sequence[Registry], kept: ReuseStore, clock: Clock, *, texts: OpenTexts | None = None
+        self, registries: Sequence[Registry], kept: ReuseStore, clock: Clock, *, texts: ReadFullText | None = None
     ) -> None:
         """Of registries that disagree the first is believed, but for retractions, which any of them may tell."""
         self._texts = texts
@@ -141,7 +138,7 @@ class Works:
         if self._texts is None or kept is not None:
             return kept or ""
         try:
-            text = await self._texts.full_text(pmcid)
+            text = await self._texts(pmcid)
         except ProviderError as error:
             log.info("a full text was not read", extra={"provider": error.provider, "reason": error.reason})
             return ""
@@ -174,7 +171,7 @@ class Works:
         self,
         question: Callable[[Registry], tuple[str, Callable[[], Awaitable[Sequence[WorkRecord] | None]]]],
         within_s: float,
-    ) -> list[_Told]:
+    ) -> list[_RegistrySaid]:
         ends_at = asyncio.get_running_loop().time() + within_s
         return list(
             await asyncio.gather(
@@ -184,21 +181,21 @@ class Works:
 
     async def _told(
         self, name: str, asked: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]], ends_at: float
-    ) -> _Told:
+    ) -> _RegistrySaid:
         """Fresh from what is kept, else from the registry; if that is late or fails, from what is kept."""
         key = f"work:{name}:{asked}"
         kept = _read(await self._kept.get(key))
         if kept is not None and self._clock() - kept.asked_at <= STANDING_KEPT:
-            return _Told(name, kept)
+            return _RegistrySaid(name, kept)
         try:
             async with asyncio.timeout_at(ends_at):
-                return _Told(name, await asyncio.shield(self._call(key, name, ask)))
+                return _RegistrySaid(name, await asyncio.shield(self._call(key, name, ask)))
         except TimeoutError:
-            return _Told(name, kept, "no answer in time")
+            return _RegistrySaid(name, kept, "no answer in time")
         except ProviderError as error:
-            return _Told(name, kept, error.plain)
+            return _RegistrySaid(name, kept, error.plain)
         except Exception:  # noqa: BLE001 -- the boundary of one registry; `_done` has logged it
-            return _Told(name, kept, "gave an answer that cannot be read")
+            return _RegistrySaid(name, kept, "gave an answer that cannot be read")
 
     def _call(
         self, key: str, name: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]]
@@ -228,7 +225,7 @@ class Works:
             log.warning("a registry's answer broke", exc_info=error)
 
 
-def _looked(told: Sequence[_Told], now: datetime) -> Looked:
+def _looked(told: Sequence[_RegistrySaid], now: datetime) -> Looked:
     records = [record for one in told if one.kept for record in one.kept.records]
     return Looked(
         records=tuple(records),

@@ -78,7 +78,7 @@ async def _sitting() -> str:
     if len(papers) < _SITTING:
         return "== library: a first sitting ==\nskipped: no papers (set GORKD_TEST_DATA)\n"
     deps = make_deps()
-    ingestion = Ingestion(deps.library, _Here(), now)
+    ingestion = Ingestion(deps.library, _Here().read, now)
     began = _processor_s()
     for name, content in papers:
         await ingestion.add(LOCAL, name, content)

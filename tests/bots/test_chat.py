@@ -94,7 +94,9 @@ async def test_nothing_is_found_off_the_topic(data: Path) -> None:
     first = f"🔍 Stage 1: Searching summaries for relevant papers...\n{told}\n"
     assert ended.out.startswith(f"{first}🔍 Stage 1:")
     assert ended.out.count(told) == 2
-    assert "Taken as a question" in ended.out
+    assert (
+        f"\nTaken as a question to your papers, like `research …`; `help` shows the commands.\n\n{told}\n" in ended.out
+    )
     assert "1 2401.00001v1 - " in ended.out
 
 

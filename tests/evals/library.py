@@ -163,7 +163,7 @@ async def _print_topics(embedder: OpenAIEmbeddings | None) -> None:
         database = await Database.open(Path(folder))
         try:
             library = SqlLibrary(database, Path(folder))
-            ingestion = Ingestion(library, _AsRead(), lambda: _AT, embedder=embedder)
+            ingestion = Ingestion(library, _AsRead().read, lambda: _AT, embedder=embedder)
             for row in json.loads((data_path(PAPERS) / "papers.json").read_text(encoding="utf-8")):
                 record = PaperRecord(id=row["id"], title=row["title"], abstract=row["abstract"])
                 await ingestion.add(LOCAL, row["id"], row["id"].encode(), record)
@@ -189,7 +189,7 @@ async def _ranks(abstracts: list[_Abstract], embedder: EmbeddingModel | None) ->
         database = await Database.open(Path(folder))
         try:
             library = SqlLibrary(database, Path(folder))
-            ingestion = Ingestion(library, _AsItIs(), lambda: _AT, embedder=embedder)
+            ingestion = Ingestion(library, _AsItIs().read, lambda: _AT, embedder=embedder)
             for entry in abstracts:
                 record = PaperRecord(id=entry.pmid, title=entry.pmid)
                 await ingestion.add(LOCAL, f"{entry.pmid}.md", entry.text.encode(), record)

@@ -28,7 +28,7 @@ from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.watch.runner import WatchRunner
 from core.watch.watch import Rhythm, Watch, WatchNotice
-from tests.fakes import NOW, FakeSearch, Idle, hit, make_deps
+from tests.fakes import NOW, FakeSearch, Idle, hit, make_deps, verdicts_json
 
 DAYS, CHANGES, DISGUISES, TOPICS = 200, 60, 600, 20
 SMALL = (24, 8, 40, 4)  # the same four of a test
@@ -303,12 +303,12 @@ class Writer:
     def _check(self, request: ChatRequest) -> str:
         if request.schema_name == "answers":
             return json.dumps({"answers": "yes", "reason": ""})
-        rows = []
+        verdicts = {}
         for number, item in enumerate(request.user.split("<item ")[1:], start=1):
             claim = "".join(re.findall(r"<claim>(.*?)</claim>", item, re.S))
             passages = re.findall(r"<passage>(.*?)</passage>", item, re.S)
-            rows.append({"item": number, "verdict": self._rule(claim, passages), "reason": ""})
-        return json.dumps({"verdicts": rows})
+            verdicts[number] = self._rule(claim, passages), ""
+        return verdicts_json(verdicts)
 
     def _rule(self, claim: str, passages: Sequence[str]) -> str:
         """By what the sentences mean; the same pair always gets the same ruling."""

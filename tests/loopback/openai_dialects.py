@@ -17,7 +17,7 @@ from tests.loopback.openai_responders import ChatCall, Fault, answer_responder
 from tests.loopback.openai_world import BY_DEFAULT, OpenAIWorld
 
 Bend = Callable[[ChatCall, str], str | Fault]
-NAMES = {"queries": "plan", "summary": "answer", "verdicts": "verdicts", "answers": "answers"}  # of schemas, by a field
+NAMES = {"queries": "plan", "summary": "answer", "why": "verdicts", "answers": "answers"}  # of schemas, by a field
 THOUGHT = 'Okay, the user wants ZX-THOUGHT. Maybe {"summary": "ZX-THOUGHT drafted [1]."}? Let me see.'
 
 

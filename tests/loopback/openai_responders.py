@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.fakes import is_control
+from tests.fakes import is_control, verdicts_json
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _content_words(text: str) -> list[str]:
 
 def verdicts_responder(call: ChatCall) -> str:
     """Checks claims by their words: supported when nearly all are in the passages, partial when most are."""
-    verdicts = []
+    verdicts: dict[int, tuple[str, str]] = {}
     for number, claim, passages in items_in(call.user):
         wanted = set(_content_words(claim))
         share = len(wanted & set(_content_words(passages))) / max(1, len(wanted))
@@ -215,8 +215,8 @@ def verdicts_responder(call: ChatCall) -> str:
         asked = f"<claim>{claim}</claim>\n<passage>{passages}</passage>"
         verdict = "contradicted" if is_control(asked) else verdict
         reason = "" if verdict == "supported" else f"{share:.0%} of the words"
-        verdicts.append({"item": number, "verdict": verdict, "reason": reason})
-    return json.dumps({"verdicts": verdicts})
+        verdicts[number] = verdict, reason
+    return verdicts_json(verdicts)
 
 
 def answers_responder(call: ChatCall) -> str:
@@ -253,8 +253,7 @@ class GullibleModel:
         if call.schema_name == "plan":
             return plan_responder(call)
         if call.schema_name == "verdicts":
-            agreed = [{"item": n, "verdict": "supported", "reason": ""} for n, _, _ in items_in(call.user)]
-            return json.dumps({"verdicts": agreed})
+            return verdicts_json({number: ("supported", "") for number, _, _ in items_in(call.user)})
         sources = sources_in(call.user)
         orders = [(source, order) for source in sources for order in _orders_in(source.text)]
         self.obeyed += [order for _, order in orders]

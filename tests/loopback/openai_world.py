@@ -84,10 +84,11 @@ class EmbeddingCall:
 class OpenAIWorld:
     """The server's script and its memory; change any attribute between calls.
 
-    `first_token_s` and `token_s` are the model's pace. `rejects` names request fields, or values of
-    `response_format.type`, that are refused with 400. `ignores_stream` answers whole. `keys` and
-    `models`, when set, are the only ones accepted. `embed` maps a text to its vector, or the whole
-    call to a `Fault` through `embedding_fault`; more than `max_embedding_texts` are `too_many`. `said` is what is
+    `first_token_s` and `token_s` are the model's pace; where it has none, and breaks off nowhere, so many
+    `tokens_at_once` are sent: an event for each is most of what a test would cost.
+    `rejects` names request fields, or values of `response_format.type`, that are refused with 400. `ignores_stream`
+    answers whole. `keys` and `models`, when set, are the only ones accepted. `embed` maps a text to its vector, or the
+    whole call to a `Fault` through `embedding_fault`; more than `max_embedding_texts` are `too_many`. `said` is what is
     answered to a GET, or to a POST elsewhere, by path; `azure` is the `api-version` without which nothing is, where it
     is set. `search` answers the Responses API, which is not there without it.
     """
@@ -96,6 +97,7 @@ class OpenAIWorld:
         self.respond: Respond | str | Fault = respond
         self.first_token_s = 0.0
         self.token_s = 0.0
+        self.tokens_at_once = 6
         self.rejects: set[str] = set()
         self.reject_status = 400
         self.ignores_stream = False
@@ -210,9 +212,14 @@ class OpenAIWorld:
         pace_s = self.token_s if fault.drip_s is None else fault.drip_s
         loop = asyncio.get_running_loop()
         start = loop.time() + self.first_token_s
-        pieces = tokenise(fault.text)
+        is_timed = pace_s > 0 or {fault.cut_after, fault.end_after, fault.hang_after} != {None}
+        size = 1 if is_timed else self.tokens_at_once
+        pieces, thought = (
+            ["".join(tokens[at : at + size]) for at in range(0, len(tokens), size)]
+            for tokens in (tokenise(fault.text), tokenise(fault.thought))
+        )
         await response.write(_event(call, fault, {"role": "assistant", "content": ""}))
-        for piece in tokenise(fault.thought):
+        for piece in thought:
             await response.write(_event(call, fault, {"reasoning_content": piece}))
         for position, piece in enumerate([*pieces, None]):
             if position == fault.cut_after:

@@ -6,6 +6,7 @@ unpaywall.org/data-format): the fields that gorkd reads, and some around them.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -70,14 +71,14 @@ class Paper(Document):
 
 def papers_of(documents: Sequence[Document], registry: str) -> list[Paper]:
     """Of documents that are no papers the same words, as every service of the world knows them."""
-    papers: list[Paper] = []
-    for place, document in enumerate(documents):
-        if isinstance(document, Paper):
-            papers.append(document)
-        else:
-            plain = Paper(document.url, document.title, document.text, document.published_at, document.author)
-            papers.append(replace(plain, pmid=document.id or str(30_000_000 + place)))
+    papers = [one if isinstance(one, Paper) else _plain(one, place) for place, one in enumerate(documents)]
     return [paper for paper in papers if registry in paper.known_to]
+
+
+@functools.lru_cache(maxsize=10_000)
+def _plain(document: Document, place: int) -> Paper:
+    plain = Paper(document.url, document.title, document.text, document.published_at, document.author)
+    return replace(plain, pmid=document.id or str(30_000_000 + place))
 
 
 # Crossref

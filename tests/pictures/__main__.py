@@ -234,8 +234,8 @@ async def main(names: Sequence[str]) -> None:
         stack.push_async_callback(painter.aclose)
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         stack.push_async_callback(browser.close)
-        await _shelve_paper(browser, Ingestion(library, reader, utc_now))
-        views = PaperViews(library, painter)
+        await _shelve_paper(browser, Ingestion(library, reader.read, utc_now))
+        views = PaperViews(library, painter.paint)
         usage = KeptUsage(_usage())
         site = await stack.enter_async_context(
             open_site(

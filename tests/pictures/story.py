@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -212,15 +213,16 @@ _PAPER_DETAIL = f"- {GRASS[:-1]} [brandt-2024, page 2].\n- {SURFACE[:-1]} [brand
 
 def _check(request: ChatRequest) -> str:
     """By the words that claim and passages share; one claim says more than its source, and one what no source says."""
-    verdicts = {"for good": "partial", "pay for themselves": "unsupported"}
-    rows = json.loads(by_words(request))["verdicts"]
-    for row, item in zip(rows, request.user.split("<item ")[1:], strict=True):
-        told = next((verdict for words, verdict in verdicts.items() if words in item.partition("</claim>")[0]), "")
-        is_other = "6 °C" in item and "3 °C" in item.partition("</claim>")[0]
-        shares = row["verdict"] in ("supported", "partial")
-        row["verdict"] = "contradicted" if is_other else told or ("supported" if shares else "unsupported")
-        row["reason"] = "" if row["verdict"] == "supported" else "it says less"
-    return json.dumps({"verdicts": rows})
+
+    def told(item: str, by_share: str) -> str:
+        claim = item.partition("</claim>")[0]
+        if "6 °C" in item and "3 °C" in claim:
+            return "contradicted"
+        verdicts = {"for good": "partial", "pay for themselves": "unsupported"}
+        shares = "supported" if by_share in ("supported", "partial") else "unsupported"
+        return next((verdict for words, verdict in verdicts.items() if words in claim), shares)
+
+    return re.sub(r"(?<=\d: )\d+% of it", "it says less", by_words(request, told))
 
 
 _ITEMS = (

@@ -25,7 +25,7 @@ from typer.main import get_command
 from adapters.cli.app import build_app
 from bots.__main__ import PROCESSES
 from core.presentation import wording
-from core.text.saying import ENGLISH, LANGUAGES
+from core.text.saying import ENGLISH, LANGUAGES, REASONS
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCALES = ROOT / "core" / "locale"
@@ -57,6 +57,7 @@ def messages() -> Mapping[Message, str]:
                 found[message] = path.relative_to(ROOT).as_posix()
         for name in re.findall(r"say\(words\.([A-Z_]+)\)", path.read_text("utf-8")):
             found[getattr(wording, name)] = path.relative_to(ROOT).as_posix()
+    found |= dict.fromkeys(REASONS, "core/text/saying.py")
     found |= {text: "adapters/cli/app.py" for text in _helps() if text}
     return found
 
@@ -206,18 +207,25 @@ def _texts(value: object) -> Iterator[str]:
         raise CannotTell(repr(value))
 
 
-@cache
 def _class_texts(name: str) -> tuple[str, ...]:
     """What any class says under this name."""
     return tuple(
         text
+        for node, said in _of_classes()
+        if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+        for text in _texts(said or "")
+    )
+
+
+@cache
+def _of_classes() -> list[tuple[ast.stmt, Any]]:
+    """What the classes of the house assign once for all, and the constant."""
+    return [
+        (node, node.value.value)
         for floor in FLOORS
         for path in sorted((ROOT / floor).rglob("*.py"))
-        if name in (source := path.read_text("utf-8"))
-        for owner in ast.walk(ast.parse(source))
+        for owner in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(owner, ast.ClassDef)
         for node in owner.body
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant)
-        and any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
-        for text in _texts(node.value.value or "")
-    )  # fmt: skip
+    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, cast
@@ -13,7 +12,7 @@ from discord import app_commands
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import open_form
 from adapters.chat.discord.markup import plain
-from adapters.chat.discord.payload import DiscordMessage, PanelButton, Pressable, submitted, word
+from adapters.chat.discord.payload import DiscordMessage, PanelButton, submitted, word
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from core.model.errors import GorkdError
 from core.presentation import wording
@@ -40,7 +39,7 @@ LABEL_ROOM, HINT_ROOM, TEXT_ROOM = 45, 100, 4000  # of a form's field
 VALUE_ROOM = 300  # of one value where they are listed
 FIELD_ROOM = 1024  # of an embed's field
 COLOUR = 0x1D3C4F
-_PANEL = rf"settings:(?P<group>{'|'.join([*GROUPS, LOG])})"
+OF_SETTINGS = rf"settings:(?P<group>{'|'.join([*GROUPS, LOG])})"
 _FORM = rf"settings:(?:{'|'.join(GROUPS)}):(?P<version>[0-9]{{1,9}})"
 _CHANNELS = [
     discord.ChannelType.text,
@@ -48,21 +47,6 @@ _CHANNELS = [
     discord.ChannelType.forum,
     discord.ChannelType.voice,
 ]
-
-
-class SettingsItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_PANEL):
-    """A button below the settings; it outlives a restart."""
-
-    def __init__(self, group: str, label: str) -> None:
-        super().__init__(discord.ui.Button(label=label, custom_id=f"settings:{group}"))
-        self.group = group
-
-    @classmethod
-    async def from_custom_id(cls, _: Any, item: discord.ui.Item[Any], match: re.Match[str], /) -> SettingsItem:
-        return cls(match["group"], cast("discord.ui.Button[Any]", item).label or "·")
-
-    async def callback(self, interaction: discord.Interaction[Any]) -> None:
-        await cast(Pressable, interaction.client).settings_pressed(interaction, self.group)
 
 
 class SettingsForm(discord.ui.Modal):

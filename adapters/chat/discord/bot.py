@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from discord import app_commands
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
 from adapters.chat.desk import HISTORY_LENGTH, Watching, told_of
 from adapters.chat.discord.administering import (
-    SettingsItem,
+    OF_SETTINGS,
     press_settings,
     settings_command,
     settings_of,
@@ -39,19 +40,21 @@ from adapters.chat.discord.incoming import (
 )
 from adapters.chat.discord.library import library_command, press_library
 from adapters.chat.discord.payload import (
+    OF_JOB,
+    OF_LIBRARY,
+    OF_MENU,
     DiscordMessage,
-    JobItem,
     LibraryButton,
-    LibraryItem,
-    MenuItem,
     Press,
     form_of,
+    pressed,
     wish_of,
     word,
 )
 from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
+from adapters.chat.reply import best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, SetupError
@@ -130,7 +133,6 @@ class ResearchBot(ResearchClient):
         await self.taking_away.run()
 
     async def setup_hook(self) -> None:
-        self.add_dynamic_items(JobItem, MenuItem, LibraryItem, SettingsItem)
         # As Discord sent them: `fetch_commands` of discord.py 2.7.1 loses where a command may be used.
         registered = cast("Sequence[Mapping[str, Any]]", await self.http.get_global_commands(self.application_id or 0))
         if not is_registered(self.tree, registered):
@@ -182,32 +184,25 @@ class ResearchBot(ResearchClient):
         await forget_messages(self, event, sorted(event.message_ids))
 
     async def on_interaction(self, interaction: Asked) -> None:
-        """Commands and buttons find their own way; submitted forms come here, so that they outlive a restart."""
-        if interaction.type is discord.InteractionType.modal_submit:
-            await self.speak_to(interaction)
-        form, wish = form_of(interaction), wish_of(interaction)
-        if form is not None:
+        """Buttons and forms are read from what Discord sends, and outlive a restart; commands find their own way."""
+        if interaction.type not in (discord.InteractionType.component, discord.InteractionType.modal_submit):
+            return
+        await self.speak_to(interaction)
+        custom_id, chosen = pressed(interaction)
+        if found := re.fullmatch(OF_JOB, custom_id):
+            await press_button(self, interaction, Press(found["press"]), found["job_id"])
+        elif found := re.fullmatch(OF_MENU, custom_id):
+            await choose(self, interaction, Press(chosen), found["job_id"])
+        elif found := re.fullmatch(OF_LIBRARY, custom_id):
+            await press_library(self, interaction, LibraryButton(found["words"], "", found["tag"]))
+        elif found := re.fullmatch(OF_SETTINGS, custom_id):
+            await press_settings(self, interaction, found["group"])
+        elif form := form_of(interaction):
             await submit_form(self, interaction, *form)
-        elif wish is not None:
-            await self.said_by_button(interaction, wish)
+        elif wish := wish_of(interaction):
+            await press_library(self, interaction, wish)
         elif given := settings_of(interaction):
             await submit_settings(self, interaction, *given)
-
-    async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None:
-        await self.speak_to(interaction)
-        await press_button(self, interaction, press, job_id)
-
-    async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None:
-        await self.speak_to(interaction)
-        await choose(self, interaction, press, job_id)
-
-    async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None:
-        await self.speak_to(interaction)
-        await press_library(self, interaction, button)
-
-    async def settings_pressed(self, interaction: Asked, group: str) -> None:
-        await self.speak_to(interaction)
-        await press_settings(self, interaction, group)
 
     async def _resume(self) -> int:
         return await self.live.resume(self._reopen) + await self.library.resume(self._reopen)
@@ -257,18 +252,14 @@ async def welcome_guild(bot: ResearchClient, guild: discord.Guild) -> None:
 
 async def leave_guild(bot: ResearchClient, guild: discord.Guild) -> None:
     """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
-    try:
+    with best_effort(_log.error, "a server's departure is not noted", guild=guild.id):
         await bot.leaving.leave(_tenant(guild.id))
-    except GorkdError as error:
-        _log.error("a server's departure is not noted", extra={"guild": guild.id, "error": str(error)})
 
 
 async def end_watches(bot: ResearchClient, guild_id: int, channel: str) -> None:
     """A channel was deleted: nothing can be told there any more."""
-    try:
+    with best_effort(_log.error, "the watches of a channel go on", channel=channel):
         await bot.researcher.watching.place_closed(_tenant(guild_id), channel)
-    except GorkdError as error:
-        _log.error("the watches of a channel go on", extra={"channel": channel, "error": str(error)})
 
 
 async def is_member(bot: ResearchClient, at: MessageAddress) -> bool:
@@ -290,13 +281,15 @@ async def is_member(bot: ResearchClient, at: MessageAddress) -> bool:
 
 async def notice_departures(bot: ResearchClient) -> None:
     """Servers that removed the bot while it was away. What Discord cannot tell for certain is asked again next time."""
-    try:
+    with best_effort(
+        _log.warning,
+        "not known whether a server has removed the bot",
+        of=(GorkdError, discord.HTTPException, aiohttp.ClientError, OSError),
+    ):
         present = {_tenant(guild.id) async for guild in bot.fetch_guilds(limit=None, with_counts=False)}
         for tenant in await bot.leaving.missing(_app(bot), present):
             if await _is_gone(bot, tenant):
                 await bot.leaving.leave(tenant)
-    except (GorkdError, discord.HTTPException, aiohttp.ClientError, OSError) as exc:
-        _log.warning("not known whether a server has removed the bot", extra={"error": str(exc)})
 
 
 async def _is_gone(bot: ResearchClient, tenant: str) -> bool:

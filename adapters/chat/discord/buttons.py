@@ -18,7 +18,7 @@ from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
 from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
-from adapters.chat.reply import AddressDead
+from adapters.chat.reply import AddressDead, best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
@@ -74,18 +74,14 @@ async def _redraw(edit: Callable[..., Awaitable[object]], message: discord.Messa
     """Without it a choice works once in a row, which is worth no error."""
     view = discord.ui.View.from_message(message, timeout=None)
     view.stop()  # else discord.py keeps it for ever; the presses come as any other message's
-    try:
+    with best_effort(_log.info, "menu not redrawn", of=(discord.HTTPException, aiohttp.ClientError, OSError)):
         await edit(view=view)
-    except (discord.HTTPException, aiohttp.ClientError, OSError) as exc:
-        _log.info("menu not redrawn", extra={"reason": str(exc)})
 
 
 async def _note_shared(bot: ResearchClient, job_id: str, shown: Sequence[Address]) -> None:
     """The copy goes with the answer."""
-    try:
+    with best_effort(_log.warning, "shared copy not noted"):
         await bot.researcher.note_shown(job_id, shown)
-    except GorkdError as error:
-        _log.warning("shared copy not noted", extra={"error": str(error)})
 
 
 async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job_id: str, said: str) -> None:
@@ -180,12 +176,10 @@ async def _decline(bot: ResearchClient, interaction: Asked, job_id: str) -> None
     spot = await acknowledge(interaction, in_place=True)
     if spot is None:
         return
-    try:
+    with best_effort(_log.info, "offer not taken back", of=(GorkdError, AddressDead, discord.HTTPException)):
         job = await _visible(bot, interaction, job_id)
         result, sources = await bot.researcher.result(job.id), await bot.researcher.sources(job.id)
         await bot.reply(spot).edit(replace(bot.voice.outcome(job, result, sources, may_offer=False), details=()))
-    except (GorkdError, AddressDead, discord.HTTPException) as error:
-        _log.info("offer not taken back", extra={"reason": str(error)})
 
 
 async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
@@ -244,11 +238,9 @@ async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> 
 
 
 async def _vote(bot: ResearchClient, interaction: Asked, job_id: str, *, good: bool) -> None:
-    try:
+    with best_effort(_log.info, "vote not kept"):
         job = await _visible(bot, interaction, job_id)
         await bot.researcher.rate(job.id, str(interaction.user.id), good=good, scope=job.scope)
-    except GorkdError as error:
-        _log.info("vote not kept", extra={"reason": str(error)})
 
 
 async def _visible(bot: ResearchClient, interaction: Asked, job_id: str) -> ResearchJob:

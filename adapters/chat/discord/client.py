@@ -39,7 +39,7 @@ from adapters.chat.discord.settings import DiscordSettings, Threads
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers, tried
-from adapters.chat.reply import AddressDead, EditPace, Tongues
+from adapters.chat.reply import AddressDead, EditPace, Tongues, best_effort
 from adapters.chat.watching import Elsewhere, WatchPlace, nowhere_else
 from adapters.proxies import Proxies
 from core.library.wording import RESTARTED
@@ -214,10 +214,8 @@ class ResearchClient(discord.AutoShardedClient):
             _log.exception("interaction failed")
             said = self.voice.refusal(say(wording.SOMETHING_BROKE))
         reply = self.reply(spot)
-        try:
+        with best_effort(_log.warning, "nothing could be said", of=(AddressDead, discord.HTTPException)):
             await reply.edit(said)
-        except (AddressDead, discord.HTTPException) as exc:
-            _log.warning("nothing could be said", extra={"error": str(exc)})
         return reply.shown
 
     async def _spread(self, spot: MessageAddress, payload: DiscordMessage) -> Sequence[Address]:
@@ -354,10 +352,8 @@ def _unsubmitted_questions_read(note: Address) -> tuple[str, Scope, Address]:
 
 async def _logged(work: Awaitable[None]) -> None:
     """A question is not lost for its note."""
-    try:
+    with best_effort(_log.warning, "a begun question is not noted"):
         await work
-    except GorkdError as error:
-        _log.warning("a begun question is not noted", extra={"error": str(error)})
 
 
 # When a channel is busy, and the thread under an answer that then takes its details and sources (G-02)
@@ -404,12 +400,10 @@ async def spread(
     if not isinstance(channel, discord.TextChannel):
         return ()  # direct messages have no threads, and threads have none below them
     sent: list[Json] = []
-    try:
+    with best_effort(_log.warning, "no thread under the answer", of=discord.HTTPException, channel=spot.channel_id):
         thread = await _thread(client, channel, spot.message_id, payload.thread_name)
         for number, embed in enumerate(payload.details):
             sent.append((await thread.send(embed=embed, nonce=nonce_of(f"{number}", payload.job_id))).id)
-    except discord.HTTPException as exc:
-        _log.warning("no thread under the answer", extra={"channel": spot.channel_id, "error": str(exc)})
     return [Address(PLATFORM, {"thread_id": spot.message_id, "message_ids": sent})]
 
 

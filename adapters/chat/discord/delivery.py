@@ -22,7 +22,7 @@ from adapters.chat.discord.markup import prose
 from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.translate import Asked
-from adapters.chat.reply import AddressDead, FilesRefused
+from adapters.chat.reply import AddressDead, FilesRefused, best_effort
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.presentation import wording
@@ -231,10 +231,8 @@ class DiscordReply:
         self.spot = replace(self.spot, message_id=shown.id)
 
     async def _say_last(self, spot: MessageAddress, payload: DiscordMessage) -> None:
-        try:
+        with best_effort(_log.warning, "old message left as it was", of=discord.HTTPException):
             await self._webhook(spot).edit_message(_ORIGINAL, **self._body(payload))
-        except discord.HTTPException as exc:
-            _log.warning("old message left as it was", extra={"error": str(exc)})
 
     async def _try(self, send: Callable[..., Awaitable[Any]], payload: DiscordMessage, *rest: str) -> Any:
         """`send`, without the embed where embeds are not allowed.

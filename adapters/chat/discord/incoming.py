@@ -36,6 +36,7 @@ from adapters.chat.discord.delivery import MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
 from adapters.chat.discord.payload import job_of, view_of, word
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
+from adapters.chat.reply import best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
@@ -91,13 +92,11 @@ async def forget_messages(bot: ResearchClient, event: Deleted, message_ids: Sequ
 
 
 async def _forget_message(bot: ResearchClient, message_id: int, scopes: Sequence[Scope]) -> None:
-    try:
+    with best_effort(_log.warning, "deleted message not forgotten", of=(GorkdError, discord.HTTPException)):
         await bot.taking_away.take_back((f"discord:{message_id}", library_key(message_id)), scopes)
         reply = bot.replies.pop(message_id, None)
         if reply is not None:
             await reply.remove()
-    except (GorkdError, discord.HTTPException) as exc:
-        _log.warning("deleted message not forgotten", extra={"error": str(exc)})
 
 
 async def conversation_of(bot: ResearchClient, channel: object, asked_id: int, job_id: str = "") -> str:
@@ -108,10 +107,8 @@ async def conversation_of(bot: ResearchClient, channel: object, asked_id: int, j
     if not job_id and isinstance(channel, discord.Thread):
         job_id = await _job_above(channel)
     if job_id:
-        try:
+        with best_effort(_log.info, "an answer that was replied to is gone"):
             return (await bot.researcher.job(job_id)).request.thread
-        except GorkdError:
-            _log.info("an answer that was replied to is gone")
     if isinstance(channel, discord.Thread | discord.DMChannel):
         return f"discord:{channel.id}"
     return f"discord:{getattr(channel, 'id', 0)}:{asked_id}"
@@ -169,14 +166,12 @@ async def hear_edited(bot: ResearchClient, event: discord.RawMessageUpdateEvent)
     message = event.message
     if message.author.bot or bot.user is None or not message.content:
         return
-    try:
+    with best_effort(_log.warning, "an edited question is not offered", of=(GorkdError, discord.HTTPException)):
         place = await bot.placed(place_of_message(message))
         job = await bot.researcher.asked_last(f"discord:{message.id}", scope=place.scope)
         deed = hear_edit(question_of(message.content, bot.user.id), job)
         if isinstance(deed, Offer):
             await _offer(bot, message, deed)
-    except (GorkdError, discord.HTTPException) as error:
-        _log.warning("an edited question is not offered", extra={"error": str(error)})
 
 
 async def _offer(bot: ResearchClient, message: discord.Message, deed: Offer) -> None:
@@ -257,10 +252,8 @@ async def _spot(message: discord.Message) -> MessageAddress | None:
             message.channel.id, message.author.id, question_id=message.id, can_post=True,
             can_embed=allowed.embed_links,
         )  # fmt: skip
-    try:
+    with best_effort(_log.warning, "may not write in a channel, nor to the author", of=discord.HTTPException):
         await message.author.send(word("asking.may_not_write", channel=message.channel.name))
-    except discord.HTTPException as exc:
-        _log.warning("may not write in a channel, nor to the author", extra={"error": str(exc)})
     return None
 
 

@@ -157,7 +157,7 @@ def _escaped(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _ShownBlock:
     """A line of prose, or code."""
 
     text: str
@@ -165,24 +165,24 @@ class _Block:
     is_code: bool = False
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _blocks(text: str) -> Iterator[_ShownBlock]:
     for piece, language, is_code in pieces_of(text):
         if is_code:
-            yield _Block(piece, language, is_code=True)
+            yield _ShownBlock(piece, language, is_code=True)
             continue
         lines = regex.sub(r"\n{3,}", "\n\n", piece.strip("\n").rstrip()).split("\n")
         place = 0
         while place < len(lines):
             rows = _rows(lines, place)
-            yield _Block(_table(rows), is_code=True) if rows else _Block(lines[place].rstrip())
+            yield _ShownBlock(_table(rows), is_code=True) if rows else _ShownBlock(lines[place].rstrip())
             place += len(rows) + 1  # a table has a line more than it has rows, below its head
 
 
-def _written(block: _Block, cite: Cite) -> str:
+def _written(block: _ShownBlock, cite: Cite) -> str:
     return code_block(block.text, block.language) if block.is_code else _line(block.text, cite)
 
 
-def _begun(block: _Block, whole: str, room: int, cite: Cite) -> str:
+def _begun(block: _ShownBlock, whole: str, room: int, cite: Cite) -> str:
     """As much of a block that is too long as has room, cut where a reader would; code is closed all the same."""
     if block.is_code:
         left = room - (units(whole) - units(block.text))  # the fence, and what breaks fences within

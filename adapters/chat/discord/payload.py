@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 import discord
 
@@ -151,7 +151,8 @@ class DiscordMessage:
         return replace(self, embed=embed, text=f"{self.text}\n-# {said}", files=())
 
 
-# Buttons as discord.py wants them. They carry what they do and to which job in their id, so they outlive restarts
+# Buttons as discord.py wants them. They carry what they do and to which job in their id, so they outlive restarts: what
+# is pressed is read from the interaction (`on_interaction` in bot.py), by these patterns
 
 
 STYLES = {
@@ -159,80 +160,16 @@ STYLES = {
     "secondary": discord.ButtonStyle.secondary,
     "danger": discord.ButtonStyle.danger,
 }
-_TEMPLATE = rf"(?P<press>{'|'.join(Press)}):(?P<job_id>{JOB_ID})"
-_MENU = rf"more:(?P<job_id>{JOB_ID})"
-_LIBRARY = r"library:(?P<tag>[0-9a-f]{0,12}):(?P<words>.{1,90})"
+OF_JOB = rf"(?P<press>{'|'.join(Press)}):(?P<job_id>{JOB_ID})"
+OF_MENU = rf"more:(?P<job_id>{JOB_ID})"
+OF_LIBRARY = r"library:(?P<tag>[0-9a-f]{0,12}):(?P<words>.{1,90})"
 REASON_LIMIT = 1000  # characters of what somebody writes into a form
-
-
-class Pressable(Protocol):
-    """What the bot does when a button is pressed: one of a job, of the library, or of a server's settings."""
-
-    async def pressed(self, interaction: Asked, press: Press, job_id: str) -> None: ...
-
-    async def chosen(self, interaction: Asked, press: Press, job_id: str) -> None: ...
-
-    async def said_by_button(self, interaction: Asked, button: LibraryButton) -> None: ...
-
-    async def settings_pressed(self, interaction: Asked, group: str) -> None: ...
-
-
-class JobItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_TEMPLATE):
-    """Any button that does something to a job."""
-
-    def __init__(self, button: JobButton) -> None:
-        made: discord.ui.Button[Any] = discord.ui.Button(
-            label=button.label, custom_id=button.custom_id, style=STYLES[button.style]
-        )
-        super().__init__(made)
-        self.button = button
-
-    @classmethod
-    async def from_custom_id(cls, _: Any, item: discord.ui.Item[Any], match: re.Match[str], /) -> JobItem:
-        label = cast("discord.ui.Button[Any]", item).label or "·"
-        return cls(JobButton(Press(match["press"]), match["job_id"], label))
-
-    async def callback(self, interaction: discord.Interaction[Any]) -> None:
-        await cast(Pressable, interaction.client).pressed(interaction, self.button.press, self.button.job_id)
-
-
-class MenuItem(discord.ui.DynamicItem[discord.ui.Select[Any]], template=_MENU):
-    """The menu below an answer."""
-
-    def __init__(self, menu: MoreMenu) -> None:
-        options = [discord.SelectOption(label=label, value=press.value) for press, label in menu.choices]
-        super().__init__(discord.ui.Select(custom_id=menu.custom_id, placeholder=word("answer.more"), options=options))
-        self.menu = menu
-
-    @classmethod
-    async def from_custom_id(cls, _: Any, item: discord.ui.Item[Any], match: re.Match[str], /) -> MenuItem:
-        chosen = [(Press(one.value), one.label) for one in cast("discord.ui.Select[Any]", item).options]
-        return cls(MoreMenu(match["job_id"], tuple(chosen)))
-
-    async def callback(self, interaction: discord.Interaction[Any]) -> None:
-        chosen = cast("dict[str, Any]", interaction.data)["values"][0]
-        await cast(Pressable, interaction.client).chosen(interaction, Press(chosen), self.menu.job_id)
-
-
-class LibraryItem(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_LIBRARY):
-    """A button that says something to the library."""
-
-    def __init__(self, button: LibraryButton) -> None:
-        super().__init__(discord.ui.Button(label=button.label, custom_id=button.custom_id, style=STYLES[button.style]))
-        self.button = button
-
-    @classmethod
-    async def from_custom_id(cls, _: Any, item: discord.ui.Item[Any], match: re.Match[str], /) -> LibraryItem:
-        label = cast("discord.ui.Button[Any]", item).label or "·"
-        return cls(LibraryButton(match["words"], label, match["tag"]))
-
-    async def callback(self, interaction: discord.Interaction[Any]) -> None:
-        await cast(Pressable, interaction.client).said_by_button(interaction, self.button)
 
 
 def view_of(payload: DiscordMessage) -> discord.ui.View | None:
     """The buttons; None when there are none."""
     view = discord.ui.View(timeout=None)
+    view.stop()  # else discord.py keeps it for ever
     for number, row in enumerate(payload.rows):
         for button in row:
             view.add_item(_item(button, number))
@@ -286,13 +223,20 @@ def wish_form(button: LibraryButton) -> TextForm:
 
 def wish_of(interaction: Asked) -> LibraryButton | None:
     """What a submitted `wish_form` says to the library; None for any other interaction."""
-    found, rows = submitted(interaction, _LIBRARY)
+    found, rows = submitted(interaction, OF_LIBRARY)
     return LibraryButton(f"{found['words']} {_written(rows)}", "", found["tag"]) if found else None
+
+
+def pressed(interaction: Asked) -> tuple[str, str]:
+    """The id of the button or menu that was pressed, and what was chosen in the menu; "" for any other interaction."""
+    sent = cast("dict[str, Any]", interaction.data or {})
+    is_pressed = interaction.type is discord.InteractionType.component
+    return (str(sent.get("custom_id") or ""), str((sent.get("values") or [""])[0])) if is_pressed else ("", "")
 
 
 def form_of(interaction: Asked) -> tuple[Press, str, str] | None:
     """Of a submitted form: what it is for, which job, and what was written; None for any other interaction."""
-    found, rows = submitted(interaction, _TEMPLATE)
+    found, rows = submitted(interaction, OF_JOB)
     return (Press(found["press"]), found["job_id"], _written(rows)) if found else None
 
 
@@ -316,17 +260,12 @@ def _written(components: list[dict[str, Any]]) -> str:
 def _item(button: JobButton | LibraryButton | LinkButton | PanelButton | MoreMenu, row: int) -> discord.ui.Item[Any]:
     if isinstance(button, LinkButton):
         return discord.ui.Button(label=button.label, url=button.url, row=row)
-    if isinstance(button, PanelButton):
-        return discord.ui.Button(label=button.label, custom_id=button.custom_id, row=row)
-    item = _lasting(button)
-    item.row = row
-    return item
-
-
-def _lasting(button: JobButton | LibraryButton | MoreMenu) -> JobItem | LibraryItem | MenuItem:
     if isinstance(button, MoreMenu):
-        return MenuItem(button)
-    return LibraryItem(button) if isinstance(button, LibraryButton) else JobItem(button)
+        options = [discord.SelectOption(label=label, value=press.value) for press, label in button.choices]
+        said = word("answer.more")
+        return discord.ui.Select(custom_id=button.custom_id, placeholder=said, options=options, row=row)
+    style = STYLES["secondary" if isinstance(button, PanelButton) else button.style]
+    return discord.ui.Button(label=button.label, custom_id=button.custom_id, style=style, row=row)
 
 
 # The Discord bot's own words, from one data file; a test keeps the file and its uses the same set

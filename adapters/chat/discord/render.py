@@ -172,7 +172,7 @@ class DiscordVoice:
         embed = discord.Embed(title=card.heading, colour=COLOURS[card.level])
         if card.outcome == "ended":
             return replace(_ended(embed, card, job), job_id=job.id)
-        parts = _Answer(card, page_url, first_asker, _passages(self.links, job, card))
+        parts = _FittedAnswer(card, page_url, first_asker, _passages(self.links, job, card))
         message = replace(_composed(embed, parts, card.footer, _rows(job, card)), job_id=job.id)
         if card.outcome == "insufficient":
             return message
@@ -271,7 +271,7 @@ def _changed(change: ToldChange) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _FittedAnswer:
     """An answer's text, which is fitted."""
 
     card: AnswerCard
@@ -480,7 +480,7 @@ def _asked(asked: CardPart) -> str:
     return f"**{asked.label}**\n> {said}" if asked.name == "message" else f"**{asked.label}**: {said}"
 
 
-def _composed(embed: discord.Embed, parts: _Answer, footer: str, rows: tuple[Row, ...]) -> DiscordMessage:
+def _composed(embed: discord.Embed, parts: _FittedAnswer, footer: str, rows: tuple[Row, ...]) -> DiscordMessage:
     frame = units(f"**{embed.title}**\n\n-# {footer}")
     embed.description = parts.within(DESCRIPTION_LIMIT)
     embed.set_footer(text=footer)

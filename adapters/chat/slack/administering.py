@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.chat.reply import best_effort
 from adapters.chat.slack.blocks import (
     LABEL_LIMIT,
     SECTION_LIMIT,
@@ -352,11 +353,9 @@ def welcome_message() -> SlackMessage:
 
 async def welcome(client: AsyncWebClient, user: str, key: str) -> None:
     """To whoever installed the app, in direct messages; `key` names the installation."""
-    try:
+    with best_effort(_log.warning, "nobody was welcomed", of=FAULTS, why=reason):
         opened = await client.conversations_open(users=user)
         await post(client, ThreadAddress(str(opened["channel"]["id"])), welcome_message(), Mark(f"welcome:{key}"))
-    except FAULTS as exc:
-        _log.warning("nobody was welcomed", extra={"reason": reason(exc)})
 
 
 def _help() -> list[Block]:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from adapters.chat.desk import Deed, Renew, Speaking, changed_key, press, renew, thanks_for_vote, told_of
+from adapters.chat.reply import best_effort
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of
@@ -122,11 +123,9 @@ class Buttons:
         job_id, said = said_in_modal(body.get("view") or {})
         user, team = str((body.get("user") or {}).get("id") or ""), str((body.get("team") or {}).get("id") or "")
         workspace = await self.desk.workspaces.find(team)
-        try:
+        with best_effort(_log.warning, "feedback not kept"):
             job = await self._job(job_id, workspace)
             await self.desk.researcher.rate(job_id, user, good=False, reason=said, scope=job.scope)
-        except GorkdError as error:
-            _log.warning("feedback not kept", extra={"error": str(error)})
 
     async def wished(self, body: Payload) -> None:
         """The modal of Improve was sent off: a better answer comes where the button stands."""

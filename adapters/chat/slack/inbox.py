@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from adapters.chat.reply import best_effort
 from adapters.chat.slack.client import FAULTS, NotInstalled
 from adapters.chat.slack.threads import Remembered
 from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
@@ -111,10 +112,8 @@ class Inbox:
     async def _stored_and_opened(self, letter: Letter) -> None:
         """While the records are away it is opened all the same: then the asker is told."""
         own = Scope(tenant_of(letter.team), f"user:{letter.user}")
-        try:
+        with best_effort(_log.warning, "letter not kept"):
             await self._kept.put(letter.key, own, letter.user, Address(INBOX, asdict(letter)))
-        except GorkdError as error:
-            _log.warning("letter not kept", extra={"error": str(error)})
         self._opening[letter.key].stored.set()
         await self._opened_in_turn(letter)
 
@@ -141,10 +140,8 @@ class Inbox:
         await self._erase(letter.key)
 
     async def _erase(self, key: str) -> None:
-        try:
+        with best_effort(_log.warning, "letter not erased"):
             await self._kept.erase(key)
-        except GorkdError as error:
-            _log.warning("letter not erased", extra={"error": str(error)})
 
 
 def key_of_letter(team: str, name: str) -> str:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
 
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
@@ -31,6 +30,7 @@ from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.chat.reply import best_effort
 from adapters.chat.slack.administering import welcome
 from adapters.chat.slack.client import FAULTS, NotInstalled, SlackClient, StreamGate, Workspace, reason, web_client
 from adapters.chat.slack.settings import SCOPES, SlackSettings
@@ -166,10 +166,8 @@ class InstalledWorkspaces:
             await self._give_back(turn, holder)
 
     async def _give_back(self, turn: str, holder: str) -> None:
-        try:
+        with best_effort(_log.warning, "turn not given back", turn=turn):
             await self._turns.give_back(turn, holder)
-        except GorkdError as error:
-            _log.warning("turn not given back", extra={"turn": turn, "error": str(error)})
 
 
 async def hear_departure(body: Payload, tenancy: Tenancy) -> None:
@@ -240,10 +238,8 @@ NO_ORGANISATION = (
 UNREACHABLE = "Slack cannot be reached just now, so nothing was installed; please try again in a minute."
 
 
-class ShowPage(Protocol):
-    """The web's page for a few sentences; `link` is an address and its label."""
-
-    def __call__(self, request: web.Request, *, title: str, says: Sequence[str], link: tuple[str, str]) -> str: ...
+# The web's page for a few sentences: a title, what it says, and a link's address and label.
+ShowPage = Callable[[web.Request, str, Sequence[str], tuple[str, str]], str]
 
 
 class OrganisationRefused(BoltError):
@@ -277,7 +273,7 @@ class InstallPage:
     show: ShowPage
 
     def answer(self, title: str, *says: str, link: tuple[str, str], status: int = 200) -> BoltResponse:
-        html = self.show(self.request, title=title, says=says, link=link)
+        html = self.show(self.request, title, says, link)
         headers: dict[str, str | Sequence[str]] = {"Content-Type": "text/html; charset=utf-8"}
         return BoltResponse(status=status, body=html, headers=headers)
 
@@ -313,7 +309,7 @@ class InstallFlow(AsyncOAuthFlow):
     async def build_install_page_html(self, url: str, request: AsyncBoltRequest) -> str:
         page = _page_of(request)
         says = (say(wording.WHAT_IT_IS), ASKS_FOR, PRIVACY)
-        return page.show(page.request, title="Add gorkd to Slack", says=says, link=(url, "Add to Slack"))
+        return page.show(page.request, "Add gorkd to Slack", says, (url, "Add to Slack"))
 
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
         """Raises `BoltError`, caused by what of ours went wrong."""
@@ -346,10 +342,8 @@ class InstallFlow(AsyncOAuthFlow):
         return False
 
     async def _give_back(self, token: str) -> None:
-        try:
+        with best_effort(_log.warning, "an organisation's token is not given back", of=FAULTS, why=reason):
             await self._client_of(token).auth_revoke()
-        except FAULTS as exc:
-            _log.warning("an organisation's token is not given back", extra={"reason": reason(exc)})
 
     def _client_of(self, token: str) -> AsyncWebClient:
         return web_client(token, session=self.client.session, api_url=self._api_url)

@@ -14,7 +14,7 @@ import regex
 from aiohttp import ClientSession
 
 from adapters.chat.fitting import fit, last_lines, units
-from adapters.chat.library import ALONE, LiveTalks, library_steps
+from adapters.chat.library import LiveTalks
 from adapters.chat.slack import translate
 from adapters.chat.slack.blocks import (
     LABEL_LIMIT,
@@ -43,18 +43,16 @@ from adapters.chat.slack.render import CANCEL, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Admins, Threads, named
 from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid
+from core.library.card import LibraryCard, library_card
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
 from core.library.session import SaidToLibrary, Speaker
 from core.library.states import COMMANDS, read_command
-from core.library.wording import NEXT_STEPS, PANEL_TITLE, saved
 from core.library.words import NO, YES, Addition, Incoming, Words, read_addition
 from core.model.errors import GorkdError
 from core.presentation import wording
-from core.presentation.page_links import PageLinks, PaperPlace
+from core.presentation.page_links import PageLinks
 from core.presentation.render import cut, one_line, printable
-from core.presentation.wording import CANCEL as CANCEL_LABEL
-from core.presentation.wording import VIEW_FULL_ANALYSIS
 from core.text.saying import say
 
 NOTED_WITHIN_S = 0.3  # what is said has been noted with its message by then
@@ -364,7 +362,6 @@ def _option(text: str, value: str) -> Block:
 
 OPEN, IMPROVE, SAVE, PDF = "library_open", "library_improve", "library_save", "library_pdf"
 MAX_SECTIONS = 12  # of a reply; three screens, and `save` gives all of it
-OPEN_BUTTONS = 10  # papers of a list; the others are named by their numbers
 ASKED_ROOM = 300
 BESIDE_PICTURE = 500  # characters of a page that is shown as a picture
 _HEADINGS = regex.compile(r"^#{1,6}\s+", regex.MULTILINE)
@@ -405,42 +402,28 @@ class SlackLibraryVoice:
     def told(self, asked: str, lines: Sequence[str], *, job_id: str = "") -> SlackMessage:
         said = [fit(printable(line).rstrip(), ASKED_ROOM, escaped) for line in lines]
         told = "\n".join(last_lines([line for line in said if line.strip()], SECTION_LIMIT))
-        cancel = actions([button(CANCEL, CANCEL_LABEL, job_id)]) if job_id else []
+        cancel = actions([button(CANCEL, say(wording.CANCEL), job_id)]) if job_id else []
         return message(
             one_line(lines[-1]) if lines else f"{asked} …",
             [_question_line(asked), section(told or "📚 …"), *cancel],
         )
 
     def said(self, speaker: Speaker, said: SaidToLibrary) -> SlackMessage:
-        reply, is_alone = said.reply, said.reply.title in ALONE and not said.after.offered
-        blocks: list[Block] = [header(reply.title)] if reply.title else []
-        if said.after.history and not is_alone:
-            blocks.append(_question_line(said.after.history[-1]))
-        text = cut(reply.text, BESIDE_PICTURE) if said.picture else reply.text
-        if reply.file is not None:
-            text = f"{text}\n{saved(reply.file[0])}"
+        card, files = library_card(said, speaker.scope, self.links), _files(said)
+        text = cut(card.text, BESIDE_PICTURE) if card.picture else card.text
+        blocks: list[Block] = [header(card.title)] if card.title else []
+        blocks += [_question_line(card.asked)] if card.asked else []
         blocks += [section(piece) for piece in mrkdwn_pieces(text)]
-        if reply.title == PANEL_TITLE:
-            blocks.append(context("\n".join(plain(line, ASKED_ROOM) for line in NEXT_STEPS)))
-        links = [] if is_alone else [*self._pdf(speaker, said), *self._page(said)]
-        blocks += actions([*_buttons(said, speaker.thread), *links])
+        if card.next_steps:
+            blocks.append(context("\n".join(plain(line, ASKED_ROOM) for line in card.next_steps)))
+        links = [
+            *(link_button(PDF, "PDF", card.pdf_url) if card.pdf_url else []),
+            *(link_button(VIEW, say(wording.VIEW_FULL_ANALYSIS), card.page_url) if card.page_url else []),
+        ]
+        blocks += actions([*_buttons(card, speaker.thread), *links])
         spoken = one_line(_HEADINGS.sub("", text))
-        whole = message(f"{reply.title}: {spoken}" if reply.title else spoken, blocks)
-        files = _files(said)
-        return replace(whole, is_aside=is_alone and not files, files=files)
-
-    def _pdf(self, speaker: Speaker, said: SaidToLibrary) -> list[Block]:
-        """The paper of the page that is shown, opened at that page."""
-        if said.reply.page is None:
-            return []
-        paper, page = said.reply.page
-        if not paper.pages:
-            return []
-        return link_button(PDF, "PDF", self.links.paper(PaperPlace(speaker.scope, paper.id), page=page))
-
-    def _page(self, said: SaidToLibrary) -> list[Block]:
-        """Where the whole answer is with its sources."""
-        return link_button(VIEW, VIEW_FULL_ANALYSIS, self.links.link(said.job)) if said.job else []
+        whole = message(f"{card.title}: {spoken}" if card.title else spoken, blocks)
+        return replace(whole, is_aside=card.is_aside and not files, files=files)
 
     def refusal(self, sentence: str) -> SlackMessage:
         return replace(sentence_message(sentence), is_aside=True)
@@ -487,10 +470,10 @@ def _parts(text: str) -> list[str]:
     return [*parts, text]
 
 
-def _buttons(said: SaidToLibrary, thread: str) -> list[Block]:
+def _buttons(card: LibraryCard, thread: str) -> list[Block]:
     """Improve, which asks what for, and Save have ids of their own; the rest are counted."""
     made: list[Block] = []
-    for step in library_steps(said, most_papers=OPEN_BUTTONS):
+    for step in (*card.of_list, *card.steps):
         action_id = {"improve": IMPROVE, "save": SAVE}.get(step.says, f"{OPEN}_{len(made) + 1}")
         value = LibraryPress(thread, step.says, step.about).value
         made.append(button(action_id, step.label, value, style="primary" if step.says == "yes" else ""))

@@ -16,7 +16,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.desk import REACTIONS, Reaction
-from adapters.chat.reply import StoppedByPerson
+from adapters.chat.reply import StoppedByPerson, best_effort
 from adapters.chat.slack.blocks import Block, Plan, SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, Workspaces, reason, was_refused
 from core.presentation import wording
@@ -165,10 +165,8 @@ async def stop_stream(client: AsyncWebClient, channel: str, ts: str, mark: Mark 
 
 async def remove(client: AsyncWebClient, channel: str, ts: str) -> None:
     """A message that has been replaced; one that is gone, or may not be removed, stays as it is."""
-    try:
+    with best_effort(_log.info, "replaced message stays", of=FAULTS, why=reason):
         await client.chat_delete(channel=channel, ts=ts)
-    except FAULTS as exc:
-        _log.info("replaced message stays", extra={"reason": reason(exc)})
 
 
 async def take_away(client: AsyncWebClient, channel: str, ts: str) -> None:
@@ -329,21 +327,19 @@ async def suggest_prompts(event: Payload, team_id: str, workspaces: Workspaces) 
     """
     thread = event.get("assistant_thread") or {}
     channel = str(thread.get("channel_id") or event.get("channel") or "")
-    try:
+    with best_effort(_log.info, "no prompts suggested", of=FAULTS, why=reason):
         client = (await workspaces.find(team_id)).client
         await client.assistant_threads_setSuggestedPrompts(
             channel_id=channel,
             thread_ts=thread.get("thread_ts"),
             prompts=[{"title": prompt, "message": prompt} for prompt in PROMPTS],
         )
-    except FAULTS as exc:
-        _log.info("no prompts suggested", extra={"reason": reason(exc)})
 
 
 async def begin_session(client: AsyncWebClient, channel: str, thread_ts: str, *, user: str, asked: str) -> None:
     """The session of a thread works from now on; its first question is its title. What Slack refuses does no harm."""
     title = asked[:TITLE_ROOM] or STATUS
-    try:
+    with best_effort(_log.info, "this thread has no status", of=FAULTS, why=reason):
         async with asyncio.timeout(PATIENCE_S):
             try:
                 await client.agents_sessions_setStatus(
@@ -352,8 +348,6 @@ async def begin_session(client: AsyncWebClient, channel: str, thread_ts: str, *,
             except SlackApiError:  # an assistant of before
                 await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=STATUS)
                 await client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread_ts, title=title)
-    except FAULTS as exc:
-        _log.info("this thread has no status", extra={"reason": reason(exc)})
 
 
 async def end_session(client: AsyncWebClient, channel: str, thread_ts: str, *, title: str = "") -> None:
@@ -361,7 +355,7 @@ async def end_session(client: AsyncWebClient, channel: str, thread_ts: str, *, t
 
     A `title` takes the place of the question's: what was found is looked for later, not how it was asked.
     """
-    try:
+    with best_effort(_log.debug, "this thread has no status", of=FAULTS, why=reason):
         async with asyncio.timeout(PATIENCE_S):
             try:
                 await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread_ts, status="active")
@@ -370,5 +364,3 @@ async def end_session(client: AsyncWebClient, channel: str, thread_ts: str, *, t
             except SlackApiError:  # an assistant of before
                 if title:
                     await client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread_ts, title=title)
-    except FAULTS as exc:
-        _log.debug("this thread has no status", extra={"reason": reason(exc)})

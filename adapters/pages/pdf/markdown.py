@@ -109,12 +109,12 @@ def _bold_title(top: Sequence[Line]) -> list[Line]:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _PageBlock:
     kind: str  # "heading", "code", "equation", "table" or "text"
     lines: tuple[Line, ...]
 
 
-def _blocks(lines: Sequence[Line], body: float) -> Iterator[_Block]:
+def _blocks(lines: Sequence[Line], body: float) -> Iterator[_PageBlock]:
     leading, edges = _leading(lines), _edges(lines)
     kind, current = "", list[Line]()
     for line in lines:
@@ -122,12 +122,12 @@ def _blocks(lines: Sequence[Line], body: float) -> Iterator[_Block]:
         if this == "equation" and not _is_set_in(line, edges):
             this = "text"
         if current and (this != kind or _is_apart(current, line, leading, this)):
-            yield _Block(kind, tuple(current))
+            yield _PageBlock(kind, tuple(current))
             current = []
         kind = this
         current.append(line)
     if current:
-        yield _Block(kind, tuple(current))
+        yield _PageBlock(kind, tuple(current))
 
 
 def _kind(line: Line, body: float) -> str:
@@ -196,7 +196,7 @@ def _is_short(current: Sequence[Line], last: Line) -> bool:
     return last.right < max(entry.right for entry in current) - 4 * _INDENT
 
 
-def _written(block: _Block, words: Counter[str]) -> list[str]:
+def _written(block: _PageBlock, words: Counter[str]) -> list[str]:
     """The block as Markdown; an abstract that begins in its heading's line gets the heading to itself."""
     texts = [line.text for line in block.lines]
     if block.kind == "code":

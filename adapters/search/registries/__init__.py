@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain, zip_longest
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from adapters.search.arxiv import ArxivSearch
 from adapters.search.europepmc import EuropePmc
@@ -19,7 +19,7 @@ from adapters.search.service import Service, Surroundings
 from core.library.ingest import FoundRecords, PaperRecord
 from core.model.errors import ProviderError, SetupError
 from core.model.works import WorkIds, WorkRecord, join_records
-from core.works.registry import OpenTexts, Registry
+from core.works.registry import ReadFullText, Registry
 
 log = logging.getLogger(__name__)
 
@@ -36,20 +36,14 @@ REGISTRIES = {
 }
 
 
-class RegistryModule(Protocol):
-    """What a registry's file holds."""
-
-    SERVICE: Service
-
-    def build_registry(self, env: Mapping[str, str], around: Surroundings) -> OpenRegistry | None:
-        """None when it lacks what it needs. Raises `SetupError`."""
-        ...
-
-
 class OpenRegistry(Registry, Protocol):
     """A registry with connections of its own."""
 
     async def aclose(self) -> None: ...
+
+
+# What a file's `build_registry` is: None when the registry lacks what it needs. Raises `SetupError`.
+Build = Callable[[Mapping[str, str], Surroundings], OpenRegistry | None]
 
 
 @runtime_checkable
@@ -74,12 +68,12 @@ def build_registries(env: Mapping[str, str], around: Surroundings) -> list[OpenR
     around = replace(around, rates=patient)
     built: list[OpenRegistry] = []
     for name in named or REGISTRIES:
-        module = _module(name)
-        registry = module.build_registry(env, around)
+        service, build = _module(name)
+        registry = build(env, around)
         if registry is not None:
             built.append(registry)
         elif named:
-            need = module.SERVICE.needs or module.SERVICE.key_variable
+            need = service.needs or service.key_variable
             raise SetupError(f"GORKD_REGISTRIES names {name}, which needs {need}")
     return built
 
@@ -146,16 +140,17 @@ def _each_once(records: Iterable[PaperRecord]) -> list[PaperRecord]:
     return kept
 
 
-def open_texts(registries: Sequence[OpenRegistry]) -> OpenTexts | None:
-    """The first of them that holds full texts."""
-    return next((registry for registry in registries if isinstance(registry, EuropePmc)), None)
+def open_texts(registries: Sequence[OpenRegistry]) -> ReadFullText | None:
+    """That of the first of them that holds full texts."""
+    return next((registry.full_text for registry in registries if isinstance(registry, EuropePmc)), None)
 
 
 def registry_services() -> list[Service]:
-    return [_module(name).SERVICE for name in REGISTRIES]
+    return [_module(name)[0] for name in REGISTRIES]
 
 
-def _module(name: str) -> RegistryModule:
+def _module(name: str) -> tuple[Service, Build]:
     if name not in REGISTRIES:
         raise SetupError(f"GORKD_REGISTRIES names {name!r}; known are {', '.join(REGISTRIES)}, and none")
-    return cast(RegistryModule, import_module(REGISTRIES[name]))
+    module = import_module(REGISTRIES[name])
+    return module.SERVICE, module.build_registry

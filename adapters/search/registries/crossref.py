@@ -82,14 +82,14 @@ class Crossref:
             return None
         address = f"{self._url}/works/{quote(ids.doi, safe='')}"
         body = await self._records.get(address, self._always, none_at=404)
-        return [_record(parse_answer(SERVICE, _Answer, parse_json(SERVICE, body)).message)] if body else []
+        return [_record(parse_answer(SERVICE, _CrossrefAnswer, parse_json(SERVICE, body)).message)] if body else []
 
     async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
         """The year is not asked for: a wrong one must not hide the work."""
         parameters = {**self._always, "query.bibliographic": title, "rows": str(ROWS)}
         parameters |= {"query.author": author} if author else {}
         body = await self._lists.get(f"{self._url}/works", parameters)
-        found = parse_answer(SERVICE, _List, parse_json(SERVICE, body)).message.items
+        found = parse_answer(SERVICE, _RecordList, parse_json(SERVICE, body)).message.items
         return [_record(item) for item in parse_items(SERVICE, _Item, found)]
 
     async def aclose(self) -> None:
@@ -141,7 +141,7 @@ class _Item(BaseModel):
     cited_by: int | None = Field(default=None, alias="is-referenced-by-count")
 
 
-class _Answer(BaseModel):
+class _CrossrefAnswer(BaseModel):
     message: _Item
 
 
@@ -149,7 +149,7 @@ class _Items(BaseModel):
     items: list[object] = []
 
 
-class _List(BaseModel):
+class _RecordList(BaseModel):
     message: _Items
 
 

@@ -57,7 +57,7 @@ class Unpaywall:
         if not ids.doi:
             return None
         body = await self._api.get(f"{self._url}/{quote(ids.doi, safe='/')}", self._always, none_at=404)
-        return [_record(parse_answer(SERVICE, _Work, parse_json(SERVICE, body)))] if body else []
+        return [_record(parse_answer(SERVICE, _OpenWork, parse_json(SERVICE, body)))] if body else []
 
     async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
         return None
@@ -73,7 +73,7 @@ class _Location(BaseModel):
     repository_institution: str | None = None
 
 
-class _Work(BaseModel):
+class _OpenWork(BaseModel):
     doi: str
     title: str | None = None
     year: int | None = None
@@ -81,7 +81,7 @@ class _Work(BaseModel):
     locations: list[_Location] = Field(default=[], alias="oa_locations")
 
 
-def _record(work: _Work) -> WorkRecord:
+def _record(work: _OpenWork) -> WorkRecord:
     return WorkRecord(
         ids=WorkIds.of(doi=work.doi),
         title=clean_line(work.title or ""),

@@ -12,7 +12,7 @@ import regex
 from rapidfuzz.distance import JaroWinkler
 
 from core.evidence.rules.quantities import ABOUT, amounts_to, multiple_in
-from core.evidence.rules.words import Kind, Reading, Token, are_opposite, kinds, match_tokens, read, senses
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, kinds, match_tokens, pattern, read, senses
 from core.text.language import detect_language, language_of, small_words
 from core.text.numbers import MONTHS, is_year
 from core.text.sentences import sentences_of
@@ -380,11 +380,7 @@ MIN_OWN = 2  # words that carry grammar in one of two languages alone
 _INITIALS = regex.compile(r"\b(?:\p{Lu}{2,6}|(?:\p{Lu}\.){2,6})(?![\p{L}\p{N}])")
 _OTHERWISE_MEANT = frozenset(("than", "up"))  # more than 4 bounds it; given up is not given
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
-_LIMITING = regex.compile(
-    r"\b(?:except|only|excluding|if|unless|until|provided|mice|rats|animals|not (?:in|for|when|with|if|on|under|among)|"
-    r"in|among|under|for|nur|außer|wenn|sauf|salvo|excepto|tranne|behalve)\b",
-    regex.IGNORECASE,
-)
+_LIMITING = pattern("limiting_asides")
 
 
 def _without_asides(sentence: str, claim: Reading) -> str:

@@ -28,7 +28,18 @@ from core.evidence.rules.quantities import (
     is_in_points,
     unit_words,
 )
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, kinds, listed, match_tokens, read, senses
+from core.evidence.rules.words import (
+    Kind,
+    Reading,
+    Token,
+    is_irregular_past,
+    kinds,
+    listed,
+    match_tokens,
+    pattern,
+    read,
+    senses,
+)
 from core.evidence.verbatim import points_back, subject_of
 from core.text.language import KNOWN, negations
 from core.text.numbers import unit_of
@@ -95,7 +106,7 @@ def check_subject(pair: Comparison) -> Iterator[Veto]:
         elif (other := _other_subject(pair, before)) is not None:
             yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
     small = [token.text.lower() for token in pair.claim.tokens]
-    has_verb = _VERB.search(text) or any(lower in _FINITE or is_irregular_past(lower) for lower in small)
+    has_verb = _VERB.search(text) or any(lower in listed("finite") or is_irregular_past(lower) for lower in small)
     if len(pair.claim.content) < MIN_CONTENT and not has_verb:
         yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
 
@@ -108,12 +119,6 @@ def _is_self(pair: Comparison) -> bool:
 
 _SELF = regex.compile(
     r"the (?P<noun>study|studies|authors?|researchers?|report|survey|trial|paper)\b", regex.IGNORECASE
-)
-
-
-_FINITE = frozenset(
-    """will shall won't was were had did wasn't weren't hadn't didn't is are has have does do isn't aren't hasn't
-    haven't doesn't don't""".split()
 )
 
 
@@ -206,13 +211,7 @@ def _stands_for(word: Token, reading: Reading) -> bool:
 
 MIN_REST = 2  # content words besides the name
 TOLD = 0.7  # share of them that the sentence has, which then says just this
-_REFERRING = regex.compile(
-    r"\b(?:he|she|it|they|his|her|hers|its|their|him|them|who|whose|which|this|these|that|those|both|former|latter|we|our|"
-    r"the (?:\p{Ll}+(?= \p{Ll}+(?:ed|s)\b)|company|firm|group|organi[sz]ation|team|study|man|woman|couple|two|three|"
-    r"duo|pair|band|network|former|latter|stock exchange|city|country|town|school|university|club|party|player|writer|"
-    r"artist|scientist|author))\b",
-    regex.IGNORECASE,
-)
+_REFERRING = pattern("referring")
 
 
 def _spoken_of(pair: Comparison) -> Reading | None:
@@ -465,11 +464,7 @@ def _is_below_zero(reading: Reading, number: Token) -> bool:
 
 _MINUS = regex.compile(r"(?<![\p{L}\p{N})\]])(?:[-−–]|minus |menos |moins |meno )$")
 _BELOW = regex.compile(r"[^.,;]{0,20}\b(?:below|under|unter|bajo|sous|sotto|abaixo)\b.{0,4}\b(?:zero|null|cero|zéro)\b")
-_FALLS = regex.compile(
-    r"\b(?:f[ae]ll\w*|drop\w*|declin\w*|decreas\w*|los[est]\w*|reduc\w*|down|shr[aiu]nk\w*|cut|less|fewer|lower\w*|deficit|"
-    r"negativ\w*|debt\w*|below|sank|sunk|cool\w* by|freez\w*|gefallen|sank|baj\w+|baiss\w*)\b(?! to\b)",
-    regex.IGNORECASE,
-)
+_FALLS = pattern("falls")
 _CAUSAL = frozenset("because therefore thus hence".split())
 _CAUSES = frozenset("because so therefore thus hence thereby as since due owing caus reason".split())
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own

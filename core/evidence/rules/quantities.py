@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 
 import regex
 
-from core.evidence.rules.words import JOINTS, Kind, Reading, Token
+from core.evidence.rules.words import JOINTS, Kind, Reading, Token, listed, pattern
 from core.text.numbers import MONTHS, is_ordinal, is_year, measure_at, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
@@ -28,11 +28,7 @@ _FRACTION = regex.compile(
     r"|(?<![\p{Nd}/])(?P<above>\p{Nd}{1,2})/(?P<below>\p{Nd}{1,2})(?![\p{Nd}/])",
     regex.IGNORECASE,
 )
-_ABOUT = regex.compile(
-    r"\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|some|circa|ca\.?|close to|just (?:over|under)|"
-    r"etwa|rund|ungefähr|environ|cerca de|unos|circa|aproximadamente|ongeveer)\s+(?:the |a )?$",
-    regex.IGNORECASE,
-)
+_ABOUT = pattern("about")
 
 
 @dataclass(frozen=True)
@@ -273,10 +269,7 @@ def _later_years(reading: Reading) -> tuple[tuple[float, tuple[Token, ...]], ...
     return tuple(found)
 
 
-_LATER = regex.compile(
-    r" (?:later|after(?:wards)?|später|danach|después|más tarde|plus tard|après|dopo|depois)\b(?! than\b)",
-    regex.IGNORECASE,
-)
+_LATER = pattern("later")
 
 
 def _clause(reading: Reading, start: int, end: int) -> list[Token]:
@@ -314,51 +307,25 @@ def _are_added(claim: Reading, reading: Reading, one: Token, other: Token) -> bo
 
 
 _SENTENCE_END = regex.compile(r"[.!?]\s")
-_PARTED = regex.compile(
-    r"\b(?:of (?:them|these|those|whom|which)|among|including|includes?|included|to|from|or|until|than|davon|darunter|"
-    r"dont|incluid\p{L}+|compris|bis|auf|oder)\b",
-    regex.IGNORECASE,
-)
+_PARTED = pattern("parted")
 _TIMED = regex.compile(
     r"\b(?:now|today|then|later|earlier|before|ago|once|formerly|heute|damals|hoy|aujourd'hui)\b", regex.I
 )
-_STATE = regex.compile(
-    r"\b(?:has|have|had|is|are|was|were|there|counts?|counted|numbers?|numbered|owns?|owned|holds?|held|stood|stands?|lives?|"
-    r"lived|employs?|employed|contains?|contained|grew|rose|fell|hat|hatte|hatten|war|waren|ist|sind|tenía|tiene|avait)\b"
-    r"(?! (?:been )?(?:built|made|bought|sold|added|born|killed|opened|launched))",
-    regex.IGNORECASE,
-)
+_STATE = pattern("state")
 
 
 def _is_same_thing(claim: Reading, reading: Reading, one: Token, other: Token) -> bool:
     """Whether two numbers count the same at two times: nothing else is named between them or behind the second."""
     behind = [reading.tokens[reading.positions[number] + 1 :][:2] for number in (one, other)]
     named = [[word.stem for word in words if word.kind in (Kind.WORD, Kind.NAME)] for words in behind]
-    times = {word.stem for word in reading.tokens if word.stem in (*MONTHS, *_TIMES_OF_YEAR)}
+    times = {word.stem for word in reading.tokens if word.stem in (*MONTHS, *listed("times_of_year"))}
     between = {word.stem for word in reading.content if one.end <= word.start < other.start and not word.values}
     return between <= {*named[0], *claim.stems, *times} and set(named[1]) <= {*named[0], *times}
 
 
-_TIMES_OF_YEAR = (
-    "spring",
-    "summer",
-    "autumn",
-    "fall",
-    "winter",
-    "year",
-    "month",
-    "week",
-    "day",
-    "later",
-    "befor",
-    "then",
-)
-
 # How many times one thing another is: "twice as many women as men", "half the size of"
 
-_TIMES = {"half": 0.5, "twice": 2, "double": 2, "thrice": 3, "triple": 3, "halb": 0.5, "doppelt": 2, "dreimal": 3,
-          "zweimal": 2, "mitad": 0.5, "doble": 2, "moitié": 0.5, "metà": 0.5, "doppio": 2, "metade": 0.5, "dobro": 2,
-          "dubbel": 2, "tweemaal": 2}  # fmt: skip
+_TIMES = {word: float(times) for word, _, times in (pair.partition("=") for pair in sorted(listed("multiples")))}
 _MULTIPLE = regex.compile(
     rf"(?:\b(?P<count>{'|'.join(_SMALL)}|\p{{Nd}}+(?:\.\p{{Nd}}+)?) times|\b(?P<word>{'|'.join(_TIMES)}))\s"
     r"(?:(?:as|so|zo|de|di|more|mehr|plus|más)\s(?P<what>[^.,;:]{1,60}?)\s(?:as|wie|als|que|qu['’]|than|di)\s"

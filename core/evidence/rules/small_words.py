@@ -18,15 +18,11 @@ from core.evidence.rules.alignment import (
     is_plural,
 )
 from core.evidence.rules.quantities import shares, unit_words
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, match_tokens, read
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read, rows
 from core.evidence.verbatim import find_frame, quotations_in, verify_quote
 from core.text.language import KNOWN, Cue, detect_language, negations
 
-_CONTRAST = regex.compile(
-    r"[;:]|\b(?:but|yet|whereas|while|although|though|however|aber|sondern|während|mais|tandis|pero|sino|mientras|ma|"
-    r"mentre|mas|enquanto|maar|terwijl)\b",
-    regex.IGNORECASE,
-)
+_CONTRAST = pattern("contrast")
 
 
 def check_language(pair: Comparison) -> Iterator[Veto]:
@@ -56,15 +52,7 @@ REACH = 3  # content words after a negation that it may deny
 _FAILING = regex.compile(
     r"fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|never|nowhere|zero", regex.IGNORECASE
 )
-_NO_DENIAL = frozenset(
-    "only just least doubt merely simply than nur allein lediglich seulement sólo solo "
-    "solamente apenas soltanto somente alleen slechts".split()
-)  # behind a negation these make it another thing: not only, no later than, no doubt
-_NEGATIVE = regex.compile(
-    r"(?:refus|reject|den[iy]|declin|los[est]|miss|stop|prevent|avoid|except|exclu|despite|instead|only|few|littl|rare|end|"
-    r"ceas|cancel|drop|ban|forbid|prohibit|unlike|although|but|remov|withdr|leav|fall|abolish|scrap|suspend|exempt|free|clos|un(?!d|i)|dis|non|im(?=p)|ir(?=r)|"
-    r"il(?=l)|in(?=a|e|o|u|h|l))\p{L}*"
-)  # a source may say with one of these what a claim says with "not"
+_NEGATIVE = pattern("negative", is_cased=True)
 
 
 def _check_negation(pair: Comparison) -> Iterator[Veto]:
@@ -114,11 +102,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         yield Veto("negation", force, f'the source denies "{dropped[0][0].text}"')
 
 
-_REVERSED = regex.compile(
-    r"\b(?:out of|keeps? (?:\p{L}+ ){1,4}from|prevent\w*|avoid\w*|stop\w*|ceas\w*|without|refus\w*|reject\w*|"
-    r"only|un\p{Ll}{4,}|dis\p{Ll}{4,})\b",
-    regex.IGNORECASE,
-)  # by which a claim may deny what its source denies with "not"
+_REVERSED = pattern("reversed")
 
 
 def _around(pair: Comparison, scope: list[Token]) -> list[Token]:
@@ -163,7 +147,7 @@ def _is_cue(reading: Reading, at: int, language: str) -> bool:
     is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
     is_limit = is_limit or _NOBODY_ELSE.match(reading.text, reading.tokens[at].start) is not None
     is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
-    return not (is_limit or is_number or (following[:1] and following[0] in _NO_DENIAL))
+    return not (is_limit or is_number or (following[:1] and following[0] in listed("no_denial")))
 
 
 _NOBODY_ELSE = regex.compile(
@@ -206,10 +190,7 @@ _KINDRED = {
     Cue.CONDITION: (Cue.CONDITION, Cue.HEDGE, Cue.LIMIT),
     Cue.LIMIT: (Cue.LIMIT,),
 }  # a cue of the source is kept by any of these in the claim
-_TELLING = regex.compile(
-    r"\b(?:said|says?|stated?|states|reported?|reports|told|when|where|once|impl\w+|indicat\w+|shows?|showed|found)\b",
-    regex.IGNORECASE,
-)
+_TELLING = pattern("telling")
 
 
 def _check_limits(pair: Comparison) -> Iterator[Veto]:
@@ -291,7 +272,7 @@ def _limits_same(pair: Comparison, span: tuple[int, int], reading: Reading) -> b
     return any(
         match_tokens(word, other)
         for found in Cue.ONLY.find(pair.language, reading.text)
-        for other in _beside(reading, found.span(), back=2 if found.group().lower() in _ONLY else 9, ahead=3)
+        for other in _beside(reading, found.span(), back=2 if found.group().lower() in listed("only") else 9, ahead=3)
         for word in limited
     )
 
@@ -309,15 +290,10 @@ def _beside(reading: Reading, span: tuple[int, int], *, back: int, ahead: int) -
     )
 
 
-_ONLY = frozenset(
-    "only solely just alone nur allein lediglich solo sólo soltanto seulement uniquement somente apenas".split()
-)
-
-
 def are_limits_opposed(pair: Comparison) -> bool:
     """Whether one excepts and the other limits: forbidden except at three, allowed only at three."""
     ours, theirs = (Cue.ONLY.first(pair.language, reading.text).lower() for reading in (pair.claim, pair.home))
-    return bool(ours and theirs) and (ours in _ONLY) is not (theirs in _ONLY)
+    return bool(ours and theirs) and (ours in listed("only")) is not (theirs in listed("only"))
 
 
 _CLAUSE_MARKS = ".,;:!?\n"
@@ -406,23 +382,8 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
 
 
 _UNITS = {
-    "year": (
-        r"years?|jahr\w{0,2}|ann[ée]es?|ans?|años?|anos?|jaar",
-        r"yearly|annual\w*|\w*jährlich\w*|annuel\w*|anual\w*",
-    ),
-    "month": (
-        r"months?|monat\w{0,2}|mois|mes|mês|meses|maand",
-        r"monthly|monatlich\w*|mensuel\w*|mensual\w*|mensal\w*",
-    ),
-    "week": (r"weeks?|wochen?|semaines?|semanas?", r"weekly|wöchentlich\w*|hebdo\w*|semanal\w*|wekelijks\w*"),
-    "day": (
-        r"days?|tag\w{0,2}|jours?|d[ií]as?|dag",
-        r"daily|täglich\w*|quotidien\w*|diari\w*|days a week|a?round the clock",
-    ),
-    "night": (r"nights?|nächte|nacht|nuits?|noches?", r"nightly|nächtlich\w*"),
-    "hour": (r"hours?|stunden?|heures?|horas?", r"hourly|stündlich\w*"),
-    "minute": (r"minutes?|minuten?|minutos?", r""),
-    "second": (r"seconds?(?! (?:year|month|week|day))|sekunden?|secondes?|segundos?", r""),
+    unit.strip(): (words.strip(), adverbs.strip())
+    for unit, words, adverbs in (row.split("=>") for row in rows("rhythms"))
 }
 _EACH_TIME = regex.compile(
     rf" (?:{'|'.join(f'(?P<{unit}>{words})' for unit, (words, _) in _UNITS.items())})\b", regex.IGNORECASE

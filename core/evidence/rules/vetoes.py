@@ -40,7 +40,7 @@ from core.evidence.rules.quantities import (
     start_of_quantity,
 )
 from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, are_limits_opposed, check_language, denials
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, read
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
 from core.evidence.verbatim import points_back
 from core.text.language import Cue, negations
 from core.text.numbers import MONTHS, is_loose, unit_of
@@ -230,12 +230,7 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
 
 
 _BOUND_REACH = 24  # characters before a number in which "more than", "at least" or "under" bounds it
-_MOVES = regex.compile(
-    r"\b(?:r[io]se[ns]?|rising|fall(?:s|en|ing)?|fell|gr[eo]w[ns]?|increas\w+|decreas\w+|drop\w*|clim\w+|declin\w+|"
-    r"reduc\w+|rais\w+|lower\w+|cut|cuts|surg\w+|jump\w*|plung\w+|shr[aiu]nk\w*|expand\w*|gain\w*|widen\w*|slip\w*|"
-    r"up|down)\b",
-    regex.IGNORECASE,
-)
+_MOVES = pattern("moves")
 
 
 def _check_bounds(pair: Comparison) -> Iterator[Veto]:
@@ -418,10 +413,7 @@ def _is_form_of(name: str, said: Token, home: Reading) -> bool:
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
 MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
 _BE = frozenset("is are was were be been being and or nor as like with versus vs".split())
-_PASSIVE = regex.compile(
-    r"\b(?:\p{L}+ed|\p{L}+en|\p{L}+wn|made|led|built|won|held|found|sold|bought|told|kept|lost|put|sung|run|begun|"
-    r"spent|sent|cut|hit|read|met|paid|taught|caught|fought|brought)\s+by\b"
-)
+_PASSIVE = pattern("passive", is_cased=True)
 
 
 def _check_roles(pair: Comparison) -> Iterator[Veto]:
@@ -477,11 +469,7 @@ def _check_doer(pair: Comparison) -> Iterator[Veto]:
 
 
 DONE_TO = 4  # content words behind a verb among which its object stands
-_ANY_PASSIVE = regex.compile(
-    r"\b(?:by|wurden?|worden|von|fu[eé](?:ron)?|sid[oa]s?|por|été|par|stat[oiae]|da[li]?|door|werd(?:en)?|"
-    r"(?:is|are|was|were|been|being|be) (?:\p{L}+ly )?\p{L}+(?:ed|en))\b",
-    regex.IGNORECASE,
-)
+_ANY_PASSIVE = pattern("any_passive")
 
 
 def _is_verb(pair: Comparison, word: Token) -> bool:

@@ -287,6 +287,11 @@ def rows(name: str) -> list[str]:
     return _lists()[name].split(";")
 
 
+def pattern(name: str, *, is_cased: bool = False) -> regex.Pattern[str]:
+    """A pattern of `lists.toml`, whose line ends are no part of it."""
+    return regex.compile(_lists()[name].replace("\n", ""), 0 if is_cased else regex.IGNORECASE)
+
+
 @cache
 def _lists() -> Mapping[str, str]:
     return tomllib.loads(files(__package__).joinpath("lists.toml").read_text(encoding="utf-8"))

@@ -181,6 +181,8 @@ class InSlack:
             await self.slack.clicks_aside(aside, button)
         elif button == "changed":
             await self.slack.clicks(who, self.slack.state.of_bot(talk.channel)[-1], button)
+        elif button == "export" and button not in answer.buttons:  # in a full menu it gives way to its word
+            return await self.says(talk, who, button)
         elif button == "good":
             await self.slack.clicks(who, answer, "rate", value=answer.buttons["rate"]["positive_button"]["value"])
         else:
@@ -246,6 +248,8 @@ class InQuay:
         return read
 
     async def presses(self, talk: Talk, who: Any, button: str) -> Read:
+        if button == "export":  # a word there
+            return await self.says(talk, who, button)
         read = self._reader(talk, who)
         seen = self.quay.seen_by(talk.asker, talk.channel)
         self.quay.presses(who, next(one for one in seen if button in {each.name for each in one.buttons}), button)

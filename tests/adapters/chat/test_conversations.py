@@ -36,6 +36,7 @@ SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
         (
             ("other", "forget", wording.NOT_YOURS), ("other", "cancel", wording.NOT_YOURS), ("asker", "thanks!", LOVED),
             ("asker", "sources", SOURCE), ("other", "help", HOW_TO_ASK), ("asker", "cancel", ENDED),
+            ("other", "export", wording.NOTHING_HERE), ("other", "make this a test", wording.TESTS_ADMINS_ONLY),
             ("asker", "forget", wording.FORGOTTEN),
         ),
         (("other", "retry", COMPLETE),),
@@ -50,6 +51,7 @@ SCRIPTS: dict[str, Sequence[Sequence[Step]]] = {
             ("asker", "👍", LOVED), ("asker", "Thank you very much!", LOVED),
             ("other", "sources", SOURCE), ("other", "forget", wording.NOT_YOURS),
             ("asker", "[good]", wording.THANKS), ("other", "[show_sources]", SOURCE), ("asker", "cancel", ENDED),
+            ("other", "export", wording.RECEIPT_MEANS), ("asker", "[export]", wording.RECEIPT_MEANS),
             ("asker", "forget", wording.FORGOTTEN),
         ),
         (("other", "improve", COMPLETE),),

@@ -73,9 +73,9 @@ async def room(voice: Any, embedder: EmbeddingModel | None, model: FakeModel | N
         await run_job(job_id, deps, DirectSteps())
 
     researcher = Researcher(deps, InProcessQueue(run, concurrency=1, limit=10, on_cancelled=run))
-    desk = LibraryDesk(Ingestion(deps.library, Reader(), now, model, embedder), Finder())
+    desk = LibraryDesk(Ingestion(deps.library, Reader().read, now, model, embedder), Finder())
     talks = LibraryTalks(
-        researcher, desk, SqlConversations(MemoryTables()), PaperViews(deps.library, Painter()), now,
+        researcher, desk, SqlConversations(MemoryTables()), PaperViews(deps.library, Painter().paint), now,
         open_messages=SqlOpenMessages(MemoryTables(), BOX, clock=now),
     )  # fmt: skip
     return Room(talks, voice)

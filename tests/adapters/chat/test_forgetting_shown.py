@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.adapters.chat.slack.house import SlackHouse, slack_house
 from tests.adapters.durable.outside import QUESTION
@@ -18,31 +20,59 @@ from tests.loopback.discord_house import House, discord_house
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_state import Message as SlackMessage
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 SHOWN_WITHIN_S = 20.0  # what another process forgets is looked for every five seconds
+PLACES = ("Brest", "Dover", "Fundy", "Cuxhaven")
+at_once_and_after_a_restart = pytest.mark.parametrize("restarts", [False, True], ids=["at once", "after a restart"])
 
 
-@asynccontextmanager
-async def threaded(data: Path) -> AsyncIterator[House]:
-    """A Discord whose answers have their details in a thread."""
-    async with discord_house(data, env={"GORKD_DISCORD_THREADS": "always"}) as house:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """One Discord for all tests, whose answers have their details in a thread."""
+    async with discord_house(tmp_path_factory.mktemp("d"), env={"GORKD_DISCORD_THREADS": "always"}) as house:
         yield house
 
 
-async def answered(house: House) -> tuple[Message, Message]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def slack(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SlackHouse]:
+    async with slack_house(tmp_path_factory.mktemp("s")) as house:
+        yield house
+
+
+def data_of(house: House | SlackHouse) -> Path:
+    return Path(house.env["GORKD_DATA"])
+
+
+def question_about(place: str) -> str:
+    return f"{QUESTION[:-1]} at {place}?"
+
+
+async def answered(house: House, text: str = QUESTION) -> tuple[Message, Message]:
     """A question, and its answer with the thread under it."""
-    question = house.discord.say(f"@gorkd {QUESTION}")
+    question = house.discord.say(f"@gorkd {text}")
     answer = await house.final(question)
     await house.discord.until(lambda: answer.thread and len(house.discord.said_in(answer.thread)) == 2)
     return question, answer
 
 
-async def delivered(house: House) -> None:
+async def delivered(house: House | SlackHouse) -> None:
     """Wait until the bot has noted what stands where."""
-    await until(lambda: not select(Path(house.env["GORKD_DATA"]), "SELECT 1 FROM addresses"))
+    await until(lambda: not select(data_of(house), "SELECT 1 FROM addresses"))
+
+
+async def none_stands(world: Any, standing: Callable[[], list[str]]) -> None:
+    """Wait until nothing is left of what was forgotten in any of these ways; `world` tells when it changes."""
+    with contextlib.suppress(TimeoutError):
+        await world.until(lambda: not standing(), within_s=SHOWN_WITHIN_S)
+    assert standing() == []
 
 
 def job_of(answer: Message) -> str:
     return str(answer.buttons["Show Sources"]["custom_id"]).partition(":")[2]
+
+
+async def forgotten_by_command(house: House | SlackHouse, job_id: str) -> None:
+    assert (await gorkd("forget", "--job", job_id, env=house.env)).code == 0
 
 
 async def by_deleting(house: House, question: Message, answer: Message) -> None:
@@ -58,10 +88,10 @@ async def by_word(house: House, question: Message, answer: Message) -> None:
 
 
 async def by_command(house: House, question: Message, answer: Message) -> None:
-    assert (await gorkd("forget", "--job", job_of(answer), env=house.env)).code == 0
+    await forgotten_by_command(house, job_of(answer))
 
 
-FORGET_IN_DISCORD = {
+FORGET_IN_DISCORD: dict[str, Callable[[House, Message, Message], Awaitable[None]]] = {
     "the question is deleted": by_deleting,
     "many messages are deleted": by_bulk,
     "a word": by_word,
@@ -69,50 +99,67 @@ FORGET_IN_DISCORD = {
 }
 
 
-@pytest.mark.parametrize("restarts", [False, True], ids=["at once", "after a restart"])
-@pytest.mark.parametrize("forget", FORGET_IN_DISCORD.values(), ids=FORGET_IN_DISCORD)
-async def test_in_discord_the_answer_and_its_thread_go(
-    forget: Callable[[House, Message, Message], Awaitable[None]], restarts: bool, tmp_path: Path
-):
+@at_once_and_after_a_restart
+async def test_in_discord_the_answer_and_its_thread_go(house: House, restarts: bool):
     """The thread stays, for what people said in it, without our words and without the question as its name."""
-    async with threaded(tmp_path) as house:
-        question, answer = await answered(house)
-        thread = answer.thread
-        assert thread is not None
-        if restarts:
-            await delivered(house)
-            await house.restart_bot()
-
-        await forget(house, question, answer)
-        await house.discord.until(
-            lambda: answer.is_deleted and not house.discord.said_in(thread), within_s=SHOWN_WITHIN_S
-        )
-
-        assert QUESTION not in thread.name
-        await until(lambda: not select(tmp_path, "SELECT 1 FROM condemned"))
-        assert house.discord.problems == []
-
-
-async def test_in_discord_what_is_forgotten_while_the_bot_is_off_goes_when_it_is_back(tmp_path: Path):
-    async with threaded(tmp_path) as house:
-        question, answer = await answered(house)
+    asked = {
+        how: await answered(house, question_about(place)) for how, place in zip(FORGET_IN_DISCORD, PLACES, strict=True)
+    }
+    threads = {how: answer.thread for how, (_, answer) in asked.items() if answer.thread}
+    if restarts:
         await delivered(house)
-        await house.bot.killed()
+        await house.restart_bot()
 
-        await by_command(house, question, answer)
-        await house.start_bot()
-        await house.discord.until(lambda: answer.is_deleted, within_s=SHOWN_WITHIN_S)
+    for how, (question, answer) in asked.items():
+        await FORGET_IN_DISCORD[how](house, question, answer)
+    await none_stands(
+        house.discord,
+        lambda: [
+            how for how, (_, answer) in asked.items() if not answer.is_deleted or house.discord.said_in(threads[how])
+        ],
+    )
+
+    assert [thread.name for thread in threads.values() if QUESTION[:-1] in thread.name] == []
+    await until(lambda: not select(data_of(house), "SELECT 1 FROM condemned"))
+    assert house.discord.problems == []
 
 
-async def test_in_discord_sources_that_were_listed_go_too(tmp_path: Path):
-    async with threaded(tmp_path) as house:
-        question, answer = await answered(house)
-        listed = await house.final(house.discord.say("@gorkd sources", reply_to=answer))
-        await delivered(house)
+async def test_in_discord_what_is_forgotten_while_the_bot_is_off_goes_when_it_is_back(house: House):
+    question, answer = await answered(house)
+    await delivered(house)
+    await house.bot.killed()
 
-        house.discord.delete(question)
+    await by_command(house, question, answer)
+    await house.start_bot()
+    await house.discord.until(lambda: answer.is_deleted, within_s=SHOWN_WITHIN_S)
 
-        await house.discord.until(lambda: answer.is_deleted and listed.is_deleted, within_s=SHOWN_WITHIN_S)
+
+async def test_in_discord_sources_and_shared_copies_go_too(house: House):
+    """What was listed under an answer, and the copy of a private one."""
+    question, answer = await answered(house)
+    listed = await house.final(house.discord.say("@gorkd sources", reply_to=answer))
+    private = await house.final(house.discord.slash("research", query=question_about("Brest"), private=True))
+    noted = len(select(data_of(house), "SELECT 1 FROM shown"))
+    confirm = await house.final(house.discord.press(private, "Share"))
+    copy = await house.final(house.discord.press(confirm, "Share"))
+    await delivered(house)
+    await until(lambda: len(select(data_of(house), "SELECT 1 FROM shown")) > noted)
+
+    house.discord.delete(question)
+    await forgotten_by_command(house, job_of(private))
+
+    await house.discord.until(
+        lambda: answer.is_deleted and listed.is_deleted and copy.is_deleted, within_s=SHOWN_WITHIN_S
+    )
+
+
+async def slack_answered(house: SlackHouse, user: str, text: str = QUESTION) -> SlackMessage:
+    """A question of somebody in a channel of its own, once its answer and sources are noted."""
+    asked = await house.slack.mentions(user, house.channel(user), text)
+    await house.ended(asked.channel)
+    await house.sources_of(asked.ts)
+    await delivered(house)
+    return asked
 
 
 async def slack_by_deleting(house: SlackHouse, user: str, asked: SlackMessage) -> None:
@@ -124,84 +171,58 @@ async def slack_by_word(house: SlackHouse, user: str, asked: SlackMessage) -> No
 
 
 async def slack_by_command(house: SlackHouse, user: str, asked: SlackMessage) -> None:
-    [(job_id,)] = select(Path(house.env["GORKD_DATA"]), "SELECT id FROM jobs")
-    assert (await gorkd("forget", "--job", job_id, env=house.env)).code == 0
+    [(job_id,)] = select(data_of(house), f"SELECT id FROM jobs WHERE job LIKE '%{asked.text.partition(' ')[2]}%'")
+    await forgotten_by_command(house, job_id)
 
 
-FORGET_IN_SLACK = {
+FORGET_IN_SLACK: dict[str, Callable[[SlackHouse, str, SlackMessage], Awaitable[None]]] = {
     "the question is deleted": slack_by_deleting,
     "a word": slack_by_word,
     "the operator's command": slack_by_command,
 }
 
 
-@pytest.mark.parametrize("restarts", [False, True], ids=["at once", "after a restart"])
-@pytest.mark.parametrize("forget", FORGET_IN_SLACK.values(), ids=FORGET_IN_SLACK)
-async def test_in_slack_the_answer_and_its_sources_go(
-    forget: Callable[[SlackHouse, str, SlackMessage], Awaitable[None]], restarts: bool, tmp_path: Path
-):
-    async with slack_house(tmp_path) as house:
-        ada = house.person()
-        channel = house.channel(ada)
-        asked = await house.slack.mentions(ada, channel, QUESTION)
-        await house.ended(channel)
-        await house.sources_of(asked.ts)
-        await until(lambda: not select(tmp_path, "SELECT 1 FROM addresses"))
-        if restarts:
-            await house.process.killed()
-            house.slack.socket.connected.clear()
-            house.process = await Process.start("all", house.env)
-            await house.slack.socket.connected.wait()
+@at_once_and_after_a_restart
+async def test_in_slack_the_answer_and_its_sources_go(slack: SlackHouse, restarts: bool):
+    ada, state = slack.person(), slack.slack.state
+    asked = {
+        how: await slack_answered(slack, ada, question_about(place))
+        for how, place in zip(FORGET_IN_SLACK, PLACES, strict=False)
+    }
+    if restarts:
+        await slack.process.killed()
+        slack.slack.socket.connected.clear()
+        slack.process = await Process.start("all", slack.env)
+        await slack.slack.socket.connected.wait()
 
-        await forget(house, ada, asked)
+    for how, question in asked.items():
+        await FORGET_IN_SLACK[how](slack, ada, question)
 
-        await house.slack.until(lambda: not house.slack.state.of_bot(channel), within_s=SHOWN_WITHIN_S)
-        assert house.slack.state.of_bot(thread_ts=asked.ts) == []
+    await none_stands(slack.slack, lambda: [how for how, one in asked.items() if state.of_bot(one.channel)])
+    assert [how for how, one in asked.items() if state.of_bot(thread_ts=one.ts)] == []
 
 
-async def test_where_slack_keeps_a_message_it_is_emptied(tmp_path: Path):
+async def test_where_slack_keeps_a_message_it_is_emptied(slack: SlackHouse):
     """A workspace may let nobody delete."""
-    async with slack_house(tmp_path) as house:
-        ada = house.person()
-        channel = house.channel(ada)
-        asked = await house.slack.mentions(ada, channel, QUESTION)
-        answer = await house.ended(channel)
-        sources = await house.sources_of(asked.ts)
-        await until(lambda: not select(tmp_path, "SELECT 1 FROM addresses"))
-        house.slack.api.faults["chat.delete"] = Fault("cant_delete_message", times=10)
+    asked = await slack_answered(slack, slack.person())
+    answer, sources = slack.endings(asked.channel)[-1], await slack.sources_of(asked.ts)
+    slack.slack.api.faults["chat.delete"] = Fault("cant_delete_message", times=10)
 
-        await house.slack.deletes(asked)
-        await house.slack.until(
-            lambda: all(one.text.startswith("Forgotten") for one in (answer, sources)), within_s=SHOWN_WITHIN_S
-        )
+    await slack.slack.deletes(asked)
+    await slack.slack.until(
+        lambda: all(one.text.startswith("Forgotten") for one in (answer, sources)), within_s=SHOWN_WITHIN_S
+    )
+    del slack.slack.api.faults["chat.delete"]
 
-        assert "gravity" not in str(answer.blocks) + str(sources.blocks)
+    assert "gravity" not in str(answer.blocks) + str(sources.blocks)
 
 
-async def test_in_slack_a_shared_copy_goes_too(tmp_path: Path):
-    async with slack_house(tmp_path) as house:
-        ada = house.person()
-        channel = house.channel(ada)
-        asked = await house.slack.mentions(ada, channel, QUESTION)
-        answer = await house.ended(channel)
-        await house.sources_of(asked.ts)
-        await until(lambda: not select(tmp_path, "SELECT 1 FROM addresses"))
-        noted = len(select(tmp_path, "SELECT 1 FROM shown"))
-        await house.slack.shares(ada, answer)
-        await until(lambda: len(select(tmp_path, "SELECT 1 FROM shown")) > noted)
+async def test_in_slack_a_shared_copy_goes_too(slack: SlackHouse):
+    ada = slack.person()
+    asked = await slack_answered(slack, ada)
+    noted = len(select(data_of(slack), "SELECT 1 FROM shown"))
+    await slack.slack.shares(ada, slack.endings(asked.channel)[-1])
+    await until(lambda: len(select(data_of(slack), "SELECT 1 FROM shown")) > noted)
 
-        await house.slack.deletes(asked)
-        await house.slack.until(lambda: not house.slack.state.of_bot(channel), within_s=SHOWN_WITHIN_S)
-
-
-async def test_in_discord_a_shared_copy_goes_too(tmp_path: Path):
-    async with threaded(tmp_path) as house:
-        private = await house.final(house.discord.slash("research", query=QUESTION, private=True))
-        confirm = await house.final(house.discord.press(private, "Share"))
-        copy = await house.final(house.discord.press(confirm, "Share"))
-        await delivered(house)
-        [(job_id,)] = select(tmp_path, "SELECT id FROM jobs")
-        await until(lambda: len(select(tmp_path, "SELECT 1 FROM shown")) >= 2)
-
-        assert (await gorkd("forget", "--job", job_id, env=house.env)).code == 0
-        await house.discord.until(lambda: copy.is_deleted, within_s=SHOWN_WITHIN_S)
+    await slack.slack.deletes(asked)
+    await slack.slack.until(lambda: not slack.slack.state.of_bot(asked.channel), within_s=SHOWN_WITHIN_S)

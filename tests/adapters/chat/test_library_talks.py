@@ -76,8 +76,8 @@ async def house() -> House:
 
     queue = InProcessQueue(run, concurrency=1, limit=10, on_cancelled=run)
     researcher = Researcher(deps, queue)
-    desk = LibraryDesk(Ingestion(deps.library, Reader(), now), Finder())
-    views = PaperViews(deps.library, Painter())
+    desk = LibraryDesk(Ingestion(deps.library, Reader().read, now), Finder())
+    views = PaperViews(deps.library, Painter().paint)
     talks = LibraryTalks(
         researcher,
         desk,

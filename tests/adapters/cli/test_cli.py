@@ -25,8 +25,13 @@ from adapters.cli.ask import print_answer
 from adapters.cli.running import LiveProgress, open_progress
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery, SetupError
+from core.model.job import JobStatus, ResearchRequest
 from core.model.source import Source
+from core.pipeline.researcher import Researcher
+from core.presentation.wording import WAS_ANSWERED
 from tests.commands import gorkd
+from tests.core.presentation.test_tools import AtOnce, read_by
+from tests.core.receipts.samples import QUESTION
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.samples import ScriptedResearcher
@@ -38,9 +43,9 @@ HOSTILE = (
 )
 
 
-def run(researcher: ScriptedResearcher, *arguments: str) -> Result:
+def run(researcher: ScriptedResearcher | Researcher, *arguments: str) -> Result:
     @asynccontextmanager
-    async def opened() -> AsyncIterator[ScriptedResearcher]:
+    async def opened() -> AsyncIterator[ScriptedResearcher | Researcher]:
         yield researcher
 
     app = build_app(opened, lambda name: None, {"all": "Everything.", "web": "The page."})
@@ -292,6 +297,29 @@ def test_options_reach_the_request():
     request = researcher.requests[0]
     assert (request.query, request.depth, request.top_k) == ("how tall", "deep", 7)
     assert (request.context, request.is_fresh, request.modes) == ("towers", True, ("quick",))
+
+
+@pytest.mark.parametrize(
+    ("command", "refusal"),
+    [(["improve", "be", "short"], ""), (["refresh"], ""), (["retry"], WAS_ANSWERED)],
+    ids=["improve", "refresh", "retry"],
+)
+def test_an_answer_is_renewed_at_the_terminal(command: list[str], refusal: str):
+    """N-29: a job by its id, and what comes of it is printed as an answer is; what was answered needs no retry."""
+    deps = read_by(None)
+    researcher = Researcher(deps, AtOnce(deps))
+    first = asyncio.run(researcher.submit(ResearchRequest(QUESTION)))
+
+    ran = run(researcher, command[0], first.id, *command[1:], "--json")
+
+    said = json.loads(ran.stdout)
+    if refusal:
+        assert (ran.exit_code, said["error"]["message"]) == (2, refusal)
+    else:
+        job = asyncio.run(researcher.job(said["job_id"]))
+        assert (ran.exit_code, job.status) == (0, JobStatus.COMPLETED)
+        assert first.id in (job.request.basis, job.request.refreshes)
+        assert job.request.feedback == " ".join(command[1:])
 
 
 def test_version_is_printed():

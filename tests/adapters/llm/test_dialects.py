@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import json
 from dataclasses import dataclass
 from random import Random
@@ -21,7 +23,7 @@ from tests.fakes import FakeSearch, Idle, hit, make_deps
 from tests.loopback.openai_dialects import DIALECTS, Spoken
 from tests.loopback.openai_world import OpenAIWorld, openai_world
 
-PAGES = 8
+PAGES, MANY = 2, 8  # many where a prompt has to be too long
 THINGS = "kettle lantern anchor violin saddle pulpit orchard chimney bridge quarry harbour mirror ladder".split()
 PEOPLE = "baker sailor weaver painter cooper surgeon farmer printer mason miller".split()
 WINDOWS = [name for name in DIALECTS if "window" in name or name == "groq 413"]
@@ -49,7 +51,13 @@ def page(number: int) -> str:
     return f"{PURR if number == 1 else ''} {filler}".strip()
 
 
-async def ask(name: str, *, questions: int = 1, **endpoint: object) -> Asked:
+@functools.cache
+def asked_of(name: str) -> Asked:
+    """One question to an endpoint that is told nothing; what several tests look at is asked once."""
+    return asyncio.run(ask(name, pages=MANY if name in (*WINDOWS, "ollama silent") else PAGES))
+
+
+async def ask(name: str, *, questions: int = 1, pages: int = PAGES, **endpoint: object) -> Asked:
     """The question asked anew each time, of one endpoint."""
     made = DIALECTS[name]
     async with openai_world() as world:
@@ -57,7 +65,7 @@ async def ask(name: str, *, questions: int = 1, **endpoint: object) -> Asked:
         model = OpenAIChat(Endpoint(model="loop-1", base_url=world.url, **endpoint))
         hits = [
             hit(f"https://cats{n}.example/", page(n), title=f"Purring {n}", rank=n, is_complete=True)
-            for n in range(1, PAGES + 1)
+            for n in range(1, pages + 1)
         ]
         told, result = "", JobResult(answer=None)
         for _ in range(questions):
@@ -73,9 +81,9 @@ async def ask(name: str, *, questions: int = 1, **endpoint: object) -> Asked:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-async def test_every_endpoint_gives_a_cited_answer_and_shows_neither_thoughts_nor_json(name: str) -> None:
+def test_every_endpoint_gives_a_cited_answer_and_shows_neither_thoughts_nor_json(name: str) -> None:
     """D6, N-05: whatever an endpoint takes, refuses, wraps or thinks, the question is answered from its sources."""
-    asked = await ask(name)
+    asked = asked_of(name)
 
     assert asked.status is JobStatus.COMPLETED
     assert "muscles of the larynx twitch about 25 times a second" in f"{asked.answer.summary} {asked.answer.detail}"
@@ -86,9 +94,9 @@ async def test_every_endpoint_gives_a_cited_answer_and_shows_neither_thoughts_no
 
 
 @pytest.mark.parametrize("name", ["nothing readable", "loops"])
-async def test_what_cannot_be_read_twice_is_quoted_instead(name: str) -> None:
+def test_what_cannot_be_read_twice_is_quoted_instead(name: str) -> None:
     """N-05: the second try has the schema in words; then the sources speak for themselves."""
-    asked = await ask(name)
+    asked = asked_of(name)
 
     assert asked.answer.notice == UNREAD_NOTICE
     answers = [call for call in asked.world.calls if "<source id" in call.user]
@@ -104,16 +112,16 @@ async def test_dialect_that_worked_is_remembered() -> None:
     assert asked.model.dialect.output == "text"
 
 
-async def test_slip_of_an_endpoint_that_holds_to_schemas_changes_nothing() -> None:
+def test_slip_of_an_endpoint_that_holds_to_schemas_changes_nothing() -> None:
     """One garbled answer is no proof that structured output is ignored."""
-    asked = await ask("nothing readable")
+    asked = asked_of("nothing readable")
 
     assert asked.model.dialect.output == "json_schema"
 
 
-async def test_room_for_thinking_is_found_once() -> None:
+def test_room_for_thinking_is_found_once() -> None:
     """Thoughts count into the limit of tokens: it is raised once, for all that follows."""
-    asked = await ask("thinks long")
+    asked = asked_of("thinks long")
 
     limits = [call.max_tokens for call in asked.world.calls]
     assert limits[0] < 3000
@@ -129,9 +137,9 @@ async def test_room_for_thinking_can_be_set() -> None:
     assert all(limit > 4000 for limit in limits)
 
 
-async def test_answer_that_was_cut_says_so() -> None:
+def test_answer_that_was_cut_says_so() -> None:
     """Half a sentence is not shown, and that the end is missing is."""
-    asked = await ask("cut short")
+    asked = asked_of("cut short")
 
     assert CUT_OFF in asked.answer.limitations
 
@@ -139,7 +147,7 @@ async def test_answer_that_was_cut_says_so() -> None:
 @pytest.mark.parametrize("name", WINDOWS)
 async def test_prompt_beyond_the_window_is_asked_again_with_fewer_sources(name: str) -> None:
     """N-05: learnt from the refusal, in all its spellings, and then kept to."""
-    asked = await ask(name, questions=2)
+    asked = await ask(name, questions=2, pages=MANY)
 
     assert any("had no room for" in entry for entry in asked.answer.limitations)
     assert 0 < asked.model.window.tokens < 5000  # where nobody tells it, as they are estimated
@@ -158,22 +166,13 @@ async def test_prompt_beyond_the_window_is_asked_again_with_fewer_sources(name: 
         ({"/api/show": {"parameters": 'stop "<end>"\nnum_ctx    3000'}}, 3000),
         ({}, 0),
     ],
-    ids=[
-        "vllm",
-        "openrouter",
-        "llama.cpp models",
-        "llama.cpp props",
-        "lm studio",
-        "ollama ps",
-        "ollama show",
-        "untold",
-    ],
+    ids="vllm/openrouter/llama.cpp models/llama.cpp props/lm studio/ollama ps/ollama show/untold".split("/"),
 )
 async def test_window_is_asked_of_the_endpoint(said: dict[str, object], tokens: int, monkeypatch) -> None:
     """Where it tells its window, no prompt is sent in vain."""
     monkeypatch.setitem(DIALECTS, "telling", Spoken(lambda call, right: right, said=said))  # type: ignore[misc]
 
-    asked = await ask("telling")
+    asked = await ask("telling", pages=MANY)
 
     assert asked.model.window.tokens == tokens
     most = max(call.prompt_tokens + call.max_tokens for call in asked.world.calls)
@@ -182,7 +181,7 @@ async def test_window_is_asked_of_the_endpoint(said: dict[str, object], tokens: 
 
 async def test_window_can_be_set() -> None:
     """`GORKD_CONTEXT_TOKENS` goes before what anybody says."""
-    asked = await ask("llama.cpp window", context_tokens=3000)
+    asked = await ask("llama.cpp window", pages=MANY, context_tokens=3000)
 
     assert asked.model.window.tokens == 3000
     assert asked.world.refused == []
@@ -190,7 +189,7 @@ async def test_window_can_be_set() -> None:
 
 async def test_endpoint_that_cuts_silently_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
     """N-05: fewer tokens counted than sent; the operator learns it, and later prompts fit."""
-    asked = await ask("ollama silent", questions=2)
+    asked = await ask("ollama silent", questions=2, pages=MANY)
 
     warnings = [record.getMessage() for record in caplog.records if "said nothing of it" in record.getMessage()]
     assert len(warnings) == 1
@@ -206,9 +205,9 @@ async def test_azure_is_addressed_by_deployment_version_and_its_own_header() -> 
     assert {call.key for call in asked.world.calls} == {"azure-key"}
 
 
-async def test_what_an_endpoint_refuses_is_sent_where_it_is_taken() -> None:
+def test_what_an_endpoint_refuses_is_sent_where_it_is_taken() -> None:
     """Verdicts and plans are asked for without chance; OpenAI's own models take no temperature."""
-    takes, refuses = await ask("refuses json_schema"), await ask("openai")
+    takes, refuses = asked_of("refuses json_schema"), asked_of("openai")
 
     by_purpose = {call.schema_name or "told": call.body.get("temperature") for call in takes.world.calls}
     assert by_purpose["told"] in (0.0, 0.2)

@@ -60,6 +60,7 @@ async def _feed(stream: AnswerStream, model: OpenAIChat) -> None:
 async def test_answer_arrives_in_pieces_with_its_usage():
     """S003-13: structured output is streamed; the last delta carries what it cost."""
     async with openai_world(ANSWER) as world:
+        world.tokens_at_once = 1
         model = chat(world)
 
         deltas = [delta async for delta in model.stream(REQUEST)]

@@ -79,7 +79,8 @@ async def test_tools_are_those_of_the_specification(world, tmp_path):
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
 
     watching = {"list_watches", "watch", "stop_watching"}
-    assert set(tools) == {"deep_research", "research", *LIBRARY, "check_references", *watching}
+    again = {"retry", "refresh", "improve", "share", "export"}
+    assert set(tools) == {"deep_research", "research", *LIBRARY, "check_references", *again, *watching}
     deep = tools["deep_research"]
     assert deep.description.startswith("Conducts in-depth research on a question using PubMed and web search.")
     assert "inform the user that deep research typically takes 1-3 minutes" in deep.description
@@ -120,6 +121,7 @@ async def test_both_tools_over_http_with_a_token(world, tmp_path):
     async with http_process(world, tmp_path) as address, over_http(address) as (client, http):
         quick = await client.call_tool("research", {"query": QUESTION}, ANSWER_S)
         deep = await client.call_tool("deep_research", {"question": QUESTION}, ANSWER_S, heard)
+        shared = await client.call_tool("share", {"job_id": quick.structured_content["job_id"]}, ANSWER_S)
         refused = [
             await http.post(address, json={}, headers={"Authorization": wrong}) for wrong in ("", "Bearer wrong", TOKEN)
         ]
@@ -127,6 +129,7 @@ async def test_both_tools_over_http_with_a_token(world, tmp_path):
     assert quick.structured_content["status"] == deep.structured_content["status"] == "completed"
     assert quick.structured_content["answer"]["summary"]
     assert quick.structured_content["citations"]
+    assert shared.structured_content["url"].endswith(f"/jobs/{quick.structured_content['job_id']}")
     assert any(message.startswith("→ Searching PubMed") for _, message in heard.told)
     assert [answer.status_code for answer in refused] == [401, 401, 401]
     assert refused[0].json()["error"]["code"] == "UNAUTHORIZED"

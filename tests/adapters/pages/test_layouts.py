@@ -78,7 +78,7 @@ async def test_a_paper_is_known_by_what_its_first_page_shows(
     """S001-08: without a model, and although its file says nothing or something else of itself."""
     library = memory_library()
 
-    done = await Ingestion(library, files, now).add(LOCAL, "download.pdf", pdf_of(name, tmp_path))
+    done = await Ingestion(library, files.read, now).add(LOCAL, "download.pdf", pdf_of(name, tmp_path))
 
     paper = done.paper
     assert (paper.title, paper.authors, paper.published, paper.doi) == known

@@ -104,11 +104,11 @@ class Writer(FakeModel):
 
 def _checked(request: ChatRequest) -> str:
     """By words; and a page that gives another height contradicts."""
-    verdicts = json.loads(by_words(request))["verdicts"]
-    for row, item in zip(verdicts, request.user.split("<item ")[1:], strict=True):
-        if "49 metres" in item and "71 metres" in item:
-            row["verdict"] = "contradicted"
-    return json.dumps({"verdicts": verdicts})
+
+    def told(item: str, verdict: str) -> str:
+        return "contradicted" if "49 metres" in item and "71 metres" in item else verdict
+
+    return by_words(request, told)
 
 
 _PLAN = json.dumps(

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
 import aiohttp
@@ -22,6 +23,7 @@ from core.model.errors import QueueFull
 from core.model.job import JobStatus, ResearchJob, Scope
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.researcher import Researcher
+from core.presentation.wording import IMPROVE_IT, NOT_ANSWERED_YET
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import Library, open_site
@@ -238,6 +240,66 @@ async def test_what_cannot_be_retried_is_said():
         ]
 
     assert statuses == [400, 401, 404, 401]
+
+
+async def test_an_answer_is_improved_by_a_program_once_a_key():
+    """N-29, N-09: from what was found, minding the wish; a key stands for one answer and one wish."""
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        answered = await site.ask()
+
+        async def improve(wish: str, key: str = "k-1") -> tuple[int, str]:
+            body, headers = {"feedback": wish}, {"Idempotency-Key": key}
+            answer = await client.post(f"/v1/jobs/{answered.id}/improve", json=body, headers=headers)
+            return answer.status, (await answer.json()).get("job_id", "")
+
+        sent = [await improve(wish) for wish in ("Say who built it.", "Say who built it.", "Be short.")]
+        other = await improve("Be short.", "k-2")
+        jobs = [await site.researcher.job(job_id) for _, job_id in (sent[0], other)]
+
+    assert sent[0] == sent[1]
+    assert [status for status, _ in (*sent, other)] == [202, 202, 422, 202]
+    assert [(job.request.basis, job.request.feedback) for job in jobs] == [
+        (answered.id, "Say who built it."), (answered.id, "Be short."),
+    ]  # fmt: skip
+
+
+async def test_the_page_of_an_answer_improves_it_once_a_form():
+    """N-29: the field of the follow-up takes the wish, and works without a script; a signed link goes along."""
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        answered = await site.ask(scope=Scope("local", "user:7"))
+        page = await (await client.get(site.page(answered).removeprefix(site.address))).text()
+        action = re.search(r'formaction="([^"]+)"', page)
+        key = re.search(r'name="key" value="([^"]+)"', page)
+        assert action
+        assert key
+        forms = [{"key": key[1], "query": wish} for wish in ("", "", "Be short.")]
+        sent = [await client.post(unescape(action[1]), data=form, allow_redirects=False) for form in forms]
+        places = [answer.headers["Location"] for answer in sent]
+        improved = await site.researcher.job(places[0].rpartition("/")[2].partition("?")[0])
+
+    assert places[0] == places[1] != places[2]
+    assert (improved.request.basis, improved.request.feedback) == (answered.id, IMPROVE_IT)
+    assert improved.scope == answered.scope
+    assert "?sig=" in action[1]
+
+
+async def test_what_cannot_be_improved_is_said():
+    """One that still runs, one of a chat, a private one without its link, and none at all; nor may just anybody."""
+    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
+        private = await site.ask(scope=Scope("local", "user:7"))
+        in_slack = await site.ask(scope=Scope("slack:T1", "workspace"))
+        running = await site.ask(mood="slow")
+        asked = [(running.id, {}), (in_slack.id, {}), (private.id, {}), ("job_none", {}), (running.id, {"Via": "x"})]
+        answers = [
+            await client.post(f"/v1/jobs/{job_id}/improve", json={}, headers=headers) for job_id, headers in asked
+        ]
+        said = (await answers[0].json())["error"]["message"]
+    async with open_site(tokens=TOKENS) as site, aiohttp.ClientSession(site.address) as reader:
+        shared = await (await reader.get(f"/jobs/{(await site.ask()).id}")).text()
+
+    assert [answer.status for answer in answers] == [400, 401, 404, 404, 401]
+    assert said == NOT_ANSWERED_YET
+    assert "formaction" not in shared
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs/{}/follow-up", "/jobs/{}/follow-up"], ids=["program", "page"])

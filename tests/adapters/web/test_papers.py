@@ -38,7 +38,7 @@ async def site(request) -> AsyncIterator[tuple[TestClient, str, Scope]]:
     await shelve(library, TIDES, shelf=request.param)
     job = replace(job, request=replace(job.request, scope=request.param))
     researcher = ScriptedResearcher(job, outcome=result, found=await deps.sources.sources(job.id))
-    app = web_app(researcher, library=PaperViews(library, Painter()))
+    app = web_app(researcher, library=PaperViews(library, Painter().paint))
     async with TestClient(TestServer(app)) as client:
         yield client, samples.LINKS.signed(job, f"/jobs/{job.id}"), request.param
 

@@ -415,7 +415,7 @@ async def test_form_is_closed_to_others(open_web: Open):
         "<li>newest source is from May 2024</li>",
         "Removed: could not be confirmed",
         'id="src-3"',
-        '<a href="https://trinity.example/eddystone" rel="nofollow noreferrer noopener">live page</a>',
+        '<a href="https://trinity.example/eddystone" rel="nofollow noreferrer">live page</a>',
         f'<a href="/jobs/{JOB}/sources/1">Eddystone Lighthouse</a>',
         "It is 49 metres tall and built of granite blocks.",
         "<dd>12.3 s</dd>",

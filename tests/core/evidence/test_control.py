@@ -11,15 +11,14 @@ from core.evidence.judge import JsonJudge, Pair, Rulings, judge_of, request_ruli
 from core.llm.prices import estimate_tokens
 from core.model.errors import ControlFailed, ModelError
 from core.model.ports import ChatRequest
-from tests.fakes import FakeModel, is_control
+from tests.fakes import FakeModel, is_control, verdicts_json
 
 SLEEP = Pair("Cats sleep.", ("Cats sleep a lot.",))
 FLY = Pair("Dogs fly.", ("Dogs run.", "Birds fly."), before="Dogs are animals.", title="Dogs", doubts=("no wings",))
 
 
 def answer(*words: str | None) -> str:
-    rows = [{"item": number, "verdict": word, "reason": ""} for number, word in enumerate(words, start=1) if word]
-    return json.dumps({"verdicts": rows})
+    return verdicts_json({number: (word, "") for number, word in enumerate(words, start=1) if word})
 
 
 def saying(*verdicts: str, control: str | None = "contradicted") -> FakeModel:
@@ -55,6 +54,22 @@ async def test_a_judge_that_says_yes_to_everything_confirms_nothing() -> None:
     assert [type(failure) for failure in told] == [ControlFailed]
     assert "fake-1 confirmed a control sentence that is false" in str(told[0])
     assert (await judge.judge_answer("Why?", "So.", timeout_s=5.0)).answers is None
+
+
+@pytest.mark.parametrize(("control", "places"), [("contradicted", [0, 1, 2]), ("supported", [])])
+async def test_nothing_is_told_early_beside_a_control_that_is_not_denied(control: str, places: list[int]) -> None:
+    """D18: wherever among the pairs the control stands."""
+    model = saying("supported", "partial", "supported", control=control)
+    for pairs in [[SLEEP, FLY, SLEEP], [FLY, FLY, SLEEP], [SLEEP, SLEEP, SLEEP], [FLY, SLEEP, SLEEP]]:
+        told: dict[int, str] = {}
+        judge, _ = controlled(model)
+
+        await judge.judge(
+            pairs, timeout_s=5.0, hear=lambda found, spent, t=told: t.update({at: j.ruling for at, j in found.items()})
+        )
+
+        assert sorted(told) == places
+        assert [told[at] for at in places] == ["supported", "partial", "supported"][: len(places)]
 
 
 @pytest.mark.parametrize("verdict", ["contradicted", "unsupported", "partial"])

@@ -17,6 +17,7 @@ from core.evidence.judge import (
     PAIRS_TOGETHER,
     AnswerRuling,
     Dialect,
+    Hear,
     JsonJudge,
     Judgement,
     Judging,
@@ -28,6 +29,7 @@ from core.evidence.judge import (
     judge_of,
     read_rulings,
     request_rulings,
+    unheard,
 )
 from core.model.answer import ModelUsage
 from core.model.errors import ModelGarbled, ModelTimeout, ModelUnavailable
@@ -85,6 +87,11 @@ def test_no_text_can_close_its_own_fence(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ('{"1": "supported", "2": "unsupported", "why": ["2: no date"]}', {0: "supported", 1: "unsupported"}),
+        ('{"1": "supported", "2": "contradicted", "why": ["2: no d', {0: "supported", 1: "contradicted"}),
+        ('{"1": "contradicted", "1": "supported"}', {0: "contradicted"}),
+        ('{"Verdicts": {"1": "Supported"}}', {0: "supported"}),
+        ('{"7": "supported", "0": "partial", "2": null, "why": 3}', {}),
         (answer(row(1, "supported"), row(2, "unsupported")), {0: "supported", 1: "unsupported"}),
         ("```json\n" + answer({"item": 2, "verdict": "Contradicted "}) + "\n```", {1: "contradicted"}),
         ('{"verdicts": [{"item": 1, "verdict": "partial"}, {"item": 2, "ver', {0: "partial"}),
@@ -97,6 +104,11 @@ def test_no_text_can_close_its_own_fence(text: str) -> None:
         ("", {}),
     ],
     ids=[
+        "by number",
+        "cut short in a reason",
+        "one number twice",
+        "by number within",
+        "no such number",
         "whole",
         "fenced",
         "cut short",
@@ -120,6 +132,46 @@ def test_an_answer_is_read_with_tolerance(text: str, expected: dict[int, str]) -
 def test_no_answer_raises(text: str) -> None:
     """The judge's answer is data too."""
     assert set(read_rulings(text, 2)) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    "why",
+    [["2: says 1931"], ["Item 2 - says 1931"], ["1: ", "2 says 1931", "no number", 7]],
+    ids=["as asked", "loosely", "with noise"],
+)
+def test_a_reason_belongs_to_the_item_that_it_begins_with(why: list[object]) -> None:
+    found = read_rulings(json.dumps({"1": "supported", "2": "contradicted", "why": why}), 2)
+
+    assert found == {0: Judgement(Ruling.SUPPORTED), 1: Judgement(Ruling.CONTRADICTED, "says 1931")}
+
+
+async def test_a_verdict_is_told_while_the_reasons_are_still_being_written() -> None:
+    said = '{"1": "supported", "2": "partial", "3": "contradicted", "why": ["2: no year", "3: says five"]}'
+    told: list[dict[int, Judgement]] = []
+
+    rulings = await JsonJudge(FakeModel({"check": said})).judge(
+        [SLEEP, FLY, SLEEP], timeout_s=5.0, hear=lambda found, spent: told.append(dict(found))
+    )
+
+    assert told == [
+        {0: Judgement(Ruling.SUPPORTED)},
+        {1: Judgement(Ruling.PARTIAL)},
+        {2: Judgement(Ruling.CONTRADICTED)},
+        {1: Judgement(Ruling.PARTIAL, "no year")},
+        {2: Judgement(Ruling.CONTRADICTED, "says five")},
+    ]
+    assert rulings.judgements == (told[0][0], told[3][1], told[4][2])
+
+
+async def test_nothing_of_a_thought_is_told() -> None:
+    said = '<think>Maybe {"1": "supported"}?</think>{"1": "unsupported", "why": ["1: no"]}'
+    told: list[Judgement] = []
+
+    await JsonJudge(FakeModel({"check": said})).judge(
+        [SLEEP], timeout_s=5.0, hear=lambda found, spent: told.extend(found.values())
+    )
+
+    assert told == [Judgement(Ruling.UNSUPPORTED), Judgement(Ruling.UNSUPPORTED, "no")]
 
 
 async def test_what_was_garbled_is_asked_once_more_and_then_left_open() -> None:
@@ -238,15 +290,18 @@ def test_a_compound_claim_has_clauses(claim: str, expected: int) -> None:
 
 
 class Slow:
-    """A judge that answers when told, and remembers what it was asked together."""
+    """A judge that answers when told, and remembers what it was asked together; `early` is what it says before."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, early: Judgement | None = None) -> None:
         self.batches: list[int] = []
         self.may_answer = asyncio.Event()
         self.error = error
+        self.early = early
 
-    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
         self.batches.append(len(pairs))
+        if self.early:
+            hear(dict.fromkeys(range(len(pairs)), self.early), ModelUsage(1, 1))
         await self.may_answer.wait()
         if self.error:
             raise self.error
@@ -362,3 +417,53 @@ async def test_who_reads_along_waits_neither_for_company_nor_for_those_that_may_
     await judging.aclose()
 
     assert judge.batches == [1, PAIRS_TOGETHER]
+
+
+async def test_nobody_waits_for_reasons_but_while_more_is_written() -> None:
+    """The reason of a ◐ is taken while there is time; a verdict that was read stands, and what it has cost."""
+    judge = Slow(early=Judgement(Ruling.PARTIAL))
+    judging = Judging(judge, lambda: 90.0)
+    first = await judging.rule([SLEEP])
+    explaining = asyncio.create_task(judging.explained([SLEEP]))
+    await asyncio.sleep(0)
+    is_waiting = not explaining.done()
+
+    judge.may_answer.set()
+    explained = await explaining
+    judge.may_answer.clear()
+    judging.hurry()
+    last = await judging.rule([FLY])
+    async with asyncio.timeout(30):
+        unexplained = await judging.explained([FLY])
+    await judging.aclose()
+
+    assert is_waiting
+    assert first == last == unexplained == [judge.early]
+    assert explained == [Judgement(Ruling.SUPPORTED, SLEEP.claim)]
+    assert judging.usage == [ModelUsage(1, 1), ModelUsage(1, 1)]
+
+
+async def test_what_a_judge_said_before_it_failed_stands() -> None:
+    judge = Slow(ModelTimeout("slow"), early=Judgement(Ruling.SUPPORTED))
+    judge.may_answer.set()
+    judging = Judging(judge, lambda: 5.0)
+
+    assert await judging.rule([SLEEP]) == await judging.explained([SLEEP]) == [judge.early]
+    assert len(judging.failures) == 1
+
+
+async def test_what_refuses_a_sentence_is_taken_with_its_reason() -> None:
+    """A reader is owed the reason of a removal: of that alone a verdict is not enough."""
+    judge = Slow(early=Judgement(Ruling.UNSUPPORTED))
+    judging = Judging(judge, lambda: 90.0)
+
+    asked = asyncio.create_task(judging.rule([SLEEP]))
+    while not judge.batches:  # noqa: ASYNC110  # nothing tells of it
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    is_waiting = not asked.done()
+    judge.may_answer.set()
+
+    assert is_waiting
+    assert await asked == [Judgement(Ruling.SUPPORTED, SLEEP.claim)]
+    await judging.aclose()

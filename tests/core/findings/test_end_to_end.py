@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.research import Researcher
+from gorkd import Researcher
 from tests.commands import Ended, gorkd
 from tests.core.findings.pages import INVENTED, PAGES, QUESTION, offer_web_search
 from tests.loopback.world import World

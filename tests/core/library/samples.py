@@ -119,4 +119,4 @@ class Finder:
 
 
 def desk() -> LibraryDesk:
-    return LibraryDesk(Ingestion(memory_library(), Reader(), now), Finder())
+    return LibraryDesk(Ingestion(memory_library(), Reader().read, now), Finder())

@@ -127,7 +127,7 @@ class Meanwhile(Reader):
 
 def two() -> tuple[LibraryDesk, Meanwhile]:
     reader = Meanwhile()
-    return LibraryDesk(Ingestion(memory_library(), reader, now), Finder()), reader
+    return LibraryDesk(Ingestion(memory_library(), reader.read, now), Finder()), reader
 
 
 async def test_what_others_say_of_a_paper_while_it_is_read_anew_is_kept() -> None:

@@ -25,7 +25,7 @@ from tests.records import memory_library
 
 
 def ingestion(model: FakeModel | None = None, reader: Reader | None = None) -> Ingestion:
-    return Ingestion(memory_library(), reader or Reader(), now, model)
+    return Ingestion(memory_library(), (reader or Reader()).read, now, model)
 
 
 async def test_a_file_is_one_paper_however_often_it_is_added() -> None:
@@ -209,7 +209,7 @@ async def test_embeddings_are_made_in_batches_and_stored_with_their_chunk() -> N
     embedder = CountingEmbedder()
     library = memory_library()
 
-    await Ingestion(library, Reader(), now, embedder=embedder).add(LOCAL, "long.md", paper.encode())
+    await Ingestion(library, Reader().read, now, embedder=embedder).add(LOCAL, "long.md", paper.encode())
     found = await library.nearest([LOCAL], Index.CONTENT, np.array([1.0, 0.0], dtype=np.float32), limit=1_000)
 
     assert len(found) > 64
@@ -222,7 +222,7 @@ async def test_embeddings_are_made_in_batches_and_stored_with_their_chunk() -> N
 async def added_without_vectors() -> tuple[Ingestion, CountingEmbedder]:
     """A library with one paper, added while the embedding model was away, which has come back."""
     embedder = CountingEmbedder(is_away=True)
-    desk = Ingestion(memory_library(), Reader(), now, embedder=embedder)
+    desk = Ingestion(memory_library(), Reader().read, now, embedder=embedder)
     await desk.add(LOCAL, "2401.00001v1.md", PAPER.encode())
     embedder.is_away = False
     return desk, embedder
@@ -238,7 +238,7 @@ async def lacking(desk: Ingestion) -> list[str]:
 
 async def test_a_paper_is_added_although_the_embedding_model_fails_and_that_is_said() -> None:
     """S001-07: it is found by its words, and whoever added it hears why and what follows."""
-    desk = Ingestion(memory_library(), Reader(), now, embedder=CountingEmbedder(is_away=True))
+    desk = Ingestion(memory_library(), Reader().read, now, embedder=CountingEmbedder(is_away=True))
     added = Added()
 
     await added.take(desk.add(LOCAL, "2401.00001v1.md", PAPER.encode()))
@@ -290,8 +290,8 @@ async def test_a_model_that_is_still_away_fails_nobodys_question() -> None:
 async def test_vectors_of_another_model_are_a_fault_that_is_named() -> None:
     """Numbers of two models cannot be compared; nothing would be found, and nobody would know why."""
     library = memory_library()
-    await Ingestion(library, Reader(), now, embedder=CountingEmbedder()).add(LOCAL, "a.md", PAPER.encode())
-    other = LibraryDesk(Ingestion(library, Reader(), now, embedder=CountingEmbedder(name="new")), Finder())
+    await Ingestion(library, Reader().read, now, embedder=CountingEmbedder()).add(LOCAL, "a.md", PAPER.encode())
+    other = LibraryDesk(Ingestion(library, Reader().read, now, embedder=CountingEmbedder(name="new")), Finder())
 
     faults = [finding.fault for finding in await other.validate(LOCAL)]
 

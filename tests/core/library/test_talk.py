@@ -46,7 +46,7 @@ async def talk(model: FakeModel | None = None, *, is_admin: bool = True, empty: 
     if not empty:
         await shelve(library, TIDES, YEAST)
         await library.put(LOCAL, BARE, "Bare text.", {}, b"")
-    desk = LibraryDesk(Ingestion(library, Reader(), now, model), Finder())
+    desk = LibraryDesk(Ingestion(library, Reader().read, now, model), Finder())
     return Talk(desk, LOCAL, (LOCAL,), research, now, is_admin)
 
 

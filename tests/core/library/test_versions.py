@@ -28,7 +28,7 @@ SECOND = replace(TIDES, id="2401.00001v2", content_hash="hash-3", added_at=TIDES
 
 
 def ingestion(model: FakeModel | None = None) -> Ingestion:
-    return Ingestion(memory_library(), Reader(), now, model)
+    return Ingestion(memory_library(), Reader().read, now, model)
 
 
 def summary(text: str) -> str:

@@ -375,7 +375,7 @@ def test_sections_only_grow_and_end_as_written(value, data):
 
 
 def test_sections_come_word_by_word_and_say_when_they_are_done():
-    """The summary is final as soon as the model goes on to the detail."""
+    """A section is final as soon as its text is closed; nobody waits for the name of what follows."""
     _, updates = fed('{"summary": "A', " cygnet", '.", "detail": "', "Grey.", '"', "}")
 
     assert updates == [
@@ -384,7 +384,20 @@ def test_sections_come_word_by_word_and_say_when_they_are_done():
         SectionUpdate("summary", "A cygnet.", is_final=True),
         SectionUpdate("detail", "", is_final=False),
         SectionUpdate("detail", "Grey.", is_final=False),
+        SectionUpdate("detail", "Grey.", is_final=True),
     ]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [('{"detail": "He said "', "yes", '" and', ' left."}'), ('{"detail": ["One [1].",', ' "Tw', "o [1].")],
+    ids=["a quote that is not escaped", "a list"],
+)
+def test_a_text_that_may_go_on_is_not_final(pieces):
+    """The half of a sentence says something else than the whole one."""
+    _, updates = fed(*pieces)
+
+    assert not any(update.is_final for update in updates)
 
 
 def test_thoughts_are_never_shown():

@@ -51,6 +51,15 @@ class Noticing(SqlJobMemo):
         self.has_kept.set()
 
 
+class Paced(FakeModel):
+    """A model that lets others go on between two pieces, as one that has to be waited for does."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        async for delta in super().stream(request):
+            yield delta
+            await asyncio.sleep(0)
+
+
 class Endless:
     """A model that never comes to an end of its answer."""
 
@@ -85,7 +94,7 @@ async def test_answer_that_is_kept_is_not_paid_for_again() -> None:
 async def test_answer_is_kept_when_it_has_come_however_far_it_was_read() -> None:
     """Who judges its first sentences meanwhile may be killed at it, and the whole answer was paid for."""
     memo = Noticing()
-    reading = RememberingModel(FakeModel({"plan": "At ten, or at eleven, or at noon."}), memo, "job_1").stream(REQUEST)
+    reading = RememberingModel(Paced({"plan": "At ten, or at eleven, or at noon."}), memo, "job_1").stream(REQUEST)
     first = await anext(reading)
 
     await asyncio.wait_for(memo.has_kept.wait(), 10)
@@ -93,6 +102,15 @@ async def test_answer_is_kept_when_it_has_come_however_far_it_was_read() -> None
     again = await complete(RememberingModel(FakeModel({}), memo, "job_1"), REQUEST)
     assert (first.text, again.text) == ("At ten, or a", "At ten, or at eleven, or at noon.")
     await reading.aclose()
+
+
+async def test_tokens_that_are_read_in_one_go_are_passed_on_in_one_piece() -> None:
+    """Whoever reads the growing answer reads it anew with each piece."""
+    model = FakeModel({"plan": "At ten, or at eleven, or at noon."})
+
+    deltas = [delta async for delta in RememberingModel(model, SqlJobMemo(known()), "job_1").stream(REQUEST)]
+
+    assert [(delta.text, delta.usage is not None) for delta in deltas] == [("At ten, or at eleven, or at noon.", True)]
 
 
 async def test_answer_that_nobody_reads_on_is_asked_for_no_further() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import pytest
@@ -20,7 +19,7 @@ from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
 from core.presentation.card import CheckedClaim, Stand, checks_json, read_checks
-from tests.fakes import FakeModel, FakeSearch, Idle, hit, is_control, make_deps
+from tests.fakes import FakeModel, FakeSearch, Idle, hit, is_control, make_deps, verdicts_json
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron lattice tower in Paris. The Eiffel Tower is 330 metres tall. "
@@ -87,11 +86,8 @@ async def test_sources_that_disagree_make_a_claim_mixed() -> None:
 
 def answering(verdict: str, *, control: str = "contradicted") -> Mapping[str, object]:
     def answer(request: ChatRequest) -> str:
-        rows = [
-            {"item": number, "reason": "r", "verdict": control if is_control(item) else verdict}
-            for number, item in enumerate(request.user.split("<item ")[1:], start=1)
-        ]
-        return json.dumps({"verdicts": rows})
+        items = enumerate(request.user.split("<item ")[1:], start=1)
+        return verdicts_json({number: (control if is_control(item) else verdict, "r") for number, item in items})
 
     return {"check": answer}
 

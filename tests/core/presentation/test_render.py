@@ -296,11 +296,12 @@ def test_markdown_keeps_the_answer_without_marks():
     assert "49 metres tall [1][2]." in document
     assert not regex.search(rf"\][{_MARKS}]", document)
     assert (
-        "1. Eddystone Lighthouse. trinity.example, 2024-05-01T00:00:00Z. <https://trinity.example/eddystone>"
+        "[1] Eddystone Lighthouse. trinity.example, 2024-05-01T00:00:00Z. <https://trinity.example/eddystone>"
         in document
     )
     assert "## Removed: could not be confirmed\n\n- It was painted green in 1990." in document
-    assert "| 51 metres | src_3 |" in document
+    assert "| 51 metres | [3] |" in document
+    assert "\n\n## Read, not cited\n\n[4] " in document
 
 
 def test_markdown_title_forms_no_link():

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import jsonschema
 import pytest
 
-from core.model.errors import InvalidQuery, ModelTimeout
-from core.model.job import LOCAL, Json
+from core.model.errors import InvalidQuery, JobNotFound, ModelTimeout
+from core.model.job import LOCAL, Json, ResearchRequest, Scope
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.presentation.tools import TOOLS, ToolResult
+from core.presentation.tools import TOOLS, ToolResult, share_tool
 from tests.core.library import samples as papers
 from tests.core.library.test_library_mode import written
 from tests.core.modes import test_references as references
-from tests.core.receipts.samples import PAGES, QUESTION
+from tests.core.receipts.samples import PAGES, QUESTION, TALL
 from tests.fakes import FakeModel, FakeSearch, Idle, hit, make_deps
+from tests.golden import samples
 
 
 class AtOnce(Idle):
@@ -31,11 +33,14 @@ class AtOnce(Idle):
         await run_job(job.id, self.deps, DirectSteps())
 
 
+ALL = {**TOOLS, "share": share_tool(samples.LINKS)}
+
+
 async def called(deps: Deps, tool: str, **params: Json) -> ToolResult:
     """Its result, which has the shape that it promises."""
-    steps = [step async for step in TOOLS[tool].executor(params, Researcher(deps, AtOnce(deps)), LOCAL)]
+    steps = [step async for step in ALL[tool].executor(params, Researcher(deps, AtOnce(deps)), LOCAL)]
     assert isinstance(steps[-1], ToolResult)
-    jsonschema.validate(steps[-1].data, TOOLS[tool].output_schema)
+    jsonschema.validate(steps[-1].data, ALL[tool].output_schema)
     return steps[-1]
 
 
@@ -81,9 +86,8 @@ async def test_references_are_checked():
 
 async def test_a_failure_tells_what_had_been_found():
     """As deep research does; and says that nobody has checked it."""
-    hits = [hit(url, text, rank=rank, is_complete=True) for rank, (url, text) in enumerate(PAGES.items())]
     silent = ModelTimeout("late", user_message="The model took too long.")
-    deps = make_deps(search=[FakeSearch("web", hits)], model=FakeModel({"plan": silent, "answer": silent}))
+    deps = read_by(FakeModel({"plan": silent, "answer": silent}))
 
     done = await called(deps, "research", query=QUESTION)
 
@@ -91,3 +95,54 @@ async def test_a_failure_tells_what_had_been_found():
     assert {source["url"] for source in done.data["sources"]} == set(PAGES)
     assert "unchecked" in done.text
     assert all(url in done.text for url in PAGES)
+
+
+def read_by(model: FakeModel | None) -> Deps:
+    hits = [hit(url, text, rank=rank, is_complete=True) for rank, (url, text) in enumerate(PAGES.items())]
+    return make_deps(search=[FakeSearch("web", hits)], model=model)
+
+
+async def test_an_answer_is_retried_improved_refreshed_shared_and_exported():
+    """N-29: a failed job is retried from what it found; each deed names the job that it made."""
+    silent = ModelTimeout("late", user_message="The model took too long.")
+    model = FakeModel({"plan": silent, "answer": silent})
+    deps = read_by(model)
+    failed = await called(deps, "research", query=QUESTION)
+    late = await called(deps, "retry", job_id=failed.data["job_id"])
+    model.answers = {"plan": silent, "answer": json.dumps({"summary": f"{TALL[:-1]} [1].", "detail": ""})}
+    answered = await called(deps, "retry", job_id=late.data["job_id"])
+
+    job_id = str(answered.data["job_id"])
+    made = [await called(deps, how, job_id=job_id, feedback="Be exact.") for how in ("improve", "refresh", "refresh")]
+    jobs = [await deps.jobs.get(str(one.data["job_id"])) for one in made]
+    shared, kept = await called(deps, "share", job_id=job_id), await called(deps, "export", job_id=job_id, form="ris")
+
+    assert [one.is_error for one in (answered, *made)] == [False] * 4
+    assert late.is_error
+    assert "unchecked" in late.text
+    assert (jobs[0].request.basis, jobs[0].request.feedback) == (job_id, "Be exact.")
+    assert (jobs[1].request.refreshes, jobs[1].id) == (job_id, jobs[2].id)
+    assert shared.data["url"] == f"{samples.LINKS.public_url}/jobs/{job_id}"
+    assert kept.text.startswith("TY  - ")
+
+
+@pytest.mark.parametrize("tool", ["retry", "improve", "refresh", "share", "export"])
+async def test_what_is_another_tenants_is_not_there(tool: str):
+    """Nor what was forgotten, or never was."""
+    deps = make_deps()
+    in_chat = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION, Scope("slack:T1", "workspace")))
+
+    for job_id in (in_chat.id, "job_none"):
+        with pytest.raises(JobNotFound):
+            await called(deps, tool, job_id=job_id)
+
+
+@pytest.mark.parametrize(
+    ("tool", "params"), [("retry", {}), ("export", {"form": "exe"}), ("improve", {"feedback": 7})], ids=str
+)  # fmt: skip
+async def test_what_makes_no_sense_for_an_answer_is_refused(tool: str, params: Mapping[str, Json]):
+    deps = read_by(None)
+    answered = await called(deps, "research", query=QUESTION)
+
+    with pytest.raises(InvalidQuery):
+        await called(deps, tool, job_id=answered.data["job_id"], **params)

@@ -10,6 +10,7 @@ from functools import cache
 
 from core.model.answer import JobResult
 from core.model.job import ResearchJob, ResearchRequest
+from core.model.ports import ChatRequest
 from core.model.source import Source
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
@@ -70,10 +71,10 @@ async def _answer() -> Answered:
     return Answered(await deps.jobs.get(job.id), result, await deps.sources.sources(job.id))
 
 
-def _checked(request: object) -> str:
+def _checked(request: ChatRequest) -> str:
     """By words; and that the tower was finished in 1882 is said."""
-    rows = json.loads(by_words(request))["verdicts"]  # type: ignore[arg-type]
-    for row, item in zip(rows, request.user.split("<item ")[1:], strict=True):  # type: ignore[attr-defined]
-        if FREE in item and "finished in 1882" in item.partition("<passage>")[2]:
-            row["verdict"] = "supported"
-    return json.dumps({"verdicts": rows})
+
+    def told(item: str, verdict: str) -> str:
+        return "supported" if FREE in item and "finished in 1882" in item.partition("<passage>")[2] else verdict
+
+    return by_words(request, told)

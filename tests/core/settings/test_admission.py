@@ -55,7 +55,7 @@ class Door:
     def admission(self) -> Admission:
         quotas = {"slack": Quota(5, 30)}
         limits = self.__dict__.setdefault("limits", MemoryRateLimits(clock=self.clock))
-        return Admission(self.settings, limits, self.till, quotas, self.budget, ("exa", "pubmed"), self.clock)
+        return Admission(self.settings, limits, self.till.spent, quotas, self.budget, ("exa", "pubmed"), self.clock)
 
     async def set(self, tenant: str, settings: TenantSettings) -> None:
         desk = SettingsDesk(self.settings, lambda _: Ceilings(("exa", "pubmed")), clock=self.clock)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.evidence.grounding import Grounder
-from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling, Rulings
+from core.evidence.judge import AnswerRuling, Hear, Judgement, Judging, Pair, Ruling, Rulings, unheard
 from core.model.answer import ModelUsage, ResearchAnswer, Verdict
 from core.model.codec import decode
 from core.model.config import SynthesisSettings
@@ -292,7 +292,7 @@ class OfTheYear:
 
     has_confirmed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
         is_said = ["1999" in pair.claim and any("1999" in one for one in pair.passages) for pair in pairs]
         if any(is_said):
             self.has_confirmed.set()
@@ -332,7 +332,7 @@ class OfTheTown:
 
     may_confirm: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+    async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
         is_of_bonn = ["Bonn" in " ".join(pair.passages) for pair in pairs]
         if any(is_of_bonn):
             await self.may_confirm.wait()
@@ -395,13 +395,13 @@ async def test_a_second_summary_is_no_correction() -> None:
 
 def contradicted(request: ChatRequest) -> str:
     """As `by_words`, but for 25 and 30 times a second."""
-    said = json.loads(by_words(request))
-    items = request.user.split("<item ")[1:]
-    for row, item in zip(said.get("verdicts", []), items, strict=False):
+
+    def told(item: str, verdict: str) -> str:
         claim, passage = item.partition("<claim>")[2].partition("</claim>")[::2]
-        if ("25 times" in claim and "30 times" in passage) or ("30 times" in claim and "25 times" in passage):
-            row["verdict"] = "contradicted"
-    return json.dumps(said)
+        is_other = ("25 times" in claim and "30 times" in passage) or ("30 times" in claim and "25 times" in passage)
+        return "contradicted" if is_other else verdict
+
+    return by_words(request, told)
 
 
 async def test_a_late_source_that_says_otherwise_is_a_conflict_though_nobody_wrote_of_it() -> None:

@@ -21,13 +21,13 @@ TEAM = Scope("slack:T1", "channel:C1")
 
 @dataclass
 class FixedSpending:
-    """A `Spending` that says the same to everybody, and remembers who asked."""
+    """A `ReadSpent` that says the same to everybody, and remembers who asked."""
 
     user_usd: float = 0.0
     workspace_usd: float = 0.0
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
-    async def spent(self, tenant: str, asker: str, month: str) -> Spent:
+    async def __call__(self, tenant: str, asker: str, month: str) -> Spent:
         self.asked.append((tenant, asker, month))
         return Spent(self.user_usd, self.workspace_usd)
 

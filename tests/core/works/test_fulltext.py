@@ -63,7 +63,7 @@ async def test_an_open_article_is_read_with_its_sections() -> None:
     """From Europe PMC; a quote then stands in a section."""
     async with SearchWorld([OPEN]) as world:
         texts = EuropePmc(world.base_url("europepmc"), Surroundings())
-        works = Works([Catalogue("one")], Shelf(), Clock(), texts=texts)
+        works = Works([Catalogue("one")], Shelf(), Clock(), texts=texts.full_text)
 
         (source,) = await with_full_texts([abstract(pmcid="PMC6500001")], works, Web({}), within_s=5.0)
         await texts.aclose()

@@ -79,7 +79,7 @@ async def test_a_registry_that_breaks_costs_its_own_words_alone() -> None:
             raise RecursionError("nested too deeply")
 
     two = Catalogue("two", WorkRecord(DOI, TITLE, said_by=("two",)))
-    works = Works([Breaking("one"), two], Shelf(), Clock(), texts=Nested())
+    works = Works([Breaking("one"), two], Shelf(), Clock(), texts=Nested().full_text)
 
     assert await works.full_text("PMC1") == ""
     looked = [await works.by_ids(DOI), await works.by_title(TITLE)]

@@ -17,7 +17,7 @@ from core.model.errors import ModelRejected
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
 from tests.evals.whole.cases import Opinion, Statement, World
-from tests.fakes import is_control
+from tests.fakes import is_control, verdicts_json
 
 _ITEM = re.compile(r'<item number="?(\d+)"?[^>]*>(.*?)</item>', re.DOTALL)
 _CLAIM = re.compile(r"<claim[^>]*>(.*?)</claim>", re.DOTALL)
@@ -75,8 +75,9 @@ class ScriptedModel:
             raise ModelRejected("the judge cannot be asked")  # an error that is not waited for
         if "answers" in str(request.schema.get("properties", "")) and not _ITEM.search(request.user):
             return json.dumps({"answers": "yes" if self._says_it_answers() else "no", "reason": ""})
-        verdicts = [self._verdict(int(number), item, request) for number, item in _ITEM.findall(request.user)]
-        return json.dumps({"verdicts": verdicts})
+        return verdicts_json(
+            {int(number): (self._verdict(item, request), "") for number, item in _ITEM.findall(request.user)}
+        )
 
     def _plan(self) -> str:
         plan: dict[str, Json] = {"recency": "any", "content": "general", "queries": ["all about it"]}
@@ -95,7 +96,7 @@ class ScriptedModel:
     def _says_it_answers(self) -> bool:
         return self.judge in _SAYING_YES or (self.judge is Judge.RIGHT and self.world.answers)
 
-    def _verdict(self, number: int, item: str, request: ChatRequest) -> dict[str, Json]:
+    def _verdict(self, item: str, request: ChatRequest) -> str:
         claim = " ".join(_CLAIM.findall(item)[:1])
         opinion: Opinion = "supported" if self.judge in _SAYING_YES else "unsupported"
         passages = " ".join(_PASSAGE.findall(item))
@@ -105,8 +106,7 @@ class ScriptedModel:
         elif self.judge is Judge.RIGHT:
             opinion = self.opinion(claim, " ".join(_PASSAGE.findall(item)) or item)
         allowed = set(_allowed(request.schema))
-        word = next((word for word in _WORDS[opinion] if not allowed or word in allowed), "unsupported")
-        return {"item": number, "reason": "", "verdict": word}
+        return next((word for word in _WORDS[opinion] if not allowed or word in allowed), "unsupported")
 
     def opinion(self, claim: str, passage: str) -> Opinion:
         """What the source that the passage is of says of the claim; nothing, where either is not of this world."""

@@ -20,7 +20,7 @@ from tests.loopback.slack_delivery import Ack
 from tests.loopback.slack_state import ADA, GENERAL
 
 ACK_S, BUSY_S = 1.0, 2.5  # ours; and what a busy machine is given, of the 3 s of Slack's
-SLOW_S = 5.0
+SLOW_S = 3.0  # as long as Slack waits for an acknowledgement
 LOOK_UPS = ("conversations.info", "conversations.replies", "users.info", "views.open", "files", "files.info")
 
 

@@ -29,6 +29,7 @@ from core.library.states import COMMANDS, Conversation, State
 from core.library.talk import Reply
 from core.model.job import Scope
 from core.presentation.wording import VIEW_FULL_ANALYSIS
+from core.text.saying import say, speaking
 from tests.core.library.samples import TIDES
 from tests.golden.samples import COMPLETED, LINKS
 from tests.loopback.slack_limits import message_faults, options_faults, view_faults
@@ -116,6 +117,19 @@ def test_buttons_say_what_one_goes_on_with_as_in_discord(said: SaidToLibrary, ex
     pressed = [one for row in rows if isinstance(row, list) for one in row if isinstance(one, dict)]
     assert ", ".join(str(one["text"]["text"]) for one in pressed) == expected
     assert message_faults({"text": drawn.text, "blocks": list(drawn.blocks)}) == []
+
+
+def test_another_language_goes_on_as_english_does() -> None:
+    """S000-38: the next steps and the buttons in words of that language; under help neither."""
+    with speaking("de"):
+        answer = Reply("Es ist so.", say(wording.PANEL_TITLE))
+        shown, about_it = (
+            SlackLibraryVoice(LINKS).said(SPEAKER, SaidToLibrary(reply, after=FOUND))
+            for reply in (answer, Reply("…", say("Help")))
+        )
+
+    assert [words in str(shown.blocks) for words in ("1 öffnen", "Verbessern", "(z. B. `open 2`)")] == [True] * 3
+    assert (about_it.is_aside, "öffnen" in str(about_it.blocks)) == (True, False)
 
 
 def test_what_a_button_says_comes_back() -> None:
