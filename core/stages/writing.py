@@ -566,15 +566,14 @@ def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
 
 
 def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
-    """The sentence, to be judged behind the last one that is shown, of its section if any; else behind the question."""
+    """The sentence, to be judged behind the last one of its section that is shown; behind the question without one."""
     shown = _shown_before(judged, earlier)
     return grounder.propose_again(judged, before=said_before(shown) if shown else grounder.question)
 
 
 def _shown_before(judged: Judged, earlier: Sequence[Judged]) -> list[Claim]:
-    shown = [entry for entry in earlier if entry.claim and entry.shown is not None]
-    own = [entry.claim for entry in shown if entry.section == judged.section and entry.claim]
-    return own or [entry.claim for entry in shown if entry.claim]
+    own = (entry for entry in earlier if entry.section == judged.section)
+    return [entry.claim for entry in own if entry.claim and entry.shown is not None]
 
 
 def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:

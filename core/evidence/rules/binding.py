@@ -347,6 +347,14 @@ def turned_in_german(pair: Comparison) -> bool | None:
     return any(told) if told else None
 
 
+def is_inverted(pair: Comparison) -> bool:
+    """Whether the source begins with when, where or why, behind which Germans and Dutch put the doer last."""
+    first = pair.home.tokens[0] if pair.home.tokens else None
+    is_small = first is not None and first.kind is Kind.FUNCTION and first.text.lower() not in _SUBJECTS
+    return pair.language in ("de", "nl") and is_small
+
+
+_SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
 MAX_NOUNS = 12  # of a claim that are looked at by twos
 
 

@@ -184,8 +184,20 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_worked_out = _is_difference(claim, number, reading) or _is_sum_or_share(claim, number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
+    dated = (
+        [found["year"] for found in _SHORT_YEAR.finditer(reading.text)] if is_year(number.text, number.value) else []
+    )
+    if number.text[-2:] in dated:
+        return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
     return is_decade and any(0 <= (other.value or 0) - number.value < 10 for other in reading.numbers)
+
+
+_SHORT_YEAR = regex.compile(  # 15 Feb 19
+    r"\b\p{Nd}{1,2}(?:st|nd|rd|th)?\.?\s(?:jan|feb|m[aä]r|apr|ma[yi]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])\p{Ll}*\.?,?\s['’]?"
+    r"(?P<year>\p{Nd}\p{Nd})(?![\p{Nd}:])",
+    regex.IGNORECASE,
+)
 
 
 MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, some two differ by anything

@@ -675,3 +675,23 @@ def test_how_many_times_and_what_of_a_hundred(claim: str, passage: str, *, is_do
 def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_doubted: bool) -> None:
     """S003-16: "den Hund biss der Mann" is no other deed than "der Mann biss den Hund"."""
     assert any(veto.rule == "roles" for veto in find_vetoes(claim, passage)) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("In Vik the World Health Organization counted 12 cases.", "In Vik 12 cases were counted by the WHO."),
+        ("Libyan ships reached the port of Vik.", "Ships from Libya reached the port of Vik."),
+        ("Anna Berg joined the U.S team of Orlen.", "Anna Berg joined the team of Orlen."),
+        ("In 2019 Orlen won the cup.", "Fri 15 Feb 19\nOrlen won the cup."),
+        ("Prior births had the lowest rate of all.", "Prior births had the smallest rate of all, and costs increased."),
+        (
+            "The band began in 1954 with Sam Phillips.",
+            "The band began in 1954 with Sam Phillips, who wanted to travel.",
+        ),
+    ],
+    ids=["initials", "of a place", "dotted", "short year", "a rank is no change", "a hedge of what follows"],
+)
+def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str) -> None:
+    """D18: a rule that doubts what is true takes its ✓."""
+    assert find_vetoes(claim, passage) == ()
