@@ -50,7 +50,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Rulings = asyncio.Task[list[Judgement | None]]
 
-MIN_BEGUN_WORDS = 8  # of a summary that says something: "I cannot answer that." does not
 MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
 MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
 MAX_SUMMARY_SENTENCES = 30  # of 120 words that are asked for
@@ -110,7 +109,7 @@ class Writing:
     draft: DraftAnswer | None = None
     prose: DraftAnswer | None = None
     written: dict[Section | None, WrittenPart] = field(default_factory=dict)
-    summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # it says something, or it ended
+    summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # there is more of it, or it ended
     summary_so_far: str = ""  # as the writer has written it
     asks_on: asyncio.Event = field(default_factory=asyncio.Event)  # its call has come to what nobody waits for
     _summary_written: asyncio.Event = field(default_factory=asyncio.Event)
@@ -260,8 +259,8 @@ class Writing:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the summary says something, be it in half a sentence."""
-        return bool(self.judged) or len(self.summary_so_far.split()) >= MIN_BEGUN_WORDS
+        """Whether the summary says something, be it in half a sentence; "I cannot answer that." does not."""
+        return bool(self.judged) or len(self.summary_so_far.split()) >= 8
 
     @property
     def is_short(self) -> bool:
@@ -294,10 +293,9 @@ class Writing:
             self.judging.hurry()
         if section == "summary":
             self.summary_so_far = text
-        if section == "summary" and is_final:
-            self.end_summary()
-        elif section == "summary" and self.has_begun:
             self.summary_begun.set()
+            if is_final:
+                self.end_summary()
         reached = self._reached.setdefault(section, _Reached())
         if not text.startswith(reached.seen):
             await self._start_over(section)
