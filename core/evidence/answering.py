@@ -105,7 +105,21 @@ _ABSENCE = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\b", rege
 _OF_ABSENCE = pattern("of_absence")
 _DEFINED = pattern("defined", is_cased=True)
 _LASTED = pattern("lasted")
-_COUNTED = ((_COUNTED_TIME, (_TIME, _LASTED)), (_NUMBERED, (_PORT_OR_VERSION,)))  # any other number is none of these
+_COST = regex.compile(
+    r"\bhow\s+much\b.*\b(?:costs?|paid|pay|prices?|worth)\b|\bwie\s*viel\s+koste|\bcombien\s+co[uû]t|\bcu[áa]nto\s+c(?:ue|o)st"
+    r"|\bquanto\s+(?:è\s+)?cost|\bhoeveel\s+kost",
+    regex.IGNORECASE,
+)
+_MONEY = regex.compile(
+    r"[$€£¥]|\b(?:dollars?|euros?|pounds?|crowns?|cents?|francs?|yen|rupees?|usd|eur|gbp|dólares|dollari|franken|kronen)\b"
+    r"|\b(?:cost|price|worth|free\b|kost|preis|gratis|co[uû]t|prix|precio|cuest|prezzo|preço|prijs)",
+    regex.IGNORECASE,
+)
+_COUNTED = (
+    (_COST, (_MONEY,)),
+    (_COUNTED_TIME, (_TIME, _LASTED)),
+    (_NUMBERED, (_PORT_OR_VERSION,)),
+)  # any other number is none of these
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
 _MARKER = regex.compile(r"\[\d{1,3}(?:,\s*\d{1,3})*\]")
 _BEGINNING = 5  # letters; forms of a word share them

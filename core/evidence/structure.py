@@ -17,6 +17,8 @@ from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Sectio
 from core.text.language import Cue, detect_language
 
 CUT = "[…]"
+LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
+MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
 RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
 ITEM = regex.compile(r"\s*(?:>\s*)*(?P<bullet>[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")
 _YES_OR_NO = "yes|no|ja|nein|sí|oui|non|sì|sim|não|nee"  # in the languages of the refusals, as all words here
@@ -113,6 +115,39 @@ def leans(text: str) -> bool:
     bare = without_bullet(text)
     said = bare[len(leading_word(bare)) :].lstrip(" \t\"'“„«*_(")
     return Cue.BACK.end_at(detect_language(bare), said, 0) > 0 or _ONE_OF_THEM.match(said) is not None
+
+
+def said_before(claims: Sequence[Claim]) -> str:
+    """The last sentence, behind the one that names whom it speaks of where it leans itself."""
+    said: list[str] = []
+    for claim in reversed(claims[-MAX_BACK:]):
+        said.insert(0, claim.text)
+        if not leans(claim.text):
+            break
+    return " ".join(said)
+
+
+def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
+    """Whether a sentence that is shown speaks of somebody whom only a cut sentence names."""
+    if judged.claim is None or judged.shown is None or not judged.before or not leans(judged.claim.text):
+        return False
+    own = [entry for entry in earlier if entry.section == judged.section and entry.claim is not None]
+    return bool(own) and own[-1].is_cut
+
+
+def shown_before(judged: Judged, earlier: Sequence[Judged]) -> list[Claim]:
+    """What is shown of its section before it."""
+    own = (entry for entry in earlier if entry.section == judged.section)
+    return [entry.claim for entry in own if entry.claim and entry.shown is not None]
+
+
+def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:
+    """The sentence, judged again; behind the question alone it is shown where it was confirmed, else cut."""
+    claim = judged.claim
+    if claim is None or claim.verdict in (Verdict.SUPPORTED, Verdict.MOVED) or shown_before(judged, earlier):
+        return judged
+    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,))
+    return replace(judged, claim=cut, shown=None, asked=())
 
 
 def is_lead(text: str) -> bool:

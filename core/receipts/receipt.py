@@ -19,13 +19,13 @@ from typing import Literal
 from core.evidence.grounding import NOT_CONFIRMED, VERBATIM, as_checked
 from core.evidence.passages import EvidenceIndex
 from core.evidence.rules.vetoes import find_vetoes
+from core.evidence.structure import said_before
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import Claim, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceMetadata
 from core.pipeline.tracing import TraceEntry
 from core.presentation.render import iso_utc
-from core.stages.writing import said_before
 from core.text.injection import mask, masked
 from core.text.urls import public_address
 

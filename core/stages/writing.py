@@ -16,7 +16,17 @@ from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
 from core.evidence.rules.alignment import Force
 from core.evidence.rules.vetoes import find_vetoes
-from core.evidence.structure import ITEM, Judged, assemble, is_lead, leans
+from core.evidence.structure import (
+    ITEM,
+    Judged,
+    assemble,
+    is_lead,
+    kept_behind,
+    leans,
+    leans_on_cut,
+    said_before,
+    shown_before,
+)
 from core.llm.ask_model import (
     SECTIONS,
     UNREADABLE,
@@ -40,12 +50,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Rulings = asyncio.Task[list[Judgement | None]]
 
-MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
 MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
 MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
 MAX_SUMMARY_SENTENCES = 30  # of 120 words that are asked for
 SAME_CLAIM = 92  # rapidfuzz ratio 0…100, between a sentence of the detail and one of the summary
-LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 
 _NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
 _NEXT_ITEM = regex.compile(r"\n\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+\w")
@@ -537,16 +545,6 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
     return said_before(claims) if gap.count("\n") < 2 else ""
 
 
-def said_before(claims: Sequence[Claim]) -> str:
-    """The last sentence, behind the one that names whom it speaks of where it leans itself."""
-    said: list[str] = []
-    for claim in reversed(claims[-MAX_BACK:]):
-        said.insert(0, claim.text)
-        if not leans(claim.text):
-            break
-    return " ".join(said)
-
-
 async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder, judging: Judging) -> Judged:
     """A sentence that leans on one that was cut, judged again behind the last one that is shown."""
     if not leans_on_cut(judged, earlier):
@@ -555,33 +553,10 @@ async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder
     return kept_behind(grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked])), earlier)
 
 
-def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
-    """Whether a sentence that is shown speaks of somebody whom only a cut sentence names."""
-    if judged.claim is None or judged.shown is None or not judged.before or not leans(judged.claim.text):
-        return False
-    own = [entry for entry in earlier if entry.section == judged.section and entry.claim is not None]
-    return bool(own) and own[-1].is_cut
-
-
 def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
-    """The sentence, to be judged behind the last one that is shown, of its section if any; else behind the question."""
-    shown = _shown_before(judged, earlier)
+    """The sentence, to be judged behind the last one of its section that is shown; behind the question without one."""
+    shown = shown_before(judged, earlier)
     return grounder.propose_again(judged, before=said_before(shown) if shown else grounder.question)
-
-
-def _shown_before(judged: Judged, earlier: Sequence[Judged]) -> list[Claim]:
-    shown = [entry for entry in earlier if entry.claim and entry.shown is not None]
-    own = [entry.claim for entry in shown if entry.section == judged.section and entry.claim]
-    return own or [entry.claim for entry in shown if entry.claim]
-
-
-def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:
-    """The sentence, judged again; behind the question alone it is shown where it was confirmed, else cut."""
-    claim = judged.claim
-    if claim is None or claim.verdict in (Verdict.SUPPORTED, Verdict.MOVED) or _shown_before(judged, earlier):
-        return judged
-    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,))
-    return replace(judged, claim=cut, shown=None, asked=())
 
 
 async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging) -> list[Judged]:

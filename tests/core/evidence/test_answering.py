@@ -219,3 +219,11 @@ def test_a_definition_opens_with_what_it_explains(sentence: str, does_define: bo
 def test_no_text_is_too_strange(question: str, text: str, language: str) -> None:
     """Any question and text give a reason or none."""
     assert unanswered_by_rules(question, text, language=language) in {"", *Expected}
+
+
+def test_what_something_costs_is_no_other_number() -> None:
+    """D23: a year or a height in the text about it is no price."""
+    question = "How much did the electric lamp of Orlen cost?"
+
+    assert unanswered_by_rules(question, "In 1931 the lamp of Orlen was replaced by an electric one of 40 watts.")
+    assert unanswered_by_rules(question, "The electric lamp of Orlen was bought in 1931 for 12,000 crowns.") == ""
