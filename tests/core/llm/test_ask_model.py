@@ -22,6 +22,7 @@ from core.llm.ask_model import (
     SectionUpdate,
     ask_model,
     complete,
+    read_prose,
     retry_once,
     strict,
 )
@@ -497,3 +498,16 @@ def test_reading_while_streaming_costs_little(chars, deltas, limit_s):
     assert time.process_time() - started < limit_s
     assert draft.is_complete
     assert len(updates) > 200
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("<think>Who?</think>\nClara Voss built it [1].", "Clara Voss built it [1]."),
+        ("<think>Who may have built it", None),
+    ],
+)
+def test_what_a_model_thought_is_no_part_of_its_prose(written, said):
+    draft = read_prose(written)
+
+    assert (draft.summary if draft else None) == said
