@@ -479,6 +479,8 @@ class Judging:
         elif may_wait and not self._busy:
             self._start_in(IDLE_S)
         asked = [self._asked[pair] for pair in pairs]
+        for one in asked:
+            one.needs_reason |= needs_reason
         await asyncio.wait({one.ruled for one in asked}, timeout=max(self.left_s(), 0.01))
         return [one.said for one in asked]
 
