@@ -39,7 +39,7 @@ TESTS = sorted(ROOT.glob("tests/**/*.py"))
 
 VARIABLE = re.compile(
     r"(?:GORKD|OPENAI|TAVILY|EXA|SEARXNG|WIKIPEDIA|PUBMED|NCBI|ARXIV|EUROPEPMC|OPENALEX|CROSSREF|UNPAYWALL|DISCORD|SLACK"
-    r"|REDIS|DATABASE)_[A-Z_]*[A-Z]|HTTPS?_PROXY|NO_PROXY|HOST|PORT"
+    r"|REDIS|DATABASE)_[A-Z_]*[A-Z]|[A-Z]+_(?:API_KEY|BASE_URL)|HTTPS?_PROXY|NO_PROXY|HOST|PORT"
 )
 REQUIREMENT = re.compile(r"\b(?:C|G|N|S00[0-4])-\d{2}\b|\bD(?:2[0-7]|1\d|[1-9])\b")
 ROW = re.compile(r"^\| `?([^|`]+)`? \|(.*)\|([^|]*)\|$", re.MULTILINE)

@@ -172,6 +172,8 @@ def _things(what: list[str]) -> Iterator[_Thing]:
             files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and _is_in(path, file))
             for file in sorted(files, key=lambda file: file.suffix.lower() not in _LISTS):
                 yield from _in_list(file) if file.suffix.lower() in _LISTS else (file,)
+            if not files:
+                yield thing
         elif _is_file(path):
             yield from _in_list(path)
         else:

@@ -25,8 +25,8 @@ def no_files(result: JobResult) -> tuple[AnswerFile, ...]:
 class Mode:
     """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed.
 
-    One that `is_steerable` hears what people say to it while it runs (core/model/steering.py). `files` are those that
-    its result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words
+    One that `is_steerable` hears what people say to it while it runs (`read_steering`). `files` are those that its
+    result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words
     alone; one that `needs_model` fails without a language model.
     """
 

@@ -308,7 +308,7 @@ def please_wait(seconds: int) -> str:
 
 
 def heard(kind: str) -> str:
-    """For who has said something to a running job; `kind` is a steering's (core/model/steering.py)."""
+    """For who has said something to a running job; `kind` is a steering's (core/pipeline/conversation.py)."""
     return say({"answer_now": HEARD_ANSWER_NOW, "cancel": CANCELLING}.get(kind, HEARD))
 
 

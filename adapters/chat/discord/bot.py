@@ -39,7 +39,7 @@ from adapters.chat.discord.incoming import (
     hear,
     hear_edited,
 )
-from adapters.chat.discord.library import library_command, press_library
+from adapters.chat.discord.library import DiscordLibraryVoice, library_command, press_library
 from adapters.chat.discord.payload import (
     OF_JOB,
     OF_LIBRARY,
@@ -56,6 +56,7 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
+from adapters.chat.library import LiveTalks
 from adapters.chat.reply import best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
@@ -98,6 +99,8 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
 class ResearchBot(ResearchClient):
     def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
         super().__init__(deps, settings)
+        drawn = DiscordLibraryVoice(deps.links)
+        self.library = LiveTalks(deps.talks, drawn, platform=PLATFORM, pace=self.pace, turns=deps.turns)
         self._arriving: asyncio.Task[None] | None = None
         add_commands(self)
 

@@ -15,6 +15,7 @@ from adapters.chat.desk import (
     Ask,
     Deed,
     Offer,
+    Prove,
     React,
     Reaction,
     Renew,
@@ -203,7 +204,7 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
         return
     shown = bot.reply(spot)
     await shown.edit(said)
-    if isinstance(deed, ShowSources):
+    if isinstance(deed, ShowSources | Prove):
         await bot.researcher.note_shown(deed.job.id, shown.shown)
 
 

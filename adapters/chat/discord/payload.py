@@ -1,4 +1,4 @@
-"""What is shown in one Discord message, as values: render.py makes them, view.py and delivery.py send them."""
+"""What is shown in one Discord message, as values: render.py makes them, delivery.py sends them."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from adapters.chat.slack.blocks import (
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.poster import Mark, ThreadAddress, post
 from adapters.chat.slack.threads import Admins
-from adapters.chat.slack.translate import Payload, tenant_of
+from adapters.chat.slack.translate import Payload, id_of, tenant_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError
 from core.model.job import JobStatus, Json, ResearchJob, Scope
@@ -104,7 +104,7 @@ class Administration:
 
     async def pressed(self, workspace: Workspace, body: Payload) -> None:
         """The button on somebody's App Home."""
-        user, trigger_id = str((body.get("user") or {}).get("id") or ""), str(body.get("trigger_id") or "")
+        user, trigger_id = id_of(body, "user"), str(body.get("trigger_id") or "")
         try:
             refused = await self.open(workspace, user, trigger_id)
             said = refused.text if refused else ""
@@ -115,7 +115,7 @@ class Administration:
 
     async def submitted(self, workspace: Workspace, body: Payload) -> dict[str, Any]:
         """What Slack is answered: the errors by field, or what to show in place of the form."""
-        user = str((body.get("user") or {}).get("id") or "")
+        user = id_of(body, "user")
         version, given = given_settings(body.get("view") or {})
         tenant = tenant_of(workspace.team_id)
         asking = asyncio.create_task(self.admins.is_admin(workspace, user))  # known since the form was opened, mostly
@@ -310,7 +310,8 @@ class Home:
         if event.get("tab") != "home" or not user:
             return
         try:
-            own = await self._own(workspace, user)
+            asked = await self._researcher.history(user, tenant=tenant_of(workspace.team_id), limit=LISTED)
+            own = await self._answered(asked)
             shared = await self._shared(workspace, user)
             view = home_view(own, shared, self._links, self._entries)
             await workspace.client.views_publish(user_id=user, view=view)
@@ -318,10 +319,6 @@ class Home:
             _log.warning("home not shown", extra={"reason": reason(exc)})
         except GorkdError as error:
             _log.warning("home not shown", extra={"error": str(error)})
-
-    async def _own(self, workspace: Workspace, user: str) -> list[Answered]:
-        asked = await self._researcher.history(user, tenant=tenant_of(workspace.team_id), limit=LISTED)
-        return await self._answered(asked)
 
     async def _shared(self, workspace: Workspace, user: str) -> list[Answered]:
         """What was asked by others where the whole workspace can read; guests see only their own channels."""

@@ -21,6 +21,7 @@ from adapters.chat.desk import (
     Deed,
     Nothing,
     Offer,
+    Prove,
     Proving,
     React,
     Renew,
@@ -49,7 +50,7 @@ from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post,
 from adapters.chat.slack.render import SlackVoice, changed_message, watch_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
-from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
+from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file, id_of
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError
@@ -149,7 +150,7 @@ class Entrance:
 
     async def research_this(self, shortcut: Payload) -> None:
         """The message shortcut. Returns when it is stored."""
-        team, user = (str((shortcut.get(name) or {}).get("id") or "") for name in ("team", "user"))
+        team, user = (id_of(shortcut, name) for name in ("team", "user"))
         workspace = await self.workspaces.find(team, is_hurried=True)
         names = ("team", "user", "channel", "message", "message_ts", "trigger_id", "action_ts", "response_url")
         body = {name: shortcut.get(name) for name in names}
@@ -212,11 +213,11 @@ class Entrance:
 
     async def _open_shortcut(self, shortcut: Payload) -> None:
         """What a message says is checked, in the thread that hangs on it."""
-        workspace = await self.workspaces.find(str((shortcut.get("team") or {}).get("id") or ""))
-        message, channel = shortcut.get("message") or {}, str((shortcut.get("channel") or {}).get("id") or "")
+        workspace = await self.workspaces.find(id_of(shortcut, "team"))
+        message, channel = shortcut.get("message") or {}, id_of(shortcut, "channel")
         ts = str(message.get("ts") or shortcut.get("message_ts") or "")
         thread_ts = str(message.get("thread_ts") or ts)
-        user = str((shortcut.get("user") or {}).get("id") or "")
+        user = id_of(shortcut, "user")
         place = await self.threads.place(workspace, channel, user)
         conversation = f"{translate.PLATFORM}:{channel}:{thread_ts}"
         response_url = str(shortcut.get("response_url") or "")
@@ -382,6 +383,8 @@ class Entrance:
                     await self._post_sources(deed.job, shown, reply)
                 else:
                     await self._tell(shown, said, place, reply)
+                if isinstance(deed, Prove) and reply.at.ts:  # else an aside, which only Slack takes away
+                    await self.researcher.note_shown(deed.job.id, reply.shown)
 
     async def _speaking(self, place: SlackPlace, at: SlackAddress) -> Speaking[SlackMessage]:
         workspace = await self.workspaces.find(place.team_id)
@@ -407,7 +410,7 @@ class Entrance:
         """To the asker alone where Slack lets us, where it was said: a thread without a reply shows it to nobody."""
         spot = ThreadAddress(place.channel_id, said.thread_ts if said.is_reply else "")
         if place.is_direct or not await whisper(reply.client, spot, place.user_id, message):
-            await reply.edit(message)
+            await reply.edit(message if place.is_direct else replace(message, files=()))  # files stay with who asked
 
     async def _forget_asked(self, workspace: Workspace, event: Payload) -> None:
         """Who deletes a question takes it back, whoever could see the answer when it was asked."""

@@ -134,10 +134,11 @@ async def test_in_discord_what_is_forgotten_while_the_bot_is_off_goes_when_it_is
     await house.discord.until(lambda: answer.is_deleted, within_s=SHOWN_WITHIN_S)
 
 
-async def test_in_discord_sources_and_shared_copies_go_too(house: House):
-    """What was listed under an answer, and the copy of a private one."""
+async def test_in_discord_sources_receipts_and_shared_copies_go_too(house: House):
+    """What was listed under an answer or handed out of it, and the copy of a private one."""
     question, answer = await answered(house)
     listed = await house.final(house.discord.say("@gorkd sources", reply_to=answer))
+    receipt = await house.final(house.discord.say("@gorkd export", reply_to=answer))
     private = await house.final(house.discord.slash("research", query=question_about("Brest"), private=True))
     noted = len(select(data_of(house), "SELECT 1 FROM shown"))
     confirm = await house.final(house.discord.press(private, "Share"))
@@ -149,7 +150,7 @@ async def test_in_discord_sources_and_shared_copies_go_too(house: House):
     await forgotten_by_command(house, job_of(private))
 
     await house.discord.until(
-        lambda: answer.is_deleted and listed.is_deleted and copy.is_deleted, within_s=SHOWN_WITHIN_S
+        lambda: all(one.is_deleted for one in (answer, listed, receipt, copy)), within_s=SHOWN_WITHIN_S
     )
 
 
@@ -215,6 +216,24 @@ async def test_where_slack_keeps_a_message_it_is_emptied(slack: SlackHouse):
     del slack.slack.api.faults["chat.delete"]
 
     assert "gravity" not in str(answer.blocks) + str(sources.blocks)
+
+
+async def test_in_slack_a_receipt_is_handed_out_in_direct_messages_and_goes_too(slack: SlackHouse):
+    """N-24: an upload, beside the page's address; asides in channels take no file."""
+    ada, state = slack.person(), slack.slack.state
+    asked = await slack.slack.direct(ada, question_about("Dover"))
+    await slack.ended(asked.channel)
+    await delivered(slack)
+    noted = len(select(data_of(slack), "SELECT 1 FROM shown"))
+    await slack.slack.direct(ada, "export", thread_ts=asked.ts)
+    await slack.slack.until(lambda: any(one.files for one in state.of_bot(asked.channel)))
+    (file,) = next(one.files for one in state.of_bot(asked.channel) if one.files)
+    await until(lambda: len(select(data_of(slack), "SELECT 1 FROM shown")) > noted + 1)
+
+    await slack_by_command(slack, ada, asked)
+
+    assert file["name"].endswith(".receipt.zip")
+    await none_stands(slack.slack, lambda: [one.text for one in state.of_bot(asked.channel) if one.files])
 
 
 async def test_in_slack_a_shared_copy_goes_too(slack: SlackHouse):

@@ -477,13 +477,15 @@ def test_a_link_out_of_a_folder_and_a_bad_list_cost_only_themselves(tmp_path) ->
     (folder / "a.md").write_text(PAPER)
     (folder / "bad.bib").write_text("nothing {")
     (folder / "long.bib").write_text(f"@misc{{k, title = {{Nowhere}}, file = {{{'x' * 5000}.pdf}}}}")
+    (empty := tmp_path / "empty").mkdir()
 
-    added = Desk().run("library", "add", str(folder), "x" * 5000)
+    added = Desk().run("library", "add", str(folder), "x" * 5000, str(empty))
 
-    assert added.stdout.splitlines() == ["[3/4] smithtides  Tides and the Moon  added"]
-    assert "gorkd: [1/4] bad.bib cannot be read: it lists no paper." in added.stderr
+    assert added.stdout.splitlines() == ["[3/5] smithtides  Tides and the Moon  added"]
+    assert "gorkd: [1/5] bad.bib cannot be read: it lists no paper." in added.stderr
+    assert f"gorkd: [5/5] {empty} cannot be read" in added.stderr
     assert "Nowhere cannot be added" in added.stderr
-    assert "1 paper added, 0 there already, 3 not readable" in added.stderr
+    assert "1 paper added, 0 there already, 4 not readable" in added.stderr
 
 
 def test_papers_are_listed_shown_read_anew_checked_and_removed(tmp_path) -> None:

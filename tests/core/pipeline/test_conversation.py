@@ -223,6 +223,9 @@ async def test_what_follows_an_answer_hears_it_and_what_followed_before() -> Non
         listed = await conversation_of(one, deps.jobs, now=third.created_at + timedelta(hours=1))
         assert [job.id for job in listed] == ["job_first", "job_second", "job_third"]
     assert following(second, ResearchRequest("Why?")).thread == asked.thread
+    of_papers = replace(first, request=replace(first.request, modes=("library",)))
+    assert following(of_papers, ResearchRequest("Why?")).modes == ("library",)
+    assert following(of_papers, ResearchRequest("Why?", modes=("deep",))).modes == ("deep",)
 
 
 async def test_a_follow_up_is_as_private_as_what_it_follows_and_stays_in_its_house() -> None:
