@@ -521,3 +521,13 @@ async def test_discord_has_every_command_described_in_six_languages() -> None:
         for said in (payload, *payload["options"]):
             assert said["description_localizations"].keys() == known, said["name"]
             assert not said.get("name_localizations"), said["name"]
+
+
+async def test_an_earlier_answer_is_given_again_only_where_all_is_said_in_one_language() -> None:
+    """N-28: its limitations are those of who asked first."""
+    deps = make_deps(search=[cats.cat_search(url=cats.TRUSTED)])
+
+    german, french, again = [cats.final(await cats.research(deps, language=one)) for one in ("de", "fr", "de")]
+
+    assert [one["metadata"]["cached"] for one in (german, french, again)] == [False, False, True]
+    assert german["answer"]["limitations"] == again["answer"]["limitations"] != french["answer"]["limitations"]
