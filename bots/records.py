@@ -48,7 +48,7 @@ from core.library.states import Conversations
 from core.model.answer import Ratings
 from core.model.delivery import Deliveries, OpenMessages, ShownMessages
 from core.model.errors import SetupError
-from core.model.job import Attachments
+from core.model.job import Attachments, SteeringStore
 from core.model.ports import (
     AnswerCache,
     Clock,
@@ -63,7 +63,6 @@ from core.model.ports import (
     TokenStore,
     Turns,
 )
-from core.model.steering import SteeringStore
 from core.pipeline.checkup import TryOut
 from core.pipeline.limits import RateLimits, SingleFlight
 from core.pipeline.trace import TraceStore

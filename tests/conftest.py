@@ -36,15 +36,20 @@ NURSERY.start(
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# They start processes and take longest: begun last, one worker would wait for the other at the end.
+# They take longest, or wait for processes: begun last, one worker would be at them while the others have nothing to do.
 FIRST = (
+    "tests/adapters/web/test_browser.py",
+    "tests/test_hostile_text.py",
     "tests/adapters/chat/slack/",
     "tests/bots/",
     "tests/adapters/durable/",
     "tests/adapters/chat/",
+    "tests/adapters/web/test_hostile_browser.py",
     "tests/core/findings/",
     "tests/core/deep/",
     "tests/core/section/",
+    "tests/test_",
+    "tests/adapters/",
 )
 
 

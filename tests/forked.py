@@ -57,7 +57,7 @@ class Forked:
 
     @classmethod
     async def start(cls, module: str, *arguments: str, env: Mapping[str, str]) -> Forked:
-        """As `python -m module …` would, in the same folder."""
+        """As `python -m module …` would, in the same folder; of the module `-c` the first argument is the code."""
         (stdin, to_it), (from_it, stdout), (errors, stderr) = (_CONTEXT.Pipe(duplex=False) for _ in range(3))
         process = _CONTEXT.Process(
             target=_become,
@@ -136,7 +136,11 @@ def _become(
     os.environ.update(env)
     os.chdir(ROOT)
     sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    if module == "-c":
+        sys.argv = ["-c", *arguments[1:]]
+        exec(compile(arguments[0], "<string>", "exec"), {"__name__": "__main__"})
+    else:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 async def _read(end: Connection) -> asyncio.StreamReader:

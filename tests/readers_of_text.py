@@ -65,10 +65,9 @@ from core.library.words import read_addition, read_words
 from core.llm.prices import estimate_tokens
 from core.model.answer import Claim, Confidence, Evidence, ResearchAnswer, Verdict
 from core.model.job import LOCAL
-from core.model.steering import read_steering
 from core.modes import read_modes
 from core.modes.check import split_claims
-from core.pipeline.conversation import Turn, needs_context, read_reply, standalone_by_rules
+from core.pipeline.conversation import Turn, needs_context, read_reply, read_steering, standalone_by_rules
 from core.presentation.bibliography import latex_text, names_in
 from core.presentation.render import cut, marked_text, one_line, printable
 from core.section.prose import Quotations, with_keys, with_labels

@@ -28,10 +28,9 @@ from adapters.chat.watching import (
 )
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
-from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope
-from core.model.steering import Steering, read_steering
+from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope, Steering
 from core.modes import can_be_steered
-from core.pipeline.conversation import ReadReply, ReplyKind, read_reply
+from core.pipeline.conversation import ReadReply, ReplyKind, read_reply, read_steering
 from core.presentation import wording
 from core.presentation.card import CardButton
 from core.tenancy.usage import VotedCase
@@ -141,6 +140,13 @@ class ShowSources:
 
 
 @dataclass(frozen=True)
+class ShowChanges:
+    """What a renewed answer says otherwise."""
+
+    job: ResearchJob
+
+
+@dataclass(frozen=True)
 class Forget:
     job: ResearchJob
 
@@ -205,21 +211,9 @@ _AT_ONCE: dict[ReplyKind, React | Show] = {
     "courtesy": React("thanks"), "help": Show("help"), "history": Show("history"),
 }  # fmt: skip
 Deed = (
-    Nothing
-    | React
-    | Say
-    | Show
-    | Ask
-    | Renew
-    | ShowSources
-    | Forget
-    | Steer
-    | Cancel
-    | Offer
-    | Watching
-    | PressWatch
-    | Prove
-)
+    Nothing | React | Say | Show | Ask | Renew | ShowSources | ShowChanges | Forget | Steer | Cancel | Offer
+    | Watching | PressWatch | Prove
+)  # fmt: skip
 
 
 def hear(
@@ -299,7 +293,8 @@ async def heard_in(where: SaidIn, said: Utterance, researcher: Researcher) -> De
     job = running = None
     if where.under is not None:
         job = next(iter(where.under), None)
-        running = job if job and _is_steerable(job) else None
+        is_steerable = job and can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
+        running = job if is_steerable else None
     else:
         if where.may_steer:
             found = [await researcher.under_way(where.thread, scope=scope) for scope in dict.fromkeys(where.scopes)]
@@ -309,10 +304,6 @@ async def heard_in(where: SaidIn, said: Utterance, researcher: Researcher) -> De
             job = job or (await where.otherwise() if where.otherwise else None)
     theirs = await under_way(said, researcher, where.thread, *where.scopes)
     return hear(said, running or job, running, theirs)
-
-
-def _is_steerable(job: ResearchJob) -> bool:
-    return can_be_steered(job.request.modes) and job.status not in TERMINAL_STATUSES
 
 
 _PROVES: Mapping[str, Literal["receipt", "test"]] = {"export": "receipt", "make_test": "test"}
@@ -326,8 +317,8 @@ def press(button: str, job: ResearchJob, presser: str, *, question: str = "") ->
     if button in _ASKERS_ALONE and job.request.asker != presser:
         return Say(say(wording.NOT_YOURS))
     match button:
-        case "show_sources":
-            return ShowSources(job)
+        case "show_sources" | "what_changed":
+            return ShowSources(job) if button == "show_sources" else ShowChanges(job)
         case "retry" | "ask_again" | "refresh" | "start_deep":
             return Renew(job, button)
         case "changed":
@@ -416,6 +407,11 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
             found = await sources_of(researcher, job.id)
             with speaking(wording.language_of(job)):  # others in the channel read them too
                 said = voice.sources(*found)
+        case ShowChanges(job):
+            changes = await researcher.changes(job.id, scope=job.scope)
+            lines = [f"• {line}" for line in wording.changes_lines(changes)] if changes else []
+            none = WatchSaid((say(wording.NOTHING_TO_COMPARE),))
+            said = voice.watching(WatchSaid(tuple(lines), title=say(wording.WHAT_CHANGED)) if lines else none)
         case PressWatch("show_answer", job):
             result, sources = await researcher.result(job.id), await researcher.sources(job.id)
             said = voice.outcome(job, result, sources, may_offer=at.may_offer)

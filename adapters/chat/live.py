@@ -143,10 +143,9 @@ class LiveAnswers(LivingMessages[Payload]):
         pace: EditPace = _PACE,
         turns: ChatTurns = _ALONE,
         now: Callable[[], datetime] = utc_now,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(platform=platform, pace=pace, turns=turns)
-        self._researcher, self._voice, self._now, self._sleep = researcher, voice, now, sleep
+        self._researcher, self._voice, self._now = researcher, voice, now
         self._accepting: list[Address] = []  # of messages whose job is being stored: not left behind by anybody
 
     async def answer(
@@ -281,7 +280,8 @@ class LiveAnswers(LivingMessages[Payload]):
 
     async def _keep_alive(self, live: _Live[Payload]) -> None:
         try:
-            live.notice = await self._notice(live)
+            # What a watch has left to be told there; its key says so.
+            live.notice = await self._researcher.watching.told_at(live.reply.address)
             if live.job.status not in TERMINAL_STATUSES:
                 await self._watch_on(live)
             await self._deliver(live)
@@ -299,10 +299,6 @@ class LiveAnswers(LivingMessages[Payload]):
                 live.reply, self._voice.refusal(say(wording.SOMETHING_BROKE)), within_s=self._pace.edit_timeout_s
             )
 
-    async def _notice(self, live: _Live[Payload]) -> WatchNotice | None:
-        """What a watch has left to be told there; its key says so."""
-        return await self._researcher.watching.told_at(live.reply.address)
-
     async def _watch_on(self, live: _Live[Payload]) -> None:
         """While the records are away there are no edits; when they are back, from where it was."""
         for wait_s in (*self._pace.backoff_s, *self._pace.patience_s, None):
@@ -312,7 +308,7 @@ class LiveAnswers(LivingMessages[Payload]):
                 if wait_s is None:
                     raise
                 _log.warning("message not kept up to date", extra={"job": live.job.id, "error": str(error)})
-                await self._sleep(wait_s)
+                await asyncio.sleep(wait_s)
             else:
                 return
 
@@ -433,7 +429,7 @@ class LiveAnswers(LivingMessages[Payload]):
             except Exception:  # noqa: BLE001 -- whatever the platform or a store raised; tried again
                 _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})
                 if wait_s is not None:
-                    await self._sleep(wait_s)
+                    await asyncio.sleep(wait_s)
             else:
                 return job, result
         return None

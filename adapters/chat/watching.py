@@ -54,18 +54,19 @@ Elsewhere = Callable[[str], Awaitable[WatchPlace | None]]  # another channel, by
 
 @dataclass(frozen=True)
 class WatchSaid:
-    """What is said to who asked, and the buttons below it, which are about `job`; a `file` is a name and bytes, for
-    platforms where it can be attached.
+    """What is said to who asked, below a `title` where it has one, and the buttons below it, which are about `job`; a
+    `file` is a name and bytes, for platforms where it can be attached.
     """
 
     lines: tuple[str, ...]
     job: ResearchJob | None = None
     buttons: tuple[CardButton, ...] = ()
     file: tuple[str, bytes] | None = None
+    title: str = ""
 
     @property
     def text(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join(filter(None, (self.title, *self.lines)))
 
 
 async def obey_wish(

@@ -5,7 +5,7 @@ A command is imported when it is called or looked at, so that the list of them a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -188,8 +188,37 @@ class _Made(Mapping[str, object]):
         return len(self._table)
 
 
+_Formatter: Any = typer.Context.formatter_class  # of the library below Typer, which gives it no other name
+
+
+class _Help(_Formatter):  # type: ignore[misc]
+    """Typer's own words in the language spoken."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        super().write_usage(prog, args, prefix or say("Usage: "))
+
+    def section(self, name: str) -> Any:
+        return super().section(say(_TYPERS.get(name, "")) or name)
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], *more: Any, **settings: Any) -> None:
+        said = [(first, say(_TYPERS.get(second, "")) or _with_marks(second)) for first, second in rows]
+        super().write_dl(said, *more, **settings)
+
+
+def _with_marks(help: str) -> str:
+    return help.replace("[required]", f"[{say('required')}]").replace("[default: ", f"[{say('default')}: ")
+
+
+_TYPERS = {word: word for word in ("Arguments", "Commands", "Options", "Show this message and exit.")}
+
+
+class _Context(typer.Context):
+    formatter_class = _Help
+
+
 def _translate(command: Any) -> None:
     """Help stands in the code in English; tests/tables/catalogues.py finds it where this does."""
+    command.context_class = _Context
     command.help = say(command.help or "")
     for parameter in command.params:
         if getattr(parameter, "help", ""):

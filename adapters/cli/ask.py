@@ -364,7 +364,9 @@ def _print_list(paper: _Paper, heading: str, entries: Sequence[str]) -> None:
 def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, card: AnswerCard) -> None:
     paper.gap()
     if card.offers:
-        paper.write(Text(f"{card.part('offer').text.removesuffix(' Start it?')} Ask again with --mode deep."))
+        offer = card.part("offer").text
+        offer = offer[: offer.rfind(". ") + 1]  # without its question: there is no button here
+        paper.write(Text(f"{offer} {said('Ask again with --mode deep.')}"))
         paper.gap()
     if searched := wording.searched_beside(result):
         paper.write(Text(said("Searched for {queries}", queries=one_line(searched)), style="dim"))

@@ -137,7 +137,8 @@ def _addition(line: str) -> tuple[Addition, list[Incoming]] | None:
         named = read_addition(f"add {' '.join(others)} to library", has_files=bool(found)) or Addition()
         missing = [name for name in others if Path(name).suffix.lower() in _FILES]
         if missing or not (found or named.references):
-            raise InvalidQuery(f"There is no file {missing[0] if missing else others[0]}.", rule="file")
+            name = missing[0] if missing else others[0]
+            raise InvalidQuery(said_so("There is no file {name}.", name=name), rule="file")
         return named, found
     return None
 
@@ -147,7 +148,8 @@ def _incoming(file: Path) -> Incoming:
         try:
             return await asyncio.to_thread(file.read_bytes)
         except OSError as exc:
-            raise InvalidQuery(f"{file} cannot be read: {exc.strerror}.", rule="file") from exc
+            told = said_so("{file} cannot be read: {why}.", file=file, why=exc.strerror)
+            raise InvalidQuery(told, rule="file") from exc
 
     return Incoming(file.name, file.stat().st_size, load)
 
@@ -159,7 +161,7 @@ def _show(console: Console, said: SaidToLibrary) -> None:
     reply = said.reply
     text = printable(reply.text)
     for words in (wording.EMPTY, wording.EMPTY_LIBRARY):
-        text = text.replace(words, EMPTY_AT_TERMINAL)
+        text = text.replace(said_so(words), said_so(EMPTY_AT_TERMINAL))
     if not reply.title:
         console.print(Text(_SLANTED.sub(r"\1", text)), soft_wrap=True)
         return
@@ -182,7 +184,8 @@ def _save(folder: Path, name: str, content: str | bytes) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as exc:
-        raise InvalidQuery(f"{place} cannot be written: {exc.strerror}.", rule="file") from exc
+        told = said_so("{file} cannot be written: {why}.", file=place, why=exc.strerror)
+        raise InvalidQuery(told, rule="file") from exc
     return place
 
 
@@ -196,12 +199,12 @@ async def _lay_out(chatting: Chatting, said: SaidToLibrary, *, is_person: bool) 
     rows = []
     if file := await chatting.talks.views.file(shelves_of(LOCAL), paper):
         place = await asyncio.to_thread(_save, folder, f"{name}.pdf", file)
-        rows.append(f"PDF Location: {place}")
+        rows.append(said_so("PDF Location: {place}", place=place))
         if is_person and chatting.viewer and await _is_shown(chatting.viewer, place):
-            rows.append(f"Paper has been opened using PDF viewer {chatting.viewer}")
+            rows.append(said_so("Paper has been opened using PDF viewer {viewer}", viewer=chatting.viewer))
     if said.picture:
         picture = await asyncio.to_thread(_save, folder, f"{name}_page_{page or 1}.png", said.picture)
-        rows.append(f"Page {page or 1}: {picture}")
+        rows.append(said_so("Page {page}: {picture}", page=page or 1, picture=picture))
     return rows
 
 

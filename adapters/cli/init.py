@@ -19,7 +19,7 @@ from rich.text import Text
 
 from adapters.cli.ask import ask_command
 from adapters.cli.operator_commands import print_findings
-from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, run_command
+from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, is_wanted, run_command
 from core.model.errors import InvalidQuery
 from core.pipeline.checkup import FoundServer, is_healthy
 from core.presentation.render import one_line
@@ -193,7 +193,7 @@ async def _ask_for(talk: _Talk, part: Part) -> None:
             "  " + say("{part}: {setting} is set already and stays.", part=say(part.title), setting=first)
         )
         return
-    if part.steps and not typer.confirm("  " + say("Connect {part}?", part=say(part.title)), default=False):
+    if part.steps and not is_wanted("  " + say("Connect {part}?", part=say(part.title))):
         return
     if part.shows_manifest:
         talk.console.print(Text(f"\n{talk.setup.manifest}"), soft_wrap=True)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.running import Exit, Kept, Operating, print_json, run_command, say
+from adapters.cli.running import Exit, Kept, Operating, ask_whether, print_json, run_command, say
 from adapters.cli.settings import OneTenant, known_tenant
 from core.deep.viewing import tool_trace_json, trace_lines
 from core.model.errors import InvalidQuery, JobNotFound
@@ -101,11 +101,7 @@ def forget_command(operating: Operating) -> Callable[..., None]:
         def run() -> Coroutine[None, None, Exit]:
             whose = _whose(job.strip(), user.strip(), workspace.strip())
             if not is_sure and not as_json and sys.stdin.isatty():
-                typer.confirm(
-                    said("Remove everything of {what}? This cannot be undone.", what=_named(whose)),
-                    abort=True,
-                    err=True,
-                )
+                ask_whether(said("Remove everything of {what}? This cannot be undone.", what=_named(whose)))
             return _forget(operating, whose, as_json=as_json)
 
         run_command(run, as_json=as_json)
@@ -342,7 +338,7 @@ async def run_cache(
         question = said("Let go of everything cached?")
         if workspace:
             question = said("Let go of everything cached of {workspace}?", workspace=workspace)
-        typer.confirm(question, abort=True, err=True)
+        ask_whether(question)
     async with operating.open_kept() as kept:
         match action:
             case CacheAction.LIST:

@@ -23,11 +23,12 @@ from core.model.job import Json
 from core.model.ports import PageFetcher
 from core.presentation.bibliography import answer_markdown, findings_markdown
 from core.presentation.render import one_line
-from core.presentation.wording import counted, say_level
+from core.presentation.wording import say_level
 from core.receipts.container import keys_in
 from core.receipts.receipt import Receipt
 from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt
 from core.text.saying import say as said
+from core.text.saying import say_many
 
 KEY_PATH, KEY_BYTES, KEY_WITHIN_S = "/.well-known/gorkd-key", 65_536, 10.0
 # Whoever hands on a receipt says which pages are read: at most so many, in so long, so many characters.
@@ -155,15 +156,21 @@ async def _live(pages: PageFetcher, receipt: Receipt) -> list[Check]:
         try:
             page = await asyncio.wait_for(pages.fetch(source.url), left_s)
         except TimeoutError:
-            checks.append(compare_live(receipt, source, None, f"not read within {LIVE_WITHIN_S:g} s of all"))
+            checks.append(
+                compare_live(
+                    receipt, source, None, said("not read within {number} s of all", number=f"{LIVE_WITHIN_S:g}")
+                )
+            )
         except FetchError as error:
             checks.append(compare_live(receipt, source, None, error.reason))
         else:
             room -= len(page.text)
             checks.append(compare_live(receipt, source, page))
     if rest := len(cited) - len(checks):
-        bounds = f"at most {LIVE_PAGES} pages, {LIVE_WITHIN_S:g} s and {LIVE_CHARS:,} characters"
-        checks.append(Check("live", "told", f"{counted(rest, 'cited page')} not looked at: {bounds}"))
+        bounds = {"pages": LIVE_PAGES, "seconds": f"{LIVE_WITHIN_S:g}", "characters": LIVE_CHARS}
+        one = "{number} cited page not looked at: at most {pages} pages, {seconds} s and {characters} characters"
+        many = "{number} cited pages not looked at: at most {pages} pages, {seconds} s and {characters} characters"
+        checks.append(Check("live", "told", say_many(one, many, rest, **bounds)))
     return checks
 
 
@@ -185,7 +192,9 @@ async def fetch_key(url: str, proxies: Proxies) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
-        raise InvalidQuery(f"{url}: a key is fetched over https alone; save it to a file and give that.", rule="key")
+        raise InvalidQuery(
+            said("{url}: a key is fetched over https alone; save it to a file and give that.", url=url), rule="key"
+        )
     place = url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}{KEY_PATH}"
     timeout = aiohttp.ClientTimeout(total=KEY_WITHIN_S)
     try:
@@ -196,7 +205,8 @@ async def fetch_key(url: str, proxies: Proxies) -> str:
             content = await response.content.read(KEY_BYTES)
             status = response.status
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
-        raise InvalidQuery(f"{place} cannot be read: {str(exc) or type(exc).__name__}.", rule="key") from exc
+        why = str(exc) or type(exc).__name__
+        raise InvalidQuery(said("{file} cannot be read: {why}.", file=place, why=why), rule="key") from exc
     if status != 200:
-        raise InvalidQuery(f"{place} cannot be read: HTTP {status}.", rule="key")
+        raise InvalidQuery(said("{file} cannot be read: {why}.", file=place, why=f"HTTP {status}"), rule="key")
     return content.decode("utf-8", "replace")

@@ -132,6 +132,24 @@ def say(sentence: str) -> None:
     sys.stderr.write(f"gorkd: {one_line(sentence)}\n")
 
 
+def is_wanted(question: str, *, err: bool = False) -> bool:
+    """No, unless yes is said: by its first letter or whole, in the language spoken or in English."""
+    yes, no = {said("yes"), "yes"}, {said("no"), "no", ""}
+    shown = f"{question} [{said('yes')[0]}/{said('no')[0].upper()}]"
+    while True:
+        told = typer.prompt(shown, default="", show_default=False, err=err).strip().casefold()
+        if told in {*yes, *(word[0] for word in yes)}:
+            return True
+        if told in {*no, *(word[:1] for word in no)}:
+            return False
+
+
+def ask_whether(question: str) -> None:
+    """Raises `typer.Abort` unless yes is said."""
+    if not is_wanted(question, err=True):
+        raise typer.Abort
+
+
 def read_file(path: Path, most: int = -1) -> bytes:
     """At most so many bytes. Raises `InvalidQuery` with the reason, as `write_file`."""
     try:

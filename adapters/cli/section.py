@@ -116,11 +116,12 @@ async def _write(open_researcher: OpenResearcher, wish: _Wish) -> Exit:
 
 def _attachment(file: Path) -> Attachment:
     if not is_brief(file.name):
-        raise InvalidQuery(f"{file}: the name of such a file ends in .yaml, .yml or .json.", rule="brief")
+        told = "{file}: the name of such a file ends in .yaml, .yml or .json."
+        raise InvalidQuery(said(told, file=file), rule="brief")
     try:
         text = read_file(file, MAX_ATTACHMENT_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise InvalidQuery(f"{file} is not text in UTF-8.", rule="brief") from exc
+        raise InvalidQuery(said("{file} is not text in UTF-8.", file=file), rule="brief") from exc
     return Attachment(file.name, "application/yaml", file.name, text)
 
 
@@ -129,7 +130,7 @@ def _save(output: Path, texts: Mapping[str, str]) -> None:
     for kind, text in texts.items():
         file = output.with_suffix(f".{kind}")
         write_file(file, text)
-        say(f"wrote {file}")
+        say(said("wrote {file}", file=file))
 
 
 def _tell(job_id: str, result: JobResult) -> None:
@@ -221,16 +222,18 @@ def _print(console: Console, result: JobResult) -> None:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for row in reference_rows(result):
-        sign, said = str(row.get("sign") or ""), printable(str(row.get("said") or ""))
+        sign, stands = str(row.get("sign") or ""), printable(str(row.get("said") or ""))
         text = Text(cut(one_line(str(row.get("reference") or "")), _NAME_CHARS), style="bold")
-        text.append(f"\n{said}", style="none")
+        text.append(f"\n{stands}", style="none")
         if row.get("open_copy"):
-            text.append(f"\nfree to read: {one_line(str(row['open_copy']))}", style="none")
+            free = said("free to read: {url}", url=one_line(str(row["open_copy"])))
+            text.append(f"\n{free}", style="none")
         for use in rows(row.get("cited_for")):
             if use.get("verdict") != "not judged":
                 verdict = verdict_words(str(use.get("verdict")))
-                said = f"{verdict} ({use.get('read')}): {one_line(str(use.get('sentence')))}"
-                text.append(f"\n{cut(said, _USE_CHARS)}", style="none")
+                read = say_again(str(use.get("read")))
+                judged = f"{verdict} ({read}): {one_line(str(use.get('sentence')))}"
+                text.append(f"\n{cut(judged, _USE_CHARS)}", style="none")
         table.add_row(Text(sign, style=_STYLES.get(sign, "none")), str(row.get("number")), text)
     console.print(table)
     console.print()

@@ -20,6 +20,8 @@ from core.presentation.render import iso_utc, printable
 from core.settings.desk import OPERATOR, KeptSettings, SettingChange, SettingsDesk
 from core.settings.tenant import FIELDS, GROUPS, read_setting, write_setting
 from core.tenancy.usage import LEVELS, MAX_DAYS, Origin, Period, Usage, UsageKey, calibration, cost_words, usage_csv
+from core.text.saying import say as said
+from core.text.saying import say_many
 
 # The option that names a workspace or server: a mistyped one is refused, since nothing would be found for it
 
@@ -31,7 +33,8 @@ def known_tenant(text: str) -> str:
     """`text` without spaces around it; empty stays empty. Raises `typer.BadParameter` on what names no tenant."""
     tenant = text.strip()
     if tenant and not _TENANT.fullmatch(tenant):
-        raise typer.BadParameter(f"“{tenant}” is none; write local, discord:<guild> or slack:<team>.")
+        told = said("“{name}” is none; write local, discord:<guild> or slack:<team>.", name=tenant)
+        raise typer.BadParameter(told)
     return tenant
 
 
@@ -104,7 +107,7 @@ async def _set(operating: Operating, tenant: str, key: str, value: str) -> Exit:
         changes = await _save(desk, tenant, key, value)
     for change in changes:
         sys.stdout.write(printable(f"{change.key}: {change.before} → {change.after}") + "\n")
-    say(wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED)
+    say(said(wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED))
     return Exit.ANSWERED
 
 
@@ -124,9 +127,9 @@ async def _log(operating: Operating, tenant: str, *, as_json: bool) -> Exit:
         print_json({"tenant": tenant, "changes": rows})
         return Exit.ANSWERED
     for one in changes:
-        line = f"{iso_utc(one.at)}  {one.who or 'forgotten'}  {one.key}: {one.before or '-'} → {one.after or '-'}"
+        line = f"{iso_utc(one.at)}  {one.who or said('forgotten')}  {one.key}: {one.before or '-'} → {one.after or '-'}"
         sys.stdout.write(printable(line) + "\n")
-    say(f"{wording.counted(len(changes), 'change')} in {tenant}")
+    say(say_many("{number} change in {place}", "{number} changes in {place}", len(changes), place=tenant))
     return Exit.ANSWERED
 
 
@@ -134,7 +137,7 @@ def _listed(kept: KeptSettings) -> str:
     width = max(map(len, FIELDS)) + 2
     lines: list[str] = []
     for group, title in GROUPS.items():
-        lines += ["", title] if lines else [title]
+        lines += ["", said(title)] if lines else [said(title)]
         lines += [
             f"  {field.key:<{width}}{write_setting(field.key, kept.settings)}"
             for field in FIELDS.values()
@@ -146,6 +149,7 @@ def _listed(kept: KeptSettings) -> str:
 # `gorkd stats`: how gorkd is used, as a table or as CSV
 
 
+_COLUMNS = ("asked", "done", "failed", "cached", "p50 s", "p95 s", "high/medium/low/none", "good/bad", "cost")
 LEAST_WIDTH = 120  # columns; cut figures say something else than whole ones
 Grouping = Literal["day", "tenant", "both"]
 _KEYS: dict[Grouping, UsageKey] = {"day": "day", "tenant": "tenant", "both": "tenant and day"}
@@ -192,10 +196,10 @@ async def run_calibration(operating: Operating, *, tenant: str) -> Exit:
         judged = await kept.evaluations.judged(tenant)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     origins: tuple[Origin, ...] = ("votes", "evaluations")
-    for name in ("confidence", *origins):
+    for name in (said("confidence"), said("votes"), said("evaluations")):
         table.add_column(name, no_wrap=True)
     for level, *told in zip(LEVELS, *(calibration(judged, origin) for origin in origins), strict=True):
-        table.add_row(level.value, *(row.says for row in told))
+        table.add_row(wording.say_level(level), *(row.says for row in told))
     wide = Console(highlight=False)
     wide.width = max(wide.width, LEAST_WIDTH)
     wide.print(table)
@@ -205,14 +209,15 @@ async def run_calibration(operating: Operating, *, tenant: str) -> Exit:
 def print_stats(console: Console, period: Period, entries: Sequence[Usage]) -> None:
     """A row an entry; the tenant and the day only where there is one."""
     if not entries:
-        console.print(f"Nothing was asked from {wording.day(period.begins_at)} on.", soft_wrap=True)
+        told = said("Nothing was asked from {day} on.", day=wording.day(period.begins_at))
+        console.print(told, soft_wrap=True)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     has_tenant, has_day = any(entry.tenant for entry in entries), any(entry.day for entry in entries)
-    for name in ["tenant"] * has_tenant + ["day"] * has_day:
+    for name in [said("tenant")] * has_tenant + [said("day")] * has_day:
         table.add_column(name, no_wrap=True)
-    for name in ("asked", "done", "failed", "cached", "p50 s", "p95 s", "high/medium/low/none", "good/bad", "cost"):
-        table.add_column(name, justify="right", no_wrap=True)
+    for head in _COLUMNS:
+        table.add_column(said(head), justify="right", no_wrap=True)
     for entry in entries:
         table.add_row(*[printable(entry.tenant)] * has_tenant, *[entry.day] * has_day, *_figures(entry))
     console.print(table)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from adapters.records.redis import RedisDoorbell
 
 POLL_S = 0.15  # other processes see an event within 300 ms
-RUNG_POLL_S = 2.0  # where a doorbell rings; a net below it
+RUNG_POLL_S = 2.0  # where a doorbell rings, or whoever writes is in this process; a net below it
+SURELY_HEARD = 3  # tails in a row that were rung for: more than asking for a job, or cancelling it, writes
 PATIENCE_S = 60.0  # how long a follower waits for a database that is away
 
 _LAST = "SELECT seq, attempt, type FROM events WHERE job_id = ? ORDER BY seq DESC LIMIT 1"
@@ -165,12 +166,15 @@ async def follow_log(
     """Yield events after `after` in order, without those of an attempt older than one already seen.
 
     Ends after `complete`, unless a newer attempt has taken the job up again. `poll_s` gives None for
-    a log that only this process writes to.
+    a log that only this process writes to; while every event is rung for, it nearly is one.
     """
-    newest = 0
+    newest = heard = 0
     while True:
+        is_rung = rung.is_set()
         rung.clear()
         tail = await read_tail(after)
+        if tail.events:
+            heard = heard + 1 if is_rung else 0
         for event in tail.events:
             after = event.seq
             is_superseded = event.type == "complete" and event.attempt < tail.attempt
@@ -183,7 +187,9 @@ async def follow_log(
         if tail.is_complete:
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(poll_s()):
+            pause_s = poll_s()
+            is_near = pause_s is not None and heard >= SURELY_HEARD
+            async with asyncio.timeout(RUNG_POLL_S if is_near else pause_s):
                 await rung.wait()
 
 

@@ -12,9 +12,8 @@ from adapters.records.sql import POSITION, Dialect, Sql, Tables, digest, moment
 from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
-from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, Scope
+from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, Scope, Steering
 from core.model.source import Source
-from core.model.steering import Steering
 from core.tenancy.usage import Grade, JudgedAnswers, VotedCase
 
 _OF_JOB = ("id", "tenant", "visibility", "status", "attempt", "created_at", "thread", "asker", "dedupe_key", "job")

@@ -156,10 +156,10 @@ def parse_time(text: str | None) -> datetime | None:
         return None
 
 
-def name_authors(names: Sequence[str], *, most: int = 3) -> str | None:
+def name_authors(names: Sequence[str]) -> str | None:
     """`A, B, C et al.`; None when nobody is named."""
     named = [name for name in names if name]
-    return (", ".join(named[:most]) + (" et al." if len(named) > most else "")) or None
+    return (", ".join(named[:3]) + (" et al." if len(named) > 3 else "")) or None
 
 
 # What a query asks of a service: its words, how far back, and which domains

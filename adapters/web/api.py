@@ -36,6 +36,7 @@ from core.model.errors import GorkdError, InvalidQuery, QueueFull
 from core.model.job import (
     LOCAL,
     MAX_ATTACHMENTS,
+    MAX_STEERING_CHARS,
     TERMINAL_STATUSES,
     Depth,
     Event,
@@ -43,9 +44,10 @@ from core.model.job import (
     ResearchJob,
     ResearchRequest,
     Scope,
+    Steering,
+    SteeringKind,
     personal,
 )
-from core.model.steering import MAX_STEERING_CHARS, Steering, SteeringKind
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.pipeline.conversation import following

@@ -99,9 +99,9 @@ async def take_body(request: web.Request, handler: Handler) -> web.StreamRespons
             if request.content_type in _FORMS:
                 await request.post()  # kept, as the body is, for whoever asks for it
         except TimeoutError as exc:
-            raise InvalidQuery("The body of the request did not arrive in time.", rule="request") from exc
+            raise InvalidQuery(say("The body of the request did not arrive in time."), rule="request") from exc
         except (ValueError, LookupError, ConnectionError, web.RequestPayloadError) as exc:
-            raise InvalidQuery("The body of the request cannot be read.", rule="request") from exc
+            raise InvalidQuery(say("The body of the request cannot be read."), rule="request") from exc
     return await handler(request)
 
 

@@ -36,12 +36,11 @@ from core.library.pages import PaperViews
 from core.library.paper import Paper, shelves_of
 from core.model.codec import encode
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
-from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest
+from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest, Steering, SteeringKind
 from core.model.source import Source
-from core.model.steering import Steering, SteeringKind, read_steering
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
-from core.pipeline.conversation import following
+from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states

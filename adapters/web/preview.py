@@ -178,7 +178,7 @@ def _discord_lines(text: str) -> Markup:
             if line.startswith(prefix):
                 tag, shown = name, line.removeprefix(prefix)
         opening, closing = Markup(f"<{tag}>"), Markup(f"</{tag}>")  # noqa: S704 -- one of four names
-        lines.append(opening + (_discord_line(shown) or Markup("&nbsp;")) + closing)
+        lines.append(opening + (_drawn(shown, _DISCORD_TOKENS, str) or Markup("&nbsp;")) + closing)
     return Markup("").join(lines)
 
 
@@ -270,10 +270,6 @@ def _slack_button(element: Payload) -> Button:
 
 def _slack_line(line: str) -> Markup:
     return _drawn(line, _SLACK_TOKENS, html.unescape)
-
-
-def _discord_line(line: str) -> Markup:
-    return _drawn(line, _DISCORD_TOKENS, str)
 
 
 def _drawn(line: str, tokens: regex.Pattern[str], read: Callable[[str], str]) -> Markup:

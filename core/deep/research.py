@@ -38,9 +38,9 @@ from core.evidence.authority import is_retracted
 from core.llm.prices import estimate_tokens
 from core.model.answer import JobResult, ResearchAnswer
 from core.model.errors import ModelError, ModelTimeout, StoreError, TookTooLong
+from core.model.job import Steering
 from core.model.ports import ChatRequest
 from core.model.source import SearchMetadata, Source, SourceCollection, all_searches
-from core.model.steering import Steering
 from core.pipeline.conversation import may_lean
 from core.pipeline.trace import ToolTrace
 from core.pipeline.work import Work

@@ -15,8 +15,8 @@ from typing import TypeVar
 from rapidfuzz import fuzz
 
 from core.model.answer import Claim, Evidence, ModelUsage
+from core.model.job import Steering
 from core.model.source import SearchMetadata
-from core.model.steering import Steering
 from core.text.saying import say
 
 GOOD_SHARE = 0.6  # of the items satisfied, when the others are partial, is good coverage (S002-11); by judgement

@@ -9,7 +9,7 @@ from time import perf_counter
 
 from core.evaluation.cases import Answered, Case, Met, check_expectations
 from core.evidence.judge import SupportJudge
-from core.model.answer import Confidence, SynthesisMetadata, Verdict
+from core.model.answer import Confidence, Verdict
 from core.model.errors import GorkdError
 from core.model.job import JobStatus, ResearchJob
 from core.pipeline.deps import Deps
@@ -104,12 +104,8 @@ async def _run(case: Case, ask: Ask, judge: SupportJudge | None) -> Outcome:
         case.id, case.question, job.id, answer.summary, answer.detail, answer.confidence.value,
         tuple(SaidClaim(claim.text, claim.verdict) for claim in answer.claims),
         tuple(source.url for source in answered.sources if source.id in cited),
-        _cost(spent), spent.tokens_used, answered.seconds, met,
+        spent.cost_usd if spent.model_calls else 0.0, spent.tokens_used, answered.seconds, met,
     )  # fmt: skip
-
-
-def _cost(spent: SynthesisMetadata) -> float | None:
-    return spent.cost_usd if spent.model_calls else 0.0
 
 
 def asking(deps_of: Callable[[Case], Deps], *, is_replayed: bool = False) -> Ask:

@@ -126,8 +126,8 @@ def find_difference(first: str, second: str) -> Difference | None:
     ours, theirs = (*dates[0], *numbers[0]), (*dates[1], *numbers[1])
     if ours[0].lead != theirs[0].lead or not (ours[0].is_exact and theirs[0].is_exact):
         return None
-    happens = [{_stage(word) for word in _ONCE.findall(side.text)} for side in (left, right)]
-    return found if found.matter == "number" or happens[0] & happens[1] else None
+    happens_once = _ONCE.search(left.text) and _ONCE.search(right.text)  # the same, as the words are
+    return found if found.matter == "number" or happens_once else None
 
 
 def _is_comparable(left: _Clause, right: _Clause) -> bool:
@@ -315,11 +315,6 @@ def _is_label(reading: Reading, number: Token) -> bool:
         return number.text.count(".") > 1
     is_name = before.kind is Kind.NAME and measure(reading, number) is None and before.text.lower() not in MONTHS
     return is_name or before.text.lower() in listed("numbered") or number.text.count(".") > 1
-
-
-def _stage(word: str) -> str:
-    """An event by its first letters; what is completed is finished, what is established is founded."""
-    return {"compl": "finis", "estab": "found"}.get(word.lower()[:5], word.lower()[:5])
 
 
 def _contrary(

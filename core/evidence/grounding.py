@@ -109,6 +109,7 @@ class Grounder:
         self._passages = passages or {}
         self._numbers = {canonical_url(source.url): source.number for source in sources}
         self._orders = [source.content[slice(*span)] for source in sources for span in source.instructs]
+        self.question = question
         self._known_terms = {*terms(question), *_LABEL_TERMS}
 
     def extend(self, more: Grounder) -> None:

@@ -27,10 +27,8 @@ from core.text.language import Cue
 
 Dialect = Literal["json", "pairwise"]
 
-PAIRS_A_CALL = 8  # small, so that the first verdicts come while the answer is still being written
-PAIRS_TOGETHER = 8  # that could all wait
-PAIRS_AT_ONCE = 6  # of which the reader waits for one
-PAIRS_AT_END = 2  # when the reader waits for nothing else
+PAIRS_A_CALL = 8  # each costs a tenth of a second more for all of them, and a call a second
+PAIRS_AT_END = 3  # when the reader waits for nothing else
 CALLS_AT_ONCE = 6
 CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
 LINGER_S, IDLE_S = 0.5, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
@@ -90,11 +88,6 @@ class AskedPair:
 class Judgement:
     ruling: Ruling
     reason: str = ""
-
-    @property
-    def confirms(self) -> bool:
-        """At least a part."""
-        return self.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL)
 
 
 @dataclass(frozen=True)
@@ -183,7 +176,7 @@ class JsonJudge:
         def listen(delta: ChatDelta) -> None:
             if '"' not in delta.text:
                 return
-            found = _read_growing(heard.text, len(pairs))
+            found = _judgements([complete_part(heard.text) or {}], len(pairs))
             new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
             if new:
                 told.update(new)
@@ -338,14 +331,7 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
 
     Of two verdicts on one pair the less favourable counts.
     """
-    part = complete_part(text)
-    return _judgements([*_objects(text), *([part] if part else [])], count)
-
-
-def _read_growing(text: str, count: int) -> dict[int, Judgement]:
-    """The same of an answer that is still being written: what is complete of it."""
-    part = complete_part(text)
-    return _judgements([part] if part else [], count)
+    return _judgements([*_objects(text), complete_part(text) or {}], count)
 
 
 def _judgements(objects: Iterable[Mapping[str, Json]], count: int) -> dict[int, Judgement]:
@@ -354,12 +340,9 @@ def _judgements(objects: Iterable[Mapping[str, Json]], count: int) -> dict[int, 
         place = 0 if count == 1 else (item or 0) - 1  # whatever it calls the one it was asked about
         if 0 <= place < count and word in _SEVERITY:
             judgement = Judgement(Ruling(word), _reason(reason))
-            found[place] = max(judgement, found.get(place, judgement), key=_weight)
+            both = judgement, found.get(place, judgement)
+            found[place] = max(both, key=lambda one: (_SEVERITY[one.ruling], bool(one.reason)))
     return found
-
-
-def _weight(judgement: Judgement) -> tuple[int, bool]:
-    return _SEVERITY[judgement.ruling], bool(judgement.reason)
 
 
 def _rows(value: Mapping[str, Json]) -> Iterator[tuple[int | None, str, Json]]:
@@ -437,7 +420,7 @@ class _Asked:
 
     def take(self, said: Judgement) -> None:
         self.said = said
-        if said.confirms or said.reason or not self.needs_reason:
+        if said.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL) or said.reason or not self.needs_reason:
             _done(self.ruled)
 
 
@@ -478,9 +461,9 @@ class Judging:
         One that confirms a part may still lack its reason, which `explained` has; so may one that refuses, but where
         the caller `needs_reason`, as whoever reads of a removal does.
 
-        While `CALLS_BESIDE` calls are under way, what comes waits for one of them to end, and goes together. Pairs that
-        `may_wait` go with others while the answer is being written, and alone where a call is full of them or nothing
-        else is asked.
+        While the verdicts of `CALLS_BESIDE` calls are under way, what comes waits for those of one of them, and goes
+        together. Pairs that `may_wait` go with others while the answer is being written, and alone where a call is full
+        of them or nothing else is asked.
         """
         if self.judge is None or not pairs or self.left_s() <= 0:
             return [None] * len(pairs)
@@ -563,10 +546,9 @@ class Judging:
                 break
 
     def _next_batch(self) -> list[_Asked]:
-        """What is asked next: what is waited for before all else, with little besides; the very first of it alone."""
-        first = PAIRS_AT_END if self._is_hurried else PAIRS_A_CALL
-        batch, self._waiting = self._waiting[:first], self._waiting[first:]
-        most = PAIRS_AT_END if self._is_hurried else PAIRS_AT_ONCE if batch else PAIRS_TOGETHER
+        """What is asked next: what is waited for before all else; the very first of it alone."""
+        most = PAIRS_AT_END if self._is_hurried else PAIRS_A_CALL
+        batch, self._waiting = self._waiting[:most], self._waiting[most:]
         free = 0 if batch and not self._has_asked else max(most - len(batch), 0)
         more, self._others = self._others[:free], self._others[free:]
         self._has_asked = True

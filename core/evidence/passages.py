@@ -70,17 +70,16 @@ class PassageIndex:
         self._by_root: dict[str, list[int]] = defaultdict(list)
         self._by_meaning: dict[int, list[int]] = defaultdict(list)
         self._numbers: dict[str, Token] = {}
-        self._pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._stems: list[tuple[str, ...]] = []  # of each sentence; its pairs by themselves would be most of the index
         for position, (start, end) in enumerate(self.spans):
             self._add(position, _content_words(text[start:end], self.language))
         self._line = NumberLine(self._numbers.values())
 
     def _add(self, position: int, words: Sequence[Token]) -> None:
-        stems = [word.stem for word in words]
+        stems = tuple(word.stem for word in words)
+        self._stems.append(stems)
         for stem in set(stems):
             self._by_stem[stem].append(position)
-        for pair in set(pairwise(stems)):
-            self._pairs[pair].append(position)
         self._numbers |= {word.text: word for word in words if word.values}
         plain = [word for word in words if not word.values]
         for root in {word.root for word in plain}:
@@ -156,9 +155,14 @@ class PassageIndex:
             found = int(np.count_nonzero(rows[row])) if is_wide else len(self._by_stem.get(word.stem, ()))
             weights[row] = self._rarity(word, found) * (ABOUT_WEIGHT if word.stem in self._about else 1.0)
         for row, (left, right) in enumerate(pairs, start=len(words)):
-            rows[row, self._pairs.get((left.stem, right.stem), [])] = 1.0
+            rows[row, self._with_pair(left.stem, right.stem)] = 1.0
             weights[row] = PAIR_WEIGHT * min(weights[row - len(words)], weights[row - len(words) + 1])
         return rows, weights / weights.sum()
+
+    def _with_pair(self, left: str, right: str) -> list[int]:
+        """The sentences in which the two stand beside each other."""
+        both = set(self._by_stem.get(left, ())).intersection(self._by_stem.get(right, ()))
+        return [position for position in both if (left, right) in pairwise(self._stems[position])]
 
     def _fill(self, row: NDArray[np.float32], word: Token) -> None:
         if word.kind is Kind.NUMBER:

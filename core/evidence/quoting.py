@@ -284,14 +284,14 @@ def _search(question: str, sources: Sequence[Source], language: str) -> tuple[As
         coverage = asked.coverage(frozenset(wholes[source.id]) if source.id in abstracts else bag)
         entries = list(_sentences(source, passage, coverage, asked.coverage))
         own = max((entry.own for entry in entries), default=coverage)
-        if source.id in abstracts:  # about one thing, in words that are spread over all of it
-            own = max(own, coverage)
+        titled = asked.coverage(frozenset(terms(source.title)))
+        if entries and (source.id in abstracts or titled >= _NEARLY_ALL):
+            own = max(own, coverage)  # about one thing, in words that are spread over all of it, or that its title has
         # Many words of a question in one place are stronger evidence than all words of a short one; what lacks a name
         # or a figure that was asked about is most likely about something else.
         fit = 0.4 * coverage + 0.4 * own + 0.05 * min(sum(held.values()), 6) - 0.1 * min(missing[source.id], 2)
         fit += _TOGETHER * asked.togetherness(terms(passage.text))
         # A title's words stand behind all that its pages say, and tell little of one; unless it asks the same.
-        titled = asked.coverage(frozenset(terms(source.title)))
         fit -= 0.2 * min(titled, 1 - titled)
         if source.id in abstracts:
             roles = [role_of(entry.text, entry.start, source.content, passage.heading) for entry in entries]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
-from itertools import combinations
 
 import regex
 
@@ -180,39 +179,12 @@ def _order(one: Question, other: Question) -> str:
     return "the same words in another order"
 
 
-def _roles(one: Question, other: Question) -> str:
-    """Two words that have changed places, whichever question is read first."""
-    return _changed_places(one, other) or _changed_places(other, one)
-
-
-def _changed_places(one: Question, other: Question) -> str:
-    """Unless the voice changed with them or they are parts of one name or list."""
-    is_turned = _is_passive(one) != _is_passive(other)
-    swapped = [
-        (a, b)
-        for a, b in combinations(_places(one, other), 2)
-        if a[1] > b[1] and one.is_name(a[0]) == one.is_name(b[0]) and not _same(a[0], b[0])
-    ]
-    apart = [
-        (a, b)
-        for a, b in swapped
-        if _stand_apart(one, a[0], b[0]) and _stand_apart(other, other.words[b[1]], other.words[a[1]])
-    ]
-    if apart and not is_turned and not (_is_symmetric(one) and _is_symmetric(other)):
-        return f"{apart[0][0][0].text} and {apart[0][1][0].text} have changed places"
-    names = [place for place in _places(one, other) if one.is_name(place[0])]
-    if is_turned and len(names) > 1 and not swapped:
-        return "who does it to whom has changed"
-    return ""
-
-
-def _stand_apart(question: Question, first: Token, second: Token) -> bool:
-    """Whether something parts them: two names by any word, two words by a small one; else they make one expression."""
-    tokens = question.reading.tokens
-    between = tokens[tokens.index(first) + 1 : tokens.index(second)]
-    if question.is_name(first):
-        return bool(between)
-    return any(not token.is_content for token in between)
+def _voice(one: Question, other: Question) -> str:
+    """The voice has changed and the names have not changed places with it."""
+    if _is_passive(one) == _is_passive(other):
+        return ""
+    places = [there for word, there in _places(one, other) if one.is_name(word)]
+    return "who does it to whom has changed" if len(places) > 1 and places == sorted(places) else ""
 
 
 _RULES: tuple[Callable[[Question, Question], str], ...] = (
@@ -223,7 +195,7 @@ _RULES: tuple[Callable[[Question, Question], str], ...] = (
     _names,
     _one_place,
     _order,
-    _roles,
+    _voice,
 )
 
 

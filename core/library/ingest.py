@@ -322,7 +322,7 @@ class Ingestion:
         told = await ask_model(self.model, request, _with_summary)
         summary = str(told.value["summary"]).strip() if told.value else _summary_in_prose(told.text)
         if not summary:
-            raise ModelGarbled("no summary", user_message=SUMMARY_GARBLED)
+            raise ModelGarbled("no summary", user_message=say(SUMMARY_GARBLED))
         return summary
 
     async def summarise(self, shelf: Scope, paper: Paper, *, feedback: str = "") -> Paper:
@@ -356,7 +356,7 @@ class Ingestion:
             return known, instead, exc.user_message
         if read.value is None:
             prose = _summary_in_prose(read.text)
-            return known, prose or instead, "" if prose else SUMMARY_GARBLED
+            return known, prose or instead, "" if prose else say(SUMMARY_GARBLED)
         told = read.value
         names, year = told.get("authors"), str(told.get("year") or "")
         read_off = tuple(str(name) for name in names if name) if isinstance(names, list) else ()

@@ -24,6 +24,7 @@ from core.model.ports import Vector
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
 from core.text.chunking import SectionType
 from core.text.markers import Grammar, PageRef
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from core.model.ports import EmbeddingModel
@@ -265,8 +266,8 @@ def format_reference(number: int, paper: Paper) -> str:
     """A paper in every list that people see (S000-24, S000-27)."""
     lines = [f"{number}. {paper.id} - {paper.title}"]
     indent = " " * (len(str(number)) + 2)
-    lines.append(f"{indent}Authors: {', '.join(paper.authors) or 'unknown'}")
-    lines.append(f"{indent}Published: {paper.published or 'unknown'}")
+    lines.append(indent + say("Authors: {names}", names=", ".join(paper.authors) or say("unknown")))
+    lines.append(indent + say("Published: {when}", when=paper.published or say("unknown")))
     return "\n".join(lines)
 
 

@@ -271,3 +271,32 @@ class Attachments(Protocol):
     async def of(self, job_id: str) -> list[Attachment]:
         """In the order given."""
         ...
+
+
+# What people say to a job that is running: kept with it, so that whoever runs it next knows it too, and heard between
+# its rounds (core/deep); core/pipeline/conversation.py reads it from their words
+
+
+SteeringKind = Literal["add_item", "drop_item", "go_deeper", "answer_now", "constraint", "cancel"]
+MAX_STEERING_CHARS = 500  # a wish, not an essay: it goes into every prompt of the rounds to come
+MAX_STEERINGS = 50  # of one job
+
+
+@dataclass(frozen=True)
+class Steering:
+    """One thing said to a job. `text` names the item to add or to drop (its number or words) or is the constraint."""
+
+    kind: SteeringKind
+    text: str = ""
+
+
+class SteeringStore(Protocol):
+    """What was said to each job, in order. Each method raises `StoreError`."""
+
+    async def add(self, job_id: str, steering: Steering) -> int:
+        """Keep it behind what was said before; its number, from 1. Raises `StoreError` when the job is not stored."""
+        ...
+
+    async def read(self, job_id: str, *, after: int = 0) -> list[Steering]:
+        """Everything said after number `after`."""
+        ...

@@ -100,14 +100,14 @@ def choices_for(typed: str) -> list[tuple[str, tuple[str, ...]]]:
     """
     chosen = tuple(name for name in read_modes(typed) if name in MODES)
     wanted = typed.casefold().strip()
-    said = {name: f"{mode.title}: {mode.description}" for name, mode in MODES.items()}
+    said = {name: f"{say(one.title)}: {say(one.description)}" for name, one in MODES.items()}
     if chosen:
         offered = [chosen, *((*chosen, name) for name in MODES if name not in chosen)]
     else:
         offered = [(name,) for name in MODES if wanted in f"{name} {said[name]}".casefold()]
         offered += [] if wanted else [names for size in (2, 3) for names in combinations(_FOUND_TOGETHER, size)]
     return [
-        (said[names[0]] if len(names) == 1 else " + ".join(MODES[name].title for name in names), names)
+        (said[names[0]] if len(names) == 1 else " + ".join(say(MODES[name].title) for name in names), names)
         for names in offered
     ]
 

@@ -12,7 +12,7 @@ from core.model.answer import AnswerFile, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import MAX_ROUNDS, Depth, ResearchRequest
 from core.pipeline.work import Work
-from core.text.saying import later
+from core.text.saying import later, say
 
 FilesOf = Callable[[JobResult], tuple[AnswerFile, ...]]
 
@@ -25,8 +25,8 @@ def no_files(result: JobResult) -> tuple[AnswerFile, ...]:
 class Mode:
     """`run` ends within `deadline_s`; it raises a `GorkdError` when the job has failed.
 
-    One that `is_steerable` hears what people say to it while it runs (core/model/steering.py). `files` are those that
-    its result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words
+    One that `is_steerable` hears what people say to it while it runs (`read_steering`). `files` are those that its
+    result has, `options` what can be chosen within it. One that `needs_files` is not to be asked for in words
     alone; one that `needs_model` fails without a language model.
     """
 
@@ -62,7 +62,8 @@ class NumberOption:
     def read(self, text: str) -> int:
         """Raises `InvalidQuery`."""
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and self.least <= int(text) <= self.most):
-            said = f"{self.name} must be a number from {self.least} to {self.most}."
+            told = "{name} must be a number from {least} to {most}."
+            said = say(told, name=self.name, least=self.least, most=self.most)
             raise InvalidQuery(said, rule=self.name)
         return int(text)
 
@@ -83,7 +84,8 @@ class DepthOption:
         for choice in self.choices:
             if choice == text.strip().casefold():
                 return choice
-        raise InvalidQuery(f"{self.name} must be {' or '.join(self.choices)}.", rule=self.name)
+        said = say("{name} must be {one} or {other}.", name=self.name, one=self.choices[0], other=self.choices[1])
+        raise InvalidQuery(said, rule=self.name)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import regex
 
 from core.evidence.citations import strip_markers
 from core.model.errors import InvalidQuery, JobNotFound, StoreError
-from core.model.job import ResearchJob, ResearchRequest, Scope
+from core.model.job import MAX_STEERING_CHARS, ResearchJob, ResearchRequest, Scope, Steering, SteeringKind
 from core.model.ports import JobStore
 from core.pipeline.deps import Deps
 from core.presentation.page_links import is_private
@@ -314,3 +314,26 @@ def _telling_words(text: str) -> list[str]:
     return [
         word for word in (found.rstrip(".'’-") for found in _WORD.findall(text)) if word.casefold() not in STOPWORDS
     ]
+
+
+# What somebody says to a job that is running
+
+
+def read_steering(words: str) -> Steering:
+    """What somebody means who writes `words` to a running job: a command by its first words, else a constraint."""
+    text = one_line(words)[:MAX_STEERING_CHARS]
+    for pattern, kind in _COMMANDS:
+        match = pattern.fullmatch(text)
+        if match:
+            return Steering(kind, (match.groupdict().get("text") or "").strip(" .\"'“”"))
+    return Steering("constraint", text)
+
+
+_END = r"[\s.!]*"
+_COMMANDS: tuple[tuple[regex.Pattern[str], SteeringKind], ...] = (
+    (regex.compile(r"(?:please )?(?:also )?add(?: an?)?(?: item| point)?\s*:?\s+(?P<text>.+)", regex.I), "add_item"),
+    (regex.compile(r"(?:please )?(?:drop|remove|skip)(?: item| point)?\s*:?\s*#?(?P<text>.+)", regex.I), "drop_item"),
+    (regex.compile(rf"(?:please )?(?:go |dig )?deeper{_END}", regex.I), "go_deeper"),
+    (regex.compile(rf"(?:please )?(?:answer|finish|wrap up)(?: it)?(?: now)?{_END}", regex.I), "answer_now"),
+    (regex.compile(rf"(?:please )?(?:cancel|stop)(?: it)?{_END}", regex.I), "cancel"),
+)

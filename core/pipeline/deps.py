@@ -16,7 +16,7 @@ from core.model.answer import Ratings
 from core.model.config import Settings
 from core.model.delivery import Deliveries, ShownMessages
 from core.model.errors import GorkdError
-from core.model.job import Attachments, ReadAttachment, ResearchRequest
+from core.model.job import Attachments, ReadAttachment, ResearchRequest, SteeringStore
 from core.model.ports import (
     WEB_SEARCH,
     AnswerCache,
@@ -34,7 +34,6 @@ from core.model.ports import (
     SourceStore,
     WebSearchModel,
 )
-from core.model.steering import SteeringStore
 from core.pipeline.limits import Setbacks, SingleFlight, TwoAtOnce
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy

@@ -18,6 +18,8 @@ from core.model.delivery import Address, Delivery
 from core.model.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
 from core.model.job import (
     MAX_ATTACHMENTS,
+    MAX_STEERING_CHARS,
+    MAX_STEERINGS,
     TERMINAL_STATUSES,
     Attachment,
     Event,
@@ -26,10 +28,10 @@ from core.model.job import (
     ResearchJob,
     ResearchRequest,
     Scope,
+    Steering,
 )
 from core.model.ports import JobQueue, Measurement
 from core.model.source import Source
-from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering
 from core.modes import MODES, can_be_steered, check_modes
 from core.modes.mode import Mode
 from core.pipeline.conversation import conversation_of, read_reply

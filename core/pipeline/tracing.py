@@ -38,7 +38,7 @@ from core.model.ports import (
 )
 from core.model.source import Page, SearchHit, SearchQuery
 from core.presentation.render import one_line
-from core.presentation.wording import counted
+from core.text.saying import say, say_many
 
 Kind = Literal["stage", "model", "search", "page", "mark"]
 
@@ -142,25 +142,26 @@ def without_repeats(entries: Sequence[TraceEntry]) -> list[tuple[TraceEntry, int
 def what_was_done(entry: TraceEntry) -> str:
     """The detail of an entry with what came of it, for people."""
     if entry.kind == "search":
-        return f"“{entry.detail}” → {counted(entry.results, 'hit')}"
+        return say_many("“{query}” → {number} hit", "“{query}” → {number} hits", entry.results, query=entry.detail)
     if entry.kind == "page" and entry.results:
-        return f"{entry.detail} ({entry.results} characters)"
+        return say("{page} ({number} characters)", page=entry.detail, number=entry.results)
     return entry.detail
 
 
 def totals_line(totals: TraceTotals) -> str:
     """`2 model calls · 1,234 tokens · $0.0012 · 3 searches · 5 pages read`, and which models have no price."""
     parts = [
-        counted(totals.model_calls, "model call"),
-        f"{totals.tokens:,} {'token' if totals.tokens == 1 else 'tokens'}",
-        "no price known" if totals.cost_usd is None and totals.model_calls else dollars(totals.cost_usd or 0.0),
-        f"{totals.searches} {'search' if totals.searches == 1 else 'searches'}",
-        f"{counted(totals.pages_read, 'page')} read",
+        say_many("{number} model call", "{number} model calls", totals.model_calls),
+        say_many("{number:,} token", "{number:,} tokens", totals.tokens),
+        say("no price known") if totals.cost_usd is None and totals.model_calls else dollars(totals.cost_usd or 0.0),
+        say_many("{number} search", "{number} searches", totals.searches),
+        say_many("{number} page read", "{number} pages read", totals.pages_read),
     ]
     if totals.pages_failed:
-        parts.append(f"{totals.pages_failed} not read")
+        parts.append(say("{number} not read", number=totals.pages_failed))
     if totals.unpriced:
-        parts.append(f"without a price: {', '.join(map(one_line, totals.unpriced))} (set GORKD_PRICES)")
+        models = ", ".join(map(one_line, totals.unpriced))
+        parts.append(say("without a price: {models} (set GORKD_PRICES)", models=models))
     return " · ".join(parts)
 
 

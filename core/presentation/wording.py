@@ -14,7 +14,7 @@ from core.model.errors import places_of, say_place
 from core.model.job import JobStatus, ResearchJob, Tenant
 from core.model.source import Source
 from core.model.works import fullest
-from core.text.saying import ENGLISH, known_language, say, say_day, say_many, say_number
+from core.text.saying import ENGLISH, known_language, say, say_again, say_day, say_many, say_number
 from core.watch.comparison import AnswerChanges
 
 CONFIRMED_CHARS = 80  # of a sentence where it is only named
@@ -210,7 +210,7 @@ LEVELS = {level.value: words.lower() for level, words in CONFIDENCE_WORDS.items(
 
 def about_work(source: Source) -> list[str]:
     """What of a paper was read, and what was published about it since, in a few words each."""
-    read = [say("read as {version}", version=source.metadata.version)] if source.metadata.version else []
+    read = [say("read as {version}", version=say_again(source.metadata.version))] if source.metadata.version else []
     kinds = {"retraction": "retracted", "concern": "expression of concern", "correction": "corrected"}
     told = [
         " ".join(filter(None, (say(kinds[notice.kind]), notice.date, notice.url)))
@@ -308,7 +308,7 @@ def please_wait(seconds: int) -> str:
 
 
 def heard(kind: str) -> str:
-    """For who has said something to a running job; `kind` is a steering's (core/model/steering.py)."""
+    """For who has said something to a running job; `kind` is a steering's (core/pipeline/conversation.py)."""
     return say({"answer_now": HEARD_ANSWER_NOW, "cancel": CANCELLING}.get(kind, HEARD))
 
 

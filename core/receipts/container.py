@@ -23,6 +23,7 @@ from core.model.ports import JobStore, SourceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.render import one_line, printable
 from core.receipts.receipt import FORMAT, Receipt, build_receipt
+from core.text.saying import say
 
 RECEIPT, PAGE, MANIFEST, SIGNATURE = "receipt.json", "answer.md", "manifest.json", "signature.json"
 _MEMBERS = {RECEIPT, PAGE, MANIFEST, SIGNATURE}
@@ -70,16 +71,18 @@ def open_receipt(content: bytes) -> OpenedReceipt:
     missing = sorted({RECEIPT, PAGE, MANIFEST} - members.keys())
     if missing:
         raise _unreadable(f"there is no {missing[0]} in it")
-    problems = [f"{name} does not belong to a receipt" for name in sorted(members.keys() - _MEMBERS)]
+    problems = [say("{name} does not belong to a receipt", name=name) for name in sorted(members.keys() - _MEMBERS)]
     listed, signer = _listed(members[MANIFEST])
     signed = {name: members[name] for name in (RECEIPT, PAGE)}
     problems += [
-        f"{name} was changed" for name, text in signed.items() if listed.get(name) != hashlib.sha256(text).hexdigest()
+        say("{name} was changed", name=name)
+        for name, text in signed.items()
+        if listed.get(name) != hashlib.sha256(text).hexdigest()
     ]
     if not problems and members[MANIFEST] != _manifest(signed, signer):
-        problems.append(f"{MANIFEST} was changed")
+        problems.append(say("{name} was changed", name=MANIFEST))
     if bool(signer) is not (SIGNATURE in members):
-        problems.append(f"{SIGNATURE} was {'taken out' if signer else 'put in'}")
+        problems.append(say("{name} was taken out" if signer else "{name} was put in", name=SIGNATURE))
     is_genuine = bool(signer) and _is_genuine(members[MANIFEST], members.get(SIGNATURE, b""), signer)
     return OpenedReceipt(_read(members[RECEIPT]), tuple(problems), signer, is_genuine, tuple(members))
 

@@ -154,7 +154,7 @@ def _stand_words(one: CheckedReference) -> str:
         case RefStand.OTHER_WORK:
             holder = cut(one_line(one.holder.title), MAX_NAME_CHARS) if one.holder else ""
             has = "a work of that title has {id}"
-            meant = f"; {say(has, id=_id_words(one.record))}" if one.record else ""
+            meant = f"; {say(has, id=(one.record.ids.name or say('no id')))}" if one.record else ""
             said = "its id {id} is that of another work, “{title}”"
             return say(said, id=one.reference.ids.name, title=holder) + meant
         case RefStand.UNLISTED:
@@ -193,10 +193,6 @@ def _noticed(said: str, notice: Notice) -> str:
 
 def _notice_words(notice: Notice) -> str:
     return "".join([f" on {notice.date}" if notice.date else "", f" ({notice.url})" if notice.url else ""])
-
-
-def _id_words(record: WorkRecord) -> str:
-    return record.ids.name or say("no id")
 
 
 def _weight(one: CheckedReference) -> int:

@@ -63,7 +63,7 @@ _COMPARISON = regex.compile(
     regex.IGNORECASE,
 )
 _CURRENT = regex.compile(
-    r"\b(?:today|tonight|yesterday|this\s+(?:week|month|morning)|right\s+now|breaking|news|latest|most\s+recent|recently|"
+    r"\b(?:today|tonight|yesterday|this\s+(?:week|month|morning)|right\s+now|news|latest|most\s+recent|recently|"
     r"currently|just\s+(?:announced|released)|so\s+far\s+this\s+year|heute|aktuell|neueste|aujourd'hui|actualité|hoy|noticias)\b",
     regex.IGNORECASE,
 )
@@ -258,7 +258,7 @@ _LIVE = regex.compile(
 _OF_THE_DAY = regex.compile(
     r"\b(?:to-?day|to-?night|tomorrow|yesterday|now|currently|current|latest|newest|most recent|recent(?:ly)?|so far"
     r"|this (?:morning|evening|week|month|year|quarter|season)|last (?:night|week|month)|up to date|as of|these days"
-    r"|breaking|news|just (?:announced|released|happened)|heute|gestern|morgen|aktuell\p{L}*|neueste\p{L}*|jetzt"
+    r"|news|just (?:announced|released|happened)|heute|gestern|morgen|aktuell\p{L}*|neueste\p{L}*|jetzt"
     r"|derzeit|aujourd['’]hui|actuel\p{L}*|dernier\p{L}*|dernière\p{L}*|hoy|ahora|actualmente|actualidad|últim\p{L}*)\b"
     r"|今日|今天|最新|现在|現在|сегодня|сейчас|последн",
     regex.IGNORECASE,

@@ -41,7 +41,6 @@ T = TypeVar("T")
 Rulings = asyncio.Task[list[Judgement | None]]
 
 MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
-MIN_BEGUN_WORDS = 8  # of a summary that says something: "I cannot answer that." does not
 MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
 MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
 MAX_SUMMARY_SENTENCES = 30  # of 120 words that are asked for
@@ -102,7 +101,7 @@ class Writing:
     draft: DraftAnswer | None = None
     prose: DraftAnswer | None = None
     written: dict[Section | None, WrittenPart] = field(default_factory=dict)
-    summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # it says something, or it ended
+    summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # there is more of it, or it ended
     summary_so_far: str = ""  # as the writer has written it
     asks_on: asyncio.Event = field(default_factory=asyncio.Event)  # its call has come to what nobody waits for
     _summary_written: asyncio.Event = field(default_factory=asyncio.Event)
@@ -252,8 +251,8 @@ class Writing:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the summary says something, be it in half a sentence."""
-        return bool(self.judged) or len(self.summary_so_far.split()) >= MIN_BEGUN_WORDS
+        """Whether the summary says something, be it in half a sentence; "I cannot answer that." does not."""
+        return bool(self.judged) or len(self.summary_so_far.split()) >= 8
 
     @property
     def is_short(self) -> bool:
@@ -286,10 +285,9 @@ class Writing:
             self.judging.hurry()
         if section == "summary":
             self.summary_so_far = text
-        if section == "summary" and is_final:
-            self.end_summary()
-        elif section == "summary" and self.has_begun:
             self.summary_begun.set()
+            if is_final:
+                self.end_summary()
         reached = self._reached.setdefault(section, _Reached())
         if not text.startswith(reached.seen):
             await self._start_over(section)
@@ -554,7 +552,7 @@ async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder
     if not leans_on_cut(judged, earlier):
         return judged
     again = behind_shown(judged, earlier, grounder)
-    return grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked]))
+    return kept_behind(grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked])), earlier)
 
 
 def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
@@ -566,13 +564,23 @@ def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
 
 
 def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
-    """The sentence, to be judged behind the last one of its section that is shown; cut where there is none."""
-    own = [entry for entry in earlier if entry.section == judged.section]
-    shown = [entry.claim for entry in own if entry.claim and entry.shown is not None]
-    if shown:
-        return grounder.propose_again(judged, before=said_before(shown))
+    """The sentence, to be judged behind the last one that is shown, of its section if any; else behind the question."""
+    shown = _shown_before(judged, earlier)
+    return grounder.propose_again(judged, before=said_before(shown) if shown else grounder.question)
+
+
+def _shown_before(judged: Judged, earlier: Sequence[Judged]) -> list[Claim]:
+    shown = [entry for entry in earlier if entry.claim and entry.shown is not None]
+    own = [entry.claim for entry in shown if entry.section == judged.section and entry.claim]
+    return own or [entry.claim for entry in shown if entry.claim]
+
+
+def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:
+    """The sentence, judged again; behind the question alone it is shown where it was confirmed, else cut."""
     claim = judged.claim
-    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,)) if claim else None
+    if claim is None or claim.verdict in (Verdict.SUPPORTED, Verdict.MOVED) or _shown_before(judged, earlier):
+        return judged
+    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,))
     return replace(judged, claim=cut, shown=None, asked=())
 
 

@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 from core.model.answer import Confidence
 from core.model.job import ResearchJob
+from core.text.saying import say
 
 UsageKey = Literal["day", "tenant", "tenant and day"]
 MAX_DAYS = 3_660  # of a period
@@ -159,8 +160,9 @@ class CalibrationRow:
     @property
     def says(self) -> str:
         if self.share is None or self.low is None or self.high is None:
-            return f"too few to say: {self.judged} of at least {MIN_JUDGED}"
-        return f"{self.share:.0%} of {self.judged} right (95 %: {self.low:.0%} to {self.high:.0%})"
+            return say("too few to say: {few} of at least {most}", few=self.judged, most=MIN_JUDGED)
+        shares = {"share": f"{self.share:.0%}", "low": f"{self.low:.0%}", "high": f"{self.high:.0%}"}
+        return say("{share} of {number} right (95 %: {low} to {high})", number=self.judged, **shares)
 
 
 @dataclass(frozen=True)

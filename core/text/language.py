@@ -170,6 +170,7 @@ def stem(lower: str, language: str) -> str:
     return plain
 
 
+@lru_cache(maxsize=1 << 15)
 def fold(lower: str) -> str:
     """Without accents: Köln and Koln are one."""
     if lower.isascii():

@@ -141,6 +141,20 @@ REASONS = (
     "page {page} is a scan and was not read",
     "pages {pages} are scans and were not read",
     "its last page was not read to the end",
+    # Of what was read of a paper
+    "abstract",
+    "its full text is behind a paywall",
+    "full text, preprint, arXiv ({id})",
+    "full text, published version, Europe PMC ({id})",
+    "full text, published version, {host}",
+    "full text, accepted manuscript, {host}",
+    "full text, preprint, {host}",
+    "full text, published version",
+    "full text, accepted manuscript",
+    "full text, preprint",
+    "full text, {host}",
+    "full text",
+    "stands on page {page}, not on {pages}",
     # Of what ended early
     "time limit reached",
     "its time was up",
@@ -229,7 +243,10 @@ def say_again(kept: str) -> str:
     """What was kept in English, `REASONS` that semicolons part, in the language spoken; anything else as it is."""
     if _spoken.get() == ENGLISH:
         return kept
-    return _retold(kept) or "; ".join(_retold(part) or part for part in kept.split("; "))
+    if kept in REASONS:  # one of them has a semicolon
+        return say(kept)
+    parts = [(part, _retold(part)) for part in kept.split("; ")]
+    return "; ".join(told or part for part, told in parts) if any(told for _, told in parts) else _retold(kept) or kept
 
 
 def _retold(kept: str) -> str:

@@ -20,6 +20,7 @@ import regex
 import snowballstemmer  # type: ignore[import-untyped]  # ships no types
 from rapidfuzz.distance import OSA
 
+from core.text.language import fold
 from core.text.numbers import numerals
 
 
@@ -199,7 +200,7 @@ def _by_letter(vocabulary: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for word in vocabulary:
         if word[0].isalpha():
-            found[_folded(word[0])[:1]].append(word)
+            found[fold(word[0])[:1]].append(word)
     return found
 
 
@@ -216,7 +217,7 @@ def forms_of(
     value = _value_of(term, language)
     if value or not term[0].isalpha() or _CJK_RUN.match(term):
         return {word: 1.0 for word in vocabulary if word == term or (value and _value_of(word, language) == value)}
-    root, beginning = _root(term, language), _folded(term)[:_BEGINNING]
+    root, beginning = _root(term, language), fold(term)[:_BEGINNING]
     compounds, is_germanic = language in _COMPOUNDING, language in _GERMANIC
     core = _core(term, language)
     may_be_verb = is_germanic and sum(map(len, core)) >= _MIN_STRONG
@@ -232,12 +233,12 @@ def forms_of(
             continue
         if not word[0].isalpha():
             continue
-        folded = _folded(word)
+        folded = fold(word)
         if folded.startswith(beginning) or (compounds and "ge" in (word[:2], term[:2])):
             found[word] = _likeness(root, _root(word, language), compounds=compounds)
         elif compounds and len(root) >= _MIN_PART and root in word:
             found[word] = _COMPOUND if _root(word, language).endswith(root) else 0.0
-        elif compounds and len(word) >= _MIN_PART and root.endswith(_folded(word)[: -len(word) // 3 or None]):
+        elif compounds and len(word) >= _MIN_PART and root.endswith(fold(word)[: -len(word) // 3 or None]):
             found[word] = _PART if root.endswith(_root(word, language)) else 0.0
         is_open = may_be_verb and core[0] in word and folded.startswith(onset) and found.get(word, 0) < _KIN
         if is_open and _is_same_verb(core, _core(word, language)):
@@ -306,11 +307,6 @@ def _is_same_verb(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return not changed or (len(changed) == 1 and changed[0] % 2 == 1)
 
 
-@lru_cache(maxsize=1 << 15)
-def _folded(word: str) -> str:
-    return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
-
-
 _local = threading.local()  # a stemmer keeps the word it works on
 
 
@@ -325,7 +321,7 @@ def _root(word: str, language: str) -> str:
         stemmers[name] = snowballstemmer.stemmer(name)
     if language in ("de", "nl") and word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 6:
         word = word[2:]
-    return _folded(stemmers[name].stemWord(word))
+    return fold(stemmers[name].stemWord(word))
 
 
 def stem(token: str) -> str:

@@ -19,7 +19,6 @@ from core.model.answer import (
     Confidence,
     ConfidencePart,
     Conflict,
-    Evidence,
     ResearchAnswer,
     Verdict,
 )
@@ -217,7 +216,7 @@ def _without(claim: Claim, gone: set[str]) -> Claim:
         return claim
     halves = any(SAID_TOGETHER in entry.reasons for entry in struck)
     evidence = tuple(
-        _struck(entry) if entry.source_id in gone
+        replace(entry, verdict=Verdict.UNSUPPORTED, reasons=(RETRACTED,)) if entry.source_id in gone
         else replace(entry, verdict=Verdict.PARTIAL, reasons=(HALF,)) if halves and SAID_TOGETHER in entry.reasons
         else entry
         for entry in claim.evidence
@@ -237,7 +236,3 @@ def _marked(conflict: Conflict, gone: set[str]) -> Conflict:
         for side in conflict.positions
     )
     return replace(conflict, positions=tuple(positions))
-
-
-def _struck(entry: Evidence) -> Evidence:
-    return replace(entry, verdict=Verdict.UNSUPPORTED, reasons=(RETRACTED,))

@@ -62,13 +62,24 @@ def _table_of_each(alone: Sequence[RoundDone], journal: Journal, conditions: Con
     asked = [done.asked[0] for done in alone]
     waited = [read_journal(journal, conditions.pace, one.began_at, one.ended_at) for one in asked]
     pairs = list(zip(asked, waited, strict=True))
+    first_token_s = conditions.pace.first_token_s
     checks = [sum(call.purpose in CHECKS for call in one.model_calls) for one in waited]
     prompts = [sum(call.prompt_tokens for call in one.model_calls if call.purpose not in CHECKS) for one in waited]
     rows = [
         Row(
-            "first checked sentence, verbatim", [_first_s(*pair, is_judged=False) for pair in pairs], "s", 2, Goal(3.2)
+            "first checked sentence, verbatim",
+            [_first_s(*pair, first_token_s, is_judged=False) for pair in pairs],
+            "s",
+            2,
+            Goal(3.2),
         ),
-        Row("first checked sentence, judged", [_first_s(*pair, is_judged=True) for pair in pairs], "s", 2, Goal(4.5)),
+        Row(
+            "first checked sentence, judged",
+            [_first_s(*pair, first_token_s, is_judged=True) for pair in pairs],
+            "s",
+            2,
+            Goal(4.5),
+        ),
         Row("begun before the plan was made", [float(_is_early(one)) for one in waited], digits=0),
         Row("whole answer", [one.wall_s for one in asked], "s", goal=Goal(13)),
         Row("critical path", [one.path_s for one in waited], "s"),
@@ -127,12 +138,12 @@ def _table_of_all(
     return format_table("speed: quick, at once, and the start", ("",), rows) + failures_of([*quick, *asked])
 
 
-def _first_s(asked: Asked, waited: Waited, *, is_judged: bool) -> float | None:
-    """Until the first sentence, where it waited for a check or did not, as is asked."""
+def _first_s(asked: Asked, waited: Waited, first_token_s: float, *, is_judged: bool) -> float | None:
+    """Until the first sentence, where it waited for the first words of a check or did not, as is asked."""
     if asked.first_text_at is None:
         return None
-    ends = [call.at + call.lasts_s for call in waited.model_calls if call.purpose == "verdicts"]
-    has_waited = min(ends, default=asked.ended_at) <= asked.first_text_at
+    heard = [call.at + first_token_s for call in waited.model_calls if call.purpose == "verdicts"]
+    has_waited = min(heard, default=asked.ended_at) <= asked.first_text_at
     return asked.first_text_at - asked.began_at if has_waited is is_judged else None
 
 

@@ -8,7 +8,7 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
 from core.evidence.structure import Judged
 from core.model.answer import Section
-from core.stages.writing import before_of, behind_shown, is_repeated, leans_on_cut
+from core.stages.writing import before_of, behind_shown, is_repeated, kept_behind, leans_on_cut
 from core.text.sentences import split_sentences
 
 Rule = Callable[[Pair], Judgement | None]
@@ -42,6 +42,6 @@ def judge_text(grounder: Grounder, section: Section, text: str, rule: Rule = nob
         entry = grounder.conclude(entry, [rule(asked.pair) for asked in entry.asked])
         if leans_on_cut(entry, judged):
             again = behind_shown(entry, judged, grounder)
-            entry = grounder.conclude(again, [rule(asked.pair) for asked in again.asked])
+            entry = kept_behind(grounder.conclude(again, [rule(asked.pair) for asked in again.asked]), judged)
         judged.append(entry)
     return judged

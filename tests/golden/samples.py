@@ -38,9 +38,9 @@ from core.model.job import (
     ResearchJob,
     ResearchRequest,
     Scope,
+    Steering,
 )
 from core.model.source import Source, SourceKind, SourceMetadata, SourceScores
-from core.model.steering import Steering
 from core.modes.mode import Mode
 from core.presentation.page_links import PageLinks
 from core.presentation.render import job_json

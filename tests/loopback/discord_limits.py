@@ -90,6 +90,10 @@ def command_problems(command: Mapping[str, Any]) -> list[str]:
     if is_slash and not re.fullmatch(r"[-_'\w]{1,32}", str(command.get("name"))):
         problems.append(f"name {command.get('name')!r}")
     problems += _length("description", command.get("description"), 1 if is_slash else 0, 100 if is_slash else 0)
+    for said in (command, *(command.get("options") or [])):
+        for told, least, most in (("name", 1, 32), ("description", 1, 100)):
+            for words in (said.get(f"{told}_localizations") or {}).values():
+                problems += _length(f"{told}_localizations", words, least, most)
     for option in command.get("options") or []:
         problems += _length("option.name", option.get("name"), 1, 32)
         problems += _length("option.description", option.get("description"), 1, 100)

@@ -13,11 +13,12 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import aiohttp
 import discord
 from discord import app_commands
+from discord.http import Route
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
 from adapters.chat.desk import HISTORY_LENGTH, Watching, told_of
@@ -38,11 +39,12 @@ from adapters.chat.discord.incoming import (
     hear,
     hear_edited,
 )
-from adapters.chat.discord.library import library_command, press_library
+from adapters.chat.discord.library import DiscordLibraryVoice, library_command, press_library
 from adapters.chat.discord.payload import (
     OF_JOB,
     OF_LIBRARY,
     OF_MENU,
+    CommandWords,
     DiscordMessage,
     LibraryButton,
     Press,
@@ -54,6 +56,7 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
+from adapters.chat.library import LiveTalks
 from adapters.chat.reply import best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
@@ -96,6 +99,8 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
 class ResearchBot(ResearchClient):
     def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
         super().__init__(deps, settings)
+        drawn = DiscordLibraryVoice(deps.links)
+        self.library = LiveTalks(deps.talks, drawn, platform=PLATFORM, pace=self.pace, turns=deps.turns)
         self._arriving: asyncio.Task[None] | None = None
         add_commands(self)
 
@@ -134,8 +139,10 @@ class ResearchBot(ResearchClient):
 
     async def setup_hook(self) -> None:
         # As Discord sent them: `fetch_commands` of discord.py 2.7.1 loses where a command may be used.
-        registered = cast("Sequence[Mapping[str, Any]]", await self.http.get_global_commands(self.application_id or 0))
-        if not is_registered(self.tree, registered):
+        commands = Route("GET", "/applications/{application_id}/commands", application_id=self.application_id or 0)
+        registered = await self.http.request(commands, params={"with_localizations": "true"})
+        await self.tree.set_translator(words := CommandWords())
+        if not await is_registered(self.tree, words, registered):
             await self.tree.sync()  # one global request, only on change
             _log.info("commands registered")
 
@@ -326,8 +333,11 @@ def _app(bot: ResearchClient) -> str:
 
 MAX_CHOICES = 25  # of an option that completes itself
 CHOICE_LENGTH = 100
-COMPARED = ("name", "description", "contexts", "integration_types")
-COMPARED_OPTION = ("name", "description", "required", "autocomplete", "min_value", "max_value", "max_length")
+COMPARED = ("name", "description", "name_localizations", "description_localizations", "contexts", "integration_types")
+COMPARED_OPTION = (
+    "name", "description", "description_localizations", "required", "autocomplete", "min_value", "max_value",
+    "max_length",
+)  # fmt: skip
 
 _installs = app_commands.allowed_installs(guilds=True, users=True)
 _contexts = app_commands.allowed_contexts(guilds=True, dms=True, private_channels=True)
@@ -522,9 +532,11 @@ async def ask_here(
     await bot.ask(asked, spot, key=f"discord:{interaction.id}", files=files)
 
 
-def is_registered(tree: app_commands.CommandTree[Any], registered: Sequence[Mapping[str, Any]]) -> bool:
+async def is_registered(
+    tree: app_commands.CommandTree[Any], words: CommandWords, registered: Sequence[Mapping[str, Any]]
+) -> bool:
     """Whether Discord knows our commands as they are now, so that they need not be sent again."""
-    ours = sorted(_signature(command.to_dict(tree)) for command in _all(tree))
+    ours = sorted([_signature(await command.get_translated_payload(tree, words)) for command in _all(tree)])
     return ours == sorted(_signature(command) for command in registered)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -36,7 +36,9 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: Press, jo
     if press in (Press.IMPROVE, Press.BAD):
         await open_form(interaction, job_form(press, job_id))
         if press is Press.BAD:  # the vote counts although nobody says why
-            await _vote(bot, interaction, job_id, good=False)
+            with best_effort(_log.info, "vote not kept"):
+                job = await _visible(bot, interaction, job_id)
+                await bot.researcher.rate(job.id, str(interaction.user.id), good=False, scope=job.scope)
         return
     if press in (Press.RETRY, Press.ASK_AGAIN, Press.REFRESH, Press.START):
         await _again(bot, interaction, press, job_id)
@@ -55,7 +57,8 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: Press, jo
 
     shown = await bot.whisper(interaction, make, ephemeral=press is not Press.SHARE_HERE)
     if press is Press.SHARE_HERE:
-        await _note_shared(bot, job_id, shown)
+        with best_effort(_log.warning, "shared copy not noted"):  # it goes with the answer
+            await bot.researcher.note_shown(job_id, shown)
 
 
 async def choose(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
@@ -76,12 +79,6 @@ async def _redraw(edit: Callable[..., Awaitable[object]], message: discord.Messa
     view.stop()  # else discord.py keeps it for ever; the presses come as any other message's
     with best_effort(_log.info, "menu not redrawn", of=(discord.HTTPException, aiohttp.ClientError, OSError)):
         await edit(view=view)
-
-
-async def _note_shared(bot: ResearchClient, job_id: str, shown: Sequence[Address]) -> None:
-    """The copy goes with the answer."""
-    with best_effort(_log.warning, "shared copy not noted"):
-        await bot.researcher.note_shown(job_id, shown)
 
 
 async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job_id: str, said: str) -> None:
@@ -202,8 +199,6 @@ async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job:
         return bot.voice.question(f"{say(wording.SHARE_TITLE)} {say(wording.SHARE_QUESTION)}", confirm)
     if press is Press.SHARE_HERE:
         return await _shared(bot, interaction, job)
-    if press is Press.CHANGED:
-        return bot.voice.changes(await bot.researcher.changes(job.id, scope=job.scope))
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
     return bot.voice.notice(say(wording.THANKS))
 
@@ -235,12 +230,6 @@ async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> 
         raise JobNotFound(job.id)
     sources = await bot.researcher.sources(job.id)
     return bot.voice.shared(job, result, sources, by=interaction.user.display_name)
-
-
-async def _vote(bot: ResearchClient, interaction: Asked, job_id: str, *, good: bool) -> None:
-    with best_effort(_log.info, "vote not kept"):
-        job = await _visible(bot, interaction, job_id)
-        await bot.researcher.rate(job.id, str(interaction.user.id), good=good, scope=job.scope)
 
 
 async def _visible(bot: ResearchClient, interaction: Asked, job_id: str) -> ResearchJob:

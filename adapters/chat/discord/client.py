@@ -32,7 +32,6 @@ from adapters.chat.discord.delivery import (
     acknowledge,
     nonce_of,
 )
-from adapters.chat.discord.library_render import DiscordLibraryVoice
 from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.discord.settings import DiscordSettings, Threads
@@ -83,6 +82,8 @@ class _Tree(app_commands.CommandTree[Any]):
 
 
 class ResearchClient(discord.AutoShardedClient):
+    library: LiveTalks[DiscordMessage]  # of bot.py, since what draws it knows the client
+
     def __init__(self, deps: ChatDeps, settings: DiscordSettings) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # no bot of ours speaks
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)  # none of them is privileged
@@ -92,9 +93,6 @@ class ResearchClient(discord.AutoShardedClient):
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
         self.voice, self.proving = DiscordVoice(deps.links), deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
-        self.library = LiveTalks(
-            deps.talks, DiscordLibraryVoice(deps.links), platform=PLATFORM, pace=self.pace, turns=deps.turns
-        )
         self.unsubmitted = UnsubmittedQuestions(deps.open_messages, deps.researcher, self.voice, self.pace)
         self.traffic = Traffic()
         self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
@@ -327,10 +325,12 @@ class UnsubmittedQuestions:
         for key, note in await self._kept.waiting(UNSUBMITTED):
             if key in self._under_way:
                 continue
-            question, scope, address = _unsubmitted_questions_read(note)
+            data = dict(note.data)
+            question, tenant, visibility = (str(data.pop(name)) for name in ("asked", "tenant", "visibility"))
+            scope, address = Scope(tenant, visibility), replace(note, platform=PLATFORM, data=data)
             is_stored = await self._researcher.asked(key, scope=scope) is not None  # its message lives as any other
             reply = None if is_stored else await reopen(address)
-            said = self._voice.refusal(RESTARTED.format(said=one_line(question)))
+            said = self._voice.refusal(say(RESTARTED, said=one_line(question)))
             if reply is not None and not await tried(reply, said, key, self._pace):
                 continue
             await self._kept.erase(key)
@@ -342,12 +342,6 @@ def _note(request: ResearchRequest, spot: MessageAddress) -> Address:
     at = spot.to_address()
     said = {"asked": request.query, "tenant": request.scope.tenant, "visibility": request.scope.visibility}
     return replace(at, platform=UNSUBMITTED, data={**at.data, **said})
-
-
-def _unsubmitted_questions_read(note: Address) -> tuple[str, Scope, Address]:
-    data = dict(note.data)
-    asked, tenant, visibility = (str(data.pop(name)) for name in ("asked", "tenant", "visibility"))
-    return asked, Scope(tenant, visibility), replace(note, platform=PLATFORM, data=data)
 
 
 async def _logged(work: Awaitable[None]) -> None:

@@ -160,7 +160,14 @@ class DiscordReply:
         if self.is_dismissed:
             raise AddressDead("somebody removed it")
         if not self.spot.can_post:
-            await self._stay(payload)
+            # Where there can be no new message: the answer while the token lives, before it the page's link, once.
+            if not self.spot.has_token:
+                raise AddressDead("the token has expired, and no message can be sent")
+            if payload.job_id:
+                await self._try(self._edit_response, payload)
+            elif not self.has_said_where:
+                await self._try(self._edit_response, self.voice.moved(payload.page_url))
+                self.has_said_where = True
             return
         old = self.spot
         self.spot = replace(old, token="", message_id=0)
@@ -194,16 +201,6 @@ class DiscordReply:
                 await webhook.delete_message(_ORIGINAL)
         said: dict[str, Any] = {"embed": payload.embed} if self.spot.can_embed else {"content": payload.text}
         await webhook.send(**said, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
-
-    async def _stay(self, payload: DiscordMessage) -> None:
-        """Where there can be no new message: the answer while the token lives, before it the page's link, once."""
-        if not self.spot.has_token:
-            raise AddressDead("the token has expired, and no message can be sent")
-        if payload.job_id:
-            await self._try(self._edit_response, payload)
-        elif not self.has_said_where:
-            await self._try(self._edit_response, self.voice.moved(payload.page_url))
-            self.has_said_where = True
 
     async def _end(self, payload: DiscordMessage) -> None:
         if payload.job_id:

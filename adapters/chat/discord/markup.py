@@ -50,15 +50,15 @@ _TICKS = regex.compile(r"`{3,}")
 _BREAK = regex.compile(r"(?i)<br ?/?>")
 
 
-def plain(text: str, limit: int, *, more: str = "…") -> str:
+def plain(text: str, limit: int) -> str:
     """Untrusted text as Discord will show it literally, at most `limit` characters, on one line."""
-    return fit(_defused(one_line(text)), limit, _escaped, more=more)
+    return fit(_defused(one_line(text)), limit, _escaped)
 
 
-def prose(text: str, limit: int, *, more: str = "…") -> str:
-    """As `plain`, with its paragraphs and its citation markers; `more` is trusted."""
+def prose(text: str, limit: int) -> str:
+    """As `plain`, with its paragraphs and its citation markers."""
     tidy = regex.sub(r"\n{3,}", "\n\n", printable(text)).strip()
-    return _ESCAPED_MARKER.sub(r"[\1]", fit(_defused(tidy), limit, _escaped, more=more))
+    return _ESCAPED_MARKER.sub(r"[\1]", fit(_defused(tidy), limit, _escaped))
 
 
 def rich(text: str, limit: int, *, cite: Cite = lambda number: "", more: str = "…") -> str:

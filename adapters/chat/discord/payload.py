@@ -1,4 +1,4 @@
-"""What is shown in one Discord message, as values: render.py makes them, view.py and delivery.py send them."""
+"""What is shown in one Discord message, as values: render.py makes them, delivery.py sends them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from importlib.resources import files
 from typing import Any, Literal, cast
 
 import discord
+from discord import app_commands
 
 from adapters.chat.discord.translate import Asked
 from core.presentation import wording
-from core.text.saying import say
+from core.text import saying
+from core.text.saying import known_language, say, speaking
 
 CUSTOM_ID_LIMIT = 100
 JOB_ID = r"[0-9A-Za-z_-]{1,80}"
@@ -275,6 +277,31 @@ def word(key: str, /, **values: object) -> str:
     """The words called `section.name`, said with `values` in place of their `{names}`. Raises `KeyError`."""
     section, _, name = key.partition(".")
     return say(_words()[section][name], **values)
+
+
+class CommandWords(app_commands.Translator):
+    """What commands and their options do, in each language of Discord that is one of ours; their names stay."""
+
+    async def translate(
+        self, string: app_commands.locale_str, locale: discord.Locale, context: app_commands.TranslationContextTypes
+    ) -> str | None:
+        place, told = context.location, string.message
+        is_typed = place in _TYPED and not isinstance(context.data, app_commands.ContextMenu)
+        if is_typed or not known_language(locale.value):
+            return None
+        with speaking(locale.value):
+            said = saying.say(told)
+            if said == told:  # `How many rounds at most (deep)`: the modes have names
+                does, bracket, modes = told.rpartition(" (")
+                said = saying.say(does) + bracket + modes
+        return said if said != told and len(said) <= COMMAND_WORDS else None
+
+
+_TYPED = (
+    app_commands.TranslationContextLocation.command_name,
+    app_commands.TranslationContextLocation.parameter_name,
+)
+COMMAND_WORDS = 100  # characters of a description (docs.discord.com, application commands)
 
 
 @cache

@@ -62,7 +62,6 @@ from core.presentation.snapshot import Snapshot
 from core.text.saying import later, say, say_many
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
-from core.watch.comparison import AnswerChanges
 from core.watch.watch import WatchNotice
 from core.watch.words import (
     DIGEST_HELP,
@@ -80,6 +79,7 @@ THREAD_NAME_LIMIT = 100
 FOUND_SOURCES = 3  # of those that a question had found when it ended without an answer
 QUESTION_ROOM = 300  # a longer question is recognised by its beginning
 LINE_ROOM = 200
+ANSWERED_ROOM = 600  # of a line that a press is answered with
 LEAST_ANSWER = 600  # the answer's room; what would leave it less is left out
 LEAST_FOUND = 0.6  # of all the room, where lists and code are the answer
 PART_ROOM = 2 * LINE_ROOM
@@ -209,7 +209,8 @@ class DiscordVoice:
 
     def watching(self, said: WatchSaid) -> DiscordMessage:
         """With the file; where nothing may be attached, what stands there says where it is."""
-        shown = self.notice(within([plain(line, QUESTION_ROOM) for line in said.lines], RUNNING_LIMIT))
+        title = [f"**{plain(said.title, LINE_ROOM)}**"] if said.title else []
+        shown = self.notice(within([*title, *(plain(line, ANSWERED_ROOM) for line in said.lines)], RUNNING_LIMIT))
         rows = (_row(said.job, said.buttons),) if said.job and said.buttons else ()
         return replace(shown, rows=rows, files=(DiscordUpload(*said.file),) if said.file else ())
 
@@ -237,13 +238,6 @@ class DiscordVoice:
             lines.append(f"· {wording.day(job.created_at)} · {question} · {state}{link}")
         lines += [] if jobs else [say(wording.NO_HISTORY)]
         return replace(self.notice(within(lines, DESCRIPTION_LIMIT)), text=within(lines, CONTENT_LIMIT))
-
-    def changes(self, changes: AnswerChanges | None) -> DiscordMessage:
-        """What a renewed answer says otherwise, as many lines as there is room for."""
-        if changes is None:
-            return self.notice(say(wording.NOTHING_TO_COMPARE))
-        lines = [f"• {plain(line, ITEM_ROOM * 5)}" for line in wording.changes_lines(changes)]
-        return self.notice(within([f"**{say(wording.WHAT_CHANGED)}**", *lines], RUNNING_LIMIT))
 
     def question(self, text: str, *buttons: JobButton) -> DiscordMessage:
         """A question of our own, with the buttons that answer it."""
@@ -402,9 +396,9 @@ def help_text() -> str:
     return f"**{say(HOW_TO_ASK)}**\n{how}\n**{say('Modes')}**\n{modes}"
 
 
-def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None, *, limit: int = CONTENT_LIMIT) -> str:
-    """All sources with their relevance, in at most `limit` characters; `…` stands for those that have no room."""
-    return _listed(sources, [source for source in sources if is_used(source, answer)], limit)
+def sources_text(sources: Sequence[Source], answer: ResearchAnswer | None) -> str:
+    """All sources with their relevance, in a message's room; `…` stands for those that have none."""
+    return _listed(sources, [source for source in sources if is_used(source, answer)], CONTENT_LIMIT)
 
 
 def _listed(sources: Sequence[Source], cited: Sequence[Source], limit: int) -> str:

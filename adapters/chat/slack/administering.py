@@ -35,7 +35,7 @@ from adapters.chat.slack.blocks import (
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.poster import Mark, ThreadAddress, post
 from adapters.chat.slack.threads import Admins
-from adapters.chat.slack.translate import Payload, tenant_of
+from adapters.chat.slack.translate import Payload, id_of, tenant_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError
 from core.model.job import JobStatus, Json, ResearchJob, Scope
@@ -100,11 +100,11 @@ class Administration:
         if not await self.admins.is_admin(workspace, user):
             return sentence_message(say(wording.SETTINGS_ADMINS_ONLY))
         form = await self._form(tenant_of(workspace.team_id))
-        return None if await open_view(workspace, trigger_id, form) else sentence_message(NOT_OPENED)
+        return None if await open_view(workspace, trigger_id, form) else sentence_message(say(NOT_OPENED))
 
     async def pressed(self, workspace: Workspace, body: Payload) -> None:
         """The button on somebody's App Home."""
-        user, trigger_id = str((body.get("user") or {}).get("id") or ""), str(body.get("trigger_id") or "")
+        user, trigger_id = id_of(body, "user"), str(body.get("trigger_id") or "")
         try:
             refused = await self.open(workspace, user, trigger_id)
             said = refused.text if refused else ""
@@ -115,13 +115,13 @@ class Administration:
 
     async def submitted(self, workspace: Workspace, body: Payload) -> dict[str, Any]:
         """What Slack is answered: the errors by field, or what to show in place of the form."""
-        user = str((body.get("user") or {}).get("id") or "")
+        user = id_of(body, "user")
         version, given = given_settings(body.get("view") or {})
         tenant = tenant_of(workspace.team_id)
         asking = asyncio.create_task(self.admins.is_admin(workspace, user))  # known since the form was opened, mostly
         done, _ = await asyncio.wait({asking}, timeout=KNOWN_WITHIN_S)
         if not (done and asking.result()):
-            return _errors({}, say(wording.SETTINGS_ADMINS_ONLY) if done else NOT_KNOWN, given)
+            return _errors({}, say(wording.SETTINGS_ADMINS_ONLY) if done else say(NOT_KNOWN), given)
         try:
             before = await self.desk.show(tenant)
             settings = read_settings(given, before.settings)
@@ -160,7 +160,7 @@ def settings_modal(
                 )
         blocks.append(divider())
     blocks.append(context("\n".join(_told(changes[:SHOWN_CHANGES])) or say(wording.NO_CHANGES_YET)))
-    return modal(SETTINGS, TITLE, blocks, submit=say("Save"), metadata=str(kept.version))
+    return modal(SETTINGS, say(TITLE), blocks, submit=say("Save"), metadata=str(kept.version))
 
 
 def saved_modal(changes: Sequence[SettingChange]) -> Block:
@@ -168,11 +168,11 @@ def saved_modal(changes: Sequence[SettingChange]) -> Block:
     said = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
     lines = [f"*{said_word(FIELDS[change.key].title)}*: {_from_to(change)}" for change in changes]
     blocks = [section(f"{':white_check_mark: ' if changes else ''}{said}"), *map(section, lines)]
-    return modal("", TITLE, blocks, submit="", close=say("Close"))
+    return modal("", say(TITLE), blocks, submit="", close=say("Close"))
 
 
 def refusal_modal(sentence: str) -> Block:
-    return modal("", TITLE, [section(plain(sentence, SECTION_LIMIT))], submit="", close=say("Close"))
+    return modal("", say(TITLE), [section(plain(sentence, SECTION_LIMIT))], submit="", close=say("Close"))
 
 
 def home_entries() -> list[Block]:
@@ -310,7 +310,8 @@ class Home:
         if event.get("tab") != "home" or not user:
             return
         try:
-            own = await self._own(workspace, user)
+            asked = await self._researcher.history(user, tenant=tenant_of(workspace.team_id), limit=LISTED)
+            own = await self._answered(asked)
             shared = await self._shared(workspace, user)
             view = home_view(own, shared, self._links, self._entries)
             await workspace.client.views_publish(user_id=user, view=view)
@@ -318,10 +319,6 @@ class Home:
             _log.warning("home not shown", extra={"reason": reason(exc)})
         except GorkdError as error:
             _log.warning("home not shown", extra={"error": str(error)})
-
-    async def _own(self, workspace: Workspace, user: str) -> list[Answered]:
-        asked = await self._researcher.history(user, tenant=tenant_of(workspace.team_id), limit=LISTED)
-        return await self._answered(asked)
 
     async def _shared(self, workspace: Workspace, user: str) -> list[Answered]:
         """What was asked by others where the whole workspace can read; guests see only their own channels."""

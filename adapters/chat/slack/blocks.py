@@ -394,9 +394,9 @@ def _verdicts(result: JobResult) -> str:
     """`6 supported, 2 in part, 1 removed`."""
     claims, removed = (result.answer.claims, result.answer.removed) if result.answer else ((), ())
     counts = [
-        (sum(one.verdict is verdict for one in claims), words) for verdict, words in wording.MARK_MEANINGS.items()
+        (sum(one.verdict is verdict for one in claims), say(words)) for verdict, words in wording.MARK_MEANINGS.items()
     ]
-    return ", ".join(f"{number} {words}" for number, words in [*counts, (len(removed), "removed")] if number)
+    return ", ".join(f"{number} {told}" for number, told in [*counts, (len(removed), say("removed"))] if number)
 
 
 def _task_text(text: str) -> str:

@@ -75,7 +75,7 @@ from adapters.chat.slack.poster import as_json, suggest_prompts
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
 from adapters.chat.slack.threads import Threads
-from adapters.chat.slack.translate import PLATFORM, tenant_of
+from adapters.chat.slack.translate import PLATFORM, id_of, tenant_of
 from adapters.proxies import DIRECT, Proxies
 from core.model.errors import SetupError, StoreError
 from core.model.ports import OneTimeStates
@@ -328,7 +328,7 @@ def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
     buttons.desk.inbox.openers[ANSWER_WISH] = buttons.wished
 
     async def wished(ack: Ack, body: Body) -> None:
-        team, user = (str((body.get(name) or {}).get("id") or "") for name in ("team", "user"))
+        team, user = (id_of(body, name) for name in ("team", "user"))
         view = {name: body["view"].get(name) for name in ("id", "private_metadata", "state")}
         kept = {"team": {"id": team}, "view": view}
         await buttons.desk.inbox.take(Letter(ANSWER_WISH, team, user, f"wish:{view['id']}", kept))

@@ -19,18 +19,16 @@ from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import (
-    CHANGED,
     FOLLOW_UP,
     IMPROVE,
     MORE,
     RATE,
     SHARE,
     VIEW,
-    changes_message,
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
-from adapters.chat.slack.translate import PLATFORM, Payload, is_shown
+from adapters.chat.slack.translate import PLATFORM, Payload, id_of, is_shown
 from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
@@ -66,7 +64,7 @@ class Click:
         ts = str(container.get("message_ts") or message.get("ts") or "")
         return cls(
             workspace=workspace,
-            user=str((body.get("user") or {}).get("id") or ""),
+            user=id_of(body, "user"),
             channel=str((body.get("channel") or {}).get("id") or container.get("channel_id") or ""),
             message_ts=ts,
             root_ts=str(message.get("thread_ts") or ts),
@@ -101,9 +99,8 @@ class Buttons:
     def actions(self) -> dict[str, Callable[[Payload], Awaitable[None]]]:
         """By action id."""
         handlers: dict[str, Callable[[Click, ResearchJob], Awaitable[None]]] = {
-            SHARE: self._ask_to_share,
-            IMPROVE: self._ask_wish,
-            CHANGED: self._tell_changes,
+            SHARE: partial(self._ask, share_modal),
+            IMPROVE: partial(self._ask, wish_modal),
             RATE: self._rate,
             **{f"{FOLLOW_UP}_{number}": self._follow_up for number in range(1, 4)},
         }
@@ -121,7 +118,7 @@ class Buttons:
     async def explained(self, body: Payload) -> None:
         """The modal of a 👎 was sent off."""
         job_id, said = said_in_modal(body.get("view") or {})
-        user, team = str((body.get("user") or {}).get("id") or ""), str((body.get("team") or {}).get("id") or "")
+        user, team = id_of(body, "user"), id_of(body, "team")
         workspace = await self.desk.workspaces.find(team)
         with best_effort(_log.warning, "feedback not kept"):
             job = await self._job(job_id, workspace)
@@ -129,30 +126,23 @@ class Buttons:
 
     async def wished(self, body: Payload) -> None:
         """The modal of Improve was sent off: a better answer comes where the button stands."""
-        click_told, wish = said_in_modal(body.get("view") or {})
-        workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
-        click = Click(workspace, **json.loads(click_told))
-        try:
-            job = await self._visible(click.value, click)
-            await self._renew(Renew(job, "improve", wish), click)
-        except GorkdError as error:
-            await self._whisper(click, error.user_message)
+        await self._sent_off(body, lambda job, wish, click: self._renew(Renew(job, "improve", wish), click))
 
     async def confirmed(self, body: Payload) -> None:
         """The modal of Share was sent off."""
-        click_told, _ = said_in_modal(body.get("view") or {})
-        workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
+        await self._sent_off(body, lambda job, _, click: self._share(click, job))
+
+    async def _sent_off(self, body: Payload, act: Callable[[ResearchJob, str, Click], Awaitable[None]]) -> None:
+        click_told, said = said_in_modal(body.get("view") or {})
+        workspace = await self.desk.workspaces.find(id_of(body, "team"))
         click = Click(workspace, **json.loads(click_told))
         try:
-            await self._share(click, await self._visible(click.value, click))
+            await act(await self._visible(click.value, click), said, click)
         except GorkdError as error:
             await self._whisper(click, error.user_message)
 
-    async def _ask_wish(self, click: Click, job: ResearchJob) -> None:
-        await self._open(click, wish_modal(click.told(job)))
-
-    async def _ask_to_share(self, click: Click, job: ResearchJob) -> None:
-        await self._open(click, share_modal(click.told(job)))
+    async def _ask(self, form: Callable[[str], Block], click: Click, job: ResearchJob) -> None:
+        await self._open(click, form(click.told(job)))
 
     async def _open(self, click: Click, view: Block) -> None:
         """A trigger lives for 3 s."""
@@ -163,7 +153,7 @@ class Buttons:
         self, name: str, act: Callable[[Click, ResearchJob], Awaitable[None]] | None, body: Payload
     ) -> None:
         """Every click ends in something to see."""
-        workspace = await self.desk.workspaces.find(str((body.get("team") or {}).get("id") or ""))
+        workspace = await self.desk.workspaces.find(id_of(body, "team"))
         click = Click.of(body, workspace)
         try:
             job = await self._visible(click.value.rpartition(":")[2], click)
@@ -251,9 +241,6 @@ class Buttons:
             _log.warning("answer not shared", extra={"reason": reason(exc)})
             await self._whisper(click, say(wording.SOMETHING_BROKE))
 
-    async def _tell_changes(self, click: Click, job: ResearchJob) -> None:
-        await self._show(click, changes_message(await self.desk.researcher.changes(job.id, scope=job.scope)))
-
     async def _follow_up(self, click: Click, job: ResearchJob) -> None:
         """One of the questions that were offered, as if it had been written in the thread."""
         asked = replace(
@@ -288,11 +275,8 @@ class Buttons:
         """To who clicked alone; where Slack does not let us post, through the address it gave for this click."""
         spot = ThreadAddress(click.channel, click.root_ts if click.root_ts != click.message_ts else "")
         if not await whisper(click.workspace.client, spot, click.user, message):
-            await self._reply_aside(click).respond(message)
-
-    def _reply_aside(self, click: Click) -> SlackReply:
-        at = SlackAddress(click.workspace.team_id, click.user, "", response_url=click.response_url)
-        return SlackReply(click.workspace, at)
+            at = SlackAddress(click.workspace.team_id, click.user, "", response_url=click.response_url)
+            await SlackReply(click.workspace, at).respond(message)
 
 
 def feedback_modal(job_id: str) -> Block:

@@ -23,6 +23,7 @@ from adapters.chat.slack.translate import SlackFile, described_file
 from adapters.proxies import DIRECT, Proxies
 from core.model.errors import GorkdError
 from core.model.job import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Attachment, AttachmentUnreadable
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -292,7 +293,8 @@ async def read_files(
 ) -> list[Attachment]:
     """Raises `AttachmentUnreadable`, whose message names the file and says why."""
     if len(files) > MAX_ATTACHMENTS:
-        raise _unreadable("too many", f"Please attach at most {MAX_ATTACHMENTS} files to one question.")
+        told = say("Please attach at most {number} files to one question.", number=MAX_ATTACHMENTS)
+        raise _unreadable("too many", told)
     read: list[Attachment] = []
     for file in files:
         content = await download(file, workspace, session, api_url=api_url, max_bytes=MAX_ATTACHMENT_BYTES)
@@ -306,9 +308,10 @@ async def download(
     """The file's bytes. Raises `AttachmentUnreadable`, whose message names the file and says why."""
     file = file if file.url else await _looked_up(file, workspace)
     if file.size > max_bytes:
-        raise _unreadable(file.name, f"{file.name} is too large; at most {max_bytes // 1_000_000} MB.")
+        told = say("{name} is too large; at most {megabytes} MB.", name=file.name, megabytes=max_bytes // 1_000_000)
+        raise _unreadable(file.name, told)
     if not _is_slacks(file.url, api_url):
-        raise _unreadable(file.name, f"{file.name} does not lie with Slack; please upload it here.")
+        raise _unreadable(file.name, say("{name} does not lie with Slack; please upload it here.", name=file.name))
     headers = {"Authorization": f"Bearer {workspace.client.token}"}
     timeout, proxy = ClientTimeout(total=TIMEOUT_S), workspace.client.proxies.of(file.url)
     try:
@@ -317,15 +320,17 @@ async def download(
         ) as response:
             is_sign_in_page = response.content_type == "text/html" and file.media_type != "text/html"
             if response.status != 200 or is_sign_in_page:  # Slack answers 200 with its sign-in page
-                raise _unreadable(file.name, f"I may not read {file.name}; the app needs the permission files:read.")
+                told = say("I may not read {name}; the app needs the permission files:read.", name=file.name)
+                raise _unreadable(file.name, told)
             content = bytearray()
             async for chunk in response.content.iter_chunked(CHUNK_BYTES):
                 content += chunk
                 if len(content) > max_bytes:
-                    raise _unreadable(file.name, f"{file.name} is too large.")
+                    raise _unreadable(file.name, say("{name} is too large.", name=file.name))
             return bytes(content)
     except (ClientError, TimeoutError) as exc:
-        raise _unreadable(file.name, f"{file.name} could not be loaded from Slack; please try again.") from exc
+        told = say("{name} could not be loaded from Slack; please try again.", name=file.name)
+        raise _unreadable(file.name, told) from exc
 
 
 async def _looked_up(file: SlackFile, workspace: Workspace) -> SlackFile:
@@ -334,7 +339,7 @@ async def _looked_up(file: SlackFile, workspace: Workspace) -> SlackFile:
         found = await workspace.client.files_info(file=file.id)
     except FAULTS as exc:
         _log.info("file could not be looked up", extra={"reason": reason(exc)})
-        raise _unreadable(file.name, f"I may not read {file.name} here.") from exc
+        raise _unreadable(file.name, say("I may not read {name} here.", name=file.name)) from exc
     return described_file(found.get("file") or {"id": file.id})
 
 

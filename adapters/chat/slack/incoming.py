@@ -50,7 +50,7 @@ from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post,
 from adapters.chat.slack.render import SlackVoice, changed_message, watch_message
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
-from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file
+from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file, id_of
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError
@@ -150,7 +150,7 @@ class Entrance:
 
     async def research_this(self, shortcut: Payload) -> None:
         """The message shortcut. Returns when it is stored."""
-        team, user = (str((shortcut.get(name) or {}).get("id") or "") for name in ("team", "user"))
+        team, user = (id_of(shortcut, name) for name in ("team", "user"))
         workspace = await self.workspaces.find(team, is_hurried=True)
         names = ("team", "user", "channel", "message", "message_ts", "trigger_id", "action_ts", "response_url")
         body = {name: shortcut.get(name) for name in names}
@@ -213,11 +213,11 @@ class Entrance:
 
     async def _open_shortcut(self, shortcut: Payload) -> None:
         """What a message says is checked, in the thread that hangs on it."""
-        workspace = await self.workspaces.find(str((shortcut.get("team") or {}).get("id") or ""))
-        message, channel = shortcut.get("message") or {}, str((shortcut.get("channel") or {}).get("id") or "")
+        workspace = await self.workspaces.find(id_of(shortcut, "team"))
+        message, channel = shortcut.get("message") or {}, id_of(shortcut, "channel")
         ts = str(message.get("ts") or shortcut.get("message_ts") or "")
         thread_ts = str(message.get("thread_ts") or ts)
-        user = str((shortcut.get("user") or {}).get("id") or "")
+        user = id_of(shortcut, "user")
         place = await self.threads.place(workspace, channel, user)
         conversation = f"{translate.PLATFORM}:{channel}:{thread_ts}"
         response_url = str(shortcut.get("response_url") or "")
@@ -560,16 +560,16 @@ def _asked_in(view: Mapping[str, Any]) -> _Asked:
 
 def section_modal(asked: str, chosen: str = "") -> Block:
     """`asked` comes back with what is submitted; `chosen` is the section that stands there first."""
-    options: list[Block] = [{"text": label(title, 75), "value": name} for name, title in CHOICES.items()]
+    options: list[Block] = [{"text": label(say(title), 75), "value": name} for name, title in CHOICES.items()]
     first = [option for option in options if option["value"] == chosen]
     which: Block = {"type": "static_select", "options": [*options], **({"initial_option": first[0]} if first else {})}
     blocks = [
-        entry(WHICH, "Section", which),
-        _file_input(CONTEXT, "Context: what the paper is about", "YAML or JSON with concept.description"),
-        _file_input(EXPERIMENT, "Experiment: what was done and found", "YAML or JSON", is_optional=True),
-        context(FORM_HELP),
+        entry(WHICH, say("Section"), which),
+        _file_input(CONTEXT, say("Context: what the paper is about"), say("YAML or JSON with concept.description")),
+        _file_input(EXPERIMENT, say("Experiment: what was done and found"), say("YAML or JSON"), is_optional=True),
+        context(say(FORM_HELP)),
     ]
-    return modal(SECTION_FORM, FORM_TITLE, blocks, submit="Write", metadata=asked)
+    return modal(SECTION_FORM, say(FORM_TITLE), blocks, submit=say("Write"), metadata=asked)
 
 
 def _file_input(name: str, text: str, hint: str, *, is_optional: bool = False) -> Block:

@@ -278,7 +278,7 @@ class InstallPage:
         return BoltResponse(status=status, body=html, headers=headers)
 
     def refusal(self, sentence: str, *, status: int) -> BoltResponse:
-        return self.answer("Not installed", sentence, link=(INSTALL, "Begin again"), status=status)
+        return self.answer(say("Not installed"), sentence, link=(INSTALL, say("Begin again")), status=status)
 
 
 class InstallFlow(AsyncOAuthFlow):
@@ -308,8 +308,8 @@ class InstallFlow(AsyncOAuthFlow):
 
     async def build_install_page_html(self, url: str, request: AsyncBoltRequest) -> str:
         page = _page_of(request)
-        says = (say(wording.WHAT_IT_IS), ASKS_FOR, PRIVACY)
-        return page.show(page.request, "Add gorkd to Slack", says, (url, "Add to Slack"))
+        says = (say(wording.WHAT_IT_IS), say(ASKS_FOR), say(PRIVACY))
+        return page.show(page.request, say("Add gorkd to Slack"), says, (url, say("Add to Slack")))
 
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
         """Raises `BoltError`, caused by what of ours went wrong."""
@@ -369,10 +369,10 @@ def add_install_routes(app: web.Application, flow: InstallFlow, show: ShowPage) 
 
 async def _succeeded(args: AsyncSuccessArgs) -> BoltResponse:
     team = args.installation.team_id or ""
-    name = args.installation.team_name or "your workspace"
-    told = "The first steps are in its direct message to you."
-    link = (f"https://app.slack.com/client/{team}" if team.isalnum() else "https://app.slack.com/", "Open Slack")
-    response = _page_of(args.request).answer("Installed", f"gorkd is in {name} now. {told}", link=link)
+    name = args.installation.team_name or say("your workspace")
+    told = say("gorkd is in {workspace} now. The first steps are in its direct message to you.", workspace=name)
+    link = (f"https://app.slack.com/client/{team}" if team.isalnum() else "https://app.slack.com/", say("Open Slack"))
+    response = _page_of(args.request).answer(say("Installed"), told, link=link)
     return _without_state(response, args.settings)
 
 
@@ -382,11 +382,11 @@ async def _failed(args: AsyncFailureArgs) -> BoltResponse:
     _log.info("not installed", extra={"reason": args.reason if args.reason in _SENTENCES else "other"})
     cause = args.error.__cause__ if args.error else None
     if isinstance(args.error, OrganisationRefused):
-        response = page.refusal(NO_ORGANISATION, status=403)
+        response = page.refusal(say(NO_ORGANISATION), status=403)
     elif isinstance(cause, GorkdError):
         response = page.refusal(cause.user_message, status=503)
     else:
-        response = page.refusal(_SENTENCES.get(args.reason, NO_CODE), status=status)
+        response = page.refusal(say(_SENTENCES.get(args.reason, NO_CODE)), status=status)
     return _without_state(response, args.settings)
 
 

@@ -42,7 +42,7 @@ from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.render import CANCEL, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Admins, Threads, named
-from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid
+from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid, id_of
 from core.library.card import LibraryCard, library_card
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
@@ -120,7 +120,7 @@ class SlackLibrary:
         """A modal was sent off that says `text`: returns when it is stored."""
         view = body.get("view") or {}
         await self._store(
-            _id(body, "team"), _id(body, "user"), AskedInForm.of(view), text, key=str(view.get("id") or "")
+            id_of(body, "team"), id_of(body, "user"), AskedInForm.of(view), text, key=str(view.get("id") or "")
         )
 
     async def _store(self, team: str, user: str, asked: AskedInForm, text: str, *, key: str) -> None:
@@ -135,11 +135,11 @@ class SlackLibrary:
 
     async def suggested(self, body: Payload) -> list[Block]:
         """Papers for what is typed into the modal; none rather than too late."""
-        workspace = await self.workspaces.find(_id(body, "team"))
+        workspace = await self.workspaces.find(id_of(body, "team"))
         asked = AskedInForm.of(body.get("view") or {})
         try:
             async with asyncio.timeout(SUGGEST_WITHIN_S):
-                place = await self.threads.place(workspace, asked.channel, _id(body, "user"))
+                place = await self.threads.place(workspace, asked.channel, id_of(body, "user"))
                 return paper_options(await self.live.talks.papers(place.scope), str(body.get("value") or ""))
         except (TimeoutError, GorkdError) as exc:
             _log.warning("no papers suggested", extra={"error": str(exc)})
@@ -149,14 +149,14 @@ class SlackLibrary:
         """Open or Save: said in the thread of the button's message. Returns when it is stored."""
         press, asked, key = _pressed(body)
         if press is not None:
-            await self._store(_id(body, "team"), _id(body, "user"), asked, press.says, key=key)
+            await self._store(id_of(body, "team"), id_of(body, "user"), asked, press.says, key=key)
 
     async def wishes(self, body: Payload) -> None:
         """Improve: asks what is to be better, while the trigger lives."""
         _, asked, key = _pressed(body)
-        workspace = await self.workspaces.find(_id(body, "team"))
+        workspace = await self.workspaces.find(id_of(body, "team"))
         if not await open_view(workspace, str(body.get("trigger_id") or ""), wish_modal(asked)):
-            await self._say(workspace, _id(body, "user"), asked, "help", key=key)
+            await self._say(workspace, id_of(body, "user"), asked, "help", key=key)
 
     async def meant(self, workspace: Workspace, said: SlackSaid, *, is_addressed: bool) -> Words | Addition | None:
         """What of a message is for the library; None for a question."""
@@ -267,16 +267,12 @@ def _pressed(body: Payload) -> tuple[LibraryPress | None, AskedInForm, str]:
     action, container, message = body["actions"][0], body.get("container") or {}, body.get("message") or {}
     press = LibraryPress.read(str(action.get("value") or ""))
     ts = str(container.get("message_ts") or message.get("ts") or "")
-    channel = _id(body, "channel") or str(container.get("channel_id") or "")
+    channel = id_of(body, "channel") or str(container.get("channel_id") or "")
     is_direct_root = channel.startswith("D") and not message.get("thread_ts")
     thread_ts = "" if is_direct_root else str(message.get("thread_ts") or ts)
     thread, about = (press.thread, press.about) if press else ("", "")
     asked = AskedInForm(channel, thread_ts, thread, str(body.get("response_url") or ""), about)
     return press, asked, f"press:{channel}:{ts}:{action.get('action_ts')}"
-
-
-def _id(body: Payload, name: str) -> str:
-    return str((body.get(name) or {}).get("id") or "")
 
 
 @dataclass(frozen=True)
@@ -303,18 +299,18 @@ class AskedInForm:
 
 def ask_modal(asked: AskedInForm) -> Block:
     """Any command, with a paper of the library or with words."""
-    options: list[Block] = [_option(f"{name}: {does}", name) for name, does in DOES.items()]
+    options: list[Block] = [_option(f"{name}: {say(does)}", name) for name, does in DOES.items()]
     research = next(option for option in options if option["value"] == "research")
     command: Block = {"type": "static_select", "options": [*options], "initial_option": research}
-    words = text_input(ARGUMENT_LIMIT, "A question, feedback, an arXiv id, or page 3", is_long=False)
+    words = text_input(ARGUMENT_LIMIT, say("A question, feedback, an arXiv id, or page 3"), is_long=False)
     paper: Block = {"type": "external_select", "min_query_length": 0}
-    paper["placeholder"] = label("Find by id or title", 150)
+    paper["placeholder"] = label(say("Find by id or title"), 150)
     blocks = [
-        entry(COMMAND, "What to do", command),
-        entry(ARGUMENT, "Words", words, is_optional=True),
-        entry(PAPER, f"Paper (for {', '.join(OF_A_PAPER[:2])} and the like)", paper, is_optional=True),
+        entry(COMMAND, say("What to do"), command),
+        entry(ARGUMENT, say("Words"), words, is_optional=True),
+        entry(PAPER, say("Paper (for {commands}, …)", commands=", ".join(OF_A_PAPER[:2])), paper, is_optional=True),
     ]
-    return modal(ASK, "Paper library", blocks, submit="Go", metadata=asked.metadata)
+    return modal(ASK, say("Paper library"), blocks, submit=say("Go"), metadata=asked.metadata)
 
 
 def wish_modal(asked: AskedInForm) -> Block:
@@ -334,7 +330,8 @@ def said_in_modal(view: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     rule = COMMANDS.get(command)
     needs = command == ADD or (rule is not None and bool(rule.argument) and rule.needs_argument)
     if needs and not argument:
-        return "", ({PAPER: "Pick a paper, or write its number above."} if takes_paper else {ARGUMENT: "Say what."})
+        pick = say("Pick a paper, or write its number above.")
+        return "", ({PAPER: pick} if takes_paper else {ARGUMENT: say("Say what.")})
     return f"{command} {argument}".strip(), {}
 
 
@@ -485,7 +482,8 @@ def _files(said: SaidToLibrary) -> tuple[SlackUpload, ...]:
     files: list[SlackUpload] = []
     if said.picture and said.reply.page is not None:
         paper, page = said.reply.page
-        description = f"Page {page or 1} of {one_line(paper.title)}; the cited sentence is marked where there is one."
+        told = "Page {page} of {title}; the cited sentence is marked where there is one."
+        description = say(told, page=page or 1, title=one_line(paper.title))
         files.append(SlackUpload(f"{paper.id.replace('/', '_')}-page-{page or 1}.png", said.picture, description))
     if said.reply.file is not None:
         name, content = said.reply.file

@@ -338,7 +338,7 @@ async def suggest_prompts(event: Payload, team_id: str, workspaces: Workspaces) 
 
 async def begin_session(client: AsyncWebClient, channel: str, thread_ts: str, *, user: str, asked: str) -> None:
     """The session of a thread works from now on; its first question is its title. What Slack refuses does no harm."""
-    title = asked[:TITLE_ROOM] or STATUS
+    title = asked[:TITLE_ROOM] or say(STATUS)
     with best_effort(_log.info, "this thread has no status", of=FAULTS, why=reason):
         async with asyncio.timeout(PATIENCE_S):
             try:
@@ -346,7 +346,7 @@ async def begin_session(client: AsyncWebClient, channel: str, thread_ts: str, *,
                     channel_id=channel, thread_ts=thread_ts, status="processing", title=title, initiator_user_id=user
                 )
             except SlackApiError:  # an assistant of before
-                await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=STATUS)
+                await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=say(STATUS))
                 await client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread_ts, title=title)
 
 

@@ -68,7 +68,6 @@ from core.presentation.snapshot import Snapshot
 from core.text.saying import say, say_many
 from core.text.sentences import split_sentences
 from core.text.urls import domain_of
-from core.watch.comparison import AnswerChanges
 from core.watch.watch import WatchNotice
 from core.watch.words import (
     DIGEST_HELP,
@@ -106,10 +105,10 @@ ICONS = {
 
 # What only Slack's own code must tell from the others; every button's name stands in core/presentation/wording.py.
 SHOW_SOURCES, SHARE, CANCEL, START_DEEP, IMPROVE = "show_sources", "share", "cancel", "start_deep", "improve"
-CHANGED, RATE, VIEW, MORE, FOLLOW_UP = "what_changed", "rate", "view_full_analysis", "more", "follow_up"
+RATE, VIEW, MORE, FOLLOW_UP = "rate", "view_full_analysis", "more", "follow_up"
 MENU_HOLDS = 5  # options of an overflow menu (docs.slack.dev, Block Kit)
 SHOWN_BLOCKS = 45  # of what is told of a watch; Slack takes 50
-IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, CHANGED, "export", VIEW)
+IN_THE_MENU = ("ask_again", IMPROVE, "watch", SHARE, "what_changed", "export", VIEW)
 
 _TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
 _CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
@@ -311,16 +310,6 @@ def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) ->
     return message(f"{say(wording.SOURCES)}: {names}", [context(f"*{say(wording.SOURCES)}*"), *blocks, *_more(cited)])
 
 
-def changes_message(changes: AnswerChanges | None) -> SlackMessage:
-    """What a renewed answer says otherwise."""
-    if changes is None:
-        return sentence_message(say(wording.NOTHING_TO_COMPARE))
-    lines = [f"• {plain(line, 2 * LINE_ROOM)}" for line in wording.changes_lines(changes)]
-    return message(
-        say(wording.WHAT_CHANGED), [section(f"*{say(wording.WHAT_CHANGED)}*"), *(section(line) for line in lines)]
-    )
-
-
 def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> SlackMessage:
     """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
     blocks = [header(f"🔔 {heading(notice)}")]
@@ -354,8 +343,10 @@ def watch_message(said: WatchSaid) -> SlackMessage:
         for one in said.buttons
     ]
     row = actions([one for some in made for one in some]) if any(made) else []
+    title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
     files = (SlackUpload(*said.file, said.text),) if said.file else ()
-    return replace(message(said.text, [section(plain(said.text, SECTION_LIMIT)), *row]), files=files)
+    blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
+    return replace(message(said.text, blocks), files=files)
 
 
 def _address(url: str) -> str:

@@ -32,6 +32,7 @@ from adapters.chat.slack.translate import PLATFORM
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.model.job import Json
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from adapters.chat.slack.poster import ThreadAddress
@@ -178,9 +179,9 @@ class SlackReply:
             await share(self._client, self.at.files.split(","), self._thread)
         except FilesRefused as exc:
             _log.warning("message without its files", extra={"reason": str(exc)})
-            told = sentence_message(NO_FILES)
+            told = sentence_message(say(NO_FILES))
             if all(file.description for file in message.files):
-                told = replace(message, blocks=(*message.blocks[: BLOCKS_LIMIT - 1], context(NO_FILES)), files=())
+                told = replace(message, blocks=(*message.blocks[: BLOCKS_LIMIT - 1], context(say(NO_FILES))), files=())
             await update(self._client, self.at.channel, self.at.ts, self._fitting(told))
 
     async def repost(self, message: SlackMessage, job_id: str, /) -> None:
@@ -235,7 +236,7 @@ class SlackReply:
             if reason(exc) not in CLOSED or self.at.channel.startswith("D"):
                 raise AddressDead(reason(exc)) from exc
             _log.info("may not post here", extra={"channel": self.at.channel, "reason": reason(exc)})
-            await self.respond(sentence_message(IN_MESSAGES))
+            await self.respond(sentence_message(say(IN_MESSAGES)))
             await self._move_to_messages()
             await self._post_or_find(message)
 

@@ -26,6 +26,11 @@ def tenant_of(team_id: str) -> str:
     return str(Tenant(PLATFORM, team_id))
 
 
+def id_of(body: Payload, name: str) -> str:
+    """Of the `team`, `user` or `channel` that somebody pressed or sent something off in; "" where it is not said."""
+    return str((body.get(name) or {}).get("id") or "")
+
+
 @dataclass(frozen=True)
 class SlackPlace:
     """Where a question was asked. `is_open` says that the channel is known to be open to the whole workspace."""

@@ -14,7 +14,7 @@ from rapidfuzz.distance import JaroWinkler
 from core.evidence.rules.quantities import ABOUT, amounts_to, multiple_in
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, kinds, match_tokens, pattern, read, senses
 from core.text.language import detect_language, language_of, small_words
-from core.text.numbers import MONTHS, is_year
+from core.text.numbers import MONTHS, WEEKDAYS, is_year
 from core.text.sentences import sentences_of
 
 # Scores of the alignment, by judgement: a match is worth 1, a name or number somewhat more.
@@ -215,6 +215,7 @@ class Comparison:
         words = [word for word in self.claim.content if word.kind is Kind.WORD and not word.values]  # names are shared
         same = sum(word in self.partner for word in words)
         is_same = self.alignment.matched >= HALF and same >= HALF * len(words)  # then the longer text tells it better
+        is_same = is_same or all(self.home.match(word) for word in self.claim.content)  # in any order
         self.language = there if is_same and not _is_other(self.claim, there) else detect_language(claim)
         self.is_translated = self.language != there
 
@@ -257,8 +258,22 @@ class Comparison:
         return wide, frozenset[int]().union(*map(senses, free)), frozenset[int]().union(*map(kinds, free))
 
     def names(self, word: Token) -> bool:
-        """Whether the source has the name, as `has_name`."""
-        return has_name(word, self.home) or has_name(word, self.wider)
+        """Whether the source has the name, as `has_name`, or its initials: WHO for World Health Organization."""
+        return has_name(word, self.home) or has_name(word, self.wider) or word in self._shortened
+
+    @cached_property
+    def _shortened(self) -> frozenset[Token]:
+        """The claim's capitalised words that the source has as initials alone, small words between them left out."""
+        short = {found.group().replace(".", "") for found in _INITIALS.finditer(self.wider.text)}
+        words = [token for token in self.claim.tokens if token.kind is not Kind.FUNCTION or token.text[0].isupper()]
+        letters = "".join(token.text[0] if token.text[0].isupper() else " " for token in words)
+        return frozenset(
+            word
+            for initials in short
+            for at in range(len(letters))
+            if letters.startswith(initials, at)
+            for word in words[at : at + len(initials)]
+        )
 
     @cached_property
     def multiple(self) -> bool | None:
@@ -329,7 +344,8 @@ class Comparison:
         ours = [word for word in self.claim.content if not word.values and word.stem not in self.wider.stems]
         ours = [word for word in ours if word.kind is Kind.WORD and word not in than]
         theirs = [said for said in self.home.content if said.stem not in self.claim.stems and said.kind is Kind.WORD]
-        return next(((word, said) for word in ours for said in theirs if are_opposite(word.stem, said.stem)), None)
+        pairs = ((word, said) for word in ours for said in theirs if are_opposite(word.stem, said.stem))
+        return next((pair for pair in pairs if _ranks(pair[0]) is _ranks(pair[1]) or not _moves_on(pair)), None)
 
     def _opposed_before(self) -> list[tuple[Token, Token]]:
         """The same, of words that stand each before the same word: higher rates, lower rates."""
@@ -343,6 +359,15 @@ class Comparison:
         return [(word, said) for word, said in found if are_opposite(word.stem, said.stem) and said not in self.claimed]
 
 
+def _ranks(word: Token) -> bool:
+    return word.text.endswith("est")
+
+
+def _moves_on(pair: tuple[Token, Token]) -> bool:
+    """Whether one of the words is a verb: what is lowest may have increased."""
+    return any(word.text.endswith(("ed", "ing", "es")) for word in pair)
+
+
 def _is_other(claim: Reading, there: str) -> bool:
     """Whether its small words are another language's: les lampes de la ville, of the lamps of the town."""
     small = {token.text.lower() for token in claim.tokens}
@@ -352,6 +377,7 @@ def _is_other(claim: Reading, there: str) -> bool:
 
 
 MIN_OWN = 2  # words that carry grammar in one of two languages alone
+_INITIALS = regex.compile(r"\b(?:\p{Lu}{2,6}|(?:\p{Lu}\.){2,6})(?![\p{L}\p{N}])")
 _OTHERWISE_MEANT = frozenset(("than", "up"))  # more than 4 bounds it; given up is not given
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
 _LIMITING = pattern("limiting_asides")
@@ -375,7 +401,7 @@ def _squeeze(text: str) -> str:
 Rule = Callable[[Comparison], Iterator[Veto]]
 
 _MONTHS = frozenset(MONTHS)
-_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_WEEKDAYS = frozenset(WEEKDAYS)
 
 
 def calendar_of(token: Token) -> frozenset[str]:
@@ -394,6 +420,10 @@ MIN_FUZZY_CHARS = 6
 MIN_STEM_CHARS = 5  # Milan and Milanese
 
 
+MIN_JOINED_CHARS = 8
+_OF_A_PLACE = regex.compile(r"(?P<name>\p{Ll}{4,}?)(?:i?an|n|ese|ish|ism|ist|i)s?$")  # Libyan of Libya, Nazism of Nazi
+
+
 def has_name(name: Token, reading: Reading) -> bool:
     """Whether the text has the name: as it is, in another form (French, France), spelling, or as initials."""
     if reading.match(name):
@@ -402,6 +432,11 @@ def has_name(name: Token, reading: Reading) -> bool:
     if name.text.isupper() and 2 <= len(name.text) <= 6 and lower in reading.initials:
         return True
     if len(lower) >= MIN_STEM_CHARS and any(other.text.lower().startswith(lower) for other in reading.content):
+        return True
+    if len(lower) >= MIN_JOINED_CHARS and lower in reading.text.lower().replace("-", ""):
+        return True  # Ibero-American
+    base = _OF_A_PLACE.match(lower)
+    if base and any(base["name"] == other.text.lower() for other in reading.content if other.text[0].isupper()):
         return True
     return len(lower) >= MIN_FUZZY_CHARS and any(
         len(other.text) >= MIN_FUZZY_CHARS

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
-from itertools import groupby, pairwise, takewhile
+from itertools import combinations, groupby, pairwise, takewhile
 
 import regex
 
-from core.evidence.rules.alignment import Comparison, Force, Rule, Veto, calendar_of, has_name, is_plural, is_year_token
-from core.evidence.rules.quantities import dimension_of, has_number, unit_words
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, kinds, listed, pattern, read, senses
+from core.evidence.rules.alignment import (
+    HALF,
+    Comparison,
+    Force,
+    Rule,
+    Veto,
+    calendar_of,
+    has_name,
+    is_plural,
+    is_year_token,
+)
+from core.evidence.rules.quantities import (
+    ABOUT,
+    dimension_of,
+    factors_in,
+    grown_by,
+    has_number,
+    is_in_points,
+    unit_words,
+)
+from core.evidence.rules.words import (
+    Kind,
+    Reading,
+    Token,
+    is_irregular_past,
+    kinds,
+    listed,
+    match_tokens,
+    pattern,
+    read,
+    senses,
+)
 from core.evidence.verbatim import points_back, subject_of
 from core.text.language import KNOWN, negations
 from core.text.numbers import unit_of
@@ -32,8 +61,12 @@ def check_invention(pair: Comparison) -> Iterator[Veto]:
 
 
 def _is_counted_out(pair: Comparison, word: Token) -> bool:
-    """Whether other rules look at it: a unit, or what denies."""
-    return word in unit_words(pair.claim) or word.text.lower() in negations(pair.language)
+    """Whether other rules look at it: a unit, what denies, or a change and by how many times."""
+    is_change = any(word.text in written or _CHANGES.fullmatch(word.text) for written in factors_in(pair.claim))
+    return is_change or word in unit_words(pair.claim) or word.text.lower() in negations(pair.language)
+
+
+_CHANGES = regex.compile(r"r[io]se[ns]?|gr[eo]wn?s?|increas\w+|f[ae]ll\w*|went", regex.IGNORECASE)
 
 
 def _is_plain(word: Token) -> bool:
@@ -215,8 +248,154 @@ def check_clause(pair: Comparison) -> Iterator[Veto]:
         yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
 
 
+def check_event_date(pair: Comparison) -> Iterator[Veto]:
+    """The month or year of something else: "died in March", where the book came out in March and she died in May."""
+    theirs = _dated_clauses(read(pair.passage))
+    for clause, dates in _dated_clauses(pair.claim):
+        holders = _holders(pair) or list(pair.claim.units[0] if pair.claim.units else ())
+        deed = [word for word in clause if word.kind is Kind.WORD and not word.values and word not in holders]
+        for date in dates:
+            told = [_share_of(deed, words) for words, found in theirs if any(one.stem == date.stem for one in found)]
+            others = [
+                (_share_of(deed, words), one)
+                for words, found in theirs
+                for one in found
+                if calendar_of(one) == calendar_of(date) and not pair.claim.match(one)
+            ]
+            most, said = max(others, key=lambda entry: entry[0], default=(0.0, date))
+            if told and most >= HALF and max(told) <= HALF * most:
+                yield Veto(
+                    "dates", Force.DOUBTS, f"the source says it of {said.text}, and something else of {date.text}"
+                )
+                return
+
+
+def _share_of(deed: Sequence[Token], words: Sequence[Token]) -> float:
+    """The share of the words that tell what was done which a clause has."""
+    return sum(any(match_tokens(word, other) for other in words) for word in deed) / len(deed) if deed else 0.0
+
+
+@lru_cache(maxsize=256)
+def _dated_clauses(reading: Reading) -> tuple[tuple[tuple[Token, ...], tuple[Token, ...]], ...]:
+    """The clauses of a text that tell something, each as its content words and its months and years.
+
+    A date without a word belongs to the clause beside it; alone on a line it is the page's, and no clause's.
+    """
+    clauses: list[list[Token]] = [[]]
+    open_words: list[Token] = []
+    start = 0
+    for end in [*(mark.start() for mark in _CLAUSE_END.finditer(reading.text)), len(reading.text)]:
+        words = [word for word in reading.content if start <= word.start < end]
+        begins = reading.text[start : start + 1] in (".", "!", "?", "\n", ";")
+        open_words = [] if begins else open_words
+        if any(word.kind is Kind.WORD and word.text[0].islower() for word in words):
+            clauses.append([*open_words, *words])
+            open_words = []
+        elif begins or len(clauses) == 1:
+            open_words = words
+        else:
+            clauses[-1] += words
+        start = end
+    return tuple((tuple(words), tuple(filter(_is_date, words))) for words in clauses if words)
+
+
+def _is_date(word: Token) -> bool:
+    """Whether it is a month by its name, or a year."""
+    return is_year_token(word) or (bool(calendar_of(word)) and word.text[0].isalpha())
+
+
+_CLAUSE_END = regex.compile(
+    r"\n|[.!?;](?=\s)|,(?=\s)|\s(?:and|but|while|whereas|before|after|und|aber|y|pero|et|mais|e|ma|mas|en|maar)\s",
+    regex.IGNORECASE,
+)
 _CLAUSES = regex.compile(r";|,? (?:while|whereas|though|although)\b|, (?:and|but) (?=\p{Lu})")
 _ANY_BY = regex.compile(r"\b(?:by|von|par|por|door|da)\b")
+
+
+# Who does it and to whom it is done, where the cases of the articles tell it, and not the order
+
+_OBJECT = frozenset(
+    "den einen dem einem ihn ihm keinen keinem seinen seinem ihren ihrem diesen diesem jenen jenem jeden jedem".split()
+)
+_AGENT = frozenset("von vom durch".split())
+_GERMAN_PASSIVE = regex.compile(r"\b(?:wurden?|worden|wird|werden)\b")
+_MASCULINE = regex.compile(
+    r"(?:^|[.!?]\s+)(?:Der|Ein)\s+(?P<noun>\p{Lu}[\p{L}-]+)|\b(?:den|einen|dem|einem)\s+(?P<other>\p{Lu}[\p{L}-]+)"
+)
+
+
+def turned_in_german(pair: Comparison) -> bool | None:
+    """Whether two nouns that both texts have do in one what is done to them in the other; None where that is not told.
+
+    An article in the accusative or dative tells to whom it is done, "der" before a masculine noun and "von" in the
+    passive who does it; where none tells, who is named first does it.
+    """
+    if pair.language != "de" or pair.is_translated:
+        return None
+    claim, home = read(pair.claim.text, "de"), read(pair.home.text, "de")  # too short to be told by its small words
+    if sum(home.match(word) > 0 for word in claim.content) < TOLD * len(claim.content):
+        return None
+    masculine = {found["noun"] or found["other"] for one in (claim, home) for found in _MASCULINE.finditer(one.text)}
+    nouns = [unit for unit in claim.units if unit[0].text[0].isupper()][:MAX_NOUNS]
+    places = {unit: next((other for other in home.units if other[-1].stem == unit[-1].stem), None) for unit in nouns}
+    found = [
+        (_first_does(claim, one, other, masculine), _first_does(home, its, others, masculine))
+        for one, other in combinations(nouns, 2)
+        if (its := places[one]) and (others := places[other])
+    ]
+    told = [ours is not theirs for ours, theirs in found if ours is not None and theirs is not None]
+    return any(told) if told else None
+
+
+def is_inverted(pair: Comparison) -> bool:
+    """Whether the source begins with when, where or why, behind which Germans and Dutch put the doer last."""
+    first = pair.home.tokens[0] if pair.home.tokens else None
+    is_small = first is not None and first.kind is Kind.FUNCTION and first.text.lower() not in _SUBJECTS
+    return pair.language in ("de", "nl") and is_small
+
+
+_SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
+MAX_NOUNS = 12  # of a claim that are looked at by twos
+
+
+def _first_does(reading: Reading, one: Sequence[Token], other: Sequence[Token], masculine: Set[str]) -> bool | None:
+    """Whether the first of two nouns of one clause does it; None where one of them stands behind a preposition."""
+    leads = [_led_by(reading, noun[0]) for noun in (one, other)]
+    first, last = sorted((one[0].start, other[0].start))
+    if "," in reading.text[first:last] or _JOINS.search(reading.text, first, last):
+        return None
+    is_passive = _GERMAN_PASSIVE.search(reading.text) is not None
+    agents = [is_passive and bool(_AGENT.intersection(lead)) for lead in leads]
+    if agents[0] is not agents[1]:
+        return agents[0]
+    if is_passive or any(_PREPOSITIONS_DE.intersection(lead) for lead in leads):
+        return None
+    done_to = [bool(lead) and lead[-1] in _OBJECT for lead in leads]
+    does = [
+        bool(lead) and lead[-1] == "der" and noun[0].text in masculine
+        for lead, noun in zip(leads, (one, other), strict=True)
+    ]
+    if done_to[0] is not done_to[1]:
+        return done_to[1]
+    if does[0] is not does[1]:
+        return does[0]
+    return one[0].start < other[0].start
+
+
+def _led_by(reading: Reading, noun: Token) -> tuple[str, ...]:
+    """The small words before a noun, and before an adjective of its own: den, of "den alten Turm"."""
+    at = reading.positions[noun] - 1
+    word = reading.tokens[at] if at > 0 else None
+    is_adjective = word is not None and word.is_content and word.text.islower() and word.text.endswith(_ADJECTIVE)
+    return reading.lead(noun) or (reading.lead(word) if word is not None and is_adjective else ())
+
+
+_ADJECTIVE = ("e", "en", "er", "es", "em")
+_JOINS = regex.compile(r"\b(?:und|oder|sowie|des|eines|als|wie)\b", regex.IGNORECASE)
+_PREPOSITIONS_DE = frozenset(
+    "in im ins an am ans auf aufs bei beim mit nach zu zum zur aus von vom für fürs gegen über unter um ohne seit "
+    "wegen vor durch bis trotz zwischen neben hinter während".split()
+)
 
 
 # Words that were added, taken from two clauses, or put in another's place
@@ -228,6 +407,32 @@ def _is_given(pair: Comparison, word: Token) -> bool:
         or word in unit_words(pair.claim)
         or (word.kind is Kind.NUMBER and has_number(pair.claim, word, pair.wider))
     )
+
+
+def check_factors(pair: Comparison) -> Iterator[Veto]:
+    """Tripled is not doubled, nor risen from 100 to 200; five per cent are not five percentage points."""
+    for word, times in factors_in(pair.claim).items():
+        theirs = factors_in(pair.home) or factors_in(pair.wider)
+        worked = grown_by(pair.home)
+        if theirs and times not in theirs.values() and not any(abs(one / times - 1) <= ABOUT for one in worked):
+            said = next(iter(theirs))
+            force = pair.force(token for token in pair.claim.tokens if token.text in word)
+            yield Veto("numbers", force, f'the source says "{said}", not "{word}"')
+        elif not theirs and worked and not any(abs(one / times - 1) <= ABOUT for one in worked):
+            yield Veto("numbers", Force.DOUBTS, f'the source does not say "{word}"')
+    for number in pair.claim.numbers:
+        there = [other for other in pair.wider.numbers if other.stem == number.stem]
+        kinds_there = {_share_kind(pair.wider, other) for other in there} - {""}
+        ours = _share_kind(pair.claim, number)
+        if ours and kinds_there and ours not in kinds_there:
+            yield Veto("units", pair.force([]), f"the source says {number.text} {kinds_there.pop()}, not {ours}")
+
+
+def _share_kind(reading: Reading, number: Token) -> str:
+    """Per cent or percentage points; "" for what is neither."""
+    if is_in_points(reading, number):
+        return "percentage points"
+    return "per cent" if dimension_of(reading, number) == "share" else ""
 
 
 def check_signs(pair: Comparison) -> Iterator[Veto]:
@@ -354,6 +559,6 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, check_signs, _check_additions, _check_mixture,
-    _check_replaced_word,
+    check_invention, check_list, check_holder, check_clause, check_event_date, check_factors, check_signs,
+    _check_additions, _check_mixture, _check_replaced_word,
 )  # fmt: skip

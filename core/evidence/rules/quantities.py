@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import regex
 
@@ -184,8 +184,20 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_worked_out = _is_difference(claim, number, reading) or _is_sum_or_share(claim, number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
+    dated = (
+        [found["year"] for found in _SHORT_YEAR.finditer(reading.text)] if is_year(number.text, number.value) else []
+    )
+    if number.text[-2:] in dated:
+        return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
     return is_decade and any(0 <= (other.value or 0) - number.value < 10 for other in reading.numbers)
+
+
+_SHORT_YEAR = regex.compile(  # 15 Feb 19
+    r"\b\p{Nd}{1,2}(?:st|nd|rd|th)?\.?\s(?:jan|feb|m[aä]r|apr|ma[yi]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])\p{Ll}*\.?,?\s['’]?"
+    r"(?P<year>\p{Nd}\p{Nd})(?![\p{Nd}:])",
+    regex.IGNORECASE,
+)
 
 
 MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, some two differ by anything
@@ -202,6 +214,8 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
         theirs = next(iter(kinds), "")
         is_of_one = len(kinds) < 2 and (ours == theirs or (ours != "share" and "" in (ours, theirs)))
         gap = abs((one.value or 0.0) - (other.value or 0.0))
+        if ours == "share" and not is_in_points(claim, number):
+            gap *= 100 / (one.value or 1.0)  # of what it was
         if is_of_one and abs(gap - value) <= 0.01 * max(one.value or 0.0, other.value or 0.0):
             if "from" in reading.lead(one) and "to" in reading.lead(other):
                 return True
@@ -370,6 +384,33 @@ def amounts_to(ours: Multiple, reading: Reading) -> bool:
         for one, other in combinations(numbers, 2)
         if len({dimension_of(reading, one), dimension_of(reading, other)} - {""}) < 2
     )
+
+
+_GROWN = pattern("grown")
+_FACTORS = {"half": 0.5, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "ten": 10.0}
+
+
+def factors_in(reading: Reading) -> dict[str, float]:
+    """The words of a text by which something has become so many times what it was: doubled, threefold, halbiert."""
+    return {found.group(): _FACTORS[str(found.lastgroup)] for found in _GROWN.finditer(reading.text)}
+
+
+def grown_by(reading: Reading) -> list[float]:
+    """What each "from 100 to 200" of a text comes to, in times."""
+    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
+    return [
+        (later.value or 0.0) / (earlier.value or 1.0)
+        for earlier, later in pairwise(counted)
+        if "from" in reading.lead(earlier) and "to" in reading.lead(later)
+    ]
+
+
+_POINTS = pattern("points")
+
+
+def is_in_points(reading: Reading, number: Token) -> bool:
+    """Whether a number is one of percentage points: 5 of them added to 10 % are half as much again, not a twentieth."""
+    return _POINTS.match(reading.text, number.end) is not None
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,8 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
     if cue is Cue.CONDITION or cue is Cue.LIMIT:
         return pair.is_close and pair.has_near(span, back=2, ahead=2)
     is_behind_it = cue is Cue.ONLY and pair.home.text[: span[1]].lower().endswith("alone")  # she builds it alone
-    return pair.has_near(span, ahead=0 if is_behind_it else 3)
+    leads_on = pair.home.text[: span[1]].lower().endswith(" to")  # who wanted to: of what follows alone
+    return pair.has_near(span, back=0 if leads_on else 1, ahead=0 if is_behind_it else 3)
 
 
 def _check_added_cues(pair: Comparison) -> Iterator[Veto]:

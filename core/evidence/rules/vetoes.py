@@ -23,7 +23,7 @@ from core.evidence.rules.alignment import (
     is_plural,
     is_year_token,
 )
-from core.evidence.rules.binding import BINDING_RULES, check_signs, check_subject
+from core.evidence.rules.binding import BINDING_RULES, check_signs, check_subject, is_inverted, turned_in_german
 from core.evidence.rules.quantities import (
     dimension_of,
     has_number,
@@ -363,7 +363,7 @@ def _name_runs(pair: Comparison) -> list[list[Token]]:
     """The claim's names, those side by side as one; months and weekdays left out."""
     runs: list[list[Token]] = []
     for word in pair.claim.content:
-        if not _is_proper(pair, word) or _names_nobody(word) or pair.claim.text[word.start - 1 : word.start] == "°":
+        if not _is_proper(pair, word) or _names_nobody(word) or _NO_NAME.match(pair.claim.text, max(0, word.start - 1)):
             continue
         if runs and word.start - runs[-1][-1].end == 1:
             runs[-1].append(word)
@@ -417,8 +417,9 @@ _PASSIVE = pattern("passive", is_cased=True)
 
 
 def _check_roles(pair: Comparison) -> Iterator[Veto]:
-    """Two words that have taken each other's place: "A sued B" and "B sued A"; correct passives keep theirs."""
-    if pair.multiple:
+    """Two words in each other's place: "A sued B" and "B sued A"; correct passives keep theirs."""
+    in_german = turned_in_german(pair)
+    if pair.multiple or in_german is False:
         return  # half as many men as women: twice as many women as men
     if pair.is_close and (turned := _turned(pair)):
         yield Veto("roles", pair.force(turned), "the source has it the other way round")
@@ -429,6 +430,8 @@ def _check_roles(pair: Comparison) -> Iterator[Veto]:
         is_same = are_names or len(pair.home.content) <= len(pair.claim.content) + 1
         force = Force.CONTRADICTS if is_same and not missing else Force.DOUBTS
         yield Veto("roles", force, f'"{one.text}" and "{other.text}" have changed places')
+    elif in_german:
+        yield Veto("roles", Force.DOUBTS, "the source has it the other way round")
 
 
 def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
@@ -451,7 +454,8 @@ def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
 
 def _check_doer(pair: Comparison) -> Iterator[Veto]:
     """A name that does in the claim what is done to it in the source, or to something of it."""
-    if any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home)) or _is_inverted(pair):
+    passive = any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home))
+    if passive or is_inverted(pair) or turned_in_german(pair) is not None:
         return
     for name, verb in pairwise(pair.claim.content):
         if not name.text[0].isupper() or not _is_verb(pair, verb):
@@ -464,26 +468,17 @@ def _check_doer(pair: Comparison) -> Iterator[Veto]:
             return
 
 
-def _is_inverted(pair: Comparison) -> bool:
-    """Whether the source begins with when, where or why, behind which Germans and Dutch put the doer last."""
-    first = pair.home.tokens[0] if pair.home.tokens else None
-    is_small = first is not None and first.kind is Kind.FUNCTION and first.text.lower() not in _SUBJECTS
-    return pair.language in ("de", "nl") and is_small
-
-
-_SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
 DONE_TO = 4  # content words behind a verb among which its object stands
 _ANY_PASSIVE = pattern("any_passive")
 
 
 def _is_verb(pair: Comparison, word: Token) -> bool:
     """Whether it is a verb by its form or by what leads to it; outside English any word in small letters may be."""
-    lower = word.text
-    if not lower.islower() or word.kind is not Kind.WORD:
+    if not word.text.islower() or word.kind is not Kind.WORD:
         return False
     leads = pair.claim.lead(word)[-1:]
     is_led = bool({"to", "can", "will", "may", "would", "could", "must", "did"}.intersection(leads))
-    return pair.language != "en" or is_led or lower.endswith("ed") or is_irregular_past(lower)
+    return pair.language != "en" or is_led or word.text.endswith("ed") or is_irregular_past(word.text)
 
 
 def _are_rivals(one: Token, other: Token) -> bool:
@@ -494,6 +489,7 @@ def _are_rivals(one: Token, other: Token) -> bool:
 
 
 _SMALL = regex.compile(r"\b\p{Ll}")
+_NO_NAME = regex.compile(r"°|[^\p{L}]?\p{Lu}\.(?=\p{Lu}\b)|\.\p{Lu}\b")  # a degree, a letter of U.S.
 _NO_THING = regex.compile(r"^\p{Ll}+(?:ed|ing|ly)$")  # a verb's form or an adverb, by its ending
 
 

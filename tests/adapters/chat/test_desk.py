@@ -31,8 +31,7 @@ from adapters.chat.desk import (
     under_way,
 )  # fmt: skip
 from adapters.chat.watching import WatchPlace
-from core.model.job import JobStatus, ResearchJob
-from core.model.steering import Steering
+from core.model.job import JobStatus, ResearchJob, Steering
 from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.text.saying import speaking, spoken

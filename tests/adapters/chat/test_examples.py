@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.discord.library_render import DiscordLibraryVoice
+from adapters.chat.discord.library import DiscordLibraryVoice
 from adapters.chat.slack.library import SlackLibraryVoice
 from adapters.durable.queue import InProcessQueue
 from adapters.records.deliveries import SqlOpenMessages

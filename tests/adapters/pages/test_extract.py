@@ -8,6 +8,7 @@ import re
 from functools import cache
 
 import pytest
+import trafilatura
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -190,6 +191,34 @@ def test_what_a_reader_sees_is_read(seen: str) -> None:
 def test_a_page_without_a_clear_body_still_gives_its_words(html: str, expected: str) -> None:
     """When the extractor finds no article, what is visible is the text."""
     assert expected in _read(html).text
+
+
+_LINKS = "".join(f"<li><a href=/{n}>Item {n} of the shop</a></li>" for n in range(60))
+_ROWS = "".join(f"<tr><td>Row {n}</td><td>{SENTENCE}</td></tr>" for n in range(9))
+_PROSE = [f"Harbour {n} has a mole of its own, and {n + 3} cranes that stand on it in a row." for n in range(30)]
+PIECES = (
+    "".join(f"<p>{line}</p>" for line in _PROSE[:9]),
+    f"<article><h2>Tides</h2>{''.join(f'<p>{line} It goes on.</p>' for line in _PROSE)}</article>",
+    f"<div>{'<br>'.join(_PROSE[:12])}</div>",
+    f"<div class=sidebar>{''.join(f'<p>Elsewhere: {line}</p>' for line in _PROSE)}</div>",
+    f"<ul>{_LINKS}</ul>",
+    f"<table>{_ROWS}</table>" * 3,
+    f"<section><form><input value=x><button>Send</button></form><p>{SENTENCE}</p></section>",
+)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=5))
+def test_no_page_is_read_otherwise_for_want_of_the_second_extractor(pieces: list[str]) -> None:
+    """It is asked only where its word could count."""
+    html = f"<html><head><title>T</title></head><body>{''.join(pieces)}</body></html>"
+    sparing = _read(html)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trafilatura.core.compare_extraction", trafilatura.external.compare_extraction)
+        always = _read(html)
+
+    assert sparing == always
 
 
 @pytest.mark.parametrize("html", ["", "   \n", "<html></html>", "<script>x()</script>", "<img src=x>", "\0" * 99])

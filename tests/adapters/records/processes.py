@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from pathlib import Path
+import os
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.forked import Forked
 
 
-async def python(script: str, *arguments: object) -> asyncio.subprocess.Process:
+async def python(script: str, *arguments: object) -> Forked:
     """Another process running `script`, with pipes."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        script,
-        *map(str, arguments),
-        cwd=ROOT,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
+    return await Forked.start("-c", script, *map(str, arguments), env=os.environ)

@@ -7,7 +7,9 @@ from contextlib import aclosing
 
 import pytest
 
+from adapters.records.events import Tail, follow_log
 from core.model.errors import StaleAttempt, StoreError
+from core.model.job import Event
 from tests.adapters.records.samples import NOON
 
 
@@ -152,3 +154,31 @@ async def test_cancelled_follower_leaves_nothing_behind(events):
 
     assert follower.cancelled()
     assert events.followers() == 0
+
+
+@pytest.mark.parametrize(("is_near", "asks"), [(True, False), (False, True)])
+async def test_follower_asks_again_only_where_what_is_written_may_not_be_rung_for(is_near, asks):
+    """Once this process wrote all that came, a log is not read ten times a second for what others might write."""
+    rung, reads, seen = asyncio.Event(), [], []
+
+    async def read_tail(after):
+        reads.append(after)
+        new = [Event(after + 1, "status", 1, NOON, {})] if after < min(len(seen) + 1, 5) else []
+        return Tail(tuple(new), 1, False)
+
+    async def follow():
+        async for event in follow_log(read_tail, rung, after=0, poll_s=lambda: 0.0):
+            seen.append(event)
+            if is_near:
+                rung.set()
+
+    following = asyncio.create_task(follow())
+    await until(lambda: len(seen) == 5)
+    for _ in range(9):
+        await asyncio.sleep(0)
+    before = len(reads)
+    for _ in range(9):
+        await asyncio.sleep(0)
+    following.cancel()
+
+    assert (len(reads) > before) is asks

@@ -11,8 +11,7 @@ import pytest
 from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlRatings, SqlSteeringStore
 from core.model.answer import JobResult, Rating
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
-from core.model.job import Attachment, JobStatus, ResearchJob, Scope
-from core.model.steering import Steering
+from core.model.job import Attachment, JobStatus, ResearchJob, Scope, Steering
 from tests.adapters.records.samples import CHANNEL, NOON, RESULT, finished, make_job, make_source
 
 

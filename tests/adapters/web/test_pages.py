@@ -17,9 +17,8 @@ from adapters.web.access import JobLinks
 from adapters.web.source_view import hint_of, passages_of, source_view
 from adapters.web.view import MAX_ROWS, timeline_view
 from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
-from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.job import JobStatus, ResearchJob, Scope, Steering
 from core.model.source import Source
-from core.model.steering import Steering
 from core.modes import MODES
 from core.pipeline.tracing import Exchange, TraceEntry
 from core.presentation import wording

@@ -16,6 +16,7 @@ from core.model.errors import GorkdError, InvalidQuery, QueueFull, SearchFailed,
 from core.model.job import JobStatus, ResearchJob, Scope
 from core.presentation.page_links import LINK_LIFE
 from core.presentation.render import job_json
+from core.tenancy.admission import QuotaExceeded
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.golden import samples
@@ -141,16 +142,20 @@ async def test_bad_request_says_what_is_wrong(open_web: Open, body: bytes, word:
 
 
 @pytest.mark.parametrize(
-    ("refusal", "status", "code"),
+    ("refusal", "status", "code", "wait"),
     [
-        pytest.param(InvalidQuery("Please ask.", rule="empty"), 400, "INVALID_QUERY", id="invalid"),
-        pytest.param(QueueFull(200), 429, "RATE_LIMITED", id="full"),
-        pytest.param(SearchFailed({"exa": "timeout"}), 502, "SEARCH_FAILED", id="search"),
-        pytest.param(StoreError("disk full"), 503, "UNAVAILABLE", id="store"),
-        pytest.param(RuntimeError("secret detail"), 500, "INTERNAL_ERROR", id="bug"),
+        pytest.param(InvalidQuery("Please ask.", rule="empty"), 400, "INVALID_QUERY", None, id="invalid"),
+        pytest.param(QueueFull(200), 429, "RATE_LIMITED", "60", id="full"),
+        pytest.param(QuotaExceeded("U1", 12.5), 429, "RATE_LIMITED", "13", id="quota"),
+        pytest.param(SearchFailed({"exa": "timeout"}), 502, "SEARCH_FAILED", None, id="search"),
+        pytest.param(StoreError("disk full"), 503, "UNAVAILABLE", "5", id="store"),
+        pytest.param(RuntimeError("secret detail"), 500, "INTERNAL_ERROR", None, id="bug"),
     ],
 )
-async def test_errors_wear_the_envelope(open_web: Open, refusal: GorkdError, status: int, code: str):
+async def test_errors_wear_the_envelope(
+    open_web: Open, refusal: GorkdError, status: int, code: str, wait: str | None
+) -> None:
+    """G-01; `Retry-After` says when a quota holds a question again."""
     web = await open_web(ScriptedResearcher(refusal=refusal))
 
     answer = await web.post("/v1/research", json={"query": "x"})
@@ -158,7 +163,7 @@ async def test_errors_wear_the_envelope(open_web: Open, refusal: GorkdError, sta
     assert answer.status == status
     assert (await answer.json())["error"]["code"] == code
     assert "secret detail" not in await answer.text()
-    assert ("Retry-After" in answer.headers) == (status in (429, 503))
+    assert answer.headers.get("Retry-After") == wait
 
 
 @pytest.mark.parametrize(

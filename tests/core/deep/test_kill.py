@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.model.job import LOCAL, ResearchRequest
-from core.model.steering import Steering
+from core.model.job import LOCAL, ResearchRequest, Steering
 from tests.adapters.durable.processes import Process, Reader, front
 from tests.core.deep.world import QUESTION, DeepWorld, read_studies
 from tests.loopback.deep_responders import DEEP, block

@@ -14,9 +14,8 @@ from core.deep.viewing import COMPLETE, REFINING, STARTING, covered_items
 from core.model.answer import Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.config import DeepSettings, Settings, SynthesisSettings
 from core.model.errors import ModelRejected, ModelUnavailable, ProviderTimeout
-from core.model.job import JobStatus
+from core.model.job import JobStatus, Steering
 from core.model.ports import ChatDelta, ChatRequest
-from core.model.steering import Steering
 from core.tenancy.admission import BudgetSpent
 from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
 from tests.core.deep.world import CHLORIDE, QUESTION

@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from core.model.answer import ResearchAnswer
-from core.model.job import JobStatus
+from core.model.job import JobStatus, Steering
 from core.model.ports import ChatRequest
-from core.model.steering import Steering
 from core.pipeline.deps import Deps
 from core.pipeline.runner import run_job
 from tests.core.deep.making import SOUND, Ran, deep_deps, look_at, pubmed, research, scripted, tavily

@@ -14,7 +14,6 @@ from core.evidence.judge import (
     MAX_CLAIM_CHARS,
     MAX_PASSAGE_CHARS,
     PAIRS_A_CALL,
-    PAIRS_TOGETHER,
     AnswerRuling,
     Dialect,
     Hear,
@@ -408,7 +407,7 @@ async def test_who_reads_along_waits_neither_for_company_nor_for_those_that_may_
     asked = [asyncio.create_task(judging.rule([SLEEP]))]
     while not judge.batches:  # noqa: ASYNC110  # nothing tells of it
         await asyncio.sleep(0)
-    more = [Pair(str(number), ("p",)) for number in range(PAIRS_TOGETHER)]
+    more = [Pair(str(number), ("p",)) for number in range(PAIRS_A_CALL)]
     asked.append(asyncio.create_task(judging.rule(more, may_wait=True)))
     while len(judge.batches) < 2:  # noqa: ASYNC110  # nothing tells of it
         await asyncio.sleep(0)
@@ -416,7 +415,7 @@ async def test_who_reads_along_waits_neither_for_company_nor_for_those_that_may_
     await asyncio.gather(*asked)
     await judging.aclose()
 
-    assert judge.batches == [1, PAIRS_TOGETHER]
+    assert judge.batches == [1, PAIRS_A_CALL]
 
 
 async def test_nobody_waits_for_reasons_but_while_more_is_written() -> None:

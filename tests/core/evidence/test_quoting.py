@@ -376,6 +376,18 @@ def test_a_sign_is_looked_for_as_it_stands() -> None:
     assert quote_answer("What does ⚓ mean?", [other]) == QuotedAnswer()
 
 
+def test_what_only_the_title_names_is_what_the_whole_paper_is_about() -> None:
+    """G-05: "trawling" stands nowhere but in the title, and the text calls them bats."""
+    said = "While they forage, bats send out search pulses several times a second and listen to the echo."
+    others = "\n\n".join(f"The flights of the bats of night {night} were kept for the model." for night in range(9))
+    paper = source(1, f"{others}\n\n{said}", title="How pulses explain the flight of trawling bats")
+
+    found = quote_answer("What do trawling bats do?", [paper])
+
+    assert found.summary
+    assert quote_answer("What do sleeping cats do?", [paper]) == QuotedAnswer()
+
+
 def test_one_word_is_found_anywhere_and_answers_nothing_directly() -> None:
     """D23: a question of one word is at most near what is quoted."""
     page = source(1, "The harbour closes its gates whenever a storm comes up.")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from core.evidence.citations import strip_markers
 from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Hear, Judgement, Judging, Pair, Ruling, Rulings, unheard
 from core.model.answer import ModelUsage, ResearchAnswer, Verdict
@@ -368,9 +369,7 @@ async def test_a_sentence_is_shown_when_its_own_source_was_read_for_it() -> None
 
 async def test_what_a_late_source_contradicts_is_corrected_where_it_is_read() -> None:
     """The correction stands below the summary, in a paragraph of its own, checked as every sentence is."""
-    model = TwoCalls(
-        holds=IN_TIME, detail=json.dumps({"summary": MOVES, "detail": LIONS, "citations": []}), judge=contradicted
-    )
+    model = TwoCalls(holds=IN_TIME, detail=written(MOVES, LIONS), judge=contradicted)
 
     events = await research(deps_of(model))
 
@@ -379,6 +378,23 @@ async def test_what_a_late_source_contradicts_is_corrected_where_it_is_read() ->
     assert [id for id, _ in shown(events)] == ["summary-0", "summary-1", "detail-0"]
     assert done["answer"]["conflicts"] != []
     assert done["answer"]["confidence"] == "low"
+
+
+@pytest.mark.parametrize("summary", [TWITCH, f"By their larynx cats purr, {TWITCH[10:]}"], ids=["verbatim", "judged"])
+async def test_nothing_jumps_and_nothing_is_said_twice(summary: str) -> None:
+    """A sentence keeps its place and words up to the whole answer; its mark changes once at most."""
+    detail = written(MOVES, f"{summary} {LIONS} {BONES}")
+    model = TwoCalls(summary=written(f"{summary} {BONES}"), detail=detail, holds=IN_TIME, judge=contradicted)
+
+    events = await research(deps_of(model))
+
+    rows: list[Any] = [event.data for event in events if event.type == "answer"]
+    told = {place: [row for row in rows if row["id"] == place] for place in [row["id"] for row in rows]}
+    words = dict.fromkeys((row["id"], strip_markers(row["text"])) for row in rows)
+    assert list(told) == [place for place, _ in words] == ["summary-0", "summary-1", "summary-2", "detail-1"]
+    assert all(len(own) == len({row["mark"] for row in own}) <= 2 for own in told.values())
+    whole = "{summary} {detail}".format(**final(events)["answer"])
+    assert " ".join(text for _, text in words) == strip_markers(" ".join(whole.split()))
 
 
 async def test_a_second_summary_is_no_correction() -> None:

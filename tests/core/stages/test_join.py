@@ -12,7 +12,7 @@ import pytest
 from core.model.errors import ModelUnavailable
 from core.model.job import Event, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatDelta, ChatRequest
-from core.model.steering import read_steering
+from core.pipeline.conversation import read_steering
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import CLAIM_TTL, DirectSteps, run_job

@@ -136,8 +136,11 @@ def _outcome(world: World, judge: Judge, answer: ResearchAnswer, unknown: tuple[
 
 
 def _begins_in(line: str, part: str) -> bool:
-    """Whether a sentence of the line begins with it: "None of the ships sank" does not say that the ships sank."""
-    return re.search(rf"(?:^|[^\w\s]\s+){re.escape(part)}", line) is not None
+    """Whether a sentence of the line begins with it: "None of the ships sank" does not say that the ships sank.
+
+    Nor does "In mice, the drug helps", which is quoted where the sentence itself was cut, say that the drug helps.
+    """
+    return re.search(rf"(?:^|[^\w\s,]\s+|\byes, ){re.escape(part)}", line) is not None
 
 
 def _plain(text: str) -> str:

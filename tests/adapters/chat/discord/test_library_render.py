@@ -10,7 +10,7 @@ from discord.ui import Button
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.discord.library_render import DiscordLibraryVoice
+from adapters.chat.discord.library import DiscordLibraryVoice
 from adapters.chat.discord.markup import rich
 from adapters.chat.discord.payload import OF_LIBRARY, LibraryButton, view_of
 from adapters.chat.fitting import units

@@ -612,3 +612,86 @@ def test_a_place_below_something_bounds_no_number_of_it() -> None:
     assert find_vetoes(claim, source.format("3")) == ()
     assert find_vetoes(claim, source.format("less than 3")) != ()
     assert find_vetoes("The rooms were 3 °C warm in May.", "The rooms were below 3 °C in May.") != ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "is_doubted"),
+    [
+        ("The poet died in March.", "The poet published her last book in March 1911. She died in October.", True),
+        ("The king died in March.", "The king fell ill in March. He died in April.", True),
+        ("The law took effect in May.", "The law, passed in May, took effect in July.", True),
+        ("The bridge was opened in May 1911.", "Work began in May 1911. The bridge was opened in June 1913.", True),
+        ("Der König starb im März.", "Der König erkrankte im März. Er starb im April.", True),
+        ("The law took effect in July.", "The law, passed in May, took effect in July.", False),
+        ("The war ended in May 1945.", "In May 1945 the war ended; the conference was held in July.", False),
+        ("It rained in April in Vik.", "It rained in Vik in March and April.", False),
+        (
+            "The film was released on 2 May 2018.",
+            "2 May 2018\nThe film was released. Its sequel follows in July.",
+            False,
+        ),
+    ],
+)
+def test_the_date_of_another_event_is_doubted(claim: str, passage: str, *, is_doubted: bool) -> None:
+    """S003-16: a month that the source has, of something else."""
+    assert any(veto.rule == "dates" for veto in find_vetoes(claim, passage)) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "is_doubted"),
+    [
+        ("The price tripled in 2010.", "The price doubled in 2010.", True),
+        ("Der Preis verdreifachte sich 2010.", "Der Preis verdoppelte sich 2010.", True),
+        ("The number of visitors tripled.", "The number of visitors rose from 100 to 200.", True),
+        ("Unemployment rose by 5 %.", "Unemployment rose by 5 percentage points.", True),
+        ("Unemployment rose by 5 percentage points.", "Unemployment rose by 5 %.", True),
+        ("Unemployment rose by 5 %.", "Unemployment rose from 7 % to 12 %.", True),
+        ("Die Arbeitslosigkeit stieg um 5 %.", "Die Arbeitslosigkeit stieg um 5 Prozentpunkte.", True),
+        ("The number of visitors doubled.", "The number of visitors rose from 100 to 200.", False),
+        ("The output rose threefold.", "The output tripled.", False),
+        ("Unemployment rose by 5 percentage points.", "Unemployment rose from 7 % to 12 %.", False),
+    ],
+)
+def test_how_many_times_and_what_of_a_hundred(claim: str, passage: str, *, is_doubted: bool) -> None:
+    """S003-16: tripled is not doubled, and five per cent are not five percentage points."""
+    assert bool(find_vetoes(claim, passage)) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "is_doubted"),
+    [
+        ("Samsung verklagte Apple.", "Apple verklagte Samsung.", True),
+        ("Der Hund biss den Mann.", "Den Hund biss der Mann.", True),
+        ("Im Jahr 2011 verklagte Samsung Apple.", "Apple verklagte Samsung im Jahr 2011.", True),
+        ("Die Firma kaufte den Konzern 1999.", "Der Konzern kaufte die Firma 1999.", True),
+        ("Bosch wurde von Siemens verklagt.", "Im Streit um ein Patent verklagt Bosch den Konzern Siemens.", True),
+        ("Den Hund biss der Mann.", "Der Mann biss den Hund.", False),
+        ("Dem Lehrer gab der Schüler das Buch.", "Der Schüler gab dem Lehrer das Buch.", False),
+        ("Die Firma kaufte der Konzern 1999.", "Der Konzern kaufte die Firma 1999.", False),
+        ("Im Jahr 2011 verklagte Apple Samsung.", "Apple verklagte Samsung im Jahr 2011.", False),
+        ("Siemens wurde von Bosch verklagt.", "Im Streit um ein Patent verklagt Bosch den Konzern Siemens.", False),
+    ],
+)
+def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_doubted: bool) -> None:
+    """S003-16: "den Hund biss der Mann" is no other deed than "der Mann biss den Hund"."""
+    assert any(veto.rule == "roles" for veto in find_vetoes(claim, passage)) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("In Vik the World Health Organization counted 12 cases.", "In Vik 12 cases were counted by the WHO."),
+        ("Libyan ships reached the port of Vik.", "Ships from Libya reached the port of Vik."),
+        ("Anna Berg joined the U.S team of Orlen.", "Anna Berg joined the team of Orlen."),
+        ("In 2019 Orlen won the cup.", "Fri 15 Feb 19\nOrlen won the cup."),
+        ("Prior births had the lowest rate of all.", "Prior births had the smallest rate of all, and costs increased."),
+        (
+            "The band began in 1954 with Sam Phillips.",
+            "The band began in 1954 with Sam Phillips, who wanted to travel.",
+        ),
+    ],
+    ids=["initials", "of a place", "dotted", "short year", "a rank is no change", "a hedge of what follows"],
+)
+def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str) -> None:
+    """D18: a rule that doubts what is true takes its ✓."""
+    assert find_vetoes(claim, passage) == ()

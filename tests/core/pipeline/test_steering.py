@@ -12,8 +12,8 @@ from adapters.durable.queue import InProcessQueue
 from core.deep.state import ChecklistItem, Coverage, DeepState, heed
 from core.model.answer import JobResult
 from core.model.errors import InvalidQuery, JobNotFound
-from core.model.job import JobStatus, Scope
-from core.model.steering import MAX_STEERING_CHARS, MAX_STEERINGS, Steering, read_steering
+from core.model.job import MAX_STEERING_CHARS, MAX_STEERINGS, JobStatus, Scope, Steering
+from core.pipeline.conversation import read_steering
 from core.pipeline.researcher import Researcher
 from tests.fakes import make_deps, make_job
 
