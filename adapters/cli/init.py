@@ -126,9 +126,10 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
         talk.head(say("Chats"))
         for part in _CHATS:
             await _ask_for(talk, part)
-    setup.keep({**given, **talk.found})
     console.print()
-    console.print(say("Kept in {file}, which only you can read. Everything together:", file=setup.file) + "\n")
+    if given or talk.found:
+        setup.keep({**given, **talk.found})
+        console.print(say("Kept in {file}, which only you can read. Everything together:", file=setup.file) + "\n")
     findings = await setup.examine({}, "")
     print_findings(console, findings)
     if not is_healthy(findings):

@@ -103,11 +103,12 @@ def was_dropped(exc: openai.APIConnectionError) -> bool:
     return isinstance(exc.__cause__, httpx2.RemoteProtocolError) and "without sending" in str(exc.__cause__)
 
 
-def unavailable(endpoint: Endpoint, message: str, *, wait_s: float | None = None) -> ModelUnavailable:
+def unavailable(endpoint: Endpoint, message: str, *, wait_s: float | None = None, status: int = 0) -> ModelUnavailable:
+    """With the `status` that it answered, 0 where it did not."""
+    said = f"answers with HTTP {status}; its own log says why" if status else "could not be reached"
+    advice = "" if status else f"check {endpoint.url_setting} or "
     return ModelUnavailable(
-        message,
-        retry_after_s=wait_s,
-        operator_message=f"The model endpoint could not be reached; check {endpoint.url_setting} or try again.",
+        message, retry_after_s=wait_s, operator_message=f"The model endpoint {said}; {advice}try again."
     )
 
 
@@ -178,7 +179,7 @@ def _status(exc: openai.APIStatusError, endpoint: Endpoint) -> ModelError:
     if known is not None:
         return known
     if exc.status_code in {HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY} or exc.status_code >= 500:
-        return unavailable(endpoint, said, wait_s=wait_s)
+        return unavailable(endpoint, said, wait_s=wait_s, status=exc.status_code)
     return ModelRejected(said, operator_message=_refused(endpoint))
 
 

@@ -60,6 +60,7 @@ async def test_the_examples_do_what_the_page_says(served: Process, tmp_path: Pat
         rest,
         job,
         sources,
+        renewed,
         entries,
         private,
         revoked,
@@ -82,6 +83,7 @@ async def test_the_examples_do_what_the_page_says(served: Process, tmp_path: Pat
     assert revoked.startswith("204")
     assert "JOB_NOT_FOUND" in revoked
     assert json.loads(from_afar)["job_id"]
+    assert len(set(re.findall(r"job_[0-9a-f]{32}", renewed))) == 2
     assert "X-RateLimit-Remaining" in limits
     assert json.loads(missing) == json.loads(documented_error())
     assert (tmp_path / "answer.ris").read_text().startswith("TY  - ")

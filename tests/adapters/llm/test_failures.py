@@ -96,8 +96,8 @@ def test_no_exception_of_the_sdk_is_unmapped(kind):
         pytest.param(Fault(status=429, kind="tokens"), ModelRateLimited, "too many requests", id="429-tokens"),
         pytest.param(Fault(status=408), ModelTimeout, "in time", id="408"),
         pytest.param(Fault(status=409), ModelUnavailable, "try again", id="409"),
-        pytest.param(Fault(status=500), ModelUnavailable, "try again", id="500"),
-        pytest.param(Fault(status=503), ModelUnavailable, "try again", id="503"),
+        pytest.param(Fault(status=500), ModelUnavailable, "answers with HTTP 500", id="500"),
+        pytest.param(Fault(status=503), ModelUnavailable, "answers with HTTP 503", id="503"),
         pytest.param(Fault(status=504), ModelTimeout, "in time", id="504"),
     ],
 )
