@@ -95,7 +95,8 @@ async def test_trace_shows_what_a_job_did_with_tokens_and_cost(tmp_path: Path) -
     assert [entry["outcome"] for entry in entries if entry["kind"] == "page"] == ["done"]
     assert {entry["name"] for entry in entries if entry["kind"] == "search"} == {"tavily"}
     assert document["totals"]["tokens"] == job["metadata"]["tokens"] > 0
-    assert document["totals"]["cost_usd"] == job["metadata"]["cost_usd"] > 0
+    assert document["totals"]["cost_usd"] == pytest.approx(job["metadata"]["cost_usd"])  # summed in another order
+    assert job["metadata"]["cost_usd"] > 0
 
 
 async def test_doctor_finds_everything_right_in_a_world_that_works(tmp_path: Path) -> None:
