@@ -105,10 +105,11 @@ def was_dropped(exc: openai.APIConnectionError) -> bool:
 
 def unavailable(endpoint: Endpoint, message: str, *, wait_s: float | None = None, status: int = 0) -> ModelUnavailable:
     """With the `status` that it answered, 0 where it did not."""
-    said = f"answers with HTTP {status}; its own log says why" if status else "could not be reached"
-    advice = "" if status else f"check {endpoint.url_setting} or "
+    said = f"answers with HTTP {status}; look into its log," if status else "could not be reached;"
     return ModelUnavailable(
-        message, retry_after_s=wait_s, operator_message=f"The model endpoint {said}; {advice}try again."
+        message,
+        retry_after_s=wait_s,
+        operator_message=f"The model endpoint {said} check {endpoint.url_setting} or try again.",
     )
 
 

@@ -269,10 +269,6 @@ class JobLinks:
         return self._at(RETRY)
 
     @property
-    def improve(self) -> str:
-        return self._at(IMPROVE)
-
-    @property
     def follow_up(self) -> str:
         return self._at(FOLLOW_UP)
 

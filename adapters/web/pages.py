@@ -9,7 +9,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NoReturn, get_args
 
 import aiohttp_jinja2
 from aiohttp import web
@@ -41,7 +41,7 @@ from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following, read_steering
-from core.pipeline.researcher import RENEWALS
+from core.pipeline.researcher import RENEWALS, Renewal
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
 from core.presentation.page_links import PaperPlace, is_private
@@ -188,9 +188,11 @@ async def post_stop_watching(request: web.Request) -> web.Response:
 
 
 async def post_follow_up(request: web.Request) -> web.Response:
-    """Ask what follows an answer, in its conversation, then to the new job's page."""
-    asker = await require_asker(request)
-    job, form = await readable_job(request), await request.post()
+    """Ask what follows an answer, or by the form's other button improve it, then to the new job's page."""
+    asker, form = await require_asker(request), await request.post()
+    if form.get("how") == "improve":
+        return await _renew(request, "improve", asker)
+    job = await readable_job(request)
     asked = following(job, ResearchRequest(str(form.get("query", ""))))
     key = str(form.get("key", ""))[:_MAX_KEY_CHARS]
     try:
@@ -204,7 +206,10 @@ async def post_follow_up(request: web.Request) -> web.Response:
 
 async def post_renewal(request: web.Request) -> web.Response:
     """Retry a failed job from what it had found (D14), refresh or improve an answer, then to the new job's page."""
-    asker, how = await require_asker(request), renewal_in(request)
+    return await _renew(request, renewal_in(request), await require_asker(request))
+
+
+async def _renew(request: web.Request, how: Renewal, asker: str) -> NoReturn:
     job, form = await local_job(request), await request.post()
     wish, key = str(form.get("query", "")), str(form.get("key", ""))[:_MAX_KEY_CHARS]
     dedupe_key = asked_once(request, asker, "form", key, how, job.id, wish) if key else ""

@@ -15,11 +15,11 @@ from string import Formatter
 import pytest
 
 from core.evidence.grounding import BY_OCR, NO_PASSAGE, NOT_READ, ORDER, RETRACTED, VERBATIM
+from core.evidence.structure import LEANS_ON_CUT
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.answer import SAID_TOGETHER
 from core.presentation import wording
 from core.presentation.follow_ups import REFUSALS
-from core.stages.writing import LEANS_ON_CUT
 from core.text.saying import (
     ENGLISH,
     LANGUAGES,
