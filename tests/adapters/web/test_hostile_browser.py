@@ -38,14 +38,15 @@ FRAME = """
   const {tagName} = element;
   const isText = /^(P|BR|EM|STRONG|DEL|UL|OL|LI|BLOCKQUOTE|PRE|CODE|HR|H[1-6]|TABLE|THEAD|TBODY|TR|T[HD]|A|MARK|SPAN)$/;
   const isColour = element.matches("pre code :is(b, i, u, var)") && !element.attributes.length;
-  if (!isText.test(tagName) && !isColour) counts[tagName] = (counts[tagName] || 0) + 1;
+  const isAroundTable = element.matches("div.scroll:has(> table:only-child)");
+  if (!isText.test(tagName) && !isColour && !isAroundTable) counts[tagName] = (counts[tagName] || 0) + 1;
   return counts;
 }, {})).sort().join(" ")
 """
 
 
 @dataclass
-class Poisoned:
+class Poisoned(ScriptedResearcher):
     """A researcher whose every word is the payload: of an answer, of a failure, of a job under way."""
 
     payload: str = ""
@@ -106,7 +107,8 @@ class Trap:
         return list(self.caught)
 
     async def _open(self, path: str) -> str:
-        await self.page.goto(self.address + path)
+        response = await self.page.goto(self.address + path)
+        self.caught += [] if response and response.ok else [f"{path} was not answered"]
         if RUNNING in path:
             await self.page.wait_for_selector("[data-id=summary-0]", state="attached")
         return str(await self.page.evaluate(FRAME))
