@@ -72,9 +72,14 @@ SLACK_FAULTS = [
     ("odd", "auth.test"),
     ("down", "auth.test"),
     ("away", "apps.connections.open"),
-    pytest.param("silent", "auth.test", marks=pytest.mark.slow),
-    pytest.param("silent", "apps.connections.open", marks=pytest.mark.slow),
-]
+    *(
+        pytest.param(kind, method, marks=pytest.mark.slow)
+        for kind, method in [
+            ("odd", "apps.connections.open"), ("down", "apps.connections.open"),
+            ("silent", "auth.test"), ("silent", "apps.connections.open"),
+        ]
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "method"), SLACK_FAULTS)
@@ -101,10 +106,16 @@ DISCORD_FAULTS = {
     "an odd body": discords.Fault(200, FOR_EVER),
     "403 of a gate before it": discords.Fault(403, FOR_EVER),
 }
+QUICK = [("503", "gateway"), ("cut", "commands.get")]
 
 
 @pytest.mark.parametrize(
-    ("kind", "route"), [*((kind, "me") for kind in DISCORD_FAULTS), ("503", "gateway"), ("cut", "commands.get")]
+    ("kind", "route"),
+    [
+        pytest.param(kind, route, marks=[] if route == "me" or (kind, route) in QUICK else pytest.mark.slow)
+        for kind in DISCORD_FAULTS
+        for route in ("me", "gateway", "commands.get")
+    ],
 )
 async def test_a_discord_that_is_away_is_tried_again_while_the_rest_serves(kind: str, route: str, tmp_path: Path):
     async with platforms(tmp_path) as here:

@@ -382,12 +382,14 @@ def test_a_table_is_no_wider_than_an_embed(rows: list[list[str]]):
     assert all(len(line) <= 56 for line in shown.splitlines())
 
 
-def test_known_mention_and_link_tricks_stay_text():
-    """The collected samples in question, answer, title and limitation, each in the next one of the forms."""
+@pytest.mark.parametrize("of_each", [1, pytest.param(len(FORMS), marks=pytest.mark.slow)])
+def test_known_mention_and_link_tricks_stay_text(of_each: int):
+    """The collected samples in question, answer, title and limitation, each in the next forms."""
+    forms = itertools.cycle(FORMS)
     lines = shared_data("hostile_sample", "mention_link_cases.jsonl").read_text("utf-8").splitlines()
     payloads = [json.loads(line)["payload"] for line in lines]
 
-    for payload in [form.format(payload) for payload, form in zip(payloads, itertools.cycle(FORMS))]:
+    for payload in [form.format(payload) for payload in payloads for form in itertools.islice(forms, of_each)]:
         request = replace(samples.COMPLETED.request, query=payload, quoted=payload)
         answer = replace(
             samples.ANSWER, summary=payload, limitations=(payload,), removed=(RemovedSentence(payload, ""),)
