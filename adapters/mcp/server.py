@@ -45,7 +45,7 @@ Context = ServerRequestContext[dict[str, Any], Any]
 
 
 def build_server(researcher: Researcher, links: PageLinks) -> Server[dict[str, Any]]:
-    """A server whose calls are jobs of this machine's own scope; one that its caller gives up is cancelled."""
+    """A server whose calls are jobs of this machine's own scope, cancelled with the call unless others may wait."""
     tools = {**TOOLS, "share": share_tool(links), **WATCH_TOOLS}
 
     async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:

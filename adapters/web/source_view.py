@@ -424,7 +424,7 @@ def _kind(text: str, first: int, last: int) -> tuple[ParagraphKind, list[tuple[i
     """What a block is drawn as, and the signs in it that say so."""
     if heading := _HEADING.match(text, first, last):
         return "heading", [heading.span()]
-    if not text.startswith("|", first):
+    if not text.startswith("|", first) or not text[first:last].rstrip().endswith("|"):  # "|x| < 3" is no row
         return ("code" if text.startswith(_INDENT, first) else ""), []
     is_rule = _RULE.fullmatch(text, first, last)
     return "row", [is_rule.span()] if is_rule else [pipe.span() for pipe in _PIPE.finditer(text, first, last)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 import regex
 
@@ -248,13 +248,24 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
             pieces += [row] if row not in pieces[-1:] else []
             lost_break, is_marked = "", False
             continue
-        has_kept_kin = any(entries[place].shown is not None for place in _list_around(entries, at))
-        item = ITEM.match(entry.text) if has_kept_kin else None
-        if not marks_cuts or entry.is_row or (is_marked and not (item and item["bullet"][-1] in ".)")):
+        kin = [place for place in _list_around(entries, at) if entries[place].shown is not None]
+        item = ITEM.match(entry.text) if kin else None
+        is_numbered = item is not None and item["bullet"][-1] in ".)"
+        if not marks_cuts or entry.is_row or (is_marked and not is_numbered):
             continue
-        pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
+        if item is None or is_numbered or _goes_on(entries, at):
+            pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
+        else:  # no bullet without words: behind the item before it, or where there is none, or its code ends, by itself
+            is_behind = kin[0] < at and not pieces[-1].endswith(("```", "~~~"))
+            pieces.append(f"{' ' if is_behind else lost_break}{CUT}")
         lost_break, is_marked = "", True
     return "".join(pieces).strip()
+
+
+def _goes_on(entries: Sequence[Judged], at: int) -> bool:
+    """Whether more of the item that a sentence begins is shown."""
+    rest = takewhile(lambda entry: "\n" not in entry.gap, entries[at + 1 :])
+    return any(entry.shown is not None for entry in rest)
 
 
 def _list_around(entries: Sequence[Judged], at: int) -> list[int]:

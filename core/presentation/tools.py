@@ -137,14 +137,18 @@ async def execute_check_references(params: Mapping[str, Json], researcher: Resea
 
 def execute_renewal(how: Renewal, params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the deed."""
-    job_id, feedback = _text(params, "job_id").strip(), _text(params, "feedback")
-    renew = partial(researcher.renewed, how, job_id, tenant=scope.tenant, feedback=feedback)
-    return _run(renew, researcher, _quick_result)
+    job_id, feedback = _text(params, "job_id"), _text(params, "feedback")
+
+    async def renew() -> ResearchJob:
+        old = await _own(job_id, researcher, scope)
+        return await researcher.renewed(how, old.id, tenant=scope.tenant, feedback=feedback)
+
+    return _run(renew, researcher, _quick_result, is_shared=how != "improve")
 
 
 async def execute_export(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for a form that the answer has not, and `JobNotFound`."""
-    job, form = await _own(params, researcher, scope), _text(params, "form") or "md"
+    job, form = await _own(_text(params, "job_id"), researcher, scope), _text(params, "form") or "md"
     result, sources = await researcher.result(job.id), await researcher.sources(job.id)
     if result is None:
         raise JobNotFound(job.id)
@@ -160,7 +164,7 @@ async def execute_share(
     links: PageLinks, params: Mapping[str, Json], researcher: Researcher, scope: Scope
 ) -> ToolSteps:
     """Raises `JobNotFound`."""
-    job = await _own(params, researcher, scope)
+    job = await _own(_text(params, "job_id"), researcher, scope)
     data: dict[str, Json] = {
         "job_id": job.id, "url": links.link(job), "receipt_url": links.address(job, f"/jobs/{job.id}/receipt.zip"),
         "is_private": is_private(job),
@@ -169,10 +173,10 @@ async def execute_share(
                      {"type": "link", "data": data})  # fmt: skip
 
 
-async def _own(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ResearchJob:
-    """Raises `JobNotFound`, also for a job of another tenant."""
-    job = await researcher.job(_text(params, "job_id").strip())
-    if job.scope.tenant != scope.tenant:
+async def _own(job_id: str, researcher: Researcher, scope: Scope) -> ResearchJob:
+    """Raises `JobNotFound`, also for a job of another scope: to read a private one takes more than its id."""
+    job = await researcher.job(job_id.strip())
+    if job.scope != scope:
         raise JobNotFound(job.id)
     return job
 
@@ -205,16 +209,20 @@ def _asked(
     """`after` is the job that the request follows."""
 
     async def submit() -> ResearchJob:
-        asked = following(await researcher.job(after), request) if after else request
+        asked = following(await _own(after, researcher, request.scope), request) if after else request
         return await researcher.submit(asked, attachments=attachments)
 
     return _run(submit, researcher, conclude)
 
 
 async def _run(
-    begin: Callable[[], Awaitable[ResearchJob]], researcher: Researcher, conclude: Callable[[_Ended], ToolResult]
+    begin: Callable[[], Awaitable[ResearchJob]],
+    researcher: Researcher,
+    conclude: Callable[[_Ended], ToolResult],
+    *,
+    is_shared: bool = False,
 ) -> ToolSteps:
-    """A job from its submission to its end; who stops listening cancels it."""
+    """A job from its submission to its end; who stops listening cancels it, unless others may wait for it."""
     job = await begin()
     has_ended = False
     try:
@@ -227,7 +235,7 @@ async def _run(
         text = answer_markdown(job, result, sources) if result else wording.failure_sentence(job)
         yield conclude(_Ended(job, for_others(job_json(job, result, sources)), text, sources))
     finally:
-        if not has_ended:
+        if not has_ended and not is_shared:
             with suppress(GorkdError):
                 await asyncio.shield(researcher.cancel(job.id))
 

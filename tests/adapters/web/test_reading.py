@@ -101,17 +101,18 @@ def test_hard_wrapped_lines_are_one_paragraph_and_lists_are_not():
 
 def test_headings_and_tables_are_drawn_as_such():
     """Their signs are not shown, nor the line below a table's head; a passage in a cell is marked there."""
-    content = "## Heights\n\n| Tower | Height |\n|---|:--:|\n| a \\| b | 49 m |\n\n#1 is no heading"
+    content = "## Heights\n\n| Tower | Height |\n|---|:--:|\n| a \\| b | 49 m |\n\n#1 is no heading\n\n|x| + |y| < 3 is no row"
     start = content.index("49 m")
 
     reading = reading_view(make_source(1, content), answer_of(content, start, start + 4), LINKS, passage_id="summary-0")
 
-    heading, table, rest = reading.blocks
+    heading, table, *rest = reading.blocks
     cells = [[[piece.text for piece in cell] for cell in row.cells] for row in table]
     assert [piece.text for piece in heading[0].pieces if not piece.is_markup] == ["Heights\n"]
     assert cells == [[[" Tower "], [" Height "]], [], [[" a \\| b "], [" ", "49 m", " "]]]
     assert [piece.is_first for piece in table[2].cells[1]] == [False, True, False]
-    assert (rest[0].kind, squeezed(shown(reading))) == ("", squeezed(content))
+    assert [block[0].kind for block in rest] == ["", ""]
+    assert squeezed(shown(reading)) == squeezed(content)
 
 
 def test_side_of_a_conflict_and_masked_orders_are_marked():

@@ -131,7 +131,7 @@ def test_a_claim_is_listed_without_the_bullet_of_its_item(grounder: Grounder) ->
 
     grounded = assemble(judge_text(grounder, "detail", written))
 
-    assert grounded.detail == f"- {DEATHS} [2].\n- […]"
+    assert grounded.detail == f"- {DEATHS} [2]. […]"
     assert [claim.text for claim in grounded.claims] == [f"{DEATHS}."]
     assert [citation.claim for citation in grounded.citations] == [f"{DEATHS}."]
     assert [removed.text for removed in grounded.removed] == ["Purring was invented by Romans."]

@@ -49,8 +49,18 @@ def judged(text: str, section: str = "summary") -> list[Judged]:
         ),
         pytest.param(
             "Three things matter:\n\n- Boil the water.\n- XX it twice.\n- XX it thrice.\n- Pour it slowly.",
-            "Three things matter:\n\n- Boil the water.\n- […]\n- Pour it slowly.",
-            id="items",
+            "Three things matter:\n\n- Boil the water. […]\n- Pour it slowly.",
+            id="items, none of them empty",
+        ),
+        pytest.param(
+            "Three things matter:\n\n- XX the water.\n- Pour it slowly.\n- XX it twice.",
+            "Three things matter:\n\n[…]\n- Pour it slowly. […]",
+            id="the first and the last item",
+        ),
+        pytest.param(
+            "- Boil the water.\n- XX it twice. Pour it slowly.",
+            "- Boil the water.\n- […] Pour it slowly.",
+            id="an item that goes on",
         ),
         pytest.param(
             "Three things matter:\n\n- XX the water.\n- XX it twice.\n\nTea is hot.",

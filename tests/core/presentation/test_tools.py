@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 
 import jsonschema
 import pytest
 
 from core.model.errors import InvalidQuery, JobNotFound, ModelTimeout
-from core.model.job import LOCAL, Json, ResearchRequest, Scope
+from core.model.job import LOCAL, Event, Json, ResearchRequest, Scope, personal
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
@@ -126,15 +126,40 @@ async def test_an_answer_is_retried_improved_refreshed_shared_and_exported():
     assert kept.text.startswith("TY  - ")
 
 
-@pytest.mark.parametrize("tool", ["retry", "improve", "refresh", "share", "export"])
+@pytest.mark.parametrize("tool", ["retry", "improve", "refresh", "share", "export", "research", "library_ask"])
 async def test_what_is_another_tenants_is_not_there(tool: str):
-    """Nor what was forgotten, or never was."""
+    """Nor what is one person's (its id is not enough to read it), was forgotten, or never was."""
     deps = make_deps()
-    in_chat = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION, Scope("slack:T1", "workspace")))
+    asked = [Scope("slack:T1", "workspace"), Scope(LOCAL.tenant, personal("a token's"))]
+    others = [await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION, scope)) for scope in asked]
 
-    for job_id in (in_chat.id, "job_none"):
+    for job_id in (*(job.id for job in others), "job_none"):
         with pytest.raises(JobNotFound):
-            await called(deps, tool, job_id=job_id)
+            await called(deps, tool, job_id=job_id, query=QUESTION, follow=job_id)
+
+
+class UnderWay(Researcher):
+    """Its jobs have begun, and do not end by themselves."""
+
+    async def follow(self, job_id: str, **_: object) -> AsyncGenerator[Event, None]:
+        at = (await self.job(job_id)).created_at
+        yield Event(1, "status", 1, at, {"stage": "planning", "message": "Planning", "progress": 0.1})
+
+    async def cancel(self, job_id: str) -> None:
+        self.cancelled = job_id
+
+
+@pytest.mark.parametrize(("tool", "is_cancelled"), [("refresh", False), ("retry", False), ("research", True)])
+async def test_who_gives_a_call_up_ends_what_nobody_else_waits_for(tool: str, is_cancelled: bool):
+    """What is one job for all who ask may be awaited on a page."""
+    researcher = UnderWay(make_deps(), Idle())
+    asked = await researcher.submit(ResearchRequest(QUESTION, LOCAL))
+    steps = TOOLS[tool].executor({"job_id": asked.id, "query": QUESTION}, researcher, LOCAL)
+
+    await anext(steps)
+    await steps.aclose()
+
+    assert hasattr(researcher, "cancelled") == is_cancelled
 
 
 @pytest.mark.parametrize(
