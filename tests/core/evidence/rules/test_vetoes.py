@@ -695,3 +695,16 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
 def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str) -> None:
     """D18: a rule that doubts what is true takes its ✓."""
     assert find_vetoes(claim, passage) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("William Henry Ogden approved the vaccine in 2020.", "The WHO approved the vaccine in 2020."),
+        ("Eric Underwood banned the chemical in 2018.", "The EU banned the chemical in 2018."),
+        ("The Eric Underwood Trust banned the chemical in 2018.", "The EU banned the chemical in 2018."),
+    ],
+)
+def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> None:
+    """S003-16: only what stands behind an article, and all of it, is written out by its initials."""
+    assert "names" in {veto.rule for veto in find_vetoes(claim, passage)}
