@@ -26,6 +26,7 @@ from core.evidence.structure import (
     leans_on_cut,
     said_before,
     shown_before,
+    untied,
 )
 from core.llm.ask_model import (
     SECTIONS,
@@ -429,7 +430,12 @@ class Writing:
         return any(is_same_claim(judged.claim.text, claim.text) for claim in said)
 
     async def _show(self, judged: Judged) -> None:
-        if judged.claim is not None and judged.shown is not None:
+        """As it is to stay: what is cut before it is cut for good."""
+        if judged.shown is None:
+            return
+        own = [entry for entry in self.judged if entry.section == judged.section]
+        judged = untied(own, own.index(judged))
+        if judged.claim is not None:
             await self.progress.sentence(judged.claim, as_told(judged))
 
 
