@@ -562,7 +562,9 @@ async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder
 def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
     """The sentence, to be judged behind the last one of its section that is shown; behind the question without one."""
     shown = shown_before(judged, earlier)
-    return grounder.propose_again(judged, before=said_before(shown) if shown else grounder.question)
+    return grounder.propose_again(
+        judged, before=said_before(shown) if shown else f"{grounder.question.rstrip(' ?？')}?"
+    )
 
 
 async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging) -> list[Judged]:
