@@ -618,6 +618,8 @@ def test_a_place_below_something_bounds_no_number_of_it() -> None:
     ("claim", "passage", "is_doubted"),
     [
         ("The poet died in March.", "The poet published her last book in March 1911. She died in October.", True),
+        ("She died in March.", "Her book came out in March 1911, and she died in October.", True),
+        ("She died in October.", "Her book came out in March 1911, and she died in October.", False),
         ("The king died in March.", "The king fell ill in March. He died in April.", True),
         ("The law took effect in May.", "The law, passed in May, took effect in July.", True),
         ("The bridge was opened in May 1911.", "Work began in May 1911. The bridge was opened in June 1913.", True),
