@@ -57,7 +57,7 @@ def _told() -> tuple[Mapping[str, str], Sequence[str]]:
 
 _HEAD = regex.compile(r"(?=(\w[\w\W]{0,3}))")  # enough to say of most words that no pattern begins so
 _BEGINNING = regex.compile(rf"\b{_HEAD.pattern}")  # an order may also begin inside of one: _ignore it_
-_OPENING = regex.compile(r"^[\W_]{0,12}?(?=[\w#])", regex.MULTILINE)
+_OPENING = regex.compile(r"^[\W_]{0,12}?(?=[^\W_]|#)", regex.MULTILINE)
 # Where an order can begin; "attackers tell it to ignore …" gives none.
 _CLAUSE = regex.compile(
     r"(?:^|[.!?:;,)\]—–…-]\s|[:>(\[*_]|\b(?:and|now|also|then|please|must|shall|always|instead|just|you|kindly)\s)[\s\p{P}\p{S}]{0,12}"
