@@ -37,6 +37,7 @@ MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some
 MAX_REASON_CHARS = 160
 _TOKENS_A_PAIR, _TOKENS_OF_FRAME = 45, 80
 _WHY = "why"
+_BEGINS = regex.compile(r"(?is)\s*(?:<think.*</think(?:ing)?>\s*)?(?:```\w*\s*)?[{\[]")  # prose may give an example
 _WORDS_OF_ANSWER = {"yes": True, "true": True, "no": False, "false": False}
 _PAIRWISE_TOKENS = 16  # for "Yes"; a model that thinks aloud before it is cut short and stays unread
 _PAIRWISE_NAMES = ("minicheck", "guardian", "factcg", "alignscore")  # models that are made for the pairwise dialect
@@ -174,9 +175,9 @@ class JsonJudge:
         heard, told = Heard(), dict[int, Judgement]()
 
         def listen(delta: ChatDelta) -> None:
-            if '"' not in delta.text:
+            if '"' not in delta.text or not _BEGINS.match(heard.text):
                 return
-            found = _judgements([complete_part(heard.text) or {}], len(pairs))
+            found = _judgements([complete_part(heard.text) or {}], len(pairs), dict(told))
             new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
             if new:
                 told.update(new)
@@ -331,11 +332,10 @@ def read_rulings(text: str, count: int) -> dict[int, Judgement]:
 
     Of two verdicts on one pair the less favourable counts.
     """
-    return _judgements([*_objects(text), complete_part(text) or {}], count)
+    return _judgements([*_objects(text), complete_part(text) or {}], count, {})
 
 
-def _judgements(objects: Iterable[Mapping[str, Json]], count: int) -> dict[int, Judgement]:
-    found: dict[int, Judgement] = {}
+def _judgements(objects: Iterable[Mapping[str, Json]], count: int, found: dict[int, Judgement]) -> dict[int, Judgement]:
     for item, word, reason in (row for value in objects for row in _rows(value)):
         place = 0 if count == 1 else (item or 0) - 1  # whatever it calls the one it was asked about
         if 0 <= place < count and word in _SEVERITY:
@@ -356,9 +356,9 @@ def _rows(value: Mapping[str, Json]) -> Iterator[tuple[int | None, str, Json]]:
     reasons = _reasons(value.get(_WHY))
     by_number = listed if isinstance(listed, dict) else value
     for key, said in by_number.items():
-        number = whole_number(key)
+        number, row = whole_number(key), said if isinstance(said, dict) else {"verdict": said}
         if number is not None:
-            yield number, _word(said), reasons.get(number)
+            yield number, _word(row.get("verdict")), row.get("reason") or reasons.get(number)
 
 
 def _reasons(why: Json) -> dict[int, str]:

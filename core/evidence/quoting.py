@@ -23,6 +23,7 @@ from core.evidence.answering import (
     unanswered_by_rules,
 )
 from core.evidence.authority import is_retracted
+from core.evidence.rules.words import Kind, read
 from core.evidence.structure import asks_how_to, find_steps, head_of_row, read_row
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
@@ -45,6 +46,7 @@ _DEFINES = 0.5  # what is added to the score of one that says what a thing is, w
 _TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
 _SHORT_QUESTION = 3  # words that tell something
+_FIRST_UNITS = 4  # in which a sentence names what it is about
 _BESIDE_WORDS = 4  # such words from one to the next
 _MOST, _HALF = 0.75, 0.5  # of the weight of a short question, and of a longer one
 _FIRM = (Expected.NUMBER, Expected.DURATION, Expected.DATE)  # kinds of answers that are hardly there by chance
@@ -169,6 +171,7 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     shown = frozenset(terms(f"{contents[summary[0].source_id].title} {said}"))
     is_direct = fit >= DIRECT_FIT and asked.coverage(shown) >= DIRECT_COVERAGE and not unanswered
     is_direct = is_direct and not _only_refers(question, summary) and _is_in_one(asked, summary, contents)
+    is_direct = is_direct and not _is_of_another(asked, summary[0], contents[summary[0].source_id].title)
     is_direct = is_direct and (
         bool(name) or expected_answer(question, language) in _FIRM or _tells_apart(asked, sources)
     )
@@ -190,6 +193,15 @@ def _is_in_one(asked: AskedTerms, summary: Sequence[Quotation], sources: Mapping
         share >= _MOST and asked.is_together(terms(entry.said), within=_BESIDE_WORDS)
         for entry, share in zip(summary, found, strict=True)
     )
+
+
+def _is_of_another(asked: AskedTerms, quotation: Quotation, title: str) -> bool:
+    """Whether a sentence is about a name that nobody asked for, and its title alone has what was: the Orlen mast."""
+    own, titled = frozenset(terms(quotation.said)), frozenset(terms(title))
+    known = titled.union(asked.terms)
+    first = [word for unit in read(quotation.said).units[:_FIRST_UNITS] for word in unit if word.kind is Kind.NAME]
+    is_named = any(not known.issuperset(terms(name.text)) for name in first)
+    return is_named and asked.coverage(own) < asked.coverage(own | titled)
 
 
 def _only_refers(question: str, quotations: Sequence[Quotation]) -> bool:
@@ -285,7 +297,10 @@ def _search(question: str, sources: Sequence[Source], language: str) -> tuple[As
         entries = list(_sentences(source, passage, coverage, asked.coverage))
         own = max((entry.own for entry in entries), default=coverage)
         titled = asked.coverage(frozenset(terms(source.title)))
-        if entries and (source.id in abstracts or titled >= _NEARLY_ALL):
+        if entries and (
+            source.id in abstracts
+            or (titled >= _NEARLY_ALL and not all(_is_of_another(asked, entry, source.title) for entry in entries))
+        ):
             own = max(own, coverage)  # about one thing, in words that are spread over all of it, or that its title has
         # Many words of a question in one place are stronger evidence than all words of a short one; what lacks a name
         # or a figure that was asked about is most likely about something else.

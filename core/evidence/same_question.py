@@ -14,6 +14,7 @@ from core.evidence.rules.small_words import is_denying
 from core.evidence.rules.words import ROOT_MATCH, Kind, Reading, Token, are_opposite, listed, match_tokens, read, rows
 
 _SIGNED = regex.compile(r"[\p{L}\p{N}]+[+#]+|(?<![\p{L}\p{N}])[.][\p{L}]\p{L}+")  # C++, C#, .NET
+_CASES = regex.compile(r"\b(?:wer|wen|wem|wessen)\b")  # who does it, and to whom
 _ASKS = regex.compile(r"\b(who|whom|whose|where|when|why|how many|how much|how often|how far|how long|how)\b")
 
 
@@ -114,12 +115,13 @@ def strict_veto(asked: str, earlier: str) -> str:
     left, right = _unmatched(one, other)
     if left or right:
         return f"only one says {(left or right)[0].text}"
-    if one.asks != other.asks:
+    if one.asks != other.asks or _CASES.findall(one.text.lower()) != _CASES.findall(other.text.lower()):
         return "asked in another way"
     if one.denials != other.denials:
         return "denied in another way"
     places = [there for _, there in _places(one, other)]
-    if places != sorted(places) and not _is_symmetric(one) and _is_passive(one) == _is_passive(other):
+    is_turned = _is_passive(one) != _is_passive(other)
+    if (places == sorted(places)) is is_turned and (is_turned or not _is_symmetric(one)):
         return "in another order"
     return ""
 

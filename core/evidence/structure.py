@@ -157,7 +157,7 @@ def is_lead(text: str) -> bool:
 
 def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True) -> Grounded:
     """The texts from what may be shown, with the claims, their citations, and what was cut and why."""
-    entries = [_untied(entries, at) for entries in [_without_repeats(judged)] for at in range(len(entries))]
+    entries = [untied(entries, at) for entries in [_without_repeats(judged)] for at in range(len(entries))]
     summary, detail = (
         _text([entry for entry in entries if entry.section == section], marks_cuts=marks_cuts)
         for section in ("summary", "detail")
@@ -210,7 +210,7 @@ def _same(text: str) -> str:
     return regex.sub(r"\W+", " ", text.casefold()).strip()
 
 
-def _untied(entries: Sequence[Judged], at: int) -> Judged:
+def untied(entries: Sequence[Judged], at: int) -> Judged:
     """Without the "However," that led back to a sentence that was cut."""
     entry = entries[at]
     before = entries[at - 1] if at and entries[at - 1].section == entry.section else None
@@ -219,10 +219,11 @@ def _untied(entries: Sequence[Judged], at: int) -> Judged:
     word = leading_word(entry.shown)
     if not word or is_answer_word(word):
         return entry
-    rest, said = entry.shown[len(word) :], entry.claim.text.removeprefix(word)
-    return replace(
-        entry, shown=rest[:1].upper() + rest[1:], claim=replace(entry.claim, text=said[:1].upper() + said[1:])
+    text, shown, said = (
+        rest[:1].upper() + rest[1:]
+        for rest in (one.removeprefix(word) for one in (entry.text, entry.shown, entry.claim.text))
     )
+    return replace(entry, text=text, shown=shown, claim=replace(entry.claim, text=said))
 
 
 def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:

@@ -271,7 +271,8 @@ def _speaks_of(before: str, content: str, start: int) -> bool:
         if points_back(sentence.text):
             continue
         theirs, ours = subject_of(sentence.text), subject_of(before)
-        return bool(ours.content) and all(theirs.match(word) for word in ours.content)
+        is_asked = before.rstrip().endswith(("?", "？", "؟"))  # of whom somebody asks, the source need not speak
+        return bool(ours.content) and not is_asked and all(theirs.match(word) for word in ours.content)
     return False
 
 

@@ -26,6 +26,7 @@ from core.evidence.structure import (
     leans_on_cut,
     said_before,
     shown_before,
+    untied,
 )
 from core.llm.ask_model import (
     SECTIONS,
@@ -429,7 +430,12 @@ class Writing:
         return any(is_same_claim(judged.claim.text, claim.text) for claim in said)
 
     async def _show(self, judged: Judged) -> None:
-        if judged.claim is not None and judged.shown is not None:
+        """As it is to stay: what is cut before it is cut for good."""
+        if judged.shown is None:
+            return
+        own = [entry for entry in self.judged if entry.section == judged.section]
+        judged = untied(own, own.index(judged))
+        if judged.claim is not None:
             await self.progress.sentence(judged.claim, as_told(judged))
 
 
@@ -556,7 +562,9 @@ async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder
 def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
     """The sentence, to be judged behind the last one of its section that is shown; behind the question without one."""
     shown = shown_before(judged, earlier)
-    return grounder.propose_again(judged, before=said_before(shown) if shown else grounder.question)
+    return grounder.propose_again(
+        judged, before=said_before(shown) if shown else f"{grounder.question.rstrip(' ?？')}?"
+    )
 
 
 async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging) -> list[Judged]:

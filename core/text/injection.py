@@ -55,8 +55,9 @@ def _told() -> tuple[Mapping[str, str], Sequence[str]]:
     return parts, [whole(pattern) for patterns in told["classes"].values() for pattern in patterns]
 
 
-_BEGINNING = regex.compile(r"\b(?=(\w[\w\W]{0,3}))")  # of a word: enough to say of most that no pattern begins so
-_OPENING = regex.compile(r"^[\W_]{0,12}?(?=[\w#])", regex.MULTILINE)
+_HEAD = regex.compile(r"(?=(\w[\w\W]{0,3}))")  # enough to say of most words that no pattern begins so
+_BEGINNING = regex.compile(rf"\b{_HEAD.pattern}")  # an order may also begin inside of one: _ignore it_
+_OPENING = regex.compile(r"^[\W_]{0,12}?(?=[^\W_]|#)", regex.MULTILINE)
 # Where an order can begin; "attackers tell it to ignore …" gives none.
 _CLAUSE = regex.compile(
     r"(?:^|[.!?:;,)\]—–…-]\s|[:>(\[*_]|\b(?:and|now|also|then|please|must|shall|always|instead|just|you|kindly)\s)[\s\p{P}\p{S}]{0,12}"
@@ -151,15 +152,13 @@ def _places_of_orders(text: str) -> list[int]:
     places += [found.end() for found in _OPENING.finditer(text) if at_sentence.match(text, found.end())]
     places += [word.start() for word in _BEGINNING.finditer(text) if _begins(_ANY, word)]
     for found in _CLAUSE.finditer(text):
-        if any(
-            (word := _BEGINNING.match(text, at)) and _begins(_START, word) for at in {found.end(), found.start("lead")}
-        ):
+        if any((word := _HEAD.match(text, at)) and _begins(_START, word) for at in {found.end(), found.start("lead")}):
             places.append(found.end())
     return places + [found.start() for found in _part("your_output").finditer(text) if _is_ordered(text, found.start())]
 
 
 def _begins(place: str, word: regex.Match[str]) -> bool:
-    """Whether a pattern of this place matches at a `_BEGINNING`; tried only where one can begin so."""
+    """Whether a pattern of this place matches at a `_HEAD`; tried only where one can begin so."""
     return _may_begin(place, word[1]) and _compiled(place).match(word.string, word.start()) is not None
 
 

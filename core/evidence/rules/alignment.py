@@ -263,7 +263,10 @@ class Comparison:
 
     @cached_property
     def _shortened(self) -> frozenset[Token]:
-        """The claim's capitalised words that the source has as initials alone, small words between them left out."""
+        """The claim's words that the source has as initials alone, small words between them left out.
+
+        Behind an article and all that is capitalised there: the World Health Organization, not William Henry Ogden.
+        """
         short = {found.group().replace(".", "") for found in _INITIALS.finditer(self.wider.text)}
         words = [token for token in self.claim.tokens if token.kind is not Kind.FUNCTION or token.text[0].isupper()]
         letters = "".join(token.text[0] if token.text[0].isupper() else " " for token in words)
@@ -271,7 +274,7 @@ class Comparison:
             word
             for initials in short
             for at in range(len(letters))
-            if letters.startswith(initials, at)
+            if f"{letters} ".startswith(f"{initials} ", at) and _DEFINITE.search(self.claim.text[: words[at].start])
             for word in words[at : at + len(initials)]
         )
 
@@ -378,6 +381,10 @@ def _is_other(claim: Reading, there: str) -> bool:
 
 MIN_OWN = 2  # words that carry grammar in one of two languages alone
 _INITIALS = regex.compile(r"\b(?:\p{Lu}{2,6}|(?:\p{Lu}\.){2,6})(?![\p{L}\p{N}])")
+_DEFINITE = regex.compile(
+    r"\b(?:the|de[rmns]?|die|das|la|las|les?|los?|el|del|della|il|gli|o|os|as|d[oa]s?|het)\s$|\b(?:dell|all|l)['’]$",
+    regex.IGNORECASE,
+)
 _OTHERWISE_MEANT = frozenset(("than", "up"))  # more than 4 bounds it; given up is not given
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
 _LIMITING = pattern("limiting_asides")
@@ -433,7 +440,8 @@ def has_name(name: Token, reading: Reading) -> bool:
         return True
     if len(lower) >= MIN_STEM_CHARS and any(other.text.lower().startswith(lower) for other in reading.content):
         return True
-    if len(lower) >= MIN_JOINED_CHARS and lower in reading.text.lower().replace("-", ""):
+    joined = reading.text.lower().replace("-", "") if len(lower) >= MIN_JOINED_CHARS else ""
+    if regex.search(rf"\b{regex.escape(lower)}", joined):
         return True  # Ibero-American
     base = _OF_A_PLACE.match(lower)
     if base and any(base["name"] == other.text.lower() for other in reading.content if other.text[0].isupper()):

@@ -250,9 +250,9 @@ def check_clause(pair: Comparison) -> Iterator[Veto]:
 
 def check_event_date(pair: Comparison) -> Iterator[Veto]:
     """The month or year of something else: "died in March", where the book came out in March and she died in May."""
-    theirs = _dated_clauses(read(pair.passage))
+    theirs, is_back = _dated_clauses(read(pair.passage)), points_back(pair.claim.text)  # she: no word of hers is a name
     for clause, dates in _dated_clauses(pair.claim):
-        holders = _holders(pair) or list(pair.claim.units[0] if pair.claim.units else ())
+        holders = _holders(pair) or list(pair.claim.units[0] if pair.claim.units and not is_back else ())
         deed = [word for word in clause if word.kind is Kind.WORD and not word.values and word not in holders]
         for date in dates:
             told = [_share_of(deed, words) for words, found in theirs if any(one.stem == date.stem for one in found)]

@@ -99,6 +99,10 @@ def test_no_text_can_close_its_own_fence(text: str) -> None:
         ('{"Verdicts": [{"Item": 2, "Verdict": "partial"}]}', {1: "partial"}),
         (answer(row(1, "moved"), {"item": 2, "verdict": None}), {}),
         (answer(row(1, "unsupported"), row(1, "supported")), {0: "unsupported"}),
+        (
+            '{"1": {"verdict": "partial", "reason": "no year"}, "2": {"verdict": "supported"}}',
+            {0: "partial", 1: "supported"},
+        ),
         ("I cannot help with that.", {}),
         ("", {}),
     ],
@@ -116,6 +120,7 @@ def test_no_text_can_close_its_own_fence(text: str) -> None:
         "names in capitals",
         "no verdict",
         "twice",
+        "rows by number",
         "prose",
         "empty",
     ],
@@ -171,6 +176,27 @@ async def test_nothing_of_a_thought_is_told() -> None:
     )
 
     assert told == [Judgement(Ruling.UNSUPPORTED), Judgement(Ruling.UNSUPPORTED, "no")]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'For example {"1": "supported", "2": "supported"}. Mine: {"1": "unsupported", "2": "partial"}',
+        'Maybe {"1": "supported"}?</think>{"1": "unsupported", "2": "partial"}',
+        '{"1": "unsupported", "2": "partial", "1": "supported"}',
+    ],
+    ids=["example", "thought that began unseen", "twice"],
+)
+async def test_no_yes_is_told_that_is_not_the_answer(said: str) -> None:
+    """D18: nobody shows a ✓ before the verdict is taken back."""
+    told: list[Judgement] = []
+
+    rulings = await JsonJudge(FakeModel({"check": said})).judge(
+        [SLEEP, FLY], timeout_s=5.0, hear=lambda found, spent: told.extend(found.values())
+    )
+
+    assert Judgement(Ruling.SUPPORTED) not in told
+    assert rulings.judgements == (Judgement(Ruling.UNSUPPORTED), Judgement(Ruling.PARTIAL))
 
 
 async def test_what_was_garbled_is_asked_once_more_and_then_left_open() -> None:

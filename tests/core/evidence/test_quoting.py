@@ -388,6 +388,15 @@ def test_what_only_the_title_names_is_what_the_whole_paper_is_about() -> None:
     assert quote_answer("What do sleeping cats do?", [paper]) == QuotedAnswer()
 
 
+def test_a_title_lends_no_word_to_a_sentence_on_another_name() -> None:
+    """D18: a page on the Vik tower also tells of the mast of Orlen."""
+    said = "The {name} is 300 metres tall and stands in the north of the country near the sea."
+
+    for name, is_direct in (("Orlen mast", False), ("Vik tower", True)):
+        page = source(1, said.format(name=name), title="Vik tower")
+        assert quote_answer("How tall is the Vik tower?", [page]).is_direct is is_direct
+
+
 def test_one_word_is_found_anywhere_and_answers_nothing_directly() -> None:
     """D23: a question of one word is at most near what is quoted."""
     page = source(1, "The harbour closes its gates whenever a storm comes up.")

@@ -72,6 +72,21 @@ def test_other_words_for_the_same_are_let_through(pair: tuple[str, str]) -> None
         assert (veto(one, other), strict_veto(one, other)) == ("", "")
 
 
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("Is anxiety caused by coffee?", "Does anxiety cause coffee?"),
+        ("Who was beaten by Napoleon?", "Who beat Napoleon?"),
+        ("Wer besiegte Napoleon?", "Wen besiegte Napoleon?"),
+        ("Does the dog beat the cat?", "Does a cat beat a dog?"),
+        ("How do I convert Celsius to Fahrenheit?", "How can I convert Fahrenheit to Celsius?"),
+    ],
+)
+def test_without_a_confirmation_who_does_it_to_whom_must_be_the_same(pair: tuple[str, str]) -> None:
+    """D12: what the strict guard lets pass is shown at once."""
+    assert all(strict_veto(one, other) for one, other in permutations(pair))
+
+
 @given(st.one_of(st.text(max_size=80), QUESTIONS))
 def test_a_question_is_never_told_apart_from_itself(question: str) -> None:
     """Whatever it is made of."""

@@ -179,6 +179,15 @@ async def test_a_sentence_is_shown_before_the_answer_is_complete() -> None:
     assert seen == [1, 2]
 
 
+async def test_a_sentence_behind_a_cut_one_is_told_as_it_is_shown_in_the_end() -> None:
+    """Nothing jumps: no "Similarly," that leads back to nothing, and goes once the answer is whole."""
+    false = DEATHS.replace("40", "70")
+    writing, told = await write([answer(f"{false} [2]. Similarly, {BULGES[0].lower()}{BULGES[1:]} [1].")])
+
+    assert [event["text"] for event in told] == [f"{BULGES} [1]."]
+    assert assemble(writing.judged).summary == f"[…] {BULGES} [1]."
+
+
 async def test_taking_back_retracts_what_was_shown_and_starts_anew() -> None:
     """S003-23: a second try replaces the first; the same ids are used again."""
     writing, deps = await started()

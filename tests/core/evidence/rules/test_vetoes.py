@@ -618,6 +618,8 @@ def test_a_place_below_something_bounds_no_number_of_it() -> None:
     ("claim", "passage", "is_doubted"),
     [
         ("The poet died in March.", "The poet published her last book in March 1911. She died in October.", True),
+        ("She died in March.", "Her book came out in March 1911, and she died in October.", True),
+        ("She died in October.", "Her book came out in March 1911, and she died in October.", False),
         ("The king died in March.", "The king fell ill in March. He died in April.", True),
         ("The law took effect in May.", "The law, passed in May, took effect in July.", True),
         ("The bridge was opened in May 1911.", "Work began in May 1911. The bridge was opened in June 1913.", True),
@@ -695,3 +697,16 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
 def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str) -> None:
     """D18: a rule that doubts what is true takes its ✓."""
     assert find_vetoes(claim, passage) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("William Henry Ogden approved the vaccine in 2020.", "The WHO approved the vaccine in 2020."),
+        ("Eric Underwood banned the chemical in 2018.", "The EU banned the chemical in 2018."),
+        ("The Eric Underwood Trust banned the chemical in 2018.", "The EU banned the chemical in 2018."),
+    ],
+)
+def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> None:
+    """S003-16: only what stands behind an article, and all of it, is written out by its initials."""
+    assert "names" in {veto.rule for veto in find_vetoes(claim, passage)}
