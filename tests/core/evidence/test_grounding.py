@@ -185,6 +185,11 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
             id="table",
         ),
         pytest.param(
+            f"| Person | Place or nationality | Year | What |\n|---|---|---|---|\n| Sea | | | {BULGES} [1] |",
+            f"| Person | Place or nationality | Year | What |\n|---|---|---|---|\n| Sea | | | {BULGES} [1] |",
+            id="table with labels of its own",
+        ),
+        pytest.param(
             f"| Sea | Party 1917 |\n|---|---|\n| Sea | {BULGES} [1] |",
             f"- Sea · {BULGES} [1]",
             id="table whose head says something new",
@@ -484,6 +489,17 @@ def test_a_row_is_verbatim_with_the_heads_and_cells_that_its_source_has(table: s
 
     assert row.claim is not None
     assert row.claim.verdict is verdict
+
+
+def test_the_label_of_a_column_is_no_name_that_the_source_must_have() -> None:
+    """D20: a table's head is structure; only what it says of the row is judged."""
+    source = make_source(1, "Clara Voss, a smith from Malmo, opened the school of Lund in 1931.")
+    table = "| Person | Place or town | Year | Deed |\n|---|---|---|---|\n| {} | Malmo | 1931 | opened the school [1] |"
+
+    rows = [judge_text(Grounder([source], QUESTION), "detail", table.format(who), everything)[-1]
+            for who in ("Clara Voss", "Nils Hart")]  # fmt: skip
+
+    assert [row.claim and row.claim.verdict for row in rows] == [Verdict.SUPPORTED, Verdict.PARTIAL]
 
 
 @pytest.mark.parametrize(
