@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import regex
 
@@ -549,19 +549,18 @@ def _turned(pair: Comparison) -> list[Token]:
 
 def _is_passive_turned(pair: Comparison) -> bool:
     """Whether both are passives of one verb, and the doers of each are whom the other says it was done to."""
-    ours, theirs = (_done_by(reading) for reading in (pair.claim, pair.home))
-    is_turned = ours[0] & theirs[2] and ours[2] & theirs[0] and ours[1] == theirs[1]
-    return bool(is_turned) and not (ours[0] & theirs[0] or ours[2] & theirs[2])
+    return any(
+        one[1] == other[1] and one[0] & other[2] and one[2] & other[0] and not (one[0] & other[0] or one[2] & other[2])
+        for one, other in product(_passives(pair.claim), _passives(pair.home))
+    )
 
 
-def _done_by(reading: Reading) -> tuple[set[str], set[str], set[str]]:
-    """The stems of to whom it was done, of the verb and of by whom, in a text's only passive with a doer."""
-    found = list(_PASSIVE.finditer(reading.text))
-    start, at = found[0].span() if len(found) == 1 else (0, 0)
-    end = next((sign.start() for sign in _CLAUSE_END.finditer(reading.text, at)), len(reading.text))
-    sides = ((0, start), (start, at), (at, end))
-    done, does, doers = ({one.stem for one in reading.content if first <= one.start < stop} for first, stop in sides)
-    return done, does, doers
+def _passives(reading: Reading) -> Iterator[tuple[set[str], ...]]:
+    """The stems of to whom it was done, of the verb and of by whom, for each passive with a doer."""
+    for start, at in (found.span() for found in _PASSIVE.finditer(reading.text)):
+        end = next((sign.start() for sign in _CLAUSE_END.finditer(reading.text, at)), len(reading.text))
+        sides = ((0, start), (start, at), (at, end))
+        yield tuple({one.stem for one in reading.content if first <= one.start < stop} for first, stop in sides)
 
 
 _CLAUSE_END = regex.compile(r"[,;:.(]|\b(?:in|on|at|of|for|after|before|because|when|while|who|which|that|and)\b")

@@ -47,7 +47,7 @@ CONTRADICTED: list[tuple[str, str, str]] = [
     (
         "passives turned round",
         "Clara Voss was ordained by the first clergy of Lund.",
-        "The first clergy of Lund were ordained by Clara Voss, a smith, because of the flood that cut off the town.",
+        "The first clergy of Lund were ordained by Clara Voss, a smith, because of the flood caused by a dam.",
     ),
     ("voice", "The Meridian bridge designed Clara Voss.", DESIGN),
     ("comparison", "The hemp rope cost more than the steel rope.", "The steel rope cost more than the hemp rope."),
