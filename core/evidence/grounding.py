@@ -510,8 +510,8 @@ def _ruled(asked: AskedPair, judgement: Judgement | None) -> Evidence:
     if judgement is None:
         return replace(entry, reasons=entry.reasons or (NOT_CONFIRMED,))
     if judgement.ruling is Ruling.SUPPORTED:
-        if asked.pair.doubts:
-            return replace(entry, verdict=Verdict.PARTIAL, reasons=asked.pair.doubts)
+        if doubts := asked.pair.doubts or ((NOT_CONFIRMED,) if asked.is_guess else ()):
+            return replace(entry, verdict=Verdict.PARTIAL, reasons=doubts)
         read = (BY_OCR,) if BY_OCR in entry.reasons else ()
         return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it", *read))
     if judgement.ruling is Ruling.PARTIAL:
