@@ -21,6 +21,7 @@ from rich.text import Text
 
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say_failure
 from core.evidence.citations import MARKS
+from core.evidence.structure import RULE, cells
 from core.library.paper import content_of
 from core.library.wording import EMPTY
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
@@ -263,6 +264,10 @@ def _print_prose(paper: _Paper, prose: str) -> None:
             paper.gap()
         for line in paragraph.splitlines():
             body = line.lstrip()
+            if body.startswith("|"):
+                if RULE.fullmatch(body):
+                    continue
+                body = " · ".join(cells(body)).rstrip("· ")
             indent = " " * (len(line) - len(body))
             hanging = indent + "  " if body.startswith(("- ", "* ", "• ")) else indent
             paper.write(_coloured(indent + body), rest=hanging[:20])

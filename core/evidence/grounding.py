@@ -33,6 +33,8 @@ from core.evidence.structure import (
     Grounded,
     Judged,
     as_claimed,
+    as_labels,
+    cells,
     find_row,
     is_answer_word,
     is_lead,
@@ -443,10 +445,15 @@ class Grounder:
         if "`" in words or "~~~" in words:
             code = _FENCE.sub("", words).strip()
             return code != "" and any(code in source.content for source in self._sources.values())
+        if is_instruction(words):
+            return False
+        return all(map(self._is_label, filter(None, cells(words))))
+
+    def _is_label(self, words: str) -> bool:
+        """Whether a heading, or a cell of a table's head, says nothing new."""
         label = _NUMBERING.sub("", words)
         said = set(terms(label))
-        is_long = len(label) > _MAX_LABEL_CHARS and not words.lstrip().startswith("|")
-        if is_long or is_instruction(words):
+        if len(label) > _MAX_LABEL_CHARS:
             return False
         if said <= self._known_terms:
             return True
@@ -503,8 +510,8 @@ def _ruled(asked: AskedPair, judgement: Judgement | None) -> Evidence:
     if judgement is None:
         return replace(entry, reasons=entry.reasons or (NOT_CONFIRMED,))
     if judgement.ruling is Ruling.SUPPORTED:
-        if asked.pair.doubts:
-            return replace(entry, verdict=Verdict.PARTIAL, reasons=asked.pair.doubts)
+        if doubts := asked.pair.doubts or ((NOT_CONFIRMED,) if asked.is_guess else ()):
+            return replace(entry, verdict=Verdict.PARTIAL, reasons=doubts)
         read = (BY_OCR,) if BY_OCR in entry.reasons else ()
         return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it", *read))
     if judgement.ruling is Ruling.PARTIAL:
@@ -542,7 +549,7 @@ def as_checked(claim: str, before: str) -> str:
 def _bare(claim: str, before: str) -> str:
     """The claim without a leading "Yes," or "However,", which is structure; a row with the heads of its cells."""
     if claim.lstrip().startswith("|"):
-        return read_row(before.splitlines()[0] if before.lstrip().startswith("|") else "", claim)
+        return read_row(as_labels(before.splitlines()[0]) if before.lstrip().startswith("|") else "", claim)
     rest = claim[len(leading_word(claim)) :].strip()
     return rest if len(rest.split()) > 1 else claim
 

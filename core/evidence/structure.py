@@ -13,6 +13,7 @@ from itertools import takewhile, zip_longest
 import regex
 
 from core.evidence.judge import AskedPair
+from core.evidence.rules.words import Kind, read, senses
 from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 from core.text.language import Cue, detect_language
 
@@ -419,6 +420,18 @@ def read_row(head: str, row: str) -> str:
         return ", ".join(filter(None, own))
     named = [f"{name}: {cell}" if name else cell for name, cell in zip(heads, own, strict=False) if cell]
     return "; ".join(named)
+
+
+def as_labels(head: str) -> str:
+    """A table's head with its common words in small letters: a "Person: " before a name is no part of the name."""
+    return _FIRST_OF_CELL.sub(lambda word: word[0].lower() if _is_common(word[0]) else word[0], head)
+
+
+_FIRST_OF_CELL = regex.compile(r"(?<=(?:^|\|)[\s*_]*)\p{Lu}\p{Ll}+(?![\w'’-])")
+
+
+def _is_common(word: str) -> bool:
+    return any(token.kind is Kind.FUNCTION or senses(token.stem) for token in read(word.lower()).tokens)
 
 
 def find_row(head: str, row: str, content: str) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import regex
 
@@ -421,17 +421,18 @@ def _check_roles(pair: Comparison) -> Iterator[Veto]:
     in_german = turned_in_german(pair)
     if pair.multiple or in_german is False:
         return  # half as many men as women: twice as many women as men
+    missing = any(not pair.home.match(word) for word in pair.claim.content)
     if pair.is_close and (turned := _turned(pair)):
         yield Veto("roles", pair.force(turned), "the source has it the other way round")
     elif (exchanged := _exchanged(pair)) is not None and not pair.opposed:
         one, other = exchanged
-        missing = any(not pair.home.match(word) for word in pair.claim.content)
         are_names = one.kind is other.kind is Kind.NAME and pair.language == "en"
         is_same = are_names or len(pair.home.content) <= len(pair.claim.content) + 1
         force = Force.CONTRADICTS if is_same and not missing else Force.DOUBTS
         yield Veto("roles", force, f'"{one.text}" and "{other.text}" have changed places')
-    elif in_german:
-        yield Veto("roles", Force.DOUBTS, "the source has it the other way round")
+    elif in_german or _is_passive_turned(pair):
+        force = Force.DOUBTS if in_german or missing else Force.CONTRADICTS
+        yield Veto("roles", force, "the source has it the other way round")
 
 
 def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
@@ -546,6 +547,23 @@ def _turned(pair: Comparison) -> list[Token]:
     return []
 
 
+def _is_passive_turned(pair: Comparison) -> bool:
+    """Whether both are passives of one verb, and the doers of each are whom the other says it was done to."""
+    return any(
+        one[1] == other[1] and one[0] & other[2] and one[2] & other[0] and not (one[0] & other[0] or one[2] & other[2])
+        for one, other in product(_passives(pair.claim), _passives(pair.home))
+    )
+
+
+def _passives(reading: Reading) -> Iterator[tuple[set[str], ...]]:
+    """The stems of to whom it was done, of the verb and of by whom, for each passive with a doer."""
+    for start, at in (found.span() for found in _PASSIVE.finditer(reading.text)):
+        end = next((sign.start() for sign in _CLAUSE_END.finditer(reading.text, at)), len(reading.text))
+        sides = ((0, start), (start, at), (at, end))
+        yield tuple({one.stem for one in reading.content if first <= one.start < stop} for first, stop in sides)
+
+
+_CLAUSE_END = regex.compile(r"[,;:.(]|\b(?:in|on|at|of|for|after|before|because|when|while|who|which|that|and)\b")
 _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "out"), ("on", "off")]
 
 

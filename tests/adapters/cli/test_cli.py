@@ -122,6 +122,16 @@ def test_a_quoted_answer_is_said_once_and_without_the_signs_of_its_markup():
     assert "Towers of granite · 49 metres [1]" in paper
 
 
+def test_a_table_is_read_row_by_row_without_its_bars():
+    table = "| Place | Built |\n|---|---|\n| Lund | 1931 |\n| […] | |\n| Ystad | 1950 |"
+    answer = replace(samples.RESULT.answer, detail=table)
+
+    lines = [line.strip() for line in printed(replace(samples.RESULT, answer=answer), samples.SOURCES).splitlines()]
+
+    at = lines.index("Place · Built")
+    assert lines[at + 1 : at + 4] == ["Lund · 1931", "[…]", "Ystad · 1950"]
+
+
 def test_terminal_gets_hyperlinks_to_the_sources():
     paper = printed(samples.RESULT, samples.SOURCES, is_terminal=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -185,6 +186,11 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
             id="table",
         ),
         pytest.param(
+            f"| Person | Place or nationality | Year | What |\n|---|---|---|---|\n| Sea | | | {BULGES} [1] |",
+            f"| Person | Place or nationality | Year | What |\n|---|---|---|---|\n| Sea | | | {BULGES} [1] |",
+            id="table with labels of its own",
+        ),
+        pytest.param(
             f"| Sea | Party 1917 |\n|---|---|\n| Sea | {BULGES} [1] |",
             f"- Sea · {BULGES} [1]",
             id="table whose head says something new",
@@ -233,9 +239,15 @@ def test_no_asserting_sentence_is_lost(sentences: list[str], between: str) -> No
 
     grounded = assemble(judged)
 
-    said = {" ".join(strip_markers(entry.text).lower().strip("- .").split()) for entry in judged if entry.claim}
-    kept = {claim.text.lower().strip("- .") for claim in grounded.claims}
-    assert said == kept | {removed.text.lower().strip("- .") for removed in grounded.removed}
+    said, kept, removed = (
+        {" ".join(re.findall(r"\w+", text.lower())) for text in texts}  # what differs in its signs alone is a repeat
+        for texts in (
+            [strip_markers(entry.text) for entry in judged if entry.claim],
+            [claim.text for claim in grounded.claims],
+            [entry.text for entry in grounded.removed],
+        )
+    )
+    assert said == kept | removed
     assert all(claim.verdict is not Verdict.UNSUPPORTED and claim.evidence for claim in grounded.claims)
     assert {citation.source_id for citation in grounded.citations} <= {"src_1", "src_2"}
 
@@ -494,6 +506,28 @@ def test_a_row_is_verbatim_with_the_heads_and_cells_that_its_source_has(table: s
 
     assert row.claim is not None
     assert row.claim.verdict is verdict
+
+
+def test_a_judge_alone_confirms_no_sentence_that_shares_no_word_with_its_source() -> None:
+    """D18: but for a translation, of which no rule can find a word."""
+    source = make_source(1, "Clara Voss, a smith from Malmo, opened the school of Lund in 1931.")
+    grounder = Grounder([source], QUESTION)
+    said = ("He died poor near Ystad [1].", "Die Schmiedin gründete dort eine Bildungsstätte für die Kinder [1].")
+
+    verdicts = [judge_text(grounder, "summary", one, everything)[0].claim for one in said]
+
+    assert [claim and claim.verdict for claim in verdicts] == [Verdict.PARTIAL, Verdict.SUPPORTED]
+
+
+def test_the_label_of_a_column_is_no_name_that_the_source_must_have() -> None:
+    """D20: a table's head is structure; only what it says of the row is judged."""
+    source = make_source(1, "Clara Voss, a smith from Malmo, opened the school of Lund in 1931.")
+    table = "| Person | Place or town | Year | Deed |\n|---|---|---|---|\n| {} | Malmo | 1931 | opened the school [1] |"
+
+    rows = [judge_text(Grounder([source], QUESTION), "detail", table.format(who), everything)[-1]
+            for who in ("Clara Voss", "Nils Hart")]  # fmt: skip
+
+    assert [row.claim and row.claim.verdict for row in rows] == [Verdict.SUPPORTED, Verdict.PARTIAL]
 
 
 @pytest.mark.parametrize(

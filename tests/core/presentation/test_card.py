@@ -9,7 +9,7 @@ from hypothesis import given
 
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
-from core.model.answer import AnswerFile, Confidence, Conflict, JobResult, ResearchAnswer
+from core.model.answer import AnswerFile, Confidence, Conflict, JobResult, RemovedSentence, ResearchAnswer
 from core.model.job import JobError, ResearchJob
 from core.presentation import wording
 from core.presentation.card import (
@@ -203,6 +203,17 @@ def test_the_offer_to_go_deeper_says_what_it_would_look_for() -> None:
     assert len(set(offers)) == 3
     assert "the question they answer" in offers[1]
     assert "what settles the disagreement on the height" in offers[2]
+
+
+def test_the_offer_to_go_deeper_does_not_seek_to_confirm_what_the_sources_deny() -> None:
+    denied = RemovedSentence("It is 60 metres tall.", "a model read otherwise: it is 49")
+    unknown = RemovedSentence("It cost 9 pounds.", "a model did not confirm it")
+    answer = replace(samples.ANSWER, confidence=Confidence.LOW, conflicts=(), removed=(denied, unknown))
+
+    offer = card_of(samples.COMPLETED, replace(UNSURE, answer=answer)).part("offer").text
+
+    assert "60 metres" not in offer
+    assert "It cost 9 pounds" in offer
 
 
 def test_marks_are_explained_where_it_is_asked_for() -> None:

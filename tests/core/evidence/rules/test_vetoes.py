@@ -44,6 +44,11 @@ CONTRADICTED: list[tuple[str, str, str]] = [
     ("roles", "The Harbour guild rejected the petition of the council of Lund.", COUNCIL),
     ("roles of names", "Norway defeated Sweden in the final match.", "Sweden defeated Norway in the final match."),
     ("false passive", "The guild was sued by the mayor in court.", "The mayor was sued by the guild in court."),
+    (
+        "passives turned round",
+        "Clara Voss was ordained by the first clergy of Lund.",
+        "The first clergy of Lund were ordained by Clara Voss, a smith, because of the flood caused by a dam.",
+    ),
     ("voice", "The Meridian bridge designed Clara Voss.", DESIGN),
     ("comparison", "The hemp rope cost more than the steel rope.", "The steel rope cost more than the hemp rope."),
     ("to, not by", "Sales of coal rose to 5 percent last year.", "Sales of coal rose by 5 percent last year."),
@@ -337,6 +342,17 @@ PASSED: list[tuple[str, str, str]] = [
         "difference of two years",
         "The fare went up by 2 crowns.",
         "The fare was 10 crowns in 1950 and 12 crowns in 1960.",
+    ),
+    (
+        "the other voice, of a name with a von",
+        "Nils von Hart and Clara Voss independently developed the commercial process in 1895.",
+        "The first commercially viable process for producing steel was independently developed in 1895 by the "
+        "German engineer Nils von Hart and the British engineer Clara Voss.",
+    ),
+    (
+        "a passive with its doer named otherwise",
+        "The clergy of Lund were ordained by Voss.",
+        "The first clergy of Lund were ordained by Clara Voss, a smith from Lund.",
     ),
     ("half the other way round", "Half as many men as women smoke.", "Twice as many women as men smoke."),
     ("twice, of numbers", "Twice as many walkers as sitters slept.", SLEPT),
