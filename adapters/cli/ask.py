@@ -33,7 +33,16 @@ from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
 from core.pipeline.conversation import following
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
-from core.presentation.render import MARKER, cut, job_json, marked_section, marks_legend, one_line, printable
+from core.presentation.render import (
+    BETWEEN_CELLS,
+    MARKER,
+    cut,
+    job_json,
+    marked_section,
+    marks_legend,
+    one_line,
+    printable,
+)
 from core.text.saying import say as said
 from core.text.saying import say_again, speaking, spoken
 
@@ -281,7 +290,7 @@ def _coloured(line: str) -> Text:
     return text
 
 
-_MARKUP = re.compile(r"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>\s+\|\s+)")
+_MARKUP = re.compile(rf"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>{BETWEEN_CELLS})")
 
 
 EMPTY_AT_TERMINAL = "The library is empty: `gorkd library add` takes a PDF, an arXiv id, a DOI or an address."
@@ -295,7 +304,7 @@ def _rendered(line: str) -> Text:
     text, at = Text(), 0
     for found in _MARKUP.finditer(line):
         text.append(line[at : found.start()])
-        text.append(found["bold"] or found["code"] or " · ", style="bold" if found["bold"] or found["code"] else "")
+        text.append(found["bold"] or found["code"] or "·", style="bold" if found["bold"] or found["code"] else "")
         at = found.end()
     return text.append(line[at:])
 

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from core.evidence.citations import MARKS
 from core.model.answer import Claim, Verdict
-from core.presentation.render import marks_legend, one_line, printable
+from core.presentation.render import BETWEEN_CELLS, marks_legend, one_line, printable
 from core.text.saying import say
 
 # Code as HTML in which a style sheet alone makes the colours: comments, strings, numbers, and words of the language
@@ -133,7 +133,7 @@ def _stars_only(state: StateInline, silent: bool) -> bool:
 _MARKDOWN.inline.ruler.at("emphasis", _stars_only)
 _ATTRIBUTES = {"ol": {"start"}, "span": {"class"}}  # spans are our own: HTML of the text is escaped before
 _TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
-_BETWEEN_CELLS = r"(?P<cell>(?<=\s)\|(?=\s))"
+_BETWEEN_CELLS = rf"(?P<cell>{BETWEEN_CELLS})"
 _CITED = regex.compile(
     rf"(?P<code><code>.*?</code>)|{_BETWEEN_CELLS}|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\]"
     rf"(?P<mark>[{''.join(sorted(set(MARKS.values())))}])?"

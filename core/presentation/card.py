@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
+import regex
+
 from core.deep.viewing import ChecklistCard as ResearchPlanCard
 from core.deep.viewing import covered_items
 from core.evidence.confidence import short_conflicts
@@ -21,7 +23,16 @@ from core.model.job import JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.presentation import wording
 from core.presentation.follow_ups import refusal_in
-from core.presentation.render import MARKER, cut, is_used, marked_section, marked_text, one_line, printable
+from core.presentation.render import (
+    BETWEEN_CELLS,
+    MARKER,
+    cut,
+    is_used,
+    marked_section,
+    marked_text,
+    one_line,
+    printable,
+)
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say, say_many
 from core.watch.desk import UNWATCHED
@@ -253,6 +264,9 @@ def understood_part(job: ResearchJob, result: JobResult | None) -> CardPart:
     return CardPart("understood", wording.understood_as(understood) if is_other else "")
 
 
+_CELLS = regex.compile(BETWEEN_CELLS)
+
+
 def first_quotes(answer: ResearchAnswer | None) -> dict[str, str]:
     """What is shown of a source, by its id: the first quote that is cited, else what it says in a conflict.
 
@@ -262,7 +276,7 @@ def first_quotes(answer: ResearchAnswer | None) -> dict[str, str]:
         return {}
     sides = {side.source_id: side.quote for conflict in answer.conflicts for side in conflict.positions if side.quote}
     quotes = sides | {one.source_id: one.quote for one in reversed(answer.citations) if one.quote}
-    return {key: quote.strip("| \n").replace(" | ", " · ") for key, quote in quotes.items()}
+    return {key: _CELLS.sub("·", quote.strip("| \n")) for key, quote in quotes.items()}
 
 
 def _parts(

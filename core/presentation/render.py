@@ -22,6 +22,8 @@ from core.text.saying import say
 from core.text.urls import public_address, without_paths
 
 PREVIEW_CHARS = 500  # of a source's text (G-01)
+# Between cells of a table in a row that is quoted outside it; "P(A | B)" has none.
+BETWEEN_CELLS = r"(?<=\s)\|(?=\s)(?![^()\n]*\))"
 MARKER = regex.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 _ESCAPE_SEQUENCES = regex.compile(  # ECMA-48

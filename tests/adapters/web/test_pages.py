@@ -231,7 +231,7 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
     quote = "`GORKD_DATA` | `<b>.gorkd` | a <i>folder</i>, P(A | B)"
     shown = (
         '<code>GORKD_DATA</code> <span class="cell">·</span> <code>&lt;b&gt;.gorkd</code> <span class="cell">·</span> '
-        'a &lt;i&gt;folder&lt;/i&gt;, P(A <span class="cell">·</span> B)'
+        "a &lt;i&gt;folder&lt;/i&gt;, P(A | B)"
     )
     source = replace(samples.SOURCES[0], content=f"| {quote} |")
     evidence = Evidence(source.id, quote, 2, 2 + len(quote), Verdict.SUPPORTED)

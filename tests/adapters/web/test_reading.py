@@ -101,7 +101,8 @@ def test_hard_wrapped_lines_are_one_paragraph_and_lists_are_not():
 
 def test_headings_and_tables_are_drawn_as_such():
     """Their signs are not shown, nor the line below a table's head; a passage in a cell is marked there."""
-    content = "## Heights\n\n| Tower | Height |\n|---|:--:|\n| a \\| b | 49 m |\n\n#1 is no heading\n\n|x| + |y| < 3 is no row"
+    table = "| Tower | Height |\n|---|:--:|\n| a \\| b | 49 m |"
+    content = f"## Heights\n\n{table}\n\n#1 is no heading\n\n|x| + |y| < 3 is no row"
     start = content.index("49 m")
 
     reading = reading_view(make_source(1, content), answer_of(content, start, start + 4), LINKS, passage_id="summary-0")
