@@ -10,7 +10,7 @@ from core.model.job import Json, ResearchRequest, Scope
 from core.presentation.render import iso_utc
 from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult
 from core.watch import words
-from core.watch.watch import Watch
+from core.watch.watch import Watch, WatchNotFound
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -30,7 +30,7 @@ _WATCH: Mapping[str, Json] = {
 
 
 async def _list(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
-    watches = await desk.of(scope.tenant)
+    watches = [watch for watch in await desk.of(scope.tenant) if watch.scope == scope]
     shown = [await _shown(watch, desk) for watch in watches]
     return ToolResult("\n".join(words.list_lines(watches)), {"type": "watches", "data": {"watches": list(shown)}})
 
@@ -56,8 +56,11 @@ async def _begin(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> T
 
 
 async def _stop(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
-    """Raises `WatchNotFound`, also for another tenant's."""
-    stopped = await desk.stop(await desk.get(_text(params, "watch_id"), tenant=scope.tenant))
+    """Raises `WatchNotFound`, also for one of another scope."""
+    watch = await desk.get(_text(params, "watch_id"))
+    if watch.scope != scope:
+        raise WatchNotFound(watch.id)
+    stopped = await desk.stop(watch)
     return ToolResult(words.STOPPED, {"type": "watch", "data": await _shown(stopped, desk)})
 
 

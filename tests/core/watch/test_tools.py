@@ -22,16 +22,17 @@ async def call(researcher: Researcher, name: str, scope: Scope = LOCAL, **params
     return step
 
 
-async def test_a_program_begins_lists_and_ends_watches_of_its_own_scope():
-    """N-20, S002-15."""
+@pytest.mark.parametrize("other", [Scope("slack:T1", "workspace"), Scope(LOCAL.tenant, "user:7")])
+async def test_a_program_begins_lists_and_ends_watches_of_its_own_scope(other: Scope):
+    """N-20, S002-15: neither another tenant's nor a person's private ones."""
     researcher = Researcher(make_deps(), Idle())
     page = await call(researcher, "watch", url="https://tower.example/feed", every="12 hours")
     asked = await call(researcher, "watch", question="Who won?", every="Monday 9:00", zone="Europe/Berlin")
 
     listed = (await call(researcher, "list_watches")).data["watches"]
-    elsewhere = (await call(researcher, "list_watches", Scope("slack:T1", "workspace"))).data["watches"]
+    elsewhere = (await call(researcher, "list_watches", other)).data["watches"]
     with pytest.raises(WatchNotFound):
-        await call(researcher, "stop_watching", Scope("slack:T1", "workspace"), watch_id=page.data["id"])
+        await call(researcher, "stop_watching", other, watch_id=page.data["id"])
     ended = await call(researcher, "stop_watching", watch_id=page.data["id"])
 
     assert [one["rhythm"] for one in listed] == ["every 12 hours", "every Monday at 09:00 (Europe/Berlin)"]  # type: ignore[index,union-attr,call-overload]
