@@ -303,10 +303,13 @@ async def test_an_answer_that_outlasts_its_token_moves(tmp_path):
         def finals(name: str) -> list[Message]:
             return [one for one in discord.said_in(places[name]) if "Research Complete" in one.text]
 
-        await discord.until(lambda: all(finals(name) for name in places), within_s=40)
+        def is_pointed_on(name: str) -> bool:
+            """The first message, which may be edited after the new one is there."""
+            return "new message below" in discord.replies_to(asked[name])[0].text
+
+        await discord.until(lambda: all(finals(name) and is_pointed_on(name) for name in places), within_s=40)
         for name, channel in places.items():
             assert len(finals(name)) == 1
-            assert "new message below" in discord.replies_to(asked[name])[0].text
             await discord.until(lambda place=channel: any(one.pinged for one in discord.said_in(place)))
             assert [one.pinged for one in discord.said_in(channel) if one.pinged] == [[ASKER["id"]]]
         for name in ("install", "private"):
