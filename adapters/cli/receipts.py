@@ -21,7 +21,7 @@ from adapters.proxies import Proxies
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
 from core.model.job import Json
 from core.model.ports import PageFetcher
-from core.presentation.bibliography import answer_markdown, findings_markdown
+from core.presentation.exports import EXPORTS
 from core.presentation.render import one_line
 from core.presentation.wording import say_level
 from core.receipts.container import keys_in
@@ -83,7 +83,7 @@ async def _write(operating: Operating, job_id: str, out: str) -> Exit:
         sources = await kept.sources.sources(job_id)
     if result is None:
         raise JobNotFound(job_id)
-    text = findings_markdown(job, result, sources) or answer_markdown(job, result, sources)
+    text = EXPORTS["md"].write(job, result, sources)
     if out:
         write_file(Path(out), text)
     else:

@@ -44,10 +44,10 @@ from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS, Renewal
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
+from core.presentation.exports import EXPORTS, OWN_KINDS, Export, exports_of
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import marks_legend
 from core.presentation.snapshot import Snapshot
-from core.presentation.tools import EXPORTS, OWN_KINDS, Export, exports_of
 from core.text.saying import say
 from core.watch import words as watch_words
 from core.watch.words import told_change

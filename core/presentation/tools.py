@@ -1,13 +1,11 @@
 """gorkd as a tool for other programs: what it is called, what goes in and comes out, and how far it is meanwhile.
 
-Each tool is an async generator that yields `ToolProgress` and, last, one `ToolResult` (S002-15). What is exported of an
-answer, here and on its page, stands at the end.
+Each tool is an async generator that yields `ToolProgress` and, last, one `ToolResult` (S002-15).
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -16,16 +14,15 @@ from functools import partial
 from core.deep.output import TOOL_NAME, source_json
 from core.library.desk import pick
 from core.library.paper import Index, Paper, shelves_of
-from core.model.answer import AnswerFile, JobResult
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import Attachment, Event, JobStatus, Json, ResearchJob, ResearchRequest, Scope
 from core.model.source import Source
-from core.modes import files_of
 from core.pipeline.conversation import following
 from core.pipeline.researcher import MAX_FEEDBACK_CHARS, Renewal, Researcher
 from core.pipeline.trace import trace_id_of
 from core.presentation import wording
-from core.presentation.bibliography import answer_markdown, bibtex, cited_works, findings_markdown, ris
+from core.presentation.bibliography import answer_markdown
+from core.presentation.exports import exports_of
 from core.presentation.page_links import PageLinks, is_private
 from core.presentation.render import cut, for_others, job_json, one_line, printable
 from core.text.urls import public_address
@@ -511,53 +508,3 @@ _ALL = (
 )  # fmt: skip
 
 TOOLS: Mapping[str, ToolConfig] = {tool.name: tool for tool in _ALL}
-
-
-# A finished answer as a file to keep
-
-
-@dataclass(frozen=True)
-class Export:
-    """`name` is for people; `write` gives the file's text."""
-
-    name: str
-    media_type: str
-    write: Callable[[ResearchJob, JobResult, Sequence[Source]], str]
-
-
-def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return json.dumps(for_others(job_json(job, result, sources)), ensure_ascii=False, indent=2) + "\n"
-
-
-def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return findings_markdown(job, result, sources) or answer_markdown(job, result, sources)
-
-
-def _bibtex(_: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return bibtex(cited_works(sources, result.answer))
-
-
-EXPORTS: Mapping[str, Export] = {
-    "md": Export("Markdown", "text/markdown", _markdown),
-    "json": Export("JSON", "application/json", _json),
-    "bib": Export("BibTeX", "application/x-bibtex", _bibtex),
-    "ris": Export(
-        "RIS",
-        "application/x-research-info-systems",
-        lambda _, result, sources: ris(cited_works(sources, result.answer)),
-    ),
-}
-
-OWN_KINDS: Mapping[str, str] = {"tex": "LaTeX", "csv": "CSV"}  # that only some answers have
-
-
-def exports_of(job: ResearchJob, result: JobResult | None) -> dict[str, Export]:
-    """By kind. A file that the answer has of its own comes before the one that is made of any answer."""
-    own = {file.kind: file for file in files_of(job, result)}
-    names = {**{kind: export.name for kind, export in EXPORTS.items()}, **OWN_KINDS}
-    made = {kind: Export(name, own[kind].media_type, _as_is(own[kind])) for kind, name in names.items() if kind in own}
-    return {**EXPORTS, **made}
-
-
-def _as_is(file: AnswerFile) -> Callable[[ResearchJob, JobResult, Sequence[Source]], str]:
-    return lambda job, result, sources: file.text

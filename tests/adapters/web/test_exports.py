@@ -9,8 +9,8 @@ from dataclasses import replace
 import bibtexparser
 import pytest
 
-from adapters.web.pages import EXPORTS
 from core.presentation.bibliography import answer_markdown
+from core.presentation.exports import EXPORTS
 from core.presentation.render import job_json
 from core.references.showing import references_json
 from tests.adapters.web.conformity import conforming
