@@ -21,8 +21,7 @@ from core.model.ports import SourceStore
 from core.model.source import Source
 from core.modes.mode import Mode
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
-from core.pipeline.work import Deadline, Work
+from core.pipeline.work import Deadline, Progress, Work
 from core.stages.gathering import Gathering
 from core.text.markers import Grammar
 from core.text.urls import canonical_url

@@ -36,8 +36,8 @@ from core.modes import MODES, can_be_steered, check_modes
 from core.modes.mode import Mode
 from core.pipeline.conversation import conversation_of, read_reply
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTrace, trace_id_of
+from core.pipeline.work import Progress
 from core.presentation.render import job_json, one_line
 from core.presentation.wording import CHECK_QUESTION, IMPROVE_IT, NO_LIST, NOT_ANSWERED_YET, WAS_ANSWERED
 from core.section.sections import read_section_request

@@ -26,8 +26,7 @@ from core.model.job import TERMINAL_STATUSES, Event, JobError, JobStatus, Resear
 from core.model.ports import Measurement, Steps, job_id_var
 from core.modes import find_modes
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
-from core.pipeline.work import Deadline, Work
+from core.pipeline.work import Deadline, Progress, Work
 from core.presentation.render import job_json
 from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.stages.cache import answer_key, cached_result, is_hidden, may_repeat, repeat_result

@@ -33,7 +33,7 @@ from core.model.errors import ModelError, ModelGarbled, ModelTimeout
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.presentation.follow_ups import refusal_in, worth_asking
 from core.stages.drafting import (
     MIN_CHECK_S,

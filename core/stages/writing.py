@@ -41,7 +41,7 @@ from core.llm.ask_model import (
 from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.text.markers import Grammar
 from core.text.saying import say
 from core.text.sentences import Sentence, may_end, split_sentences
