@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from core.evidence.citations import Marker, rewrite_markers
+from core.evidence.citations import Grammar, Marker, rewrite_markers
 from core.findings.viewing import read_view, renumbered_view
 from core.llm.memo import RememberingModel, remembered
 from core.model.answer import Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
@@ -23,7 +23,6 @@ from core.modes.mode import Mode
 from core.pipeline.deps import Deps
 from core.pipeline.work import Deadline, Progress, Work
 from core.stages.gathering import Gathering
-from core.text.markers import Grammar
 from core.text.urls import canonical_url
 
 T = TypeVar("T")
