@@ -18,10 +18,10 @@ from adapters.records.deliveries import (
     SqlStandingChecks,
     SqlWatches,
 )
-from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
     SqlAttachments,
     SqlEvaluations,
+    SqlEventLog,
     SqlHeartbeats,
     SqlJobMemo,
     SqlJobStore,

@@ -13,8 +13,15 @@ from typing import TypeVar
 
 from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
 from adapters.records.deliveries import SqlDeliveries, SqlShownMessages, SqlWatches
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlJobStore, SqlRatings, SqlSourceStore, SqlSteeringStore
+from adapters.records.jobs import (
+    SqlAttachments,
+    SqlEventLog,
+    SqlJobMemo,
+    SqlJobStore,
+    SqlRatings,
+    SqlSourceStore,
+    SqlSteeringStore,
+)
 from adapters.records.library import SqlLibrary
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore

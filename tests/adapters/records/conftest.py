@@ -8,9 +8,9 @@ import pytest
 
 from adapters.records.cache import SqlAnswerCache
 from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
-from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
     SqlAttachments,
+    SqlEventLog,
     SqlHeartbeats,
     SqlJobMemo,
     SqlJobStore,

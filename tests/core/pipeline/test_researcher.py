@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlEventLog
 from core.model.answer import JobResult
 from core.model.delivery import Address
 from core.model.errors import InvalidQuery, JobNotFound, QueueFull, StoreError

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlJobStore
+from adapters.records.jobs import SqlEventLog, SqlJobStore
 from core.model.answer import Claim, Evidence, Verdict
 from core.model.errors import StaleAttempt, StoreError
 from core.model.job import Event, EventType, JobStatus, ResearchJob
