@@ -13,7 +13,7 @@ from shutil import disk_usage, which
 from tempfile import TemporaryDirectory
 
 from adapters.cli.running import Chatting, Kept, Operating, Setup
-from adapters.logs import configure_logging
+from adapters.observability import configure_logging
 from adapters.proxies import Proxies
 from bots.config import BotSettings, collect_rarely, environment, read_settings, secrets_in
 from core.library.desk import LibraryDesk

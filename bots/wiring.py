@@ -18,8 +18,7 @@ from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import DurableQueue, InProcessQueue, JournalArchive
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import OpenAIChat, build_chat, build_check, build_mode_chats, build_web_search
-from adapters.logs import Redactor
-from adapters.metrics import PrometheusRecorder
+from adapters.observability import PrometheusRecorder, Redactor
 from adapters.pages import WebPages
 from adapters.search import build_providers, close_providers, shared_rates, surroundings, warm_up_providers
 from adapters.search.registries import PaperCatalogues, build_registries, open_texts

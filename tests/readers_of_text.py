@@ -22,7 +22,7 @@ from adapters.chat.slack.library import mrkdwn_pieces
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options
-from adapters.logs import Redactor
+from adapters.observability import Redactor
 from adapters.pages.body import decode_page
 from adapters.pages.fetch import RobotsRules
 from adapters.pages.html import extract_html

@@ -375,9 +375,9 @@ class SqlEvaluations(_OfJobs):
         ]
 
 
-# The replayable log of each job, and how it is followed: what is there, then what comes, until `complete`. A `Bell` wakes
-# the followers of this process; a doorbell, where there is one, those of other processes. Whatever is missed is found by
-# asking again every `poll_s`.
+# The replayable log of each job, and how it is followed: what is there, then what comes, until `complete`. A `Bell`
+# wakes the followers of this process; a doorbell, where there is one, those of other processes. Whatever is missed is
+# found by asking again every `poll_s`.
 
 
 POLL_S = 0.15  # other processes see an event within 300 ms
