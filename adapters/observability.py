@@ -175,9 +175,10 @@ def _base64_forms(raw: bytes) -> set[str]:
     return forms
 
 
-# The figures of S003-26 for Prometheus, under exactly the names given there; all others begin with `gorkd_`. Rates are of
-# everything since the process began. A custom collector keeps the names as they are: the client's own counters would
+# The figures of S003-26 for Prometheus, under exactly the names given there; all others begin with `gorkd_`. Rates are
+# of everything since the process began. A custom collector keeps the names as they are: the client's own counters would
 # append `_total`, and its histograms a `_created` series.
+
 
 log = logging.getLogger(__name__)
 
