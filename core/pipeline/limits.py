@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from core.model.errors import ProviderError, ProviderRateLimited
+from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
 from core.model.ports import Measurement, ProviderStrength, Recorder, SearchProvider, warm_up
 from core.model.source import SearchHit, SearchQuery
@@ -76,13 +75,11 @@ def tokens_left(full_in_s: float, *, rate: float, burst: int) -> int:
     return min(max(math.floor(burst - (full_in_s - ROUNDING_S) * rate), 0), burst)
 
 
-# Search providers that wait for their turn, and those that failed of late and rest
+# Search providers that wait for their turn
 
 
 log = logging.getLogger(__name__)
 
-REST_S = 30.0  # long enough that a time-out is paid by one question of many, short enough to find it well again
-MAX_REST_S = 60.0  # of a provider that asks for a longer silence
 STORE_WAIT_S = 1.0  # a store that takes longer counts as away; a token takes it milliseconds
 
 
@@ -171,28 +168,3 @@ class LimitedSearch:
         """Also raises `ProviderRateLimited`, when its turn would not come in time."""
         await self._turns.take()
         return await self._provider.search(query, limit=limit, scope=scope)
-
-
-class Setbacks:
-    """Which providers gave nothing of late: while they rest others are asked first, where there are any."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._rest_until: dict[str, float] = {}
-
-    def note(self, error: ProviderError) -> None:
-        self._rest_until[error.provider] = self._clock() + min(error.retry_after_s or REST_S, MAX_REST_S)
-
-    def forget(self, provider: str) -> None:
-        """It has answered."""
-        self._rest_until.pop(provider, None)
-
-    def rests(self, provider: str) -> bool:
-        return self._clock() < self._rest_until.get(provider, float("-inf"))
-
-
-@dataclass
-class TwoAtOnce:
-    """Whether the model that writes serves two calls as quickly as one; so it does until it was measured."""
-
-    is_served: bool = True
