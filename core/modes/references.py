@@ -33,7 +33,7 @@ from core.references.showing import (
 from core.stages.synthesize import usage_metadata
 from core.text.saying import later, say, say_again
 from core.text.urls import domain_of
-from core.works.registry import is_the_paper
+from core.works.standing import is_the_paper
 
 AT_ONCE = 8  # references that are looked up together; each registry keeps its own pace
 TELL_EVERY = 10  # references

@@ -43,7 +43,7 @@ from core.text.injection import instructions_in
 from core.text.passages import passage_terms
 from core.text.saying import say
 from core.text.urls import canonical_url, domain_of, is_web_url
-from core.works.registry import ABSTRACT
+from core.works.standing import ABSTRACT
 
 T = TypeVar("T")
 
