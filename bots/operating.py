@@ -70,7 +70,9 @@ async def open_kept() -> AsyncIterator[Kept]:
             queue = DurableQueue(durable, records.jobs, on_cancelled=end)
             stack.push_async_callback(queue.aclose)
             archives = [*records.archives, JournalArchive(queue, durable.file)]
-            return await forget(whose, records.register, archives, cancel=queue.cancel, condemn=records.shown.condemn)
+            return await forget(
+                whose, records.register, archives, cancel=queue.cancel, condemn=records.messages.condemn
+            )
 
         yield Kept(
             records.jobs,

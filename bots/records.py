@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlRateLimits, SqlReuseStore, SqlSingleFlight
 from adapters.records.deliveries import (
-    SqlDeliveries,
-    SqlOpenMessages,
-    SqlShownMessages,
+    SqlMessages,
     SqlStandingChecks,
     SqlWatches,
 )
@@ -46,7 +44,7 @@ from bots.config import BotSettings
 from core.library.paper import LibraryStore
 from core.library.states import Conversations
 from core.model.answer import Ratings
-from core.model.delivery import Deliveries, OpenMessages, ShownMessages
+from core.model.delivery import Messages
 from core.model.errors import SetupError
 from core.model.job import Attachments, SteeringStore
 from core.model.ports import (
@@ -89,9 +87,7 @@ class Records:
     memo: JobMemo
     tool_traces: TraceStore
     steering: SteeringStore
-    deliveries: Deliveries
-    open_messages: OpenMessages
-    shown: ShownMessages
+    messages: Messages
     standing: StandingChecks
     attachments: Attachments
     ratings: Ratings
@@ -183,9 +179,7 @@ def _records(
         memo=SqlJobMemo(database),
         tool_traces=SqlTraceStore(database),
         steering=SqlSteeringStore(database),
-        deliveries=SqlDeliveries(database, box, clock=clock),
-        open_messages=SqlOpenMessages(database, box, clock=clock),
-        shown=SqlShownMessages(database, box, clock=clock),
+        messages=SqlMessages(database, box, clock=clock),
         standing=SqlStandingChecks(database, clock=clock),
         attachments=SqlAttachments(database),
         ratings=SqlRatings(database),

@@ -36,7 +36,7 @@ from core.llm.memo import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient
-from core.model.delivery import OpenMessages
+from core.model.delivery import Messages
 from core.model.errors import ModelError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
 from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_up
@@ -96,7 +96,7 @@ class House:
     revocations: Revocations
     limits: RateLimits
     conversations: Conversations
-    open_messages: OpenMessages
+    messages: Messages
     usage: UsageLog
     tenancy: Tenancy
     readiness: Readiness
@@ -173,7 +173,7 @@ async def open_house(
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
         if role != "front":
             await _keep_house(env, settings, deps, records, stack, archives=archives, measures=role != "alone")
-        erase = partial(_erase, records, archives, queue, records.shown.condemn)
+        erase = partial(_erase, records, archives, queue, records.messages.condemn)
         erase_departed = partial(_erase, records, archives, queue, _leave_shown)
         watching = WatchDesk(deps, partial(_watch_limits, settings, records.settings))
         researcher = Researcher(deps, queue, admit=admission.admit, erase=erase, watching=watching)
@@ -192,7 +192,7 @@ async def open_house(
         tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations, records.open_messages, records.usage, tenancy, readiness, queue, role,
+            records.conversations, records.messages, records.usage, tenancy, readiness, queue, role,
             records.evaluations,
         )  # fmt: skip
 
@@ -429,8 +429,7 @@ def _open_deps(
         memo=records.memo,
         tool_traces=records.tool_traces,
         steering=records.steering,
-        deliveries=records.deliveries,
-        shown=records.shown,
+        messages=records.messages,
         attachments=records.attachments,
         read_attachment=pages.attachments.read,
         ratings=records.ratings,
@@ -525,5 +524,5 @@ async def open_talks(env: Mapping[str, str], house: House) -> AsyncIterator[Libr
         views = PaperViews(house.deps.library, painter.paint)
         yield LibraryTalks(
             house.researcher, desk, house.conversations, views, house.deps.clock,
-            open_messages=house.open_messages, rules=house.tenancy.settings,
+            messages=house.messages, rules=house.tenancy.settings,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlShownMessages, SqlWatches
+from adapters.records.deliveries import SqlMessages, SqlWatches
 from adapters.records.jobs import (
     SqlAttachments,
     SqlEventLog,
@@ -285,8 +285,7 @@ def make_deps(
         memo=SqlJobMemo(kept),
         tool_traces=SqlTraceStore(kept),
         steering=SqlSteeringStore(kept),
-        deliveries=SqlDeliveries(kept, BOX, clock=clock),
-        shown=SqlShownMessages(kept, BOX, clock=clock),
+        messages=SqlMessages(kept, BOX, clock=clock),
         attachments=SqlAttachments(kept),
         read_attachment=FakeReader().read,
         ratings=SqlRatings(kept),

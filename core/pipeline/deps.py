@@ -16,7 +16,7 @@ from core.evidence.judge import SupportJudge, judge_of
 from core.library.paper import LibraryStore
 from core.model.answer import Ratings
 from core.model.config import Settings
-from core.model.delivery import Deliveries, ShownMessages
+from core.model.delivery import Messages
 from core.model.errors import GorkdError, ProviderError
 from core.model.job import Attachments, ReadAttachment, ResearchRequest, SteeringStore
 from core.model.ports import (
@@ -104,8 +104,7 @@ class Deps:
     tool_traces: TraceStore
     steering: SteeringStore
     cache: AnswerCache
-    deliveries: Deliveries
-    shown: ShownMessages
+    messages: Messages
     attachments: Attachments
     library: LibraryStore
     read_attachment: ReadAttachment

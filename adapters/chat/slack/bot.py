@@ -128,7 +128,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
         speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=EditPace(), turns=deps.turns)
         threads, administration = Threads(rules, researcher), Administration(rules)
-        inbox = Inbox(deps.open_messages, deps.turns)
+        inbox = Inbox(deps.messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
         desk = Entrance(
             researcher,

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from adapters.records.cache import SqlAnswerCache
-from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
+from adapters.records.deliveries import SqlMessages
 from adapters.records.jobs import (
     SqlAttachments,
     SqlEventLog,
@@ -124,8 +124,8 @@ def steering(with_jobs) -> SqlSteeringStore:
 
 
 @pytest.fixture
-def deliveries(with_jobs, clock) -> SqlDeliveries:
-    return SqlDeliveries(with_jobs, BOX, clock=clock)
+def messages(with_jobs, clock) -> SqlMessages:
+    return SqlMessages(with_jobs, BOX, clock=clock)
 
 
 @pytest.fixture
@@ -148,17 +148,6 @@ def tenancy(tables, clock) -> tuple[SqlTokens, SqlOneTimeStates, SqlTurns, SqlDe
     """Tokens, one-time states, turns and departures, none yet."""
     tokens, states = SqlTokens(tables, BOX, clock=clock), SqlOneTimeStates(tables, clock=clock)
     return tokens, states, SqlTurns(tables, clock=clock), SqlDepartures(tables)
-
-
-@pytest.fixture
-def shown(with_jobs, clock) -> tuple[SqlShownMessages, SqlDeliveries]:
-    """What chats show, nothing yet, and the addresses of what waits."""
-    return SqlShownMessages(with_jobs, BOX, clock=clock), SqlDeliveries(with_jobs, BOX, clock=clock)
-
-
-@pytest.fixture
-def open_messages(tables, clock) -> SqlOpenMessages:
-    return SqlOpenMessages(tables, BOX, clock=clock)
 
 
 @pytest.fixture

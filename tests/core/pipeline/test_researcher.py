@@ -114,7 +114,7 @@ async def test_the_message_that_waits_is_stored_before_the_work_starts() -> None
 
     class Watching(Idle):
         async def enqueue(self, job: ResearchJob) -> None:
-            waiting.append(await deps.deliveries.waiting("discord"))
+            waiting.append(await deps.messages.waiting("discord"))
             if job.query.startswith("How"):
                 raise QueueFull(1)
 
@@ -126,7 +126,7 @@ async def test_the_message_that_waits_is_stored_before_the_work_starts() -> None
 
     assert waiting[0] == [(job.id, address)]
     assert len(waiting[1]) == 2
-    assert await deps.deliveries.waiting("discord") == [(job.id, address)]
+    assert await deps.messages.waiting("discord") == [(job.id, address)]
 
 
 @pytest.mark.parametrize("status", [JobStatus.PENDING, JobStatus.SEARCHING, JobStatus.COMPLETED])
