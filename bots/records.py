@@ -31,11 +31,9 @@ from adapters.records.library import SqlConversations, SqlLibrary
 from adapters.records.sql import try_out
 from adapters.records.sqlite import Database
 from adapters.records.tenants import (
-    SqlDepartures,
-    SqlOneTimeStates,
+    SqlAppTenants,
     SqlRevocations,
     SqlSettings,
-    SqlTokens,
     SqlTurns,
 )
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
@@ -54,11 +52,9 @@ from core.model.ports import (
     Heartbeats,
     JobMemo,
     JobStore,
-    OneTimeStates,
     Recorder,
     ReuseStore,
     SourceStore,
-    TokenStore,
     Turns,
 )
 from core.pipeline.checkup import TryOut
@@ -67,7 +63,7 @@ from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
-from core.tenancy.forgetting import Archive, Departures, Register
+from core.tenancy.forgetting import AppTenants, Archive, Register
 from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.watch import Watches
 from core.works.standing import StandingChecks
@@ -103,10 +99,8 @@ class Records:
     spending: SqlSpending
     usage: UsageLog
     revocations: Revocations
-    tokens: TokenStore
-    states: OneTimeStates
+    tenants: AppTenants
     turns: Turns
-    departures: Departures
     settings: SettingsStore
     evaluations: EvaluationStore
     register: Register
@@ -195,10 +189,8 @@ def _records(
         spending=SqlSpending(database),
         usage=SqlUsageLog(database),
         revocations=SqlRevocations(database, clock=clock),
-        tokens=SqlTokens(database, box, clock=clock),
-        states=SqlOneTimeStates(database, clock=clock),
+        tenants=SqlAppTenants(database, box, clock=clock),
         turns=SqlTurns(database, clock=clock),
-        departures=SqlDepartures(database),
         settings=SqlSettings(database),
         evaluations=SqlEvaluations(database),
         register=archive,

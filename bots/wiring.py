@@ -182,14 +182,14 @@ async def open_house(
             running = WatchRunner(deps, records.watches, researcher.submit_run).keep_running(utc_now)
             await stack.enter_async_context(_in_background(running))
         holder = secrets.token_hex(8)
-        leaving = Leaving(records.departures, records.turns, erase_departed, holder=holder, clock=utc_now)
+        leaving = Leaving(records.tenants, records.turns, erase_departed, holder=holder, clock=utc_now)
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
         waits = queue if isinstance(queue, DurableQueue) else None  # for a worker, which may be elsewhere
         readiness = Readiness(
             records.try_out, journal=waits.try_out if waits else None, heartbeats=records.heartbeats if waits else None,
             clock=utc_now, stopwatch=time.monotonic,
         )  # fmt: skip
-        tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
+        tenancy = Tenancy(records.tenants, records.turns, leaving, desk)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
             records.conversations, records.messages, records.usage, tenancy, readiness, queue, role,

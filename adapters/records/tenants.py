@@ -101,34 +101,26 @@ class SqlRevocations:
         return bool(await self._tables.rows("SELECT 1 FROM ended_sessions WHERE id = ?", (session_id,)))
 
 
-class SqlTokens:
-    """`TokenStore`."""
+class SqlAppTenants:
+    """`AppTenants`."""
 
     def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
         self._tables = tables
         self._box = box
         self._clock = clock
 
-    async def put(self, tenant: str, text: str) -> None:
+    async def put_token(self, tenant: str, text: str) -> None:
         await self._tables.execute(_PUT_TOKENS, (tenant, self._box.seal(text), self._clock()))
 
-    async def get(self, tenant: str) -> str | None:
+    async def token(self, tenant: str) -> str | None:
         rows = await self._tables.rows("SELECT sealed FROM installations WHERE tenant = ?", (tenant,))
         return self._box.open(rows[0][0]) if rows else None
 
-    async def erase(self, tenant: str) -> None:
+    async def erase_token(self, tenant: str) -> None:
         """Nothing of it stays in the file."""
         if self._tables.dialect == "sqlite":
             await self._tables.execute("PRAGMA secure_delete = ON")
         await self._tables.execute("DELETE FROM installations WHERE tenant = ?", (tenant,))
-
-
-class SqlOneTimeStates:
-    """`OneTimeStates`."""
-
-    def __init__(self, tables: Tables, *, clock: Clock) -> None:
-        self._tables = tables
-        self._clock = clock
 
     async def issue(self, state: str, *, ttl: timedelta) -> None:
         await self._tables.execute("DELETE FROM one_time_states WHERE expires_at <= ?", (self._clock(),))
@@ -142,6 +134,25 @@ class SqlOneTimeStates:
         query = "DELETE FROM one_time_states WHERE key = ? RETURNING expires_at"
         rows = await self._tables.rows(query, (digest(state),))
         return bool(rows) and self._clock() < moment(rows[0][0])
+
+    async def depart(self, departure: Departure) -> None:
+        await self._tables.execute(_NOTE, (departure.tenant, departure.left_at, departure.is_erased))
+
+    async def departures(self) -> list[Departure]:
+        rows = await self._tables.rows("SELECT account, left_at, is_erased FROM departures ORDER BY left_at, account")
+        return [Departure(tenant, moment(left_at), bool(is_erased)) for tenant, left_at, is_erased in rows]
+
+    async def strike(self, departure: Departure) -> None:
+        query = "DELETE FROM departures WHERE account = ? AND left_at <= ?"
+        await self._tables.execute(query, (departure.tenant, departure.left_at))
+
+    async def note(self, app: str, tenants: Set[str]) -> None:
+        for tenant in tenants:
+            await self._tables.execute(_JOIN, (app, tenant))
+
+    async def noted(self, app: str) -> set[str]:
+        rows = await self._tables.rows("SELECT tenant FROM memberships WHERE app = ?", (app,))
+        return {tenant for (tenant,) in rows}
 
 
 class SqlTurns:
@@ -161,29 +172,3 @@ class SqlTurns:
 
     async def give_back(self, name: str, holder: str) -> None:
         await self._tables.execute("DELETE FROM turns WHERE name = ? AND holder = ?", (name, holder))
-
-
-class SqlDepartures:
-    """`Departures`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-
-    async def put(self, departure: Departure) -> None:
-        await self._tables.execute(_NOTE, (departure.tenant, departure.left_at, departure.is_erased))
-
-    async def waiting(self) -> list[Departure]:
-        rows = await self._tables.rows("SELECT account, left_at, is_erased FROM departures ORDER BY left_at, account")
-        return [Departure(tenant, moment(left_at), bool(is_erased)) for tenant, left_at, is_erased in rows]
-
-    async def strike(self, departure: Departure) -> None:
-        query = "DELETE FROM departures WHERE account = ? AND left_at <= ?"
-        await self._tables.execute(query, (departure.tenant, departure.left_at))
-
-    async def note(self, app: str, tenants: Set[str]) -> None:
-        for tenant in tenants:
-            await self._tables.execute(_JOIN, (app, tenant))
-
-    async def noted(self, app: str) -> set[str]:
-        rows = await self._tables.rows("SELECT tenant FROM memberships WHERE app = ?", (app,))
-        return {tenant for (tenant,) in rows}

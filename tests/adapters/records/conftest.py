@@ -21,7 +21,7 @@ from adapters.records.jobs import (
 from adapters.records.postgres import PostgresDatabase
 from adapters.records.sql import Tables
 from adapters.records.sqlite import Database
-from adapters.records.tenants import SqlDepartures, SqlOneTimeStates, SqlSettings, SqlTokens, SqlTurns
+from adapters.records.tenants import SqlAppTenants, SqlSettings, SqlTurns
 from adapters.records.traces import SqlTraceStore
 from tests.adapters.records.samples import StandingClock, make_job
 from tests.records import BOX
@@ -144,10 +144,13 @@ def heartbeats(tables) -> SqlHeartbeats:
 
 
 @pytest.fixture
-def tenancy(tables, clock) -> tuple[SqlTokens, SqlOneTimeStates, SqlTurns, SqlDepartures]:
-    """Tokens, one-time states, turns and departures, none yet."""
-    tokens, states = SqlTokens(tables, BOX, clock=clock), SqlOneTimeStates(tables, clock=clock)
-    return tokens, states, SqlTurns(tables, clock=clock), SqlDepartures(tables)
+def app_tenants(tables, clock) -> SqlAppTenants:
+    return SqlAppTenants(tables, BOX, clock=clock)
+
+
+@pytest.fixture
+def turns(tables, clock) -> SqlTurns:
+    return SqlTurns(tables, clock=clock)
 
 
 @pytest.fixture

@@ -160,8 +160,8 @@ async def vote(town: Town, tenant: str) -> None:
 
 
 async def install(town: Town, tenant: str) -> None:
-    before = await town.records.tokens.get(tenant)
-    await town.records.tokens.put(tenant, f"token of {tenant}")
+    before = await town.records.tenants.token(tenant)
+    await town.records.tenants.put_token(tenant, f"token of {tenant}")
     town.saw("tokens", tenant, *([before] if before else []))
 
 
