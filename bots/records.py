@@ -17,15 +17,13 @@ from adapters.records.deliveries import (
     SqlWatches,
 )
 from adapters.records.jobs import (
-    SqlAttachments,
+    SqlAdditions,
     SqlEvaluations,
     SqlEventLog,
     SqlHeartbeats,
     SqlJobMemo,
     SqlJobStore,
-    SqlRatings,
     SqlSourceStore,
-    SqlSteeringStore,
 )
 from adapters.records.library import SqlConversations, SqlLibrary
 from adapters.records.sql import try_out
@@ -41,10 +39,9 @@ from adapters.secrets import SecretBox
 from bots.config import BotSettings
 from core.library.paper import LibraryStore
 from core.library.states import Conversations
-from core.model.answer import Ratings
 from core.model.delivery import Messages
 from core.model.errors import SetupError
-from core.model.job import Attachments, SteeringStore
+from core.model.job import Additions
 from core.model.ports import (
     AnswerCache,
     Clock,
@@ -82,11 +79,9 @@ class Records:
     events: EventLog
     memo: JobMemo
     tool_traces: TraceStore
-    steering: SteeringStore
+    additions: Additions
     messages: Messages
     standing: StandingChecks
-    attachments: Attachments
-    ratings: Ratings
     watches: Watches
     library: LibraryStore
     conversations: Conversations
@@ -172,11 +167,9 @@ def _records(
         events=SqlEventLog(database, clock=clock, doorbell=shared.doorbell),
         memo=SqlJobMemo(database),
         tool_traces=SqlTraceStore(database),
-        steering=SqlSteeringStore(database),
+        additions=SqlAdditions(database),
         messages=SqlMessages(database, box, clock=clock),
         standing=SqlStandingChecks(database, clock=clock),
-        attachments=SqlAttachments(database),
-        ratings=SqlRatings(database),
         watches=SqlWatches(database, box, clock=clock),
         library=SqlLibrary(database, folder),
         conversations=SqlConversations(database),

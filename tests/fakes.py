@@ -14,13 +14,12 @@ from typing import TypeVar
 from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
 from adapters.records.deliveries import SqlMessages, SqlWatches
 from adapters.records.jobs import (
-    SqlAttachments,
+    SqlAdditions,
+    SqlEvaluations,
     SqlEventLog,
     SqlJobMemo,
     SqlJobStore,
-    SqlRatings,
     SqlSourceStore,
-    SqlSteeringStore,
 )
 from adapters.records.library import SqlLibrary
 from adapters.records.sql import Tables
@@ -284,11 +283,10 @@ def make_deps(
         events=SqlEventLog(kept, clock=clock),
         memo=SqlJobMemo(kept),
         tool_traces=SqlTraceStore(kept),
-        steering=SqlSteeringStore(kept),
+        additions=SqlAdditions(kept),
         messages=SqlMessages(kept, BOX, clock=clock),
-        attachments=SqlAttachments(kept),
         read_attachment=FakeReader().read,
-        ratings=SqlRatings(kept),
+        evaluations=SqlEvaluations(kept),
         watches=SqlWatches(kept, BOX, clock=clock),
         library=SqlLibrary(kept, SCRATCH),
         cache=SqlAnswerCache(kept, clock=clock),

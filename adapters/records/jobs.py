@@ -284,10 +284,10 @@ class SqlJobMemo(_OfJobs):
         await self._tables.execute("DELETE FROM memos WHERE job_id = ?", (job_id,))
 
 
-class SqlAttachments(_OfJobs):
-    """`Attachments`. The job must have been saved, else `JobNotFound`."""
+class SqlAdditions(_OfJobs):
+    """`Additions`. The job must have been saved, else `JobNotFound`."""
 
-    async def put(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
+    async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
         whose = (job.scope.tenant, job.scope.visibility)
 
         def put(sql: Sql) -> None:
@@ -298,28 +298,24 @@ class SqlAttachments(_OfJobs):
 
         await self._tables.write(put, key=job.id)
 
-    async def of(self, job_id: str) -> list[Attachment]:
+    async def attached(self, job_id: str) -> list[Attachment]:
         query = "SELECT attachment FROM attachments WHERE job_id = ? ORDER BY number"
         return [decode(text, Attachment) for (text,) in await self._tables.rows(query, (job_id,))]
 
-
-class SqlSteeringStore(_OfJobs):
-    """A `SteeringStore`."""
-
-    async def add(self, job_id: str, steering: Steering) -> int:
+    async def steer(self, job_id: str, steering: Steering) -> int:
         rows = await self._tables.write(lambda sql: sql.rows(_ADD_STEERING, (encode(steering), job_id)), key=job_id)
         if not rows:
             raise StoreError(f"{job_id} is not stored, so it cannot be steered")
         return int(rows[0][0])
 
-    async def read(self, job_id: str, *, after: int = 0) -> list[Steering]:
+    async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
         return [decode(text, Steering) for (text,) in await self._tables.rows(_STEERING, (job_id, max(after, 0)))]
 
 
-class SqlRatings(_OfJobs):
-    """`Ratings`. The job must have been saved, else `JobNotFound`."""
+class SqlEvaluations(_OfJobs):
+    """An `EvaluationStore`. An answer with as many good as bad votes counts for neither."""
 
-    async def put(self, job: ResearchJob, rating: Rating) -> bool:
+    async def rate(self, job: ResearchJob, rating: Rating) -> bool:
         whose = (job.id, rating.asker, job.scope.tenant, job.scope.visibility)
 
         def put(sql: Sql) -> bool:
@@ -330,13 +326,9 @@ class SqlRatings(_OfJobs):
 
         return await self._tables.write(put, key=job.id)
 
-    async def of(self, job_id: str) -> list[Rating]:
+    async def ratings(self, job_id: str) -> list[Rating]:
         query = "SELECT rating FROM ratings WHERE job_id = ? ORDER BY at, asker"
         return [decode(text, Rating) for (text,) in await self._tables.rows(query, (job_id,))]
-
-
-class SqlEvaluations(_OfJobs):
-    """An `EvaluationStore`. An answer with as many good as bad votes counts for neither."""
 
     async def put_case(self, job: ResearchJob, case: VotedCase) -> None:
         def put(sql: Sql) -> None:
@@ -353,7 +345,7 @@ class SqlEvaluations(_OfJobs):
         return [VotedCase(job_id, must, moment(at)) for job_id, must, at in rows]
 
     async def votes(self, job_id: str) -> tuple[int, int]:
-        votes = await SqlRatings(self._tables).of(job_id)
+        votes = await self.ratings(job_id)
         good = sum(vote.is_good for vote in votes)
         return good, len(votes) - good
 

@@ -14,11 +14,10 @@ from time import monotonic, perf_counter
 from core.evidence.control import ControlledJudge
 from core.evidence.judge import SupportJudge, judge_of
 from core.library.paper import LibraryStore
-from core.model.answer import Ratings
 from core.model.config import Settings
 from core.model.delivery import Messages
 from core.model.errors import GorkdError, ProviderError
-from core.model.job import Attachments, ReadAttachment, ResearchRequest, SteeringStore
+from core.model.job import Additions, ReadAttachment, ResearchRequest
 from core.model.ports import (
     WEB_SEARCH,
     AnswerCache,
@@ -39,6 +38,7 @@ from core.model.ports import (
 from core.pipeline.limits import SingleFlight
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy
+from core.tenancy.usage import EvaluationStore
 from core.watch.watch import Watches
 from core.works.registry import Works
 from core.works.standing import StandingChecks
@@ -102,13 +102,12 @@ class Deps:
     events: EventLog
     memo: JobMemo
     tool_traces: TraceStore
-    steering: SteeringStore
+    additions: Additions
     cache: AnswerCache
     messages: Messages
-    attachments: Attachments
     library: LibraryStore
     read_attachment: ReadAttachment
-    ratings: Ratings
+    evaluations: EvaluationStore
     watches: Watches
     flights: SingleFlight
     reuse: ReuseStore

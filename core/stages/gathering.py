@@ -416,7 +416,7 @@ async def _attached(job: ResearchJob, gathering: Gathering, deps: Deps, notes: l
     if not job.request.attachments:
         return []
     try:
-        attachments = await deps.attachments.of(job.id)
+        attachments = await deps.additions.attached(job.id)
     except StoreError as exc:
         deps.count_error("search", exc)
         attachments = []

@@ -9,14 +9,13 @@ import pytest
 from adapters.records.cache import SqlAnswerCache
 from adapters.records.deliveries import SqlMessages
 from adapters.records.jobs import (
-    SqlAttachments,
+    SqlAdditions,
+    SqlEvaluations,
     SqlEventLog,
     SqlHeartbeats,
     SqlJobMemo,
     SqlJobStore,
-    SqlRatings,
     SqlSourceStore,
-    SqlSteeringStore,
 )
 from adapters.records.postgres import PostgresDatabase
 from adapters.records.sql import Tables
@@ -119,23 +118,18 @@ def trace_store(tables) -> SqlTraceStore:
 
 
 @pytest.fixture
-def steering(with_jobs) -> SqlSteeringStore:
-    return SqlSteeringStore(with_jobs)
-
-
-@pytest.fixture
 def messages(with_jobs, clock) -> SqlMessages:
     return SqlMessages(with_jobs, BOX, clock=clock)
 
 
 @pytest.fixture
-def attachments(with_jobs) -> SqlAttachments:
-    return SqlAttachments(with_jobs)
+def additions(with_jobs) -> SqlAdditions:
+    return SqlAdditions(with_jobs)
 
 
 @pytest.fixture
-def ratings(with_jobs) -> SqlRatings:
-    return SqlRatings(with_jobs)
+def ratings(with_jobs) -> SqlEvaluations:
+    return SqlEvaluations(with_jobs)
 
 
 @pytest.fixture

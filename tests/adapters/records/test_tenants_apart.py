@@ -156,7 +156,7 @@ async def count_usage(town: Town, tenant: str) -> None:
 async def vote(town: Town, tenant: str) -> None:
     job = town.any_job(tenant)
     if job is not None:
-        await town.records.ratings.put(job, Rating("U1", True, f"reason of {tenant}", NOW))
+        await town.records.evaluations.rate(job, Rating("U1", True, f"reason of {tenant}", NOW))
 
 
 async def install(town: Town, tenant: str) -> None:
