@@ -46,6 +46,8 @@ class Registry(Protocol):
         """
         ...
 
+    async def aclose(self) -> None: ...
+
 
 # The full text of an open article by its PMC id, with a heading above each section; "" where none may be read. Raises
 # `ProviderError`.
