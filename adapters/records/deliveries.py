@@ -13,13 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from adapters.records.sql import Row, Sql, Tables, moment
+from adapters.records.sql import Row, SealedStore, Sql, TimedStore, moment
 from adapters.secrets import SecretBox
 from core.model.codec import decode, encode
 from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address
 from core.model.errors import StoreError
 from core.model.job import Json, ResearchJob, Scope
-from core.model.ports import Clock
 from core.watch.watch import Watch, WatchedPage, WatchNotFound, WatchNotice, WatchTelling, digest_at
 
 logger = logging.getLogger(__name__)
@@ -54,13 +53,8 @@ _CONDEMNED = "SELECT key, platform, sealed, expires_at FROM condemned WHERE plat
 _PAST_HOPE = "DELETE FROM condemned WHERE expires_at <= ? OR put_at <= ?"
 
 
-class SqlMessages:
+class SqlMessages(SealedStore):
     """`Messages`. None waits for a job that is not stored; what is condemned keeps neither its job nor its tenant."""
-
-    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
-        self._tables = tables
-        self._box = box
-        self._clock = clock
 
     async def expect(self, job: ResearchJob, address: Address) -> None:
         sealed = _sealed(address, self._box)
@@ -162,12 +156,8 @@ _KEEP_PLACE = """
 """  # a digest is no answer that could be corrected where it stands
 
 
-class SqlStandingChecks:
+class SqlStandingChecks(TimedStore):
     """`StandingChecks`."""
-
-    def __init__(self, tables: Tables, *, clock: Clock) -> None:
-        self._tables = tables
-        self._clock = clock
 
     async def expect(self, job_id: str, due_at: datetime, until: datetime) -> None:
         await self._tables.execute(_EXPECT, (due_at, until, job_id))
@@ -257,13 +247,8 @@ _IN_DIGEST = """
 """
 
 
-class SqlWatches:
+class SqlWatches(SealedStore):
     """`Watches`. A watch goes with the answer that it watches, and with the one that it told last."""
-
-    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
-        self._tables = tables
-        self._box = box
-        self._clock = clock
 
     async def add(self, watch: Watch, address: Address | None) -> None:
         whose = (watch.scope.tenant, watch.scope.visibility, watch.asker)

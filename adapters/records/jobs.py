@@ -12,7 +12,7 @@ from datetime import datetime
 from string import Template
 from typing import TYPE_CHECKING
 
-from adapters.records.sql import POSITION, Dialect, Sql, Tables, digest, moment
+from adapters.records.sql import POSITION, Dialect, Sql, SqlStore, Tables, digest, moment
 from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
@@ -172,11 +172,8 @@ class SqlJobStore:
         return [decode(text, ResearchJob) for (text,) in await self._tables.rows(query, values)]
 
 
-class SqlHeartbeats:
+class SqlHeartbeats(SqlStore):
     """`Heartbeats`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def beat(self, worker_id: str, now: datetime) -> None:
         await self._tables.execute(_BEAT, (worker_id, now))
@@ -237,12 +234,7 @@ def _cost_usd(spent: SynthesisMetadata) -> float | None:
     return spent.cost_usd if spent.model_calls else spent.cost_usd or 0.0
 
 
-class _OfJobs:
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-
-
-class SqlSourceStore(_OfJobs):
+class SqlSourceStore(SqlStore):
     """A `SourceStore`. The job must have been saved, else `JobNotFound`."""
 
     async def put(self, job: ResearchJob, sources: Sequence[Source]) -> None:
@@ -264,7 +256,7 @@ class SqlSourceStore(_OfJobs):
         return [decode(text, Source) for (text,) in rows]
 
 
-class SqlJobMemo(_OfJobs):
+class SqlJobMemo(SqlStore):
     """A `JobMemo`. Texts are kept as bytes, since they are not encoded and may hold NUL."""
 
     async def get(self, job_id: str, key: str) -> str | None:
@@ -284,7 +276,7 @@ class SqlJobMemo(_OfJobs):
         await self._tables.execute("DELETE FROM memos WHERE job_id = ?", (job_id,))
 
 
-class SqlAdditions(_OfJobs):
+class SqlAdditions(SqlStore):
     """`Additions`. The job must have been saved, else `JobNotFound`."""
 
     async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
@@ -312,7 +304,7 @@ class SqlAdditions(_OfJobs):
         return [decode(text, Steering) for (text,) in await self._tables.rows(_STEERING, (job_id, max(after, 0)))]
 
 
-class SqlEvaluations(_OfJobs):
+class SqlEvaluations(SqlStore):
     """An `EvaluationStore`. An answer with as many good as bad votes counts for neither."""
 
     async def rate(self, job: ResearchJob, rating: Rating) -> bool:

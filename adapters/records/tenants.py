@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from datetime import datetime, timedelta
 
-from adapters.records.sql import Sql, Tables, digest, moment
-from adapters.secrets import SecretBox
+from adapters.records.sql import SealedStore, Sql, SqlStore, TimedStore, digest, moment
 from core.model.codec import decode, encode
 from core.model.job import ResearchJob
-from core.model.ports import Clock
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import TenantSettings
 from core.tenancy.forgetting import Departure
@@ -48,11 +46,8 @@ _REVOKE = """
 _END = "INSERT INTO ended_sessions (id, until) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
 
 
-class SqlSettings:
+class SqlSettings(SqlStore):
     """A `SettingsStore`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def get(self, tenant: str) -> KeptSettings:
         rows = await self._tables.rows("SELECT settings, version FROM tenant_settings WHERE tenant = ?", (tenant,))
@@ -79,12 +74,8 @@ class SqlSettings:
         return [tenant for (tenant,) in await self._tables.rows("SELECT tenant FROM tenant_settings ORDER BY tenant")]
 
 
-class SqlRevocations:
+class SqlRevocations(TimedStore):
     """`Revocations`."""
-
-    def __init__(self, tables: Tables, *, clock: Clock) -> None:
-        self._tables = tables
-        self._clock = clock
 
     async def revoke(self, job: ResearchJob, at: datetime) -> None:
         await self._tables.execute(_REVOKE, (job.id, job.scope.tenant, job.scope.visibility, at))
@@ -101,13 +92,8 @@ class SqlRevocations:
         return bool(await self._tables.rows("SELECT 1 FROM ended_sessions WHERE id = ?", (session_id,)))
 
 
-class SqlAppTenants:
+class SqlAppTenants(SealedStore):
     """`AppTenants`."""
-
-    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
-        self._tables = tables
-        self._box = box
-        self._clock = clock
 
     async def put_token(self, tenant: str, text: str) -> None:
         await self._tables.execute(_PUT_TOKENS, (tenant, self._box.seal(text), self._clock()))
@@ -155,12 +141,8 @@ class SqlAppTenants:
         return {tenant for (tenant,) in rows}
 
 
-class SqlTurns:
+class SqlTurns(TimedStore):
     """`Turns`."""
-
-    def __init__(self, tables: Tables, *, clock: Clock) -> None:
-        self._tables = tables
-        self._clock = clock
 
     async def take(self, name: str, holder: str, *, ttl: timedelta) -> bool:
         now = self._clock()
