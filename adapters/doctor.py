@@ -19,7 +19,7 @@ from adapters.pages.extraction import find_tesseract
 from adapters.proxies import DIRECT, Proxies
 from adapters.secrets import TOKEN_FILE
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings
-from core.llm.ask_model import complete
+from core.llm.ask_model import complete, strict
 from core.llm.prices import AS_OF, Prices, cost_usd
 from core.model.answer import ModelUsage
 from core.model.errors import ProviderError, SetupError
@@ -37,12 +37,7 @@ CONNECT_TIMEOUT_S = 5.0
 _WORD = "lighthouse"  # a query that every encyclopedia and web search answers
 _RETRACTED = WorkIds.of(doi="10.1016/s0140-6736(97)11096-0")  # of 1998, retracted in 2010: about the best known one
 
-_SCHEMA: Mapping[str, Json] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["word"],
-    "properties": {"word": {"type": "string", "enum": ["ready"]}},
-}
+_SCHEMA: Mapping[str, Json] = strict({"word": {"type": "string", "enum": ["ready"]}})
 
 
 def folder_probe(folder: Path) -> Probe:

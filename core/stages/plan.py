@@ -11,7 +11,7 @@ from typing import cast, get_args
 
 import regex
 
-from core.llm.ask_model import ask_model
+from core.llm.ask_model import ask_model, strict
 from core.model.answer import ModelUsage
 from core.model.errors import InvalidQuery, ModelError
 from core.model.job import Json, QueryIntent, QuestionType, ResearchJob, TimeConstraint
@@ -38,11 +38,8 @@ _CONCEPTUAL = frozenset({QuestionType.EXPLANATION, QuestionType.COMPARISON})
 
 # Short keys and flat: at 30 ms a token every field delays the first word. Queries come first, so that each can be sent
 # while the rest is still being written.
-_PLAN_SCHEMA: Mapping[str, Json] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["queries", "recency", "content", "type", "language", "entities", "time"],
-    "properties": {
+_PLAN_SCHEMA: Mapping[str, Json] = strict(
+    {
         "queries": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_QUERIES - 1},
         "recency": {"type": "string", "enum": list(get_args(Recency))},
         "content": {"type": "string", "enum": list(get_args(ContentType))},
@@ -50,8 +47,8 @@ _PLAN_SCHEMA: Mapping[str, Json] = {
         "language": {"type": "string"},
         "entities": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_ENTITIES},
         "time": {"type": "string"},
-    },
-}
+    }
+)
 # What only some plans say comes first: the queries are worded after it.
 _QUESTION: Mapping[str, Json] = {"question": {"type": "string"}}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.model.errors import InvalidQuery
 from core.model.job import Json, ResearchRequest, Scope
 from core.presentation.render import iso_utc
-from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult
+from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult, shape
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound
 
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 Doing = Callable[[Mapping[str, Json], "WatchDesk", Scope], Awaitable[ToolResult]]
 _TEXT: Mapping[str, Json] = {"type": "string"}
-_WATCH: Mapping[str, Json] = {
-    "type": "object",
-    "properties": {
+_WATCH: Mapping[str, Json] = shape(
+    {
         "id": dict(_TEXT), "kind": {"type": "string", "enum": ["answer", "schedule", "source"]}, "subject": dict(_TEXT),
         "rhythm": dict(_TEXT), "is_active": {"type": "boolean"}, "next_at": dict(_TEXT), "ends_at": dict(_TEXT),
         "runs": {"type": "integer"}, "last_told": dict(_TEXT),
-    },
-    "required": ["id", "kind", "subject", "rhythm", "is_active", "next_at", "ends_at", "runs", "last_told"],
-}  # fmt: skip
+    }
+)  # fmt: skip
 
 
 async def _list(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
@@ -97,8 +95,7 @@ WATCH_TOOLS: Mapping[str, ToolConfig] = {
             "List watches",
             "Lists what is watched here, when it is looked at next, and what was told of it last.",
             {"type": "object", "properties": {}},
-            {"type": "object", "properties": {"watches": {"type": "array", "items": dict(_WATCH)}},
-             "required": ["watches"]},
+            shape({"watches": {"type": "array", "items": dict(_WATCH)}}),
             _done_by(_list),
             streaming=False,
         ),
@@ -126,7 +123,7 @@ WATCH_TOOLS: Mapping[str, ToolConfig] = {
             "stop_watching",
             "Stop watching",
             "Ends a watch, by the id that list_watches gives.",
-            {"type": "object", "properties": {"watch_id": dict(_TEXT)}, "required": ["watch_id"]},
+            shape({"watch_id": dict(_TEXT)}),
             dict(_WATCH),
             _done_by(_stop),
             streaming=False,
