@@ -26,7 +26,7 @@ from adapters.chat.slack.render import (
     SHARE,
     VIEW,
 )
-from adapters.chat.slack.reply import SlackAddress, SlackReply, shown_at
+from adapters.chat.slack.reply import SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
 from adapters.chat.slack.translate import PLATFORM, Payload, id_of, is_shown
 from adapters.chat.watching import WatchPlace
@@ -275,8 +275,7 @@ class Buttons:
         """To who clicked alone; where Slack does not let us post, through the address it gave for this click."""
         spot = ThreadAddress(click.channel, click.root_ts if click.root_ts != click.message_ts else "")
         if not await whisper(click.workspace.client, spot, click.user, message):
-            at = SlackAddress(click.workspace.team_id, click.user, "", response_url=click.response_url)
-            await SlackReply(click.workspace, at).respond(message)
+            await respond(click.workspace.client, click.response_url, message)
 
 
 def feedback_modal(job_id: str) -> Block:
@@ -325,8 +324,7 @@ class AskForm:
             return
         workspace = await self.desk.workspaces.find(asked["team_id"])
         if not await open_view(workspace, str(command["trigger_id"]), ask_modal(json.dumps(asked))):
-            at = SlackAddress(workspace.team_id, asked["user_id"], "", response_url=asked["response_url"])
-            await SlackReply(workspace, at).respond(sentence_message(say(wording.ASK_WHAT)))
+            await respond(workspace.client, asked["response_url"], sentence_message(say(wording.ASK_WHAT)))
 
     async def submitted(self, body: Payload) -> dict[str, Any]:
         """Returns when the question is stored; what the acknowledgement carries: what is wrong with it, if anything."""

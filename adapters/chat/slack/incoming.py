@@ -48,7 +48,7 @@ from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
 from adapters.chat.slack.render import SlackVoice, changed_message, watch_message
-from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, shown_at
+from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file, id_of
 from adapters.chat.watching import WatchPlace
@@ -146,7 +146,7 @@ class Entrance:
         else:
             told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word or "")
         if told is not None:
-            await SlackReply(workspace, SlackAddress(workspace.team_id, user, "", response_url=url)).respond(told)
+            await respond(workspace.client, url, told)
 
     async def research_this(self, shortcut: Payload) -> None:
         """The message shortcut. Returns when it is stored."""
@@ -515,8 +515,7 @@ class Sections:
             await self._begin(workspace, asked, view_id, which, attachments)
 
     async def _tell(self, workspace: Workspace, asked: _SectionAsked, sentence: str) -> None:
-        at = SlackAddress(asked.team, asked.user, "", response_url=asked.response_url)
-        await SlackReply(workspace, at).respond(sentence_message(sentence))
+        await respond(workspace.client, asked.response_url, sentence_message(sentence))
 
     async def _read(self, workspace: Workspace, which: str, files: Sequence[SlackFile]) -> list[Attachment]:
         """Raises `GorkdError` for files that cannot be read, or that no section can be begun from."""

@@ -145,7 +145,7 @@ class SlackReply:
             return
         await self._end_stream()
         at = self.at
-        if message.is_aside and not at.ts and at.response_url and await self.respond(message):
+        if message.is_aside and not at.ts and await respond(self._client, at.response_url, message):
             return
         if not at.ts:
             await self._settle(message)
@@ -236,7 +236,7 @@ class SlackReply:
             if reason(exc) not in CLOSED or self.at.channel.startswith("D"):
                 raise AddressDead(reason(exc)) from exc
             _log.info("may not post here", extra={"channel": self.at.channel, "reason": reason(exc)})
-            await self.respond(sentence_message(say(IN_MESSAGES)))
+            await respond(self._client, self.at.response_url, sentence_message(say(IN_MESSAGES)))
             await self._move_to_messages()
             await self._post_or_find(message)
 
@@ -267,24 +267,6 @@ class SlackReply:
         if found and part == "sources":  # one of them may have been retracted since
             await update(self._client, spot.channel, found, message, mark)
         self._threaded[part] = found or await post(self._client, spot, message, mark)
-
-    async def respond(self, message: SlackMessage) -> bool:
-        """To the asker alone, through the address Slack gave for it; whether that was still open."""
-        url = self.at.response_url
-        if not url:
-            return False
-        body = {"response_type": "ephemeral", "replace_original": False, "text": message.text}
-        try:
-            async with (
-                ClientSession(timeout=ClientTimeout(total=RESPOND_TIMEOUT_S)) as session,
-                session.post(
-                    url, json=body | {"blocks": as_json(message)}, proxy=self._client.proxies.of(url)
-                ) as response,
-            ):
-                return response.status == 200
-        except FAULTS as exc:
-            _log.warning("response address did not answer", extra={"reason": reason(exc)})
-            return False
 
     def _fitting(self, message: SlackMessage) -> SlackMessage:
         """Nobody else reads direct messages, so nothing is shared from there."""
@@ -359,3 +341,19 @@ async def _is_shared(client: AsyncWebClient, file_id: str, channel: str) -> bool
         return False
     shares: Mapping[str, Mapping[str, Any]] = (found.get("file") or {}).get("shares") or {}
     return any(channel in places for places in shares.values())
+
+
+async def respond(client: SlackClient, url: str, message: SlackMessage) -> bool:
+    """To one person alone, through the address Slack gave for what they did; whether that was still open."""
+    if not url:
+        return False
+    body = {"response_type": "ephemeral", "replace_original": False, "text": message.text}
+    try:
+        async with (
+            ClientSession(timeout=ClientTimeout(total=RESPOND_TIMEOUT_S)) as session,
+            session.post(url, json=body | {"blocks": as_json(message)}, proxy=client.proxies.of(url)) as response,
+        ):
+            return response.status == 200
+    except FAULTS as exc:
+        _log.warning("response address did not answer", extra={"reason": reason(exc)})
+        return False
