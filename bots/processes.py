@@ -147,16 +147,16 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         house.researcher,
         house.metrics.render,
         settings,
-        house.traces,
+        house.records.traces,
         ready=house.readiness.reasons,
         links=page_links(env, house.settings),
-        revocations=house.revocations,
-        limits=house.limits,
+        revocations=house.records.revocations,
+        limits=house.records.limits,
         previews=_previews(env, house),
         library=pictures,
-        usage=house.usage,
-        evaluations=house.evaluations,
-        receipts=receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.traces),
+        usage=house.records.usage,
+        evaluations=house.records.evaluations,
+        receipts=receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.records.traces),
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(painter.aclose)
@@ -242,9 +242,9 @@ async def chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> A
 
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
-        receipts = receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.traces)
-        proving = Proving(receipts, house.evaluations, links, house.deps.clock)
-        yield ChatDeps(house.researcher, links, house.tenancy, talks, house.messages, turns, proving)
+        receipts = receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.records.traces)
+        proving = Proving(receipts, house.records.evaluations, links, house.deps.clock)
+        yield ChatDeps(house.researcher, links, house.tenancy, talks, house.records.messages, turns, proving)
 
 
 def refuse_half_a_slack(env: Mapping[str, str]) -> None:

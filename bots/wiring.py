@@ -31,19 +31,17 @@ from core.library.ingest import Ingestion
 from core.library.pages import PaperViews
 from core.library.paper import LibraryStore
 from core.library.session import LibraryTalks
-from core.library.states import Conversations
 from core.llm.memo import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient
-from core.model.delivery import Messages
 from core.model.errors import ModelError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
 from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_up
 from core.modes import MODES
 from core.pipeline.checkup import Readiness, watch_backlog
 from core.pipeline.deps import Deps
-from core.pipeline.limits import LimitedSearch, RateLimits, SharedTurns
+from core.pipeline.limits import LimitedSearch, SharedTurns
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, rehearse, run_job
 from core.pipeline.tracing import (
@@ -55,7 +53,6 @@ from core.pipeline.tracing import (
     WatchedWebSearch,
     open_tracer,
 )
-from core.presentation.page_links import Revocations
 from core.presentation.wording import SOMETHING_BROKE
 from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
 from core.settings.tenant import Ceilings
@@ -72,7 +69,6 @@ from core.tenancy.forgetting import (
     keep_sweeping,
     keep_sweeping_tenants,
 )
-from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
 from core.works.registry import Works
@@ -92,17 +88,11 @@ class House:
     deps: Deps
     metrics: PrometheusRecorder
     settings: BotSettings
-    traces: TraceLog
-    revocations: Revocations
-    limits: RateLimits
-    conversations: Conversations
-    messages: Messages
-    usage: UsageLog
+    records: Records
     tenancy: Tenancy
     readiness: Readiness
     queue: JobQueue
     role: Role
-    evaluations: EvaluationStore
 
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it: who is ready is as quick at once.
@@ -190,11 +180,7 @@ async def open_house(
             clock=utc_now, stopwatch=time.monotonic,
         )  # fmt: skip
         tenancy = Tenancy(records.tenants, records.turns, leaving, desk)
-        yield House(
-            researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations, records.messages, records.usage, tenancy, readiness, queue, role,
-            records.evaluations,
-        )  # fmt: skip
+        yield House(researcher, deps, metrics, settings, records, tenancy, readiness, queue, role)
 
 
 async def _keep_house(
@@ -522,6 +508,6 @@ async def open_talks(env: Mapping[str, str], house: House) -> AsyncIterator[Libr
         desk = library_desk(env, house.deps.library, stack)
         views = PaperViews(house.deps.library, painter.paint)
         yield LibraryTalks(
-            house.researcher, desk, house.conversations, views, house.deps.clock,
-            messages=house.messages, rules=house.tenancy.settings,
+            house.researcher, desk, house.records.conversations, views, house.deps.clock,
+            messages=house.records.messages, rules=house.tenancy.settings,
         )  # fmt: skip

@@ -150,7 +150,7 @@ async def _ask(house: House, question: Question) -> Outcome:
     began = perf_counter()
     job = await _finished(house, question)
     result = await house.researcher.result(job.id)
-    trace = tuple(await house.traces.read(job.id))
+    trace = tuple(await house.records.traces.read(job.id))
     models = [entry for entry in trace if entry.kind == "model"]
     answer = result.answer if result else None
     text = f"{answer.summary}\n{answer.detail}".strip() if answer else ""
