@@ -93,40 +93,21 @@ def record_text(record: WorkRecord) -> str:
 def counts_line(checked: Sequence[CheckedReference]) -> str:
     """`40 references: 31 match their records, 2 were retracted, …`"""
     counts = Counter(one.stand for one in checked)
+    retracted = sum(one.is_retracted for one in checked)
     said = [
-        (counts[RefStand.MATCHES], _matching),
-        (sum(one.is_retracted for one in checked), _retracted),
-        (counts[RefStand.DIFFERS], _differing),
-        (counts[RefStand.OTHER_WORK], _of_others),
-        (counts[RefStand.NOT_FOUND] + counts[RefStand.UNLISTED], _missing),
-        (counts[RefStand.UNKNOWN], _unasked),
-    ]
-    parts = ", ".join(words(count) for count, words in said if count)
+        say_many("{number} matches its record", "{number} match their records", number)
+        if (number := counts[RefStand.MATCHES]) else "",
+        say_many("{number} was retracted", "{number} were retracted", retracted) if retracted else "",
+        say_many("{number} differs from its record", "{number} differ from their records", number)
+        if (number := counts[RefStand.DIFFERS]) else "",
+        say_many("{number} has the id of another work", "{number} have the id of another work", number)
+        if (number := counts[RefStand.OTHER_WORK]) else "",
+        say_many("{number} was not found", "{number} were not found", number)
+        if (number := counts[RefStand.NOT_FOUND] + counts[RefStand.UNLISTED]) else "",
+        say("{number} could not be looked up", number=number) if (number := counts[RefStand.UNKNOWN]) else "",
+    ]  # fmt: skip
+    parts = ", ".join(filter(None, said))
     return say_many("{number} reference: {stands}.", "{number} references: {stands}.", len(checked), stands=parts)
-
-
-def _matching(count: int) -> str:
-    return say_many("{number} matches its record", "{number} match their records", count)
-
-
-def _retracted(count: int) -> str:
-    return say_many("{number} was retracted", "{number} were retracted", count)
-
-
-def _differing(count: int) -> str:
-    return say_many("{number} differs from its record", "{number} differ from their records", count)
-
-
-def _of_others(count: int) -> str:
-    return say_many("{number} has the id of another work", "{number} have the id of another work", count)
-
-
-def _missing(count: int) -> str:
-    return say_many("{number} was not found", "{number} were not found", count)
-
-
-def _unasked(count: int) -> str:
-    return say("{number} could not be looked up", number=count)
 
 
 def said_of(one: CheckedReference) -> str:
