@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -241,10 +242,7 @@ def _conflicts(
 
 def _removed(removed: Sequence[RemovedSentence]) -> tuple[RemovedView, ...]:
     """The same sentence once."""
-    times: dict[RemovedSentence, int] = {}
-    for sentence in removed:
-        times[sentence] = times.get(sentence, 0) + 1
-    return tuple(RemovedView(sentence, count) for sentence, count in times.items())
+    return tuple(RemovedView(sentence, count) for sentence, count in Counter(removed).items())
 
 
 def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
@@ -487,16 +485,13 @@ def _reference(row: Mapping[str, Json]) -> ReferenceRow:
 
 def evidence_searches(result: JobResult | None) -> tuple[EvidenceSearch, ...]:
     """In the order in which they were made; none for a job that wrote no section."""
-    found = result.details.get("evidence") if result else None
-    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     searches: dict[tuple[str, str], list[Mapping[str, Json]]] = {}
-    for row in rows:
+    for row in rows(result.details.get("evidence")) if result else ():
         searches.setdefault((_text(row, "section"), _text(row, "query")), []).append(row)
-    return tuple(_search(*named, of_search) for named, of_search in searches.items())
-
-
-def _search(section: str, query: str, rows: Sequence[Mapping[str, Json]]) -> EvidenceSearch:
-    return EvidenceSearch(section, cut(query, QUERY_ROOM), bool(rows[0].get("is_custom")), tuple(map(_row, rows)))
+    return tuple(
+        EvidenceSearch(section, cut(query, QUERY_ROOM), bool(found[0].get("is_custom")), tuple(map(_row, found)))
+        for (section, query), found in searches.items()
+    )
 
 
 def _row(row: Mapping[str, Json]) -> EvidenceRow:

@@ -137,12 +137,9 @@ class WatchDesk:
         """Those of one person, or of a tenant, that have not ended, oldest first."""
         return await self._deps.watches.of(tenant, asker=asker)
 
-    async def get(self, watch_id: str, *, tenant: str = "", asker: str = "") -> Watch:
-        """Raises `WatchNotFound` for another tenant's, and for another person's where one is named."""
-        watch = await self._deps.watches.get(watch_id)
-        if (tenant and watch.scope.tenant != tenant) or (asker and watch.asker != asker):
-            raise WatchNotFound(watch_id)
-        return watch
+    async def get(self, watch_id: str) -> Watch:
+        """Raises `WatchNotFound`."""
+        return await self._deps.watches.get(watch_id)
 
     async def of_job(self, job: ResearchJob, asker: str = "") -> Watch | None:
         """The watch that a job is the answer or a run of; where several people watch it, this person's."""
