@@ -428,7 +428,7 @@ MIN_STEM_CHARS = 5  # Milan and Milanese
 
 
 MIN_JOINED_CHARS = 8
-_OF_A_PLACE = regex.compile(r"(?P<name>\p{Ll}{4,}?)(?:i?an|n|ese|ish|ism|ist|i)s?$")  # Libyan of Libya, Nazism of Nazi
+_OF_A_PLACE = ("ian", "an", "n", "ese", "ish", "ism", "sm", "ist", "i")  # Libyan of Libya, Nazism of Nazi
 
 
 def has_name(name: Token, reading: Reading) -> bool:
@@ -443,8 +443,8 @@ def has_name(name: Token, reading: Reading) -> bool:
     joined = reading.text.lower().replace("-", "") if len(lower) >= MIN_JOINED_CHARS else ""
     if regex.search(rf"\b{regex.escape(lower)}", joined):
         return True  # Ibero-American
-    base = _OF_A_PLACE.match(lower)
-    if base and any(base["name"] == other.text.lower() for other in reading.content if other.text[0].isupper()):
+    bases = {one.removesuffix(end) for one in (lower, lower.removesuffix("s")) for end in _OF_A_PLACE} - {lower}
+    if any(other.text[0].isupper() and other.text.lower() in bases for other in reading.content if len(other.text) > 3):
         return True
     return len(lower) >= MIN_FUZZY_CHARS and any(
         len(other.text) >= MIN_FUZZY_CHARS

@@ -101,7 +101,7 @@ def check_subject(pair: Comparison) -> Iterator[Veto]:
             chained = [word for word in before.names if pair.names(word)]
             if not chained:
                 yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
-        elif pair.before.content and not any(pair.names(word) for word in subject.content):
+        elif pair.before.content and not any(pair.names(word) for word in (*subject.content, *before.content[:1])):
             yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
         elif (other := _other_subject(pair, before)) is not None:
             yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
@@ -125,8 +125,10 @@ _SELF = regex.compile(
 def _other_subject(pair: Comparison, before: Reading) -> Token | None:
     """The name that begins the home, where what was spoken of before is another."""
     subject = pair.home.units[0] if pair.home.units else ()
-    if not subject or not subject[0].text[0].isupper() or subject[0] in pair.claimed or calendar_of(subject[0]):
+    if not subject or not subject[0].text[0].isupper() or pair.claim.match(subject[0]) or calendar_of(subject[0]):
         return None
+    if subject[0].text.lower() in listed("limiting"):
+        return None  # After, Despite
     if subject[0].kind is Kind.WORD and is_plural(subject[0]):
         return None
     first = min(pair.claimed, key=lambda word: word.start, default=None)
@@ -141,7 +143,7 @@ def _holders(pair: Comparison) -> list[Token]:
     if points_back(text):
         subject = list(subject_of(pair.before.text).content)
         if not _PERSON.match(text):
-            return subject
+            return [*pair.before.content[:1], *subject] if subject else []
         opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
         return [*opening, *(word for word in pair.before.names if not calendar_of(word))]
     first = pair.claim.units[0] if pair.claim.units else ()
@@ -183,7 +185,13 @@ def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
     if not beside or any(has_name(word, read(" ".join(one.text for one in beside))) for word in holders):
         return None
     others = [word for run in runs if run is not beside for word in run if word.kind is Kind.NAME]
-    return beside[-1] if any(other.stem == word.stem for other in others for word in holders) else None
+    same = next((other for other in others for word in holders if other.stem == word.stem), None)
+    if same is None or _PLACING.intersection(home.lead(same)) != _PLACING.intersection(home.lead(beside[0])):
+        return None  # a place beside the list: moved to Oslo
+    return beside[-1]
+
+
+_PLACING = frozenset("to in at from on".split())
 
 
 def check_holder(pair: Comparison) -> Iterator[Veto]:
@@ -253,7 +261,7 @@ def check_event_date(pair: Comparison) -> Iterator[Veto]:
     theirs, is_back = _dated_clauses(read(pair.passage)), points_back(pair.claim.text)  # she: no word of hers is a name
     for clause, dates in _dated_clauses(pair.claim):
         holders = _holders(pair) or list(pair.claim.units[0] if pair.claim.units and not is_back else ())
-        deed = [word for word in clause if word.kind is Kind.WORD and not word.values and word not in holders]
+        deed = [word for word in clause if not word.values and not calendar_of(word) and word not in holders]
         for date in dates:
             told = [_share_of(deed, words) for words, found in theirs if any(one.stem == date.stem for one in found)]
             others = [
@@ -501,6 +509,8 @@ def _check_mixture(pair: Comparison) -> Iterator[Veto]:
         skipped = [word for word in pair.home.content if left.end <= word.start and word.end <= right.start]
         rivals = [word for word in skipped if _rival_kind(word) in kinds and not pair.claim.match(word)]
         rivals = [word for word in rivals if word.kind is not Kind.NUMBER or not _is_day(pair.home, word)]
+        if any(_PERSON.fullmatch(token.text) for token in pair.claim.tokens):
+            rivals = [word for word in rivals if not has_name(word, pair.before)]  # whom the claim calls he
         between = pair.home.text[left.end : right.start]
         if rivals and not _ASIDE.fullmatch(between) and _CLAUSE.search(between[: skipped[-1].start - left.end]):
             yield Veto("mixture", Force.DOUBTS, f'the source says "{right.text}" after {rivals[0].text}')

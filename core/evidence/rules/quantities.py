@@ -181,7 +181,10 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
-    is_worked_out = _is_difference(claim, number, reading) or _is_sum_or_share(claim, number, reading)
+    is_worked_out = "by" in claim.lead(number) and any(
+        abs(times - grown) <= ABOUT for times in factors_in(reading).values() for grown in grown_by(claim)
+    )
+    is_worked_out = is_worked_out or _is_difference(claim, number, reading) or _is_sum_or_share(claim, number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
     dated = (
@@ -396,15 +399,21 @@ def factors_in(reading: Reading) -> dict[str, float]:
 
 
 def grown_by(reading: Reading) -> list[float]:
-    """What each "from 100 to 200" of a text comes to, in times."""
+    """What each "from 100 to 200" or "grew by 100 %" of a text comes to, in times."""
     counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    return [
+    shares_of_it = [
+        (other.value or 0.0) / 100 * (-1 if _SHRINKS.search(reading.text, 0, other.start) else 1)
+        for other in counted
+        if "by" in reading.lead(other) and dimension_of(reading, other) == "share" and not is_in_points(reading, other)
+    ]
+    return [1 + share for share in shares_of_it] + [
         (later.value or 0.0) / (earlier.value or 1.0)
         for earlier, later in pairwise(counted)
         if "from" in reading.lead(earlier) and "to" in reading.lead(later)
     ]
 
 
+_SHRINKS = pattern("falls")
 _POINTS = pattern("points")
 
 

@@ -241,6 +241,8 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
         return pair.governs(span[1]) or is_behind
     if cue is Cue.LIMIT and any(word in pair.claimed for word in pair.home.content if 0 <= word.start - span[1] <= 2):
         return False  # said of the same, with another small word
+    if cue is Cue.LIMIT and _is_led(pair.home, span[0]):
+        return False
     if cue is Cue.CONDITION or cue is Cue.LIMIT:
         return pair.is_close and pair.has_near(span, back=2, ahead=2)
     is_behind_it = cue is Cue.ONLY and pair.home.text[: span[1]].lower().endswith("alone")  # she builds it alone
@@ -309,11 +311,19 @@ def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
             continue
         before = [other for other in pair.home.content if other.end <= word.start]
         is_held = not before or before[-1] in pair.claimed
-        if is_held and (lead[-1] not in ("in", "for", "on") or is_plural(word)):
+        if is_held and not _is_led(pair.home, word.start) and (lead[-1] not in ("in", "for", "on") or is_plural(word)):
             yield Veto("limit", Force.DOUBTS, f'the source says "{lead[-1]} … {word.text}"')
             return
 
 
+def _is_led(home: Reading, at: int) -> bool:
+    """Whether the place belongs to words for who led it or reigned then: under Captain Cook, during the reign of."""
+    return any(led.start() <= at < led.end() for led in _LED.finditer(home.text))
+
+
+_LED = regex.compile(
+    rf"\b(?:under|during) (?:(?:{'|'.join(sorted(listed('titles')))})\.? \p{{Lu}}|{pattern('led').pattern})", regex.IGNORECASE
+)
 _PREPOSITIONS = frozenset("among amongst under within without until for in during on".split())
 
 

@@ -459,7 +459,8 @@ def _check_doer(pair: Comparison) -> Iterator[Veto]:
     if passive or is_inverted(pair) or turned_in_german(pair) is not None:
         return
     for name, verb in pairwise(pair.claim.content):
-        if not name.text[0].isupper() or not _is_verb(pair, verb):
+        is_doer = name.text[0].isupper() and not calendar_of(name) and not _PRONOUN.search(pair.claim.text, name.end, verb.start)
+        if not is_doer or not _is_verb(pair, verb):
             continue
         there = pair.home.content
         verbs = [at for at, word in enumerate(there) if word.stem == verb.stem]
