@@ -236,7 +236,7 @@ _IS = regex.compile(
 
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
-    is_small = pair.home.text[: span[1]].lower().endswith("only") and _is_before_number(pair.home, span[1])
+    is_small = pair.home.text[: span[1]][-4:].lower() == "only" and _is_before_number(pair.home, span[1])
     is_no_limit = cue is Cue.ONLY and (_is_denied(pair.home, span[0], pair.language) or is_small)  # not only; only 3
     if is_no_limit or not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
@@ -265,6 +265,8 @@ def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
         match = next(cue.find(pair.language, pair.claim.text), None)
         if match is None or _is_denied(pair.claim, match.start(), pair.language):
             continue
+        if _STRESSED.match(pair.claim.text, match.end()) or _is_before_number(pair.claim, match.end()):
+            continue
         if cue is Cue.ONLY and pair.language == "en" and (both := _BOTH.search(pair.home.text)):
             said = [word for word in pair.home.content if both.end() <= word.start][:3]
             is_behind = match.group().lower() != "alone"
@@ -275,10 +277,6 @@ def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
         if any(token.text.lower() in negations(pair.language) for token in pair.home.tokens):
             continue
         is_said = bool(cue.first(pair.language, pair.wider.text))
-        if cue is Cue.ONLY and (
-            _is_before_number(pair.claim, match.end()) or _STRESSED.match(pair.claim.text, match.end())
-        ):
-            continue
         if cue is Cue.ONLY and is_said:
             is_said = any(_limits_same(pair, match.span(), reading) for reading in (pair.home, pair.wider))
         if not is_said and not any(pair.wider.match(token) for token in read(match.group()).content):

@@ -141,8 +141,8 @@ def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     """Whether the source has the number of something else, and `said` of what the claim counts."""
     if has_number(pair.home, said, pair.claim) or is_year_token(number) is not is_year_token(said):
         return False
-    there = next((other for other in pair.home.numbers if other.stem == number.stem), None)
-    if there is not None and not is_year_token(number) and _company(pair, there) > _company(pair, said):
+    own = next((other for other in pair.home.numbers if other.stem == number.stem), None)
+    if own is not None and not is_year_token(number) and _company(pair, own) > _company(pair, said):
         return False  # it stands among the claim's words, and the other does not
     if pair.is_mostly and not _is_range_end(pair.home, number):
         return True
@@ -295,7 +295,7 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
 
 
 def _is_place(word: str, behind: str) -> bool:
-    """Whether it says where or how long: "rooms below roofs were 3" has a verb before the number, "over a 3" an article."""
+    """Whether it says where or how long: "below roofs were 3" has a verb before the number, "over a 3" an article."""
     return word.lower() in ("below", "under", "above", "over") and _IS.search(behind) is not None
 
 
