@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, pairwise
 
 import regex
@@ -29,6 +30,7 @@ from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
 from core.text.passages import Passage, split_passages
+from core.text.sentences import sentences_of
 from core.text.terms import AskedTerms, question_terms, sought_terms, terms, words
 
 # Set on the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below (docs/evaluation.md).
@@ -56,7 +58,10 @@ _MAX_STOPLESS_CHARS = 420  # longer without a stop at its end is a menu
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = pattern("leans_back")
-_CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
+_CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|^\s*[^\s。]+\s*$")
+_BARS = regex.compile(r"\s\|\s.*\s\|\s")  # of a row; without one at its end nothing tells its table's head
+_CODE_SIGN = pattern("code_sign")
+_MAX_CODE_SIGNS = 1  # in words about code; lines of code that lost their breaks have more
 _OF_ITSELF = pattern("of_itself")
 _DEFINITE = regex.compile(
     r"(?:the|der|die|das|el|la|los|las|le|les|il|lo|i|gli|o|a|os|as|de|het)\s+(?P<noun>\w+)", regex.I
@@ -72,6 +77,8 @@ _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's it
 _STOP = regex.compile(
     r"(?<=(?:[^\W_]{2}|\d)[)`\x22”’]?)(?<!\b(?:etc|al|Inc|Ltd|Co|Jr|Sr|vs|approx))(?<!\.\p{L}+)[.!?。！？]$"
 )
+_STOPPED = regex.compile(r"[.!?…。！？]\W*(?:\[[^\[\]]{1,40}\]\W*)*$")  # also behind a quotation's end or a footnote's mark
+_INLINE_CODE = regex.compile(r"`[^`]+`")
 _ROW_END = regex.compile(r"\s*\|\s*$")
 _FIGURE = regex.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|half)\b", regex.IGNORECASE
@@ -340,13 +347,17 @@ def _sentences(
     source: Source, passage: Passage, coverage: float, covered: Callable[[Set[str]], float]
 ) -> Iterator[Quotation]:
     headed = covered(frozenset(terms(passage.heading)))
+    is_loose, ends_at = _is_loose(source.trusted_content), len(source.trusted_content.rstrip())
     for place, sentence in enumerate(passage.sentences):
         bullet, row_end = _BULLET.match(sentence.text), _ROW_END.search(sentence.text)
         start, end = bullet.end() if bullet else 0, row_end.start() if row_end else len(sentence.text)
         text = " ".join(sentence.text[start:end].split())
-        if not sentence.asserts or not _is_prose(text):
+        may_be_open = bullet or row_end or is_loose or sentence.end == ends_at
+        if not sentence.asserts or not _is_prose(text, may_be_open=bool(may_be_open)):
             continue
         head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
+        if head in ("", text) if row_end else _BARS.search(text):
+            continue  # without a head a row says nothing, and a head by itself no more
         own = covered(frozenset(terms(f"{head} {text}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point.
@@ -363,11 +374,22 @@ def _head(source: Source, row: int) -> str:
     return " ".join(source.trusted_content[start:end].split())
 
 
-def _is_prose(text: str) -> bool:
+@lru_cache(maxsize=64)
+def _is_loose(content: str) -> bool:
+    """Whether a text does without stops, as notes do; elsewhere what has none is a heading, a label or torn off."""
+    lines = [one.text for one in sentences_of(content) if one.asserts and one.plain == one.text]
+    return 2 * sum(_STOPPED.search(line) is not None for line in lines) < len(lines)
+
+
+def _is_prose(text: str, *, may_be_open: bool) -> bool:
+    """Whether a text can stand alone; `may_be_open` where it needs no stop at its end."""
+    is_stopped = _STOPPED.search(text) is not None
     return (
         _MIN_SENTENCE_WORDS <= _word_count(text) <= MAX_SUMMARY_WORDS
-        and len(text) <= (_MAX_SENTENCE_CHARS if _STOP.search(text) else _MAX_STOPLESS_CHARS)
+        and len(text) <= (_MAX_SENTENCE_CHARS if is_stopped else _MAX_STOPLESS_CHARS)
+        and (is_stopped or may_be_open)
         and not _CODE_OR_TABLE.search(text)
+        and len(_CODE_SIGN.findall(_INLINE_CODE.sub(" ", text))) <= _MAX_CODE_SIGNS
         and not text.endswith((":", "："))  # what it announces would not be quoted with it
         and not _OF_ITSELF.search(text)
     )
