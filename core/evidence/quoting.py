@@ -15,10 +15,12 @@ import regex
 from rapidfuzz import fuzz
 
 from core.evidence.answering import (
+    PARTICULAR,
     Expected,
     defined_name,
     defines,
     expected_answer,
+    may_only_touch,
     pattern,
     states_aim,
     unanswered_by_rules,
@@ -43,7 +45,7 @@ MAX_SUMMARY_WORDS = 120
 MAX_STEPS_WORDS = 300  # of a numbered list, which comes whole
 MAX_DETAIL_SENTENCES = 8
 _LIKELY = 20  # sentences, best first, that are asked whether they answer
-_UNANSWERED = 0.6  # what is left of the score of one that does not
+_UNANSWERED, _TOUCHING = 0.6, 0.8  # what is left of the score of one that does not, and of one that may not
 _DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
 _TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
@@ -68,9 +70,6 @@ _DEFINITE = regex.compile(
 )
 _WORD = regex.compile(r"[\p{L}\p{N}'’-]+")
 _REFERRING = pattern("referring")
-_PARTICULAR = regex.compile(  # a name, a figure, or a word of code: what a thing may be named by
-    r"(?<=[\p{L}\p{N},;:)»”\"]\s[(«“\"]?)\p{Lu}[\p{L}\p{N}]+|\p{N}[\p{N}.,]*|`[^`]+`"
-)
 _PART_END = regex.compile(r"[,;:.(–—](?=\s|\p{L})")
 _BESIDE = regex.compile(r"\s?[,:(–—]\s?")  # behind a noun, before its name
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's item or a table's row
@@ -179,9 +178,10 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     is_direct = fit >= DIRECT_FIT and asked.coverage(shown) >= DIRECT_COVERAGE and not unanswered
     is_direct = is_direct and not _only_refers(question, summary) and _is_in_one(asked, summary, contents)
     is_direct = is_direct and not _is_of_another(asked, summary[0], contents[summary[0].source_id].title)
-    is_direct = is_direct and (
-        bool(name) or expected_answer(question, language) in _FIRM or _tells_apart(asked, sources)
-    )
+    expected = expected_answer(question, language)
+    is_direct = is_direct and not may_only_touch(question, said, language=language)
+    is_direct = is_direct and (expected is Expected.PERSON or _is_of_kind(asked, question, said))
+    is_direct = is_direct and (bool(name) or expected in _FIRM or _tells_apart(asked, sources))
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
 
 
@@ -211,6 +211,17 @@ def _is_of_another(asked: AskedTerms, quotation: Quotation, title: str) -> bool:
     return is_named and asked.coverage(own) < asked.coverage(own | titled)
 
 
+def _is_of_kind(asked: AskedTerms, question: str, said: str) -> bool:
+    """Whether the kind of thing that is asked for is named, where beside it only one thing is: the port of the mill.
+
+    Figures and names of that one thing stand in any text on it.
+    """
+    sought = sought_terms(question).intersection(asked.terms)
+    others = [term for term in asked.terms if term not in sought and term not in asked.names]
+    is_bare = bool(sought) and len(others) + bool(asked.names - sought) <= 1
+    return not is_bare or bool(sought & asked.found_in(frozenset(terms(said))).keys())
+
+
 def _only_refers(question: str, quotations: Sequence[Quotation]) -> bool:
     """Whether a text says "the bridge", "a bridge" or "its bridges" and names none, where it is asked which."""
     sought, asked = sought_terms(question), set(terms(question))
@@ -236,7 +247,7 @@ def _is_mere(text: str, noun: tuple[int, int], asked: Set[str]) -> bool:
     end = _PART_END.search(text, behind.end() if behind else noun[1])
     return all(
         set(terms(name[0])) <= asked or (name.start() < noun[0] and name[0][0].isdigit())
-        for name in _PARTICULAR.finditer(text, start, end.start() if end else len(text))
+        for name in PARTICULAR.finditer(text, start, end.start() if end else len(text))
     )
 
 
@@ -338,6 +349,8 @@ def _answering(question: str, likely: Sequence[Quotation], language: str) -> lis
         replace(entry, score=_UNANSWERED * entry.score)
         if unanswered_by_rules(question, entry.text, language=language)
         or (wants_figure and not _FIGURE.search(entry.text))
+        else replace(entry, score=_TOUCHING * entry.score)
+        if may_only_touch(question, entry.said, language=language)
         else entry
         for entry in likely
     ]
