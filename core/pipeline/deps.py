@@ -167,4 +167,5 @@ class Deps:
 
     def count_error(self, stage: str, error: Exception) -> None:
         self.recorder.record(Measurement("errors", 1, f"{stage}:{type(error).__name__}"))
-        log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": str(error)})
+        why = str(error) or ("no answer in time" if isinstance(error, TimeoutError) else "")
+        log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": why})
