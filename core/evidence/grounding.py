@@ -61,6 +61,7 @@ NO_PASSAGE = "no passage of the sources that were read bears on it"
 ORDER = "an order taken from a page"
 MAX_OTHERS = {
     "summary": 3,
+    "opening": 1,
     "detail": 1,
 }  # sources that nobody cited and the judge reads too; the summary decides the level
 PASSAGES = 3  # of a source that the judge reads for one claim
