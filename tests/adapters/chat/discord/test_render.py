@@ -228,18 +228,21 @@ def test_sentences_are_shown_as_they_are_checked():
 
 
 @pytest.mark.parametrize(
-    ("cited", "listed"),
+    ("cited", "detailed", "listed"),
     [
-        pytest.param([1, 4], ["1.", "4.", "2. (also read)"], id="what is cited, filled up to three"),
-        pytest.param([9, 8, 7, 6, 5, 4, 3], ["3.", "4.", "5.", "6.", "7.", "8.", "and 1 more"], id="at most six"),
+        pytest.param([1, 4], [], ["1.", "4.", "2. (also read)"], id="what is cited, filled up to three"),
+        pytest.param([1], [5], ["1.", "5. (cited in the details)", "2. (also read)"], id="what the details cite"),
+        pytest.param([9, 8, 7, 6, 5, 4, 3], [], ["3.", "4.", "5.", "6.", "7.", "8.", "and 1 more"], id="at most six"),
     ],
 )
-def test_the_sources_below_are_those_that_the_shown_sentences_cite(cited: list[int], listed: list[str]):
+def test_the_sources_below_are_those_that_the_shown_sentences_cite(
+    cited: list[int], detailed: list[int], listed: list[str]
+):
     """D26: by number, whatever its place; Discord's own numbering of lists changes none of them."""
     sources = [samples.source(n, url=f"https://a{n}.test", title="T", domain=f"a{n}.test") for n in range(1, 10)]
     markers = "".join(f"[{number}]" for number in cited)
     answer = replace(samples.ANSWER, summary=f"So it is {markers}.", claims=(), conflicts=(), citations=tuple(
-        Citation("So it is", f"src_{number}", None, Verdict.PARTIAL) for number in cited
+        Citation("So it is", f"src_{number}", None, Verdict.PARTIAL) for number in [*cited, *detailed]
     ))  # fmt: skip
 
     text = text_of(VOICE.outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), sources))
@@ -248,6 +251,17 @@ def test_the_sources_below_are_those_that_the_shown_sentences_cite(cited: list[i
     bare = [re.sub(r"^(\d)\\?\. .* - T", r"\1.", line) for line in lines]
     assert bare == listed
     assert ("\n4\\. " in text) is (4 in cited and 3 not in cited)
+
+
+def test_no_relevance_is_told_of_a_source_that_shares_no_word_with_the_question():
+    """As of one in another language: that is no measure of it, and "0 %" beside what is cited would be false."""
+    foreign = replace(samples.SOURCES[0], scores=replace(samples.SOURCES[0].scores, relevance=0.004))
+
+    shown = sources_text([foreign, *samples.SOURCES[1:]], samples.ANSWER)
+
+    first, *others = shown.splitlines()
+    assert "relevance" not in first
+    assert all("relevance" in line for line in others)
 
 
 def test_a_comparison_shows_its_table():
