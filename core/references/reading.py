@@ -28,7 +28,8 @@ _HEADING = regex.compile(
     r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:\*\*|__)?(?:\d{1,2}\.?[ \t]+|[IVX]+\.[ \t]+)?"
     r"(?:r ?eferences(?: and notes| cited)?|bibliography|works cited|literature(?: cited)?|sources(?: cited)?"
     r"|literatur(?:verzeichnis|angaben)?|quellen(?:verzeichnis)?|références|bibliographie|referencias|bibliografía"
-    r"|riferimenti(?: bibliografici)?|bibliografia|referências|referenties|fuentes|fonti|fontes|bronnen)[ \t]*:?(?:\*\*|__)?[ \t]*$",
+    r"|riferimenti(?: bibliografici)?|bibliografia|referências|referenties|fuentes|fonti|fontes|bronnen)"
+    r"[ \t]*:?(?:\*\*|__)?[ \t]*$",
     regex.IGNORECASE | regex.MULTILINE,
 )
 _NEXT_HEADING = regex.compile(
