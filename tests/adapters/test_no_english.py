@@ -95,18 +95,18 @@ def foreign(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def english_in(shown: str, *content: str) -> list[str]:
-    """Words of three letters and more that are neither said in the foreign language nor of the `content`."""
+    """Words of two letters and more that are neither said in the foreign language nor of the `content`."""
     plain = re.sub(r"(?s)<(script|style).*?</\1>|<code>.*?</code>|`[^`]*`|https?://[^\s\"')]+|%[0-9A-F]{2}", " ", shown)
     attributes = re.findall(r'(?:aria-label|title|placeholder|alt)="([^"]*)"', plain)
     text = " ".join([re.sub(r"<[^>]*>", " ", plain), *attributes])
     known = {word.casefold() for one in (*content, *_NAMES) for word in re.findall(r"[A-Za-z]+", one)}
-    return sorted({word for word in re.findall(r"[A-Za-z]{3,}", text) if word.casefold() not in known})
+    return sorted({word for word in re.findall(r"[A-Za-z]{2,}", text) if word.casefold() not in known})
 
 
 _NAMES = (
-    "gorkd GORKD Discord Slack UTC HTTP JSON YAML PDF DOI arXiv Markdown BibTeX RIS LaTeX MCP OCR",
+    "gorkd GORKD Discord Slack UTC HTTP JSON YAML PDF DOI arXiv Markdown BibTeX RIS LaTeX MCP OCR md",
     " ".join((*LANGUAGES.values(), *vars(REFUSALS["de"]).values(), *vars(SUGGESTED["de"]).values())),
-    "Januar Februar April Juni Juli August September Oktober November Dezember Mai",
+    "Januar Februar März April Juni Juli August September Oktober November Dezember Mai",
 )
 
 

@@ -210,7 +210,7 @@ class DiscordVoice:
     def watching(self, said: WatchSaid) -> DiscordMessage:
         """With the file; where nothing may be attached, what stands there says where it is."""
         title = [f"**{plain(said.title, LINE_ROOM)}**"] if said.title else []
-        shown = self.notice(within([*title, *(plain(line, ANSWERED_ROOM) for line in said.lines)], RUNNING_LIMIT))
+        shown = self.notice(within([*title, *(rich(line, ANSWERED_ROOM) for line in said.lines)], RUNNING_LIMIT))
         rows = (_row(said.job, said.buttons),) if said.job and said.buttons else ()
         return replace(shown, rows=rows, files=(DiscordUpload(*said.file),) if said.file else ())
 

@@ -17,6 +17,7 @@ from adapters.chat.discord.markup import plain, rich
 from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice, sources_text
 from adapters.chat.fitting import units
+from adapters.chat.watching import WatchSaid
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
 from core.model.answer import Citation, Confidence, RemovedSentence, Verdict
@@ -24,6 +25,7 @@ from core.model.job import Scope
 from core.presentation import wording
 from core.presentation.page_links import PageLinks
 from core.presentation.snapshot import Snapshot
+from core.watch.words import list_lines
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.strategies import outcomes, texts
@@ -251,6 +253,14 @@ def test_the_sources_below_are_those_that_the_shown_sentences_cite(
     bare = [re.sub(r"^(\d)\\?\. .* - T", r"\1.", line) for line in lines]
     assert bare == listed
     assert ("\n4\\. " in text) is (4 in cited and 3 not in cited)
+
+
+def test_what_is_to_be_typed_to_watch_stands_as_code():
+    """Discord shows escaped signs of code as they are."""
+    shown = VOICE.watching(WatchSaid(tuple(list_lines([]))))
+
+    assert "`watch this daily`" in shown.text
+    assert "\\`" not in shown.text
 
 
 def test_no_relevance_is_told_of_a_source_that_shares_no_word_with_the_question():
