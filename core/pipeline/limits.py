@@ -19,7 +19,6 @@ from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
 from core.model.ports import Measurement, ProviderStrength, Recorder, SearchProvider, warm_up
 from core.model.source import SearchHit, SearchQuery
-from core.presentation.wording import counted
 
 T = TypeVar("T")
 ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps
@@ -102,6 +101,11 @@ class CallRate:
     def per_second(self) -> float:
         return (self.calls + 1 - self.burst) / self.period_s
 
+    @property
+    def spent(self) -> str:
+        """Why a call is refused; one of `REASONS`."""
+        return f"its limit of calls ({self.calls} in {self.period_s:g} s) is used up"
+
 
 class SharedTurns:
     """The turns of one service for all processes: each call takes a token of the bucket `search:<name>`."""
@@ -124,8 +128,8 @@ class SharedTurns:
         while wait_s := await self._token():
             waited_s += wait_s
             if waited_s > self._rate.max_wait_s:
-                reason = f"its limit of {counted(self._rate.calls, 'call')} in {self._rate.period_s:g} s is used up"
-                raise ProviderRateLimited(self._name.partition(" ")[0], reason, retry_after_s=wait_s)
+                name = self._name.partition(" ")[0]
+                raise ProviderRateLimited(name, self._rate.spent, retry_after_s=wait_s)
             await self._sleep(wait_s)
 
     async def _token(self) -> float:
