@@ -128,7 +128,8 @@ PARTICULAR = regex.compile(  # a name, a figure, or a word of code: what a thing
     r"(?<=[\p{L}\p{N},;:)»”\"]\s[(«“\"]?)\p{Lu}[\p{L}\p{N}]+|\p{N}[\p{N}.,]*|`[^`]+`"
 )
 _COUNTING = regex.compile(
-    r"\b(?:how\s+many|wie\s*viele[nrs]?|combien\s+d[e'’]|cu[áa]nt[oa]s|quant[eia]s?|hoeveel)\s+(?P<rest>.+)", regex.IGNORECASE
+    r"\b(?:how\s+many|wie\s*viele[nrs]?|combien\s+d[e'’]|cu[áa]nt[oa]s|quant[eia]s?|hoeveel)\s+(?P<rest>.+)",
+    regex.IGNORECASE,
 )
 _COUNTED_NOUNS = 3  # words; "how many home games were": the first words that are no small ones
 _BEFORE_NOUN, _AFTER_NOUN = 4, 2  # words from a number to its noun, and from a noun to its number ("members: 5")
@@ -235,9 +236,7 @@ def _counts(rest: str, text: str, language: str) -> bool:
     tokens = _TOKEN.findall(text.casefold())
     given = _gives(Expected.NUMBER, language)
     numbers = [at for at, token in enumerate(tokens) if token[0].isdigit() or given.fullmatch(token)]
-    named = [
-        at for at, token in enumerate(tokens) if any(term[:_BEGINNING] in beginnings for term in terms(token))
-    ]
+    named = [at for at, token in enumerate(tokens) if any(term[:_BEGINNING] in beginnings for term in terms(token))]
     return any(-_AFTER_NOUN <= noun - number <= _BEFORE_NOUN for noun in named for number in numbers)
 
 
@@ -304,9 +303,7 @@ def _holds(expected: Expected, question: str, text: str, languages: tuple[str, .
 def _says_of_lacking(what: str, text: str) -> bool:
     """Whether a word of absence or of need stands just before or behind what is lacking: no key, a key is optional."""
     found = {term[:_BEGINNING] for term in terms(what.rstrip("?"))[:2]}
-    places = [
-        word.span() for word in _TOKEN.finditer(text) if any(one[:_BEGINNING] in found for one in terms(word[0]))
-    ]
+    places = [word.span() for word in _TOKEN.finditer(text) if any(one[:_BEGINNING] in found for one in terms(word[0]))]
     return any(
         _OF_ABSENCE.search(text, max(start - _NEAR_CHARS, 0), min(end + _NEAR_CHARS, len(text)))
         for start, end in places

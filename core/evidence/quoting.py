@@ -76,7 +76,9 @@ _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's it
 _STOP = regex.compile(
     r"(?<=(?:[^\W_]{2}|\d)[)`\x22”’]?)(?<!\b(?:etc|al|Inc|Ltd|Co|Jr|Sr|vs|approx))(?<!\.\p{L}+)[.!?。！？]$"
 )
-_STOPPED = regex.compile(r"[.!?…。！？]\W*(?:\[[^\[\]]{1,40}\]\W*)*$")  # also behind a quotation's end or a footnote's mark
+_STOPPED = regex.compile(
+    r"[.!?…。！？]\W*(?:\[[^\[\]]{1,40}\]\W*)*$"
+)  # also behind a quotation's end or a footnote's mark
 _INLINE_CODE = regex.compile(r"`[^`]+`")
 _ROW_END = regex.compile(r"\s*\|\s*$")
 _FIGURE = regex.compile(
