@@ -37,7 +37,7 @@ from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient
 from core.model.errors import ModelError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
-from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_up
+from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, job_id_var, warm_up
 from core.modes import MODES
 from core.pipeline.checkup import Readiness, watch_backlog
 from core.pipeline.deps import Deps
@@ -53,7 +53,7 @@ from core.pipeline.tracing import (
     WatchedWebSearch,
     open_tracer,
 )
-from core.presentation.wording import SOMETHING_BROKE
+from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure, keep_standing
@@ -69,6 +69,7 @@ from core.tenancy.forgetting import (
     keep_sweeping,
     keep_sweeping_tenants,
 )
+from core.text.saying import say, speaking
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
 from core.works.registry import Works
@@ -356,11 +357,17 @@ async def _working(
 
 async def _end(deps: Deps, status: JobStatus, job_id: str) -> None:
     """End a job that nobody runs, ahead of whoever may still think to run it."""
-    job = await deps.jobs.get(job_id)
-    if job.status in TERMINAL_STATUSES:
-        return
-    error = JobError("INTERNAL_ERROR", SOMETHING_BROKE, retryable=True) if status is JobStatus.FAILED else None
-    await deliver_failure(replace(job, attempt=job.attempt + 1), deps, status, error=error)
+    token = job_id_var.set(job_id)
+    try:
+        job = await deps.jobs.get(job_id)
+        if job.status in TERMINAL_STATUSES:
+            return
+        with speaking(language_of(job)):
+            broke = JobError("INTERNAL_ERROR", say(SOMETHING_BROKE), retryable=True)
+            error = broke if status is JobStatus.FAILED else None
+            await deliver_failure(replace(job, attempt=job.attempt + 1), deps, status, error=error)
+    finally:
+        job_id_var.reset(token)
 
 
 def _tunables(settings: BotSettings, model: OpenAIChat | None) -> Settings:

@@ -61,6 +61,7 @@ NO_PASSAGE = "no passage of the sources that were read bears on it"
 ORDER = "an order taken from a page"
 MAX_OTHERS = {
     "summary": 3,
+    "opening": 1,
     "detail": 1,
 }  # sources that nobody cited and the judge reads too; the summary decides the level
 PASSAGES = 3  # of a source that the judge reads for one claim
@@ -281,8 +282,8 @@ class Grounder:
         found = self._nearest(words, source_id)
         if not found:
             return self._guess(words, source_id, before)
-        index = self._whole[source_id]
-        vetoes = find_vetoes(words, found[0].quote, context=index.context(words, found[0]), before=before)
+        context = self._read[source_id].context(words, found[0], self._whole[source_id])
+        vetoes = find_vetoes(words, found[0].quote, context=context, before=before)
         against = tuple(veto.reason for veto in vetoes if veto.force is Force.CONTRADICTS)
         if against:
             return replace(found[0], verdict=Verdict.UNSUPPORTED, reasons=against), None

@@ -13,7 +13,7 @@ from typing import Literal
 
 from core.model.job import Json, QuestionType
 
-Section = Literal["summary", "detail"]
+Section = Literal["summary", "opening", "detail"]  # `opening`: a detail's beginning, while its rest is another call's
 
 
 class Verdict(StrEnum):

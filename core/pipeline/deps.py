@@ -35,7 +35,7 @@ from core.model.ports import (
     SourceStore,
     WebSearchModel,
 )
-from core.pipeline.limits import SingleFlight
+from core.pipeline.limits import ComputingTurns, SingleFlight
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy
 from core.tenancy.usage import EvaluationStore
@@ -86,7 +86,7 @@ class Deps:
     `models` are, by mode, those that work instead of `model` there; `check_model` judges citations instead of it.
 
     `setbacks` are what providers failed at of late, by any job of this process, `two_at_once` is what was measured of
-    the model at its start.
+    the model at its start; all jobs of this process compute by `turns`.
 
     `works` knows published works, `standing` which answers are to be looked at again for them; None where no registry
     is asked.
@@ -125,6 +125,7 @@ class Deps:
     standing: StandingChecks | None = None
     setbacks: Setbacks = field(default_factory=Setbacks)
     two_at_once: TwoAtOnce = field(default_factory=TwoAtOnce)
+    turns: ComputingTurns = field(default_factory=ComputingTurns)
 
     @property
     def writes_in_parallel(self) -> bool:
@@ -167,4 +168,5 @@ class Deps:
 
     def count_error(self, stage: str, error: Exception) -> None:
         self.recorder.record(Measurement("errors", 1, f"{stage}:{type(error).__name__}"))
-        log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": str(error)})
+        why = str(error) or ("no answer in time" if isinstance(error, TimeoutError) else "")
+        log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": why})

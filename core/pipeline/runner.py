@@ -93,6 +93,8 @@ async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool =
             await _see_to_the_end(job, deps)
     except JobNotFound:
         log.info("the job is gone")
+    except StaleAttempt as exc:  # its end is another's, who may not have begun: one attempt more would overtake them
+        log.warning("a newer attempt has taken over", extra={"error": str(exc)})
     finally:
         job_id_var.reset(token)
 
@@ -114,8 +116,8 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
             ending = deliver_failure(progress.job, deps, JobStatus.CANCELLED, error=None, started=started)
             await asyncio.shield(ending)
         raise
-    except StaleAttempt as exc:
-        log.warning("a newer attempt has taken over", extra={"error": str(exc)})
+    except StaleAttempt:
+        raise
     except GorkdError as exc:
         log.warning("job ended", extra={"attempt": progress.job.attempt, "error": str(exc)})
         if is_resumable and isinstance(exc, StoreError):

@@ -15,7 +15,7 @@ from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.slack.blocks import sentence_message
 from adapters.chat.slack.client import Workspace, download, web_client
-from adapters.chat.slack.reply import SlackAddress, SlackReply, upload
+from adapters.chat.slack.reply import respond, upload
 from adapters.chat.slack.settings import SLACK_API
 from adapters.chat.slack.translate import SlackFile
 from adapters.doctor import discord_probe, slack_install_probe, slack_probe
@@ -162,8 +162,8 @@ async def load_from_slack(env: Mapping[str, str]) -> None:
 
 
 async def respond_to_slack(env: Mapping[str, str]) -> None:
-    at = SlackAddress("T1", "U1", "k", response_url="https://hooks.slack.com/commands/1")
-    if not await SlackReply(workspace(env), at).respond(sentence_message("On it.")):
+    client, url = workspace(env).client, "https://hooks.slack.com/commands/1"
+    if not await respond(client, url, sentence_message("On it.")):
         raise ConnectionError
 
 

@@ -246,14 +246,13 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
         return taken
 
     async def pane_opened(event: Body, context: Body) -> None:
-        await suggest_prompts(event, _team(context), desk.workspaces)
-
-    async def home_opened(event: Body, context: Body) -> None:
-        if event.get("tab") == "messages":
-            await pane_opened(event, context)
+        """The event of apps made before the agent view names the person within the thread."""
+        user = event.get("user") or (event.get("assistant_thread") or {}).get("user_id")
+        workspace = await desk.workspaces.find(_team(context))
+        await desk.threads.learn_locale(workspace, str(user or ""))
+        if event.get("tab", "messages") == "messages":
+            await suggest_prompts(event, workspace.client)
         else:
-            workspace = await desk.workspaces.find(_team(context))
-            await desk.threads.learn_locale(workspace, str(event.get("user") or ""))
             await home.opened(event, workspace)
 
     async def removed(body: Body, next: Next) -> None:
@@ -276,7 +275,7 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
     }
     for name, taken in middleware.items():
         app.event(name, middleware=[taken])(done)
-    app.event("app_home_opened")(home_opened)
+    app.event("app_home_opened")(pane_opened)
     app.event("assistant_thread_started")(pane_opened)  # of apps made before the agent view
 
 
