@@ -202,7 +202,7 @@ async def serve_installing(
 
 
 def build_app(desk: Entrance, client: AsyncWebClient, home: Home, tenancy: Tenancy) -> AsyncApp:
-    """The listeners, on whatever brings the events: signatures are events.py's business."""
+    """The listeners, on whatever brings the events: signatures are checked below."""
     logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_news)
     app = AsyncApp(
         name="gorkd",
