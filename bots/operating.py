@@ -85,7 +85,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             records.revocations,
             records.usage,
             records.sources,
-            lambda: receipts_of(env, settings, records.jobs, records.sources, records.traces),
+            lambda: receipts_of(env, settings, records),
             records.evaluations,
         )
 

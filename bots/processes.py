@@ -20,11 +20,10 @@ from adapters.web.app import web_runner
 from adapters.web.monitor import serve_metrics
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
 from bots.config import BotSettings
+from bots.records import Records
 from bots.wiring import GRACE_S, House, open_house, utc_now
 from core.library.pages import PaperViews
 from core.model.errors import SetupError
-from core.model.ports import JobStore, SourceStore
-from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import PageLinks
 from core.receipts.container import Receipts
 
@@ -156,7 +155,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         library=pictures,
         usage=house.records.usage,
         evaluations=house.records.evaluations,
-        receipts=receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.records.traces),
+        receipts=receipts_of(env, house.settings, house.records),
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(painter.aclose)
@@ -242,7 +241,7 @@ async def chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> A
 
     links = page_links(env, house.settings)
     async with open_talks(env, house) as talks:
-        receipts = receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.records.traces)
+        receipts = receipts_of(env, house.settings, house.records)
         proving = Proving(receipts, house.records.evaluations, links, house.deps.clock)
         yield ChatDeps(house.researcher, links, house.tenancy, talks, house.records.messages, turns, proving)
 
@@ -323,12 +322,10 @@ def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:
     return PageLinks(WebSettings.from_env(env).public_url, signing_keys(env, settings.data), utc_now)
 
 
-def receipts_of(
-    env: Mapping[str, str], settings: BotSettings, jobs: JobStore, sources: SourceStore, traces: TraceLog
-) -> Receipts:
+def receipts_of(env: Mapping[str, str], settings: BotSettings, records: Records) -> Receipts:
     """Raises `SetupError`."""
     address = WebSettings.from_env(env).public_url
-    return Receipts(jobs, sources, traces, address, receipt_keys(env, settings.data))
+    return Receipts(records.jobs, records.sources, records.traces, address, receipt_keys(env, settings.data))
 
 
 # What the chats would be sent for a job, for the page that draws it: the renderers' own payloads, as JSON
