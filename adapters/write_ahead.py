@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 _PAUSE_S = 0.02
-_HEADER = b"SQLite format 3\0"
 
 
 def make_private(file: Path) -> None:
@@ -37,7 +36,12 @@ def switch_to_write_ahead(connection: sqlite3.Connection, *, within_s: float) ->
 
 
 class OpenedFile:
-    """A file that is open, and may be taken away from its place meanwhile: what is then written is lost in silence."""
+    """A file that is open, and may be taken away from its place meanwhile: what is then written is lost in silence.
+
+    It is looked at through SQLite alone. A process that closes a descriptor of its own on a database loses all of
+    SQLite's locks on it, and another process that comes and goes then takes its log away: the file is damaged
+    (sqlite.org/howtocorrupt.html, 2.2).
+    """
 
     def __init__(self, path: Path) -> None:
         """Raises `OSError`."""
@@ -49,12 +53,20 @@ class OpenedFile:
         try:
             if _identity(self._path) != self._identity:
                 return f"{self._path.name} was replaced while gorkd runs"
-            with self._path.open("rb") as file:
-                return "" if file.read(len(_HEADER)) in (_HEADER, b"") else f"{self._path.name} is not a database"
+            # the file as it stands, without its log; of that only how it begins can be told
+            handle = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            try:
+                handle.execute("PRAGMA schema_version")
+            finally:
+                handle.close()
         except FileNotFoundError:
             return f"{self._path.name} is gone"
         except OSError as exc:
             return f"{self._path.name}: {exc.strerror}"
+        except sqlite3.Error as exc:
+            is_other = exc.sqlite_errorcode & 0xFF == sqlite3.SQLITE_NOTADB
+            return f"{self._path.name} is not a database" if is_other else ""
+        return ""
 
 
 def _identity(path: Path) -> tuple[int, int]:

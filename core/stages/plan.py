@@ -27,7 +27,7 @@ from core.stages.intake import parse_intent, read_query
 from core.stages.prompting import asked, format_earlier, said_before
 from core.text.growing_json import PartialJson
 from core.text.language import detect_language
-from core.text.terms import STOPWORDS, asking_words, forms_of, terms
+from core.text.terms import STOPWORDS, asking_words, forms_of, terms, without_wish
 
 MAX_QUERIES = 4  # the question itself and up to three variations
 MAX_ENTITIES = 8
@@ -183,7 +183,7 @@ def keywords(question: str) -> str:
     """The question without its function words, in order; the whole question when nothing else is left."""
     language = detect_language(question)
     small = STOPWORDS if language == "en" else STOPWORDS | asking_words(language)
-    kept = [word for word in question.split() if word.strip("?!.,;:\"'()").casefold() not in small]
+    kept = [word for word in without_wish(question).split() if word.strip("?!.,;:\"'()").casefold() not in small]
     whole = [word if word.count("(") == word.count(")") else word.strip("()?!.,;:") for word in kept]
     return " ".join(whole).strip(" ?!.,;:")[:200] or question.strip()[:200]
 

@@ -58,7 +58,7 @@ _CAPITALS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)(?:\p{Lu}[\p{L}\p{N}'’-]*|\p{N
 _CAPITAL_PAIRS = regex.compile(r"(?<=[^\s?!.:¿¡]\s)\p{Lu}[\p{L}\p{N}’-]*(?:\s+\p{Lu}[\p{L}\p{N}’-]*)+")
 _MEASURES = "long|many|much|old|tall|far|big|large|often|fast|high|deep|heavy|late|early|soon"
 _ASKING = regex.compile(rf"\bhow\s+(?:{_MEASURES})\b|\bwhat\s+(?:is|are|was|were)\s+the\b", regex.IGNORECASE)
-_SOUGHT = _pattern("sought")
+_SOUGHT, _WISH = _pattern("sought"), _pattern("wish")
 _SOUGHT_WEIGHT = 0.4  # of other words: an answer gives a player, a law, a colour, and need not call it one
 _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
 _TOKEN = regex.compile(
@@ -97,9 +97,14 @@ def terms(text: str) -> list[str]:
     return [token for token in tokens if token not in _STOP_STEMS and not _FUNCTION_PAIR.search(token)] or tokens
 
 
+def without_wish(question: str) -> str:
+    """The tides of "please write me a poem about the tides"; the whole where nothing else is left."""
+    return _WISH.sub("", question, count=1) or question
+
+
 def question_terms(question: str, language: str = "") -> list[str]:
     """What a text must hold to answer the question: its terms without those that only ask ("how long", "what year")."""
-    found = terms(_ASKING.sub(" ", question))
+    found = terms(_ASKING.sub(" ", without_wish(question)))
     found = [term for term in found if not _is_joined(term, found)]
     asking = _asking_stems(language)
     return [term for term in found if term not in asking] or found

@@ -21,7 +21,7 @@ from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.payload import CommandWords
 from adapters.chat.discord.render import TYPED as ON_DISCORD
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.slack.administering import log_message, saved_modal, settings_modal
+from adapters.chat.slack.administering import home_view, log_message, saved_modal, settings_modal
 from adapters.chat.slack.blocks import TYPED as ON_SLACK
 from adapters.cli.app import build_app
 from bots.__main__ import PROCESSES
@@ -299,7 +299,7 @@ def test_nothing_of_a_watch_is_left_in_english() -> None:
 
 
 @pytest.mark.usefixtures("foreign")
-async def test_nothing_of_the_settings_forms_is_left_in_english() -> None:
+async def test_nothing_of_the_settings_forms_and_of_slacks_home_is_left_in_english() -> None:
     kept, ceilings = KeptSettings(), Ceilings(("tavily",))
     changes = [
         SettingChange(key, field.unset, "", who, NOW) for key, field in FIELDS.items() for who in ("operator", "")
@@ -308,9 +308,22 @@ async def test_nothing_of_the_settings_forms_is_left_in_english() -> None:
                          list(log_message(changes).blocks)]  # fmt: skip
     forms = [SettingsForm(group, kept, ceilings).to_dict() for group in GROUPS]
 
-    shown = " | ".join(words_of_blocks([*modals, *forms]))
+    shown = " | ".join(words_of_blocks([*modals, *forms, home_view([], [], samples.LINKS)]))
+    shown = re.sub(r"/[a-z-]+(?: [a-z]+)?", "", shown)
 
-    assert english_in(shown, "tavily", "white_check_mark", MEDICINE, *(one.example for one in FIELDS.values())) == []
+    assert (
+        english_in(
+            shown,
+            "tavily",
+            "white_check_mark",
+            ON_SLACK.menu,
+            *MODES,
+            *(one.name for one in ASKED),
+            MEDICINE,
+            *(one.example for one in FIELDS.values()),
+        )
+        == []
+    )
 
 
 @pytest.mark.usefixtures("foreign")

@@ -115,6 +115,11 @@ LEAVES = (
         SourceKind.PEER_REVIEWED, 2025, "L. Sato",
     ),
 )  # fmt: skip
+WATERED = Leaf(  # found in the second round alone: what was read is not read again
+    "https://gardens.example/water-for-roofs", "Water for thin green roofs",
+    f"We watered thin roofs at night for a summer and measured the rooms below. {WATER}",
+    SourceKind.PEER_REVIEWED, 2025, "A. Okoye",
+)  # fmt: skip
 CODE_LEAVES = (
     Leaf(
         "https://docs.sensors.example/one-wire", "Temperature sensors on one wire",
@@ -139,10 +144,12 @@ class Shelf(Library):
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         if self.mood == "unheard":
             return []
+        leaves = CODE_LEAVES if "sensor" in query.text else LEAVES
+        leaves = (WATERED, *leaves) if "irrigation" in query.text else leaves
         return [
             hit(leaf.url, leaf.text, title=leaf.title, rank=rank, provider=self.name, is_complete=True, kind=leaf.kind,
                 published_at=datetime(leaf.year, 5, 12, tzinfo=UTC), author=leaf.author or None)
-            for rank, leaf in enumerate(CODE_LEAVES if "sensor" in query.text else LEAVES)
+            for rank, leaf in enumerate(leaves)
         ]  # fmt: skip
 
 

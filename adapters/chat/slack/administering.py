@@ -175,11 +175,6 @@ def refusal_modal(sentence: str) -> Block:
     return modal("", say(TITLE), [section(plain(sentence, SECTION_LIMIT))], submit="", close=say("Close"))
 
 
-def home_entries() -> list[Block]:
-    """For the App Home, which everybody sees."""
-    return actions([button(OPEN_SETTINGS, say(wording.SETTINGS), "settings")])
-
-
 def log_message(changes: Sequence[SettingChange]) -> SlackMessage:
     """Who changed what, newest first."""
     if not changes:
@@ -297,12 +292,11 @@ Answered = tuple[ResearchJob, JobResult | None]
 
 
 class Home:
-    """`entries` are further blocks for each person's page, e.g. a button for settings."""
+    """What each person sees of the app."""
 
-    def __init__(self, researcher: Researcher, links: PageLinks, *, entries: Sequence[Block] = ()) -> None:
+    def __init__(self, researcher: Researcher, links: PageLinks) -> None:
         self._researcher = researcher
         self._links = links
-        self._entries = tuple(entries)
 
     async def opened(self, event: Payload, workspace: Workspace) -> None:
         """Somebody looks at the app's home: it is drawn anew for them."""
@@ -313,7 +307,7 @@ class Home:
             asked = await self._researcher.history(user, tenant=tenant_of(workspace.team_id), limit=LISTED)
             own = await self._answered(asked)
             shared = await self._shared(workspace, user)
-            view = home_view(own, shared, self._links, self._entries)
+            view = home_view(own, shared, self._links)
             await workspace.client.views_publish(user_id=user, view=view)
         except FAULTS as exc:
             _log.warning("home not shown", extra={"reason": reason(exc)})
@@ -333,11 +327,10 @@ class Home:
         return [(job, await self._researcher.result(job.id)) for job in jobs]
 
 
-def home_view(
-    own: Sequence[Answered], shared: Sequence[Answered], links: PageLinks, entries: Sequence[Block] = ()
-) -> Block:
-    """The page of one person: help, `entries`, their own questions, and those that everybody may see."""
-    blocks = [header("gorkd"), *_help(), *entries, divider(), header(say(wording.YOUR_QUESTIONS))]
+def home_view(own: Sequence[Answered], shared: Sequence[Answered], links: PageLinks) -> Block:
+    """The page of one person: help, the settings, their own questions, and those that everybody may see."""
+    settings = actions([button(OPEN_SETTINGS, say(wording.SETTINGS), "settings")])
+    blocks = [header("gorkd"), *_help(), *settings, divider(), header(say(wording.YOUR_QUESTIONS))]
     blocks += _listed(own, links) or [section(plain(say(wording.NO_HISTORY), SECTION_LIMIT))]
     if shared:
         blocks += [divider(), header(say(wording.OPEN_QUESTIONS)), *_listed(shared, links)]

@@ -33,7 +33,7 @@ from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep
 from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import EditPace
-from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, Home, home_entries
+from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, Home
 from adapters.chat.slack.buttons import ASK_FORM, FEEDBACK, SHARING, AskForm, Buttons
 from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
@@ -146,7 +146,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
         try:
-            yield build_app(desk, client, Home(researcher, links, entries=home_entries()), deps.tenancy), workspaces
+            yield build_app(desk, client, Home(researcher, links), deps.tenancy), workspaces
         finally:
             resuming.cancel()
             taking.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,4 +56,22 @@ async def test_a_file_that_is_taken_away_or_overwritten_is_not_sound(happens, wo
 
     with pytest.raises(StoreError, match=words):
         await try_out(database, clock, database.damage)
+    await database.aclose()
+
+
+async def test_a_look_at_the_file_lets_go_of_no_lock_on_it(tmp_path: Path, clock):
+    """A process that closes a descriptor of its own on a file loses all of SQLite's locks on that file; whoever opens
+    and closes the database elsewhere then takes its log away under it (sqlite.org/howtocorrupt.html, 2.2).
+    """
+    database = await Database.open(tmp_path)
+    await try_out(database, clock, database.damage)
+    log = tmp_path / f"{FILE_NAME}-wal"
+    before = log.stat().st_ino
+
+    visit = f"c = sqlite3.connect({str(tmp_path / FILE_NAME)!r}); c.execute('SELECT * FROM tries'); c.close()"
+    elsewhere = await asyncio.create_subprocess_exec(sys.executable, "-c", f"import sqlite3; {visit}")
+
+    assert await elsewhere.wait() == 0
+    assert log.exists()
+    assert log.stat().st_ino == before
     await database.aclose()

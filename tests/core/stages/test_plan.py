@@ -127,6 +127,14 @@ def test_a_dated_question_is_not_cut_to_the_last_weeks() -> None:
         ("what ", "what"),
         ("When is it low (confidence scored)?", "low confidence scored"),
         ("What is f(x) for cats?", "f(x) cats"),
+        ("Please find the height of the Eiffel Tower.", "height Eiffel Tower"),
+        ("Write me a short poem about the tides", "tides"),
+        ("Could you look up who invented the telephone?", "invented telephone"),
+        ("I'd like to know how bees navigate", "bees navigate"),
+        ("Schreib mir ein Gedicht über die Gezeiten", "Gezeiten"),
+        ("How do search engines find pages?", "search engines find pages"),
+        ("Write amplification in SSDs", "Write amplification SSDs"),
+        ("Find me", "Find"),
     ],
 )
 def test_keywords_leave_something_to_search_for(question: str, kept: str) -> None:
