@@ -19,7 +19,7 @@ from core.evidence.rules.alignment import (
 )
 from core.evidence.rules.quantities import shares, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read, rows
-from core.evidence.verbatim import find_frame, quotations_in, verify_quote
+from core.evidence.verbatim import find_frame
 from core.text.language import KNOWN, Cue, detect_language, negations
 
 _CONTRAST = pattern("contrast")
@@ -40,7 +40,7 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
             if not kept and there in KNOWN and said and said.lower() not in _TEMPORAL:
                 yield Veto(cue.value, Force.DOUBTS, f'the source says "{said}"')
                 return
-        is_new = ours and not theirs and not any(_is_negative(token, there) for token in pair.home.tokens)
+        is_new = ours and not theirs and not any(_is_negative(token, there) for token in read(pair.passage).tokens)
         if there in KNOWN and (is_new or (theirs and not ours)):
             yield Veto("negation", Force.DOUBTS, f"the source {'denies something' if theirs else 'denies nothing'}")
 
@@ -70,10 +70,15 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
     is_near = pair.is_mostly or is_whole
     added = [scope for scope in ours if any(word in pair.partner for word in scope)]
     is_foreign = pair.language != "en"  # where a negation may stand far from what it denies
+    denied = {word for scope in denials(pair.home, pair.language) for word in scope}
+    also = {word.stem for word in pair.home.content if word not in denied}  # another clause has it, undenied
     dropped = [
         scope
         for scope in theirs
-        if any(word in pair.claimed or (is_foreign and pair.claim.match(word)) for word in scope)
+        if any(
+            (word in pair.claimed and word.stem not in also) or (is_foreign and pair.claim.match(word))
+            for word in scope
+        )
     ]
     if (len(added) + len(dropped)) % 2 == 0:
         if ours and not theirs and not any(_is_negative(token, pair.language) for token in pair.wider.tokens):
@@ -129,6 +134,8 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
         if not _is_cue(reading, at, language):
             continue
         after = [word for word in tokens[at + 1 : at + 9] if word.is_content and not is_denying(word, language)][:REACH]
+        ends = [word.start for word in tokens[at + 1 : at + 9] if language == "en" and is_denying(word, language)][:1]
+        after = [word for word in after if not ends or word.start < ends[0]] or after  # the next denies on its own
         if language == "en":
             if scopes and at - last <= 2:
                 scopes.pop()
@@ -531,34 +538,7 @@ def _is_past_form(word: Token, auxiliaries: frozenset[str]) -> bool:
     return not auxiliaries & (_PRESENT | _PLANS) and (lower.endswith("ed") or is_irregular_past(lower))
 
 
-# Who speaks, who is spoken of, and what stands around the sentence
-
-
-def _check_quotations(pair: Comparison) -> Iterator[Veto]:
-    """Words in quotation marks that the source does not have letter by letter."""
-    for quotation in quotations_in(pair.claim.text):
-        words = read(quotation).content  # of a title, which is a name, most are capitalised
-        is_title = quotation[:1].isupper() and 2 * sum(not word.text[0].islower() for word in words) > len(words) + 1
-        if not is_title and verify_quote(quotation, pair.wider.text) is None:
-            yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
-
-
-_SPOKEN = regex.compile(
-    r'["“„](?P<words>[^"“”]{20,600})["”“],?\s*(?:[\p{L}.]+\s){0,3}(?:said|says|argued|told|wrote|warned|added|explained)\b'
-    r'|\b(?:said|says|argued|told|wrote|warned|added|explained)\b[^"“.]{0,30}["“](?P<others>[^"“”]{20,600})["”]'
-)
-
-
-def _check_spoken(pair: Comparison) -> Iterator[Veto]:
-    """What the source has somebody say in quotation marks, told as a fact."""
-    if _TELLING.search(pair.claim.text) or Cue.SAID.first(pair.language, pair.claim.text) or '"' in pair.claim.text:
-        return
-    for match in _SPOKEN.finditer(pair.home.text):
-        start, end = match.span("words" if match["words"] else "others")
-        inside = sum(start <= word.start < end for word in pair.claimed)
-        if pair.is_close and inside > len(pair.claimed) / 2:
-            yield Veto("said", Force.DOUBTS, "in the source somebody says it")
-            return
+# What is unlike, and what stands around the sentence
 
 
 def _check_difference(pair: Comparison) -> Iterator[Veto]:
@@ -593,7 +573,7 @@ def _in_english(*rules: Rule) -> Rule:
 
 AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
-    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_rhythm, _check_quotations,
+    _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_rhythm,
     _in_english(_check_dropped_phrases, _check_dropped_lead),
-    _in_english(_check_tense, _check_spoken, _check_certainty, _check_difference),
+    _in_english(_check_tense, _check_certainty, _check_difference),
 )  # fmt: skip

@@ -22,10 +22,12 @@ from core.evidence.rules.alignment import (
     align,
     calendar_of,
     has_name,
+    is_inverted,
     is_plural,
     is_year_token,
+    turned_in_german,
 )
-from core.evidence.rules.binding import BINDING_RULES, check_subject, is_inverted, turned_in_german
+from core.evidence.rules.binding import BINDING_RULES, check_subject
 from core.evidence.rules.quantities import (
     dimension_of,
     has_number,
@@ -141,8 +143,8 @@ def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     """Whether the source has the number of something else, and `said` of what the claim counts."""
     if has_number(pair.home, said, pair.claim) or is_year_token(number) is not is_year_token(said):
         return False
-    own = next((other for other in pair.home.numbers if other.stem == number.stem), None)
-    if own is not None and not is_year_token(number) and _company(pair, own) > _company(pair, said):
+    own = next((other for other in pair.home.numbers if other.stem == number.stem), said)
+    if not is_year_token(number) and _company(pair, own) > _company(pair, said):
         return False  # it stands among the claim's words, and the other does not
     if pair.is_mostly and not _is_range_end(pair.home, number):
         return True
@@ -345,16 +347,16 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
         strange = [word for word in run if not pair.names(word)]
         said = next((other for word in run if (other := _replacing(pair, word))), None)
         name = pair.claim.text[run[0].start : run[-1].end]
-        if said is not None and strange:
+        letters = "".join(regex.findall(r"\b\p{Lu}", name))
+        is_short = said is not None and (said.text.startswith(name) or said.text == letters)
+        if said is not None and strange and not is_short:
             force = pair.force(run) if len(strange) == len(run) or len(run) > 1 else Force.DOUBTS
             yield Veto("names", force, f"the source says {said.text}, not {name}")
         elif len(strange) == len(run):
             yield Veto("names", Force.DOUBTS, f"the source does not name {name}")
-        elif (
-            said is not None
-            and (pair.is_mostly or _is_elsewhere(pair, run))
-            and not (_is_meant(pair, run) or said.text.startswith(name))
-        ):
+        elif said is None or is_short or _is_meant(pair, run):
+            continue
+        elif pair.is_mostly or _is_elsewhere(pair, run):
             yield Veto("names", Force.DOUBTS, f"the source says {said.text} there, not {name}")
 
 
@@ -593,7 +595,6 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
 
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, _check_roles,
-    _check_doer, _check_opposites, *LIMIT_RULES, *BINDING_RULES, check_subject,
-    *AROUND_RULES,
+    _check_doer, _check_opposites, *LIMIT_RULES, *BINDING_RULES, check_subject, *AROUND_RULES,
 )  # fmt: skip
 COPY_RULES: tuple[Rule, ...] = (check_subject, *AROUND_RULES)  # all that can be said of a copy
