@@ -19,8 +19,9 @@ from core.evidence.rules.alignment import (
 )
 from core.evidence.rules.quantities import shares, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read, rows
-from core.evidence.verbatim import find_frame
+from core.evidence.verbatim import find_frame, points_back
 from core.text.language import KNOWN, Cue, detect_language, negations
+from core.text.sentences import sentences_of
 
 _CONTRAST = pattern("contrast")
 
@@ -60,6 +61,8 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
     ours, theirs = denials(pair.claim, pair.language), denials(pair.home, pair.language)
     if theirs and _OF_THEM.search(pair.claim.text):
         return  # they stand in the sentence before
+    if not ours and (denied_before := _denied_before(pair)) is not None:
+        yield Veto("negation", Force.DOUBTS, f'the source denies "{denied_before.text}" before it')
     for is_answer in (_is_same_denial, _overlaps):
         for scope in list(ours):
             answer = next((other for other in theirs if is_answer(pair, scope, other)), None)
@@ -71,7 +74,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
     added = [scope for scope in ours if any(word in pair.partner for word in scope)]
     is_foreign = pair.language != "en"  # where a negation may stand far from what it denies
     denied = {word for scope in denials(pair.home, pair.language) for word in scope}
-    also = {word.stem for word in pair.home.content if word not in denied}  # another clause has it, undenied
+    also = {word.stem for word in pair.home.content if word not in denied and _ITEM.search(pair.home.text)}  # undenied
     dropped = [
         scope
         for scope in theirs
@@ -109,6 +112,18 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         yield Veto("negation", force, f'the source denies "{dropped[0][0].text}"')
 
 
+def _denied_before(pair: Comparison) -> Token | None:
+    """A word of the claim that is denied in the sentence before the home, which points back: These include tax law."""
+    if not points_back(pair.home.text):
+        return None
+    content = pair.context if pair.sentence in pair.context else pair.passage
+    last = sentences_of(content[: content.find(pair.sentence)][-MAX_BEFORE:])[-1:]
+    scopes = denials(read(last[0].text), pair.language) if last else []
+    return next((scope[0] for scope in scopes if pair.claim.match(scope[0]) and not pair.home.match(scope[0])), None)
+
+
+MAX_BEFORE = 600  # characters before a sentence among which the one before it stands
+_ITEM = regex.compile(r"\b\p{Nd}\)|;\s")  # of several, which have the same words
 _OF_THEM = regex.compile(r"\b(?:neither|none) of (?:them|these|those|the two)\b", regex.IGNORECASE)
 _REVERSED = pattern("reversed")
 
@@ -543,7 +558,7 @@ def _is_past_form(word: Token, auxiliaries: frozenset[str]) -> bool:
 
 def _check_difference(pair: Comparison) -> Iterator[Veto]:
     """No difference, where the source has more of one than of the other; and the other way round."""
-    if sum(pair.home.match(word) > 0 for word in pair.claim.content) < HALF * len(pair.claim.content):
+    if sum(pair.home.match(word) > 0 for word in pair.claim.content) < ALIKE_WORDS * len(pair.claim.content):
         return
     for one, other in ((_ALIKE, _UNLIKE), (_UNLIKE, _ALIKE)):
         ours, theirs = one.search(pair.claim.text), other.search(pair.home.text)
@@ -551,6 +566,7 @@ def _check_difference(pair: Comparison) -> Iterator[Veto]:
             yield Veto("difference", Force.DOUBTS, f'the source says "{theirs.group()}", not "{ours.group()}"')
 
 
+ALIKE_WORDS = 0.4  # share of the claim's, by judgement: "no difference" takes the place of other words
 _ALIKE, _UNLIKE = pattern("alike"), pattern("unlike")
 
 

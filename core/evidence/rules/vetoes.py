@@ -29,6 +29,7 @@ from core.evidence.rules.alignment import (
 )
 from core.evidence.rules.binding import BINDING_RULES, check_subject
 from core.evidence.rules.quantities import (
+    days_in,
     dimension_of,
     has_number,
     is_about,
@@ -45,7 +46,7 @@ from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_lan
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
 from core.evidence.verbatim import points_back
 from core.text.language import Cue, negations
-from core.text.numbers import MONTHS, is_loose, unit_of
+from core.text.numbers import is_loose, unit_of
 
 __all__ = ["Force", "Veto", "find_vetoes", "says_same"]
 
@@ -114,8 +115,16 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
             continue
         elif (said := said or _counting_same(pair, number)) is not None:
             yield Veto("numbers", _force_of(pair, number, said), f"the source says {said.text}, not {number.text}")
-        elif not is_loose(number.text):
+        elif not is_loose(number.text) or _is_meant_exactly(pair, number):
             yield Veto("numbers", Force.DOUBTS, f"the source does not give {number.text}")
+
+
+def _is_meant_exactly(pair: Comparison, number: Token) -> bool:
+    """Whether a small number in words measures: ten years, half of what the source does not speak of."""
+    if number.is_ordinal or is_about(pair.claim, number):
+        return False
+    of_what = next((word for word in pair.claim.content if word.start > number.start), number)
+    return not pair.wider.match(of_what) if is_part(number) else bool(dimension_of(pair.claim, number))
 
 
 def _counting_same(pair: Comparison, number: Token) -> Token | None:
@@ -200,29 +209,14 @@ def _check_dates(pair: Comparison) -> Iterator[Veto]:
             yield Veto("dates", pair.force([word]), f"the source says {said.text}, not {word.text}")
         else:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {word.text}")
-    at_home = _days(pair.home)
+    at_home = days_in(pair.home)
     for date in slashed_dates(pair.claim):
-        if date.days.isdisjoint(_days(pair.wider)):
+        if date.days.isdisjoint(days_in(pair.wider)):
             written = pair.claim.text[date.start : date.end]
             yield Veto("dates", Force.DOUBTS, f"the source does not have {written}")
-    for day, text in _plain_days(pair.claim).items():
-        if day not in at_home and (said_days := _days(pair.wider)) and day not in said_days:
+    for day, text in plain_days(pair.claim).items():
+        if day not in at_home and (said_days := days_in(pair.wider)) and day not in said_days:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {text}")
-
-
-def _days(reading: Reading) -> dict[tuple[str, int], str]:
-    """The days of the year that a text names, as month and day, with the words that say so; 3/9 is two."""
-    slashed = slashed_dates(reading)
-    return {day: reading.text[date.start : date.end] for date in slashed for day in date.days} | _plain_days(reading)
-
-
-def _plain_days(reading: Reading) -> dict[tuple[str, int], str]:
-    days: dict[tuple[str, int], str] = {}
-    for one, other in pairwise(reading.tokens):
-        month, day = (one, other) if one.stem in MONTHS else (other, one)
-        if month.stem in MONTHS and day.value is not None and 1 <= day.value <= 31:
-            days.setdefault((month.stem, int(day.value)), f"{one.text} {other.text}")
-    return days
 
 
 def _check_units(pair: Comparison) -> Iterator[Veto]:
@@ -352,7 +346,7 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
         if said is not None and strange and not is_short:
             force = pair.force(run) if len(strange) == len(run) or len(run) > 1 else Force.DOUBTS
             yield Veto("names", force, f"the source says {said.text}, not {name}")
-        elif len(strange) == len(run):
+        elif len(strange) == len(run) or len(strange) > 1:
             yield Veto("names", Force.DOUBTS, f"the source does not name {name}")
         elif said is None or is_short or _is_meant(pair, run):
             continue
