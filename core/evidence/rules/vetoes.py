@@ -37,6 +37,7 @@ from core.evidence.rules.quantities import (
     measure,
     multiple_in,
     near,
+    plain_days,
     ratio_of,
     shares,
     slashed_dates,
