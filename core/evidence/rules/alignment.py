@@ -478,6 +478,17 @@ def is_plural(word: Token) -> bool:
     return word.text.endswith("s") and not word.text.endswith("ss")
 
 
+def only_unit(reading: Reading, unit: tuple[Token, ...]) -> tuple[Token, ...] | None:
+    """The one word or name of the text that has the unit's first word."""
+    found = [other for other in reading.units if any(word.stem == unit[0].stem for word in other)]
+    return found[0] if len(found) == 1 else None
+
+
+def only_place(reading: Reading, word: Token) -> Token | None:
+    places = [other for other in reading.content if other.stem == word.stem]
+    return places[0] if len(places) == 1 else None
+
+
 # Who does it and to whom it is done, where the cases of the articles tell it, and not the order
 
 _OBJECT = frozenset(

@@ -25,6 +25,8 @@ from core.evidence.rules.alignment import (
     is_inverted,
     is_plural,
     is_year_token,
+    only_place,
+    only_unit,
     turned_in_german,
 )
 from core.evidence.rules.binding import BINDING_RULES, check_subject
@@ -133,7 +135,7 @@ def _counting_same(pair: Comparison, number: Token) -> Token | None:
     counted = _counted(pair.claim, number)
     there = pair.partner.get(counted) if counted is not None else None
     if counted is not None and there is None and not number.is_ordinal:
-        there = _only_place(pair.home, counted)
+        there = only_place(pair.home, counted)
     return next((other for other in pair.home.numbers if there and _counted(pair.home, other) == there), None)
 
 
@@ -445,13 +447,13 @@ def _check_roles(pair: Comparison) -> Iterator[Veto]:
 
 def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     """Two of the claim's words each of which has the other's slot in the home."""
-    if bool(_ANY_PASSIVE.search(pair.claim.text)) != bool(_ANY_PASSIVE.search(pair.home.text)):
+    if bool(_ANY_PASSIVE.search(pair.claim.text)) != _has_passive(pair):
         return None  # each has the other's place, rightly
     kept = sum(pair.home.match(word) > 0 for word in pair.claim.content)
     if kept < MIN_KEPT or kept < ALL_THERE * len(pair.claim.content):
         return None
     is_copy = len(pair.home.content) <= len(pair.claim.content) + 1
-    units = [(unit, place) for unit in pair.claim.units if (place := _only_unit(pair.home, unit)) is not None]
+    units = [(unit, place) for unit in pair.claim.units if (place := only_unit(pair.home, unit)) is not None]
     for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
         is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
         if its[0].start < others[0].start or not (is_alike and _are_rivals(one[0], other[0])):
@@ -461,10 +463,20 @@ def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     return None
 
 
+def _has_passive(pair: Comparison) -> bool:
+    """Whether something is done to somebody in as much of the home as has the claim's words."""
+    first = {word.stem: word.end for word in reversed(pair.home.content) if pair.claim.match(word)}
+    return _ANY_PASSIVE.search(pair.home.text, 0, max(first.values(), default=0)) is not None
+
+
 def _check_doer(pair: Comparison) -> Iterator[Veto]:
     """A name that does in the claim what is done to it in the source, or to something of it."""
-    passive = any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home))
-    if passive or is_inverted(pair) or turned_in_german(pair) is not None:
+    if (
+        _ANY_PASSIVE.search(pair.claim.text)
+        or _has_passive(pair)
+        or is_inverted(pair)
+        or turned_in_german(pair) is not None
+    ):
         return
     for name, verb in pairwise(pair.claim.content):
         is_doer = (
@@ -507,17 +519,6 @@ _NO_NAME = regex.compile(r"°|[^\p{L}]?\p{Lu}\.(?=\p{Lu}\b)|\.\p{Lu}\b")  # a de
 _NO_THING = regex.compile(r"^\p{Ll}+(?:ed|ing|ly)$")  # a verb's form or an adverb, by its ending
 
 
-def _only_unit(reading: Reading, unit: tuple[Token, ...]) -> tuple[Token, ...] | None:
-    """The one word or name of the text that has the unit's first word."""
-    found = [other for other in reading.units if any(word.stem == unit[0].stem for word in other)]
-    return found[0] if len(found) == 1 else None
-
-
-def _only_place(reading: Reading, word: Token) -> Token | None:
-    places = [other for other in reading.content if other.stem == word.stem]
-    return places[0] if len(places) == 1 else None
-
-
 def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, Token]) -> bool:
     """Whether each has the other's slot: what leads to it, and its side of what stands between them."""
     slots = [(_slot(pair.claim, word), _slot(pair.home, place)) for word, place in (one, other)]
@@ -530,7 +531,7 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
         word
         for word in between
         if word.text[0].islower()
-        and (place := _only_place(pair.home, word))
+        and (place := only_place(pair.home, word))
         and other[1].end <= place.start < one[1].start
     ]
     leads = {word for slot in slots[1] for word in slot}

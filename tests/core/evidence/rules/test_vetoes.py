@@ -109,6 +109,32 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("not above", "Over 84,500 people live in Lund.", "84,200 people live in Lund."),
     ("far above", "Over 40 people live in Lund.", "84,200 people live in Lund."),
     ("alone, of the same", "The hen builds its nest.", "The hen alone builds its nest, and the cock brings reeds."),
+    (
+        "another cast",
+        "The miller will be played by Nils Berg in the new film.",
+        "Nils Berg is in the film as a smith. Voss will play the miller.",
+    ),
+    (
+        "said by another",
+        "The Harbour Office concluded that falls should be seen as a hazard of work.",
+        "Data came from the Harbour Office. There were 80 smiths. In this study of smiths we conclude that falls are a hazard of work.",
+    ),
+    (
+        "taken from the other one",
+        "Newton took the ball from Miller.",
+        "In May Miller took the ball from Newton, and it was caught by Ward, who was hit.",
+    ),
+    (
+        "denied before it",
+        "The council may decide on tax law, harbours and inns.",
+        "The council cannot decide on such matters. These include tax law, harbours, mills and inns.",
+    ),
+    (
+        "a made-up museum",
+        "The boats were built at the Nils Berg Yard Museum.",
+        "The boats were built at the yard of Lund.",
+    ),
+    ("ten years from nowhere", "Smiths who forged for ten years fell ill.", "Smiths who forged a lot fell ill."),
     ("half an hour for days", "Each day of delay adds half an hour.", "Delay adds 0.64 days per day of delay."),
     ("half of something else", "The guild won half of the seats.", "The guild got 5 boats and 10 carts in 1931."),
     (
