@@ -177,6 +177,7 @@ def _trace(left: Sequence[Token], right: Sequence[Token], moves: Sequence[Sequen
 
 # A claim and its source
 
+MAX_BEFORE = 600  # characters before a sentence among which the one before it stands
 MAX_SENTENCES = 40  # of the passage, among which the claim's home is looked for
 HALF = 0.5  # of the claim's words in order in the sentence; below, it is in words of its own
 MOSTLY = 0.6  # the same, below which a word in another's place may be there for another reason
@@ -219,6 +220,12 @@ class Comparison:
         is_same = is_same or all(self.home.match(word) for word in self.claim.content)  # in any order
         self.language = there if is_same and not _is_other(self.claim, there) else detect_language(claim)
         self.is_translated = self.language != there
+
+    @property
+    def ahead(self) -> str:
+        """What the source has right before the home, where it is known; at most `MAX_BEFORE` characters."""
+        content = self.context if self.sentence in self.context else self.passage
+        return content[: content.find(self.sentence)][-MAX_BEFORE:]
 
     @property
     def is_copy(self) -> bool:

@@ -128,7 +128,8 @@ _SELF = regex.compile(
 
 def _other_subject(pair: Comparison, before: Reading) -> Token | None:
     """The name that begins the home, where what was spoken of before is another."""
-    subject = pair.home.units[0] if pair.home.units else ()
+    own = _own_subject(pair.home)
+    subject = next((unit for unit in pair.home.units if unit[0].start >= own), ())
     if not subject or not subject[0].text[0].isupper() or pair.claim.match(subject[0]) or calendar_of(subject[0]):
         return None
     if subject[0].text.lower() in listed("limiting") or subject[0].start < start_of(pair.home.text):
@@ -136,7 +137,7 @@ def _other_subject(pair: Comparison, before: Reading) -> Token | None:
     if subject[0].kind is Kind.WORD and is_plural(subject[0]):
         return None
     first = min(pair.claimed, key=lambda word: word.start, default=None)
-    opens = not pair.home.text[: subject[0].start].strip()
+    opens = own > 0 or not pair.home.text[: subject[0].start].strip()
     is_subject = first is not None and subject[-1].end <= first.start and opens
     return subject[0] if is_subject and not any(has_name(word, before) for word in subject) else None
 
@@ -235,16 +236,20 @@ _REFERRING = pattern("referring")
 def _spoken_of(pair: Comparison) -> Reading | None:
     """What the source speaks of where the home does not name it: its title, or the sentence before a "they"."""
     title = pair.context.partition("\n")[0]
-    refers = _REFERRING.search(pair.home.text)
+    refers = _REFERRING.search(pair.home.text, _own_subject(pair.home))
     named = [*pair.home.names, *(word for word in pair.home.content[:1] if word.stem in pair.wider.name_stems)]
     if refers is None or any(name.start < refers.start() for name in named):
         return read(title)
-    content = pair.context if pair.sentence in pair.context else pair.passage
-    before = content[: content.find(pair.sentence)][-MAX_BEFORE:]
-    return read(f"{before} {title}") if before.strip() else None
+    return read(f"{pair.ahead} {title}") if pair.ahead.strip() else None
 
 
-MAX_BEFORE = 600  # characters before a sentence among which the one before it stands
+def _own_subject(home: Reading) -> int:
+    """Where the name stands that a sentence itself puts behind a "her": Her pupil Voss; 0 without one."""
+    match = _HER_PUPIL.match(home.text)
+    return match.end() - 1 if match else 0
+
+
+_HER_PUPIL = regex.compile(r"(?:[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) (?:\p{Ll}+ ){1,3}\p{Lu}")
 
 
 def check_clause(pair: Comparison) -> Iterator[Veto]:
@@ -265,6 +270,20 @@ def check_clause(pair: Comparison) -> Iterator[Veto]:
     is_said_there = found[best] >= max(MIN_REST, HALF * len(rest)) and not any(has_name(one, clause) for one in holders)
     if is_said_there and not _ANY_BY.search(clause.text):
         yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
+
+
+def check_compared(pair: Comparison) -> Iterator[Veto]:
+    """More of one than of the other, and in the source more of the other than of the one."""
+    sides = [[read(part) for part in reading.text.split(" than ", 1)] for reading in (pair.claim, pair.home)]
+    if pair.language != "en" or any(len(side) < 2 for side in sides):
+        return
+    (more, less), (most, least) = [(left.stems - right.stems, right.stems - left.stems) for left, right in sides]
+    ways = [{word.lower() for word in _MORE.findall(side[0].text)} for side in sides]
+    if ways[0] & ways[1] and more & least and less & most and not less & least:
+        yield Veto("roles", Force.DOUBTS, "the source compares them the other way round")
+
+
+_MORE = regex.compile(r"\b(?:more|less|\p{Ll}{2,}er)\b", regex.IGNORECASE)
 
 
 def check_gender(pair: Comparison) -> Iterator[Veto]:
@@ -567,7 +586,7 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, check_gender, check_event_date, check_factors,
-    _check_additions, _check_mixture, _check_replaced_word, _check_quotations, _check_spoken, _check_speaker,
-    _check_agent,
+    check_invention, check_list, check_holder, check_clause, check_compared, check_gender, check_event_date,
+    check_factors, _check_additions, _check_mixture, _check_replaced_word, _check_quotations, _check_spoken,
+    _check_speaker, _check_agent,
 )  # fmt: skip

@@ -116,14 +116,12 @@ def _denied_before(pair: Comparison) -> Token | None:
     """A word of the claim that is denied in the sentence before the home, which points back: These include tax law."""
     if not points_back(pair.home.text):
         return None
-    content = pair.context if pair.sentence in pair.context else pair.passage
-    last = sentences_of(content[: content.find(pair.sentence)][-MAX_BEFORE:])[-1:]
+    last = sentences_of(pair.ahead)[-1:]
     scopes = denials(read(last[0].text), pair.language) if last else []
     return next((scope[0] for scope in scopes if pair.claim.match(scope[0]) and not pair.home.match(scope[0])), None)
 
 
-MAX_BEFORE = 600  # characters before a sentence among which the one before it stands
-_ITEM = regex.compile(r"\b\p{Nd}\)|;\s")  # of several, which have the same words
+_ITEM = regex.compile(r"\b\p{Nd}\)|;\s")  # of several
 _OF_THEM = regex.compile(r"\b(?:neither|none) of (?:them|these|those|the two)\b", regex.IGNORECASE)
 _REVERSED = pattern("reversed")
 
@@ -359,7 +357,7 @@ def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
     if not pair.differs_only_in([]):
         return
     for word in pair.alignment.spare:
-        lead = pair.home.lead(word)
+        lead = [small for small in pair.home.lead(word) if small not in _POINTING]
         if word.kind is not Kind.WORD or not lead or lead[-1] not in _PREPOSITIONS:
             continue
         before = [other for other in pair.home.content if other.end <= word.start]
@@ -378,6 +376,7 @@ _LED = regex.compile(
     rf"\b(?:under|during) (?:(?:{'|'.join(sorted(listed('titles')))})\.? \p{{Lu}}|{pattern('led').pattern})",
     regex.IGNORECASE,
 )
+_POINTING = frozenset("this that these those".split())
 _PREPOSITIONS = frozenset("among amongst under within without until for in during on".split())
 
 
@@ -408,7 +407,8 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
     if pair.alignment.matched < HALF:
         return
     ours, theirs = _ranks(pair, pair.claim), _ranks(pair, pair.home)
-    highest = max((rank for _, _, rank in _ranks(pair, pair.wider)), default=0) if ours else 0
+    elsewhere = _ranks(pair, pair.wider) if ours else []
+    highest = max((rank for _, at, rank in elsewhere if _is_of_claim(pair, at[1])), default=0)
     for written, span, rank in ours:
         word = next((other for other in pair.claim.content if other.start >= span[1] and other in pair.partner), None)
         said = pair.partner[word].start if word else 0
@@ -428,6 +428,11 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         if rank <= 2 and word in pair.claimed and not _is_counted(pair.claim, pair.claimed[word]):
             yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
             return
+
+
+def _is_of_claim(pair: Comparison, end: int) -> bool:
+    """Whether the content word behind a quantifier of the source is one of the claim's."""
+    return any(pair.claim.match(word) for word in [one for one in pair.wider.content if one.start >= end][:2])
 
 
 _QUANTIFIER_REACH = 30  # characters before a word in which a quantifier bears on it

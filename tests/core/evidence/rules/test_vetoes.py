@@ -30,6 +30,7 @@ CONTRADICTED: list[tuple[str, str, str]] = [
     ("in another unit", "The ferry to Lund takes two hours.", "The ferry to Lund takes 45 minutes and sails at noon."),
     ("unit", "The ship carries 40 tonnes of grain each year.", "The ship carries 40 pounds of grain each year."),
     ("currency", "The new harbour cost $40 million in total.", "The new harbour cost €40 million in total."),
+    ("built", "The old tower on Lund was built in 1911.", "The old tower on Lund was torn down in 1911."),
     ("month", "The school in Lund opened in March 1931.", "The school in Lund opened in June 1931."),
     ("day", "The school in Lund opened on 12 June 1931.", "The school in Lund opened on 21 June 1931."),
     ("weekday", "The market in Lund opens on Monday.", "The market in Lund opens on Friday."),
@@ -135,6 +136,18 @@ DOUBTED: list[tuple[str, str, str]] = [
         "The boats were built at the yard of Lund.",
     ),
     ("ten years from nowhere", "Smiths who forged for ten years fell ill.", "Smiths who forged a lot fell ill."),
+    ("compared the other way", "Cooks had less pain than smiths.", "Smiths had less pain than cooks had in May."),
+    (
+        "pupil for teacher",
+        "She ran it from 1980.",
+        "Clara Voss founded the school in 1962. Her pupil Nils Hart ran it from 1980.",
+    ),
+    ("within a group", "Age had no effect on wages.", "We show that age had no effect on wages within this guild."),
+    (
+        "every one of few",
+        "Every boat showed a loss of nails.",
+        "All smiths came. The old boats showed a loss of nails.",
+    ),
     ("half an hour for days", "Each day of delay adds half an hour.", "Delay adds 0.64 days per day of delay."),
     ("half of something else", "The guild won half of the seats.", "The guild got 5 boats and 10 carts in 1931."),
     (
