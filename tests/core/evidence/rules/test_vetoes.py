@@ -118,7 +118,7 @@ DOUBTED: list[tuple[str, str, str]] = [
     (
         "said by another",
         "The Harbour Office concluded that falls should be seen as a hazard of work.",
-        "Data came from the Harbour Office. There were 80 smiths. In this study of smiths we conclude that falls are a hazard of work.",
+        "Data came from the Harbour Office. There were 80 smiths. We conclude that falls are a hazard of work.",
     ),
     (
         "taken from the other one",
