@@ -14,6 +14,7 @@ from functools import cached_property
 import regex
 from rapidfuzz import fuzz
 
+from core.evidence.answering import states_aim
 from core.evidence.authority import is_retracted
 from core.evidence.citations import (
     Grammar,
@@ -49,6 +50,7 @@ from core.model.source import Source
 from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import detect_language
 from core.text.passages import Passage
+from core.text.sentences import sentences_of
 from core.text.terms import terms
 from core.text.urls import canonical_url
 
@@ -59,11 +61,8 @@ NOT_READ = "no such source was read"
 RETRACTED = "its source was retracted"
 NO_PASSAGE = "no passage of the sources that were read bears on it"
 ORDER = "an order taken from a page"
-MAX_OTHERS = {
-    "summary": 3,
-    "opening": 1,
-    "detail": 1,
-}  # sources that nobody cited and the judge reads too; the summary decides the level
+# Sources that nobody cited and the judge reads too; the summary decides the level.
+MAX_OTHERS = {"summary": 3, "opening": 1, "detail": 1}
 PASSAGES = 3  # of a source that the judge reads for one claim
 MAX_CORROBORATING = 2  # markers added to a sentence for sources that say it too
 _WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
@@ -352,7 +351,8 @@ class Grounder:
         found = self._read[source_id].nearest(words, count=PASSAGES)
         if not found and self._read is not self._whole:
             found = self._whole[source_id].nearest(words, count=PASSAGES)
-        return [self._literal(entry) for entry in found]
+        aims = {entry: all(states_aim(one.text) for one in sentences_of(entry.quote)) for entry in found}
+        return [self._literal(entry) for entry in sorted(found, key=aims.__getitem__)]  # what was to be found out: last
 
     def _guess(self, words: str, source_id: str, before: str) -> tuple[Evidence, AskedPair | None]:
         """What the writer read of a source of which no word of the claim is found: it may be in another language."""

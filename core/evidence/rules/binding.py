@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations, groupby, pairwise, takewhile
+from itertools import groupby, pairwise, takewhile
 
 import regex
 
 from core.evidence.rules.alignment import (
     HALF,
+    MAX_SENTENCES,
+    TOLD,
     Comparison,
     Force,
     Rule,
@@ -40,9 +42,10 @@ from core.evidence.rules.words import (
     read,
     senses,
 )
-from core.evidence.verbatim import points_back, start_of, subject_of
-from core.text.language import KNOWN, negations
+from core.evidence.verbatim import points_back, quotations_in, start_of, subject_of, verify_quote
+from core.text.language import KNOWN, Cue, negations
 from core.text.numbers import unit_of
+from core.text.sentences import sentences_of
 
 MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
 MIN_LAST = 2  # plain words at the claim's end that are all strange: a predicate that was made up
@@ -125,7 +128,8 @@ _SELF = regex.compile(
 
 def _other_subject(pair: Comparison, before: Reading) -> Token | None:
     """The name that begins the home, where what was spoken of before is another."""
-    subject = pair.home.units[0] if pair.home.units else ()
+    own = _own_subject(pair.home)
+    subject = next((unit for unit in pair.home.units if unit[0].start >= own), ())
     if not subject or not subject[0].text[0].isupper() or pair.claim.match(subject[0]) or calendar_of(subject[0]):
         return None
     if subject[0].text.lower() in listed("limiting") or subject[0].start < start_of(pair.home.text):
@@ -133,7 +137,7 @@ def _other_subject(pair: Comparison, before: Reading) -> Token | None:
     if subject[0].kind is Kind.WORD and is_plural(subject[0]):
         return None
     first = min(pair.claimed, key=lambda word: word.start, default=None)
-    opens = not pair.home.text[: subject[0].start].strip()
+    opens = own > 0 or not pair.home.text[: subject[0].start].strip()
     is_subject = first is not None and subject[-1].end <= first.start and opens
     return subject[0] if is_subject and not any(has_name(word, before) for word in subject) else None
 
@@ -146,7 +150,8 @@ def _holders(pair: Comparison) -> list[Token]:
         if not _PERSON.match(text):
             return [*pair.before.content[:1], *subject] if subject else []
         opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
-        return [*opening, *(word for word in pair.before.names if not calendar_of(word))]
+        names = (word for word in pair.before.names if not calendar_of(word) and not word.text.endswith(("'s", "’s")))
+        return [*opening, *names]
     first = pair.claim.units[0] if pair.claim.units else ()
     is_name = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
     is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
@@ -225,23 +230,26 @@ def _stands_for(word: Token, reading: Reading) -> bool:
 
 
 MIN_REST = 2  # content words besides the name
-TOLD = 0.7  # share of them that the sentence has, which then says just this
 _REFERRING = pattern("referring")
 
 
 def _spoken_of(pair: Comparison) -> Reading | None:
     """What the source speaks of where the home does not name it: its title, or the sentence before a "they"."""
     title = pair.context.partition("\n")[0]
-    refers = _REFERRING.search(pair.home.text)
+    refers = _REFERRING.search(pair.home.text, _own_subject(pair.home))
     named = [*pair.home.names, *(word for word in pair.home.content[:1] if word.stem in pair.wider.name_stems)]
     if refers is None or any(name.start < refers.start() for name in named):
         return read(title)
-    content = pair.context if pair.sentence in pair.context else pair.passage
-    before = content[: content.find(pair.sentence)][-MAX_BEFORE:]
-    return read(f"{before} {title}") if before.strip() else None
+    return read(f"{pair.ahead} {title}") if pair.ahead.strip() else None
 
 
-MAX_BEFORE = 600  # characters before a sentence among which the one before it stands
+def _own_subject(home: Reading) -> int:
+    """Where the name stands that a sentence itself puts behind a "her": Her pupil Voss; 0 without one."""
+    match = _HER_PUPIL.match(home.text)
+    return match.end() - 1 if match else 0
+
+
+_HER_PUPIL = regex.compile(r"(?:[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) (?:\p{Ll}+ ){1,3}\p{Lu}")
 
 
 def check_clause(pair: Comparison) -> Iterator[Veto]:
@@ -259,9 +267,23 @@ def check_clause(pair: Comparison) -> Iterator[Veto]:
     first = clause.units[0][0] if clause.units else None
     if first is None or not first.text[:1].isupper() or calendar_of(first) or pair.claim.match(first):
         return
-    is_said_there = found[best] >= max(MIN_REST, TOLD * len(rest)) and not any(has_name(one, clause) for one in holders)
+    is_said_there = found[best] >= max(MIN_REST, HALF * len(rest)) and not any(has_name(one, clause) for one in holders)
     if is_said_there and not _ANY_BY.search(clause.text):
         yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
+
+
+def check_compared(pair: Comparison) -> Iterator[Veto]:
+    """More of one than of the other, and in the source more of the other than of the one."""
+    sides = [[read(part) for part in reading.text.split(" than ", 1)] for reading in (pair.claim, pair.home)]
+    if pair.language != "en" or any(len(side) < 2 for side in sides):
+        return
+    (more, less), (most, least) = [(left.stems - right.stems, right.stems - left.stems) for left, right in sides]
+    ways = [{word.lower() for word in _MORE.findall(side[0].text)} for side in sides]
+    if ways[0] & ways[1] and more & least and less & most and not less & least:
+        yield Veto("roles", Force.DOUBTS, "the source compares them the other way round")
+
+
+_MORE = regex.compile(r"\b(?:more|less|\p{Ll}{2,}er)\b", regex.IGNORECASE)
 
 
 def check_gender(pair: Comparison) -> Iterator[Veto]:
@@ -349,90 +371,86 @@ _CLAUSES = regex.compile(r";|,? (?:while|whereas|though|although)\b|, (?:and|but
 _ANY_BY = regex.compile(r"\b(?:by|von|par|por|door|da)\b")
 
 
-# Who does it and to whom it is done, where the cases of the articles tell it, and not the order
+# Who speaks and who acts
 
-_OBJECT = frozenset(
-    "den einen dem einem ihn ihm keinen keinem seinen seinem ihren ihrem diesen diesem jenen jenem jeden jedem".split()
+
+def _check_quotations(pair: Comparison) -> Iterator[Veto]:
+    """Words in quotation marks that the source does not have letter by letter."""
+    for quotation in quotations_in(pair.claim.text):
+        words = read(quotation).content  # of a title, which is a name, most are capitalised
+        is_title = quotation[:1].isupper() and 2 * sum(not word.text[0].islower() for word in words) > len(words) + 1
+        if not is_title and verify_quote(quotation, pair.wider.text) is None:
+            yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
+
+
+_SPOKEN = regex.compile(
+    r'["“„](?P<words>[^"“”]{20,600})["”“],?\s*(?:[\p{L}.]+\s){0,3}(?:said|says|argued|told|wrote|warned|added|explained)\b'
+    r'|\b(?:said|says|argued|told|wrote|warned|added|explained)\b[^"“.]{0,30}["“](?P<others>[^"“”]{20,600})["”]'
 )
-_AGENT = frozenset("von vom durch".split())
-_GERMAN_PASSIVE = regex.compile(r"\b(?:wurden?|worden|wird|werden)\b")
-_MASCULINE = regex.compile(
-    r"(?:^|[.!?]\s+)(?:Der|Ein)\s+(?P<noun>\p{Lu}[\p{L}-]+)|\b(?:den|einen|dem|einem)\s+(?P<other>\p{Lu}[\p{L}-]+)"
+
+
+def _check_spoken(pair: Comparison) -> Iterator[Veto]:
+    """What the source has somebody say in quotation marks, told as a fact."""
+    if (
+        pattern("telling").search(pair.claim.text)
+        or Cue.SAID.first(pair.language, pair.claim.text)
+        or '"' in pair.claim.text
+    ):
+        return
+    for match in _SPOKEN.finditer(pair.home.text):
+        start, end = match.span("words" if match["words"] else "others")
+        inside = sum(start <= word.start < end for word in pair.claimed)
+        if pair.is_close and inside > len(pair.claimed) / 2:
+            yield Veto("said", Force.DOUBTS, "in the source somebody says it")
+            return
+
+
+def _check_speaker(pair: Comparison) -> Iterator[Veto]:
+    """What somebody else says: the sentence that has it names another, and so does the one before."""
+    match = _SPEAKER.match(pair.claim.text)
+    if match is None:
+        return
+    lines = [sentence.text for sentence in sentences_of(f"{pair.passage}\n{pair.context}")][:MAX_SENTENCES]
+    what = [word for word in pair.claim.content if word.start >= match.end()]
+    at = max(range(len(lines)), key=lambda place: sum(read(lines[place]).match(word) for word in what), default=0)
+    told = sum(read(lines[at]).match(word) > 0 for word in what) if lines else 0
+    near = read(" ".join(lines[max(0, at - 1) : at + 1]))
+    names = [word for word in pair.claim.names if word.start < match.end("name")]
+    if (
+        names
+        and told >= TOLD * len(what)
+        and not points_back(near.text)
+        and not any(has_name(one, near) for one in names)
+    ):
+        yield Veto("said", Force.DOUBTS, f"the source does not have {match['name']} say it")
+
+
+_SPEAKER = regex.compile(
+    r"(?:The )?(?P<name>\p{Lu}[\p{L}.’'-]*(?: (?:of |the )*[\p{L}.’'-]+){0,6}?) "
+    r"(?:said|says|concluded?s?|argued?s?|wrote|writes|claim(?:ed|s)|stated?s?|found|reported?s?) that "
 )
 
 
-def turned_in_german(pair: Comparison) -> bool | None:
-    """Whether two nouns that both texts have do in one what is done to them in the other; None where that is not told.
-
-    An article in the accusative or dative tells to whom it is done, "der" before a masculine noun and "von" in the
-    passive who does it; where none tells, who is named first does it.
-    """
-    if pair.language != "de" or pair.is_translated:
-        return None
-    claim, home = read(pair.claim.text, "de"), read(pair.home.text, "de")  # too short to be told by its small words
-    if sum(home.match(word) > 0 for word in claim.content) < TOLD * len(claim.content):
-        return None
-    masculine = {found["noun"] or found["other"] for one in (claim, home) for found in _MASCULINE.finditer(one.text)}
-    nouns = [unit for unit in claim.units if unit[0].text[0].isupper()][:MAX_NOUNS]
-    places = {unit: next((other for other in home.units if other[-1].stem == unit[-1].stem), None) for unit in nouns}
-    found = [
-        (_first_does(claim, one, other, masculine), _first_does(home, its, others, masculine))
-        for one, other in combinations(nouns, 2)
-        if (its := places[one]) and (others := places[other])
-    ]
-    told = [ours is not theirs for ours, theirs in found if ours is not None and theirs is not None]
-    return any(told) if told else None
+def _check_agent(pair: Comparison) -> Iterator[Veto]:
+    """By somebody, of whom the source does not say it, while it names another who does."""
+    for match in _BY_NAME.finditer(pair.claim.text):
+        deed = next(word for word in pair.claim.tokens if word.start == match.start("deed"))
+        agents = [word for word in pair.claim.names if match.start("name") <= word.start < match.end()]
+        lines = [read(sentence.text) for sentence in sentences_of(pair.passage)[:MAX_SENTENCES]]
+        doing = [line for line in lines if deed.stem in line.stems]
+        if not agents or not doing or any(has_name(agent, line) for line in doing for agent in agents):
+            continue
+        doers = [
+            name
+            for line in doing
+            for name, word in pairwise(line.content)
+            if word.stem == deed.stem and name.text[0].isupper() and not calendar_of(name)
+        ]
+        if doers:
+            yield Veto("roles", Force.DOUBTS, f"the source says it of {doers[0].text}")
 
 
-def is_inverted(pair: Comparison) -> bool:
-    """Whether the source begins with when, where or why, behind which Germans and Dutch put the doer last."""
-    first = pair.home.tokens[0] if pair.home.tokens else None
-    is_small = first is not None and first.kind is Kind.FUNCTION and first.text.lower() not in _SUBJECTS
-    return pair.language in ("de", "nl") and is_small
-
-
-_SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
-MAX_NOUNS = 12  # of a claim that are looked at by twos
-
-
-def _first_does(reading: Reading, one: Sequence[Token], other: Sequence[Token], masculine: Set[str]) -> bool | None:
-    """Whether the first of two nouns of one clause does it; None where one of them stands behind a preposition."""
-    leads = [_led_by(reading, noun[0]) for noun in (one, other)]
-    first, last = sorted((one[0].start, other[0].start))
-    if "," in reading.text[first:last] or _JOINS.search(reading.text, first, last):
-        return None
-    is_passive = _GERMAN_PASSIVE.search(reading.text) is not None
-    agents = [is_passive and bool(_AGENT.intersection(lead)) for lead in leads]
-    if agents[0] is not agents[1]:
-        return agents[0]
-    if is_passive or any(_PREPOSITIONS_DE.intersection(lead) for lead in leads):
-        return None
-    done_to = [bool(lead) and lead[-1] in _OBJECT for lead in leads]
-    does = [
-        bool(lead) and lead[-1] == "der" and noun[0].text in masculine
-        for lead, noun in zip(leads, (one, other), strict=True)
-    ]
-    if done_to[0] is not done_to[1]:
-        return done_to[1]
-    if does[0] is not does[1]:
-        return does[0]
-    return one[0].start < other[0].start
-
-
-def _led_by(reading: Reading, noun: Token) -> tuple[str, ...]:
-    """The small words before a noun, and before an adjective of its own: den, of "den alten Turm"."""
-    at = reading.positions[noun] - 1
-    word = reading.tokens[at] if at > 0 else None
-    is_adjective = word is not None and word.is_content and word.text.islower() and word.text.endswith(_ADJECTIVE)
-    return reading.lead(noun) or (reading.lead(word) if word is not None and is_adjective else ())
-
-
-_ADJECTIVE = ("e", "en", "er", "es", "em")
-_JOINS = regex.compile(r"\b(?:und|oder|sowie|des|eines|als|wie)\b", regex.IGNORECASE)
-_PREPOSITIONS_DE = frozenset(
-    "in im ins an am ans auf aufs bei beim mit nach zu zum zur aus von vom für fürs gegen über unter um ohne seit "
-    "wegen vor durch bis trotz zwischen neben hinter während".split()
-)
+_BY_NAME = regex.compile(r"\b(?P<deed>\p{Ll}+(?:ed|en|t|wn)) by (?:the )?(?P<name>\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*)")
 
 
 # Words that were added, taken from two clauses, or put in another's place
@@ -568,6 +586,7 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, check_gender, check_event_date, check_factors,
-    _check_additions, _check_mixture, _check_replaced_word,
+    check_invention, check_list, check_holder, check_clause, check_compared, check_gender, check_event_date,
+    check_factors, _check_additions, _check_mixture, _check_replaced_word, _check_quotations, _check_spoken,
+    _check_speaker, _check_agent,
 )  # fmt: skip

@@ -336,6 +336,21 @@ def _readings(match: regex.Match[str]) -> Iterator[tuple[str, int]]:
             yield MONTHS[month - 1], day
 
 
+def days_in(reading: Reading) -> dict[tuple[str, int], str]:
+    """The days of the year that a text names, as month and day, with the words that say so; 3/9 is two."""
+    slashed = slashed_dates(reading)
+    return {day: reading.text[date.start : date.end] for date in slashed for day in date.days} | plain_days(reading)
+
+
+def plain_days(reading: Reading) -> dict[tuple[str, int], str]:
+    days: dict[tuple[str, int], str] = {}
+    for one, other in pairwise(reading.tokens):
+        month, day = (one, other) if one.stem in MONTHS else (other, one)
+        if month.stem in MONTHS and day.value is not None and 1 <= day.value <= 31:
+            days.setdefault((month.stem, int(day.value)), f"{one.text} {other.text}")
+    return days
+
+
 def _has_date(claim: Reading, number: Token, reading: Reading) -> bool:
     """The seventh of March is 7 March; 1865 lies in the 19th century; what is initial comes first."""
     if number.value == 1 and _INITIAL.search(reading.text):
@@ -382,6 +397,8 @@ def ratio_of(claim: Reading, number: Token, reading: Reading, other: Token) -> f
     ours, theirs = measure(claim, number), measure(reading, other)
     if ours and theirs and ours.dimension == theirs.dimension and ours.amount:
         return theirs.amount / ours.amount
+    if ours and not theirs and is_part(number):
+        return None  # half an hour and 0.64
     return other.value / number.value
 
 

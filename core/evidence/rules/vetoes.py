@@ -22,11 +22,16 @@ from core.evidence.rules.alignment import (
     align,
     calendar_of,
     has_name,
+    is_inverted,
     is_plural,
     is_year_token,
+    only_place,
+    only_unit,
+    turned_in_german,
 )
-from core.evidence.rules.binding import BINDING_RULES, check_subject, is_inverted, turned_in_german
+from core.evidence.rules.binding import BINDING_RULES, check_subject
 from core.evidence.rules.quantities import (
+    days_in,
     dimension_of,
     has_number,
     is_about,
@@ -34,6 +39,7 @@ from core.evidence.rules.quantities import (
     measure,
     multiple_in,
     near,
+    plain_days,
     ratio_of,
     shares,
     slashed_dates,
@@ -43,7 +49,7 @@ from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_lan
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
 from core.evidence.verbatim import points_back
 from core.text.language import Cue, negations
-from core.text.numbers import MONTHS, is_loose, unit_of
+from core.text.numbers import is_loose, unit_of
 
 __all__ = ["Force", "Veto", "find_vetoes", "says_same"]
 
@@ -112,8 +118,16 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
             continue
         elif (said := said or _counting_same(pair, number)) is not None:
             yield Veto("numbers", _force_of(pair, number, said), f"the source says {said.text}, not {number.text}")
-        elif not is_loose(number.text):
+        elif not is_loose(number.text) or _is_meant_exactly(pair, number):
             yield Veto("numbers", Force.DOUBTS, f"the source does not give {number.text}")
+
+
+def _is_meant_exactly(pair: Comparison, number: Token) -> bool:
+    """Whether a small number in words measures: ten years, half of what the source does not speak of."""
+    if number.is_ordinal or is_about(pair.claim, number):
+        return False
+    of_what = next((word for word in pair.claim.content if word.start > number.start), number)
+    return not pair.wider.match(of_what) if is_part(number) else bool(dimension_of(pair.claim, number))
 
 
 def _counting_same(pair: Comparison, number: Token) -> Token | None:
@@ -121,7 +135,7 @@ def _counting_same(pair: Comparison, number: Token) -> Token | None:
     counted = _counted(pair.claim, number)
     there = pair.partner.get(counted) if counted is not None else None
     if counted is not None and there is None and not number.is_ordinal:
-        there = _only_place(pair.home, counted)
+        there = only_place(pair.home, counted)
     return next((other for other in pair.home.numbers if there and _counted(pair.home, other) == there), None)
 
 
@@ -141,8 +155,8 @@ def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     """Whether the source has the number of something else, and `said` of what the claim counts."""
     if has_number(pair.home, said, pair.claim) or is_year_token(number) is not is_year_token(said):
         return False
-    own = next((other for other in pair.home.numbers if other.stem == number.stem), None)
-    if own is not None and not is_year_token(number) and _company(pair, own) > _company(pair, said):
+    own = next((other for other in pair.home.numbers if other.stem == number.stem), said)
+    if not is_year_token(number) and _company(pair, own) > _company(pair, said):
         return False  # it stands among the claim's words, and the other does not
     if pair.is_mostly and not _is_range_end(pair.home, number):
         return True
@@ -198,29 +212,14 @@ def _check_dates(pair: Comparison) -> Iterator[Veto]:
             yield Veto("dates", pair.force([word]), f"the source says {said.text}, not {word.text}")
         else:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {word.text}")
-    at_home = _days(pair.home)
+    at_home = days_in(pair.home)
     for date in slashed_dates(pair.claim):
-        if date.days.isdisjoint(_days(pair.wider)):
+        if date.days.isdisjoint(days_in(pair.wider)):
             written = pair.claim.text[date.start : date.end]
             yield Veto("dates", Force.DOUBTS, f"the source does not have {written}")
-    for day, text in _plain_days(pair.claim).items():
-        if day not in at_home and (said_days := _days(pair.wider)) and day not in said_days:
+    for day, text in plain_days(pair.claim).items():
+        if day not in at_home and (said_days := days_in(pair.wider)) and day not in said_days:
             yield Veto("dates", Force.DOUBTS, f"the source does not have {text}")
-
-
-def _days(reading: Reading) -> dict[tuple[str, int], str]:
-    """The days of the year that a text names, as month and day, with the words that say so; 3/9 is two."""
-    slashed = slashed_dates(reading)
-    return {day: reading.text[date.start : date.end] for date in slashed for day in date.days} | _plain_days(reading)
-
-
-def _plain_days(reading: Reading) -> dict[tuple[str, int], str]:
-    days: dict[tuple[str, int], str] = {}
-    for one, other in pairwise(reading.tokens):
-        month, day = (one, other) if one.stem in MONTHS else (other, one)
-        if month.stem in MONTHS and day.value is not None and 1 <= day.value <= 31:
-            days.setdefault((month.stem, int(day.value)), f"{one.text} {other.text}")
-    return days
 
 
 def _check_units(pair: Comparison) -> Iterator[Veto]:
@@ -345,16 +344,16 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
         strange = [word for word in run if not pair.names(word)]
         said = next((other for word in run if (other := _replacing(pair, word))), None)
         name = pair.claim.text[run[0].start : run[-1].end]
-        if said is not None and strange:
+        letters = "".join(regex.findall(r"\b\p{Lu}", name))
+        is_short = said is not None and (said.text.startswith(name) or said.text == letters)
+        if said is not None and strange and not is_short:
             force = pair.force(run) if len(strange) == len(run) or len(run) > 1 else Force.DOUBTS
             yield Veto("names", force, f"the source says {said.text}, not {name}")
-        elif len(strange) == len(run):
+        elif len(strange) == len(run) or len(strange) > 1:
             yield Veto("names", Force.DOUBTS, f"the source does not name {name}")
-        elif (
-            said is not None
-            and (pair.is_mostly or _is_elsewhere(pair, run))
-            and not (_is_meant(pair, run) or said.text.startswith(name))
-        ):
+        elif said is None or is_short or _is_meant(pair, run):
+            continue
+        elif pair.is_mostly or _is_elsewhere(pair, run):
             yield Veto("names", Force.DOUBTS, f"the source says {said.text} there, not {name}")
 
 
@@ -448,13 +447,13 @@ def _check_roles(pair: Comparison) -> Iterator[Veto]:
 
 def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     """Two of the claim's words each of which has the other's slot in the home."""
-    if bool(_ANY_PASSIVE.search(pair.claim.text)) != bool(_ANY_PASSIVE.search(pair.home.text)):
+    if bool(_ANY_PASSIVE.search(pair.claim.text)) != _has_passive(pair):
         return None  # each has the other's place, rightly
     kept = sum(pair.home.match(word) > 0 for word in pair.claim.content)
     if kept < MIN_KEPT or kept < ALL_THERE * len(pair.claim.content):
         return None
     is_copy = len(pair.home.content) <= len(pair.claim.content) + 1
-    units = [(unit, place) for unit in pair.claim.units if (place := _only_unit(pair.home, unit)) is not None]
+    units = [(unit, place) for unit in pair.claim.units if (place := only_unit(pair.home, unit)) is not None]
     for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
         is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
         if its[0].start < others[0].start or not (is_alike and _are_rivals(one[0], other[0])):
@@ -464,10 +463,20 @@ def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     return None
 
 
+def _has_passive(pair: Comparison) -> bool:
+    """Whether something is done to somebody in as much of the home as has the claim's words."""
+    first = {word.stem: word.end for word in reversed(pair.home.content) if pair.claim.match(word)}
+    return _ANY_PASSIVE.search(pair.home.text, 0, max(first.values(), default=0)) is not None
+
+
 def _check_doer(pair: Comparison) -> Iterator[Veto]:
     """A name that does in the claim what is done to it in the source, or to something of it."""
-    passive = any(_ANY_PASSIVE.search(reading.text) for reading in (pair.claim, pair.home))
-    if passive or is_inverted(pair) or turned_in_german(pair) is not None:
+    if (
+        _ANY_PASSIVE.search(pair.claim.text)
+        or _has_passive(pair)
+        or is_inverted(pair)
+        or turned_in_german(pair) is not None
+    ):
         return
     for name, verb in pairwise(pair.claim.content):
         is_doer = (
@@ -510,17 +519,6 @@ _NO_NAME = regex.compile(r"°|[^\p{L}]?\p{Lu}\.(?=\p{Lu}\b)|\.\p{Lu}\b")  # a de
 _NO_THING = regex.compile(r"^\p{Ll}+(?:ed|ing|ly)$")  # a verb's form or an adverb, by its ending
 
 
-def _only_unit(reading: Reading, unit: tuple[Token, ...]) -> tuple[Token, ...] | None:
-    """The one word or name of the text that has the unit's first word."""
-    found = [other for other in reading.units if any(word.stem == unit[0].stem for word in other)]
-    return found[0] if len(found) == 1 else None
-
-
-def _only_place(reading: Reading, word: Token) -> Token | None:
-    places = [other for other in reading.content if other.stem == word.stem]
-    return places[0] if len(places) == 1 else None
-
-
 def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, Token]) -> bool:
     """Whether each has the other's slot: what leads to it, and its side of what stands between them."""
     slots = [(_slot(pair.claim, word), _slot(pair.home, place)) for word, place in (one, other)]
@@ -533,7 +531,7 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
         word
         for word in between
         if word.text[0].islower()
-        and (place := _only_place(pair.home, word))
+        and (place := only_place(pair.home, word))
         and other[1].end <= place.start < one[1].start
     ]
     leads = {word for slot in slots[1] for word in slot}
@@ -593,7 +591,6 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
 
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, _check_roles,
-    _check_doer, _check_opposites, *LIMIT_RULES, *BINDING_RULES, check_subject,
-    *AROUND_RULES,
+    _check_doer, _check_opposites, *LIMIT_RULES, *BINDING_RULES, check_subject, *AROUND_RULES,
 )  # fmt: skip
 COPY_RULES: tuple[Rule, ...] = (check_subject, *AROUND_RULES)  # all that can be said of a copy

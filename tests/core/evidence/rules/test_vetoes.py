@@ -30,6 +30,7 @@ CONTRADICTED: list[tuple[str, str, str]] = [
     ("in another unit", "The ferry to Lund takes two hours.", "The ferry to Lund takes 45 minutes and sails at noon."),
     ("unit", "The ship carries 40 tonnes of grain each year.", "The ship carries 40 pounds of grain each year."),
     ("currency", "The new harbour cost $40 million in total.", "The new harbour cost €40 million in total."),
+    ("built", "The old tower on Lund was built in 1911.", "The old tower on Lund was torn down in 1911."),
     ("month", "The school in Lund opened in March 1931.", "The school in Lund opened in June 1931."),
     ("day", "The school in Lund opened on 12 June 1931.", "The school in Lund opened on 21 June 1931."),
     ("weekday", "The market in Lund opens on Monday.", "The market in Lund opens on Friday."),
@@ -109,6 +110,44 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("not above", "Over 84,500 people live in Lund.", "84,200 people live in Lund."),
     ("far above", "Over 40 people live in Lund.", "84,200 people live in Lund."),
     ("alone, of the same", "The hen builds its nest.", "The hen alone builds its nest, and the cock brings reeds."),
+    (
+        "another cast",
+        "The miller will be played by Nils Berg in the new film.",
+        "Nils Berg is in the film as a smith. Voss will play the miller.",
+    ),
+    (
+        "said by another",
+        "The Harbour Office concluded that falls should be seen as a hazard of work.",
+        "Data came from the Harbour Office. There were 80 smiths. We conclude that falls are a hazard of work.",
+    ),
+    (
+        "taken from the other one",
+        "Newton took the ball from Miller.",
+        "In May Miller took the ball from Newton, and it was caught by Ward, who was hit.",
+    ),
+    (
+        "denied before it",
+        "The council may decide on tax law, harbours and inns.",
+        "The council cannot decide on such matters. These include tax law, harbours, mills and inns.",
+    ),
+    (
+        "a made-up museum",
+        "The boats were built at the Nils Berg Yard Museum.",
+        "The boats were built at the yard of Lund.",
+    ),
+    ("ten years from nowhere", "Smiths who forged for ten years fell ill.", "Smiths who forged a lot fell ill."),
+    ("compared the other way", "Cooks had less pain than smiths.", "Smiths had less pain than cooks had in May."),
+    (
+        "pupil for teacher",
+        "She ran it from 1980.",
+        "Clara Voss founded the school in 1962. Her pupil Nils Hart ran it from 1980.",
+    ),
+    ("within a group", "Age had no effect on wages.", "We show that age had no effect on wages within this guild."),
+    (
+        "every one of few",
+        "Every boat showed a loss of nails.",
+        "All smiths came. The old boats showed a loss of nails.",
+    ),
     ("half an hour for days", "Each day of delay adds half an hour.", "Delay adds 0.64 days per day of delay."),
     ("half of something else", "The guild won half of the seats.", "The guild got 5 boats and 10 carts in 1931."),
     (
