@@ -105,8 +105,9 @@ _TIME = pattern("time")
 _NUMBERED = regex.compile(r"\b(?:which|what|welche[rsnm]?)\s+(?:\w+\s+){0,4}?(?:port|version)\b", regex.IGNORECASE)
 _PORT_OR_VERSION = regex.compile(r"\b\d{2,5}\b|\d\.\d|\bv\d")
 _LACKING = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\s+(?P<what>.+)", regex.IGNORECASE)
-_NEAR_CHARS = 40  # from a word of absence or of need to what is lacking
+_LACKED_AFTER, _NEEDED_AFTER = 30, 45  # characters, from a word of absence to what is lacking, and from that to need
 _OF_ABSENCE = pattern("of_absence")
+_OF_NEED = pattern("of_need")
 _DEFINED = pattern("defined", is_cased=True)
 _LASTED = pattern("lasted")
 _COST = regex.compile(
@@ -128,7 +129,8 @@ PARTICULAR = regex.compile(  # a name, a figure, or a word of code: what a thing
     r"(?<=[\p{L}\p{N},;:)»”\"]\s[(«“\"]?)\p{Lu}[\p{L}\p{N}]+|\p{N}[\p{N}.,]*|`[^`]+`"
 )
 _COUNTING = regex.compile(
-    r"\b(?:how\s+many|wie\s*viele[nrs]?|combien\s+d[e'’]|cu[áa]nt[oa]s|quant[eia]s?|hoeveel)\s+(?P<rest>.+)", regex.IGNORECASE
+    r"\b(?:how\s+many|wie\s*viele[nrs]?|combien\s+d[e'’]|cu[áa]nt[oa]s|quant[eia]s?|hoeveel)\s+(?P<rest>.+)",
+    regex.IGNORECASE,
 )
 _COUNTED_NOUNS = 3  # words; "how many home games were": the first words that are no small ones
 _BEFORE_NOUN, _AFTER_NOUN = 4, 2  # words from a number to its noun, and from a noun to its number ("members: 5")
@@ -142,6 +144,15 @@ _WHO_DID = regex.compile(
     r"who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
     regex.IGNORECASE,
 )
+_WHAT_DOES = regex.compile(
+    r"what\s+(?:do|does|did)\s+.*?\b(?P<deed>(?!(?:do|mean|it|one|they|him|her|for|with|of|in|on|to)\b)\w+)\W*$",
+    regex.IGNORECASE,
+)
+_HOW_TO_DO = regex.compile(
+    r"\W*how\s+(?:(?:do|does|can|should|must|would)\s+(?:i|you|we|one)|to)\s+(?P<deed>\w{2,})", regex.IGNORECASE
+)
+_WHY = regex.compile(r"\W*(?:why|warum|wieso|weshalb|pourquoi|por\s+qué|perché|por\s+que|waarom)\b", regex.IGNORECASE)
+_CAUSES = pattern("causes")
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
 _MARKER = regex.compile(r"\[\d{1,3}(?:,\s*\d{1,3})*\]")
 _BEGINNING = 5  # letters; forms of a word share them
@@ -218,10 +229,13 @@ def may_only_touch(question: str, text: str, *, language: str = "en") -> bool:
     if _DEFAULT.search(question):
         return _GIVEN_DEFAULT.search(text) is None and not _has_particular(text, question)
     if asks_how_to(question):
-        return _INSTRUCTS.search(text) is None
+        doing = _HOW_TO_DO.match(question)
+        return _INSTRUCTS.search(text) is None or (doing is not None and not _has_verb(doing["deed"], text))
+    if _WHY.match(question):
+        return _CAUSES.search(text) is None
     if expected is Expected.VERDICT and _MAY_ONE.match(question):
         return _PERMITS.search(text) is None
-    doing = _WHO_DID.match(question)
+    doing = _WHO_DID.match(question) or _WHAT_DOES.match(question)
     return doing is not None and not _shares_meaning(doing["deed"], text)
 
 
@@ -235,15 +249,19 @@ def _counts(rest: str, text: str, language: str) -> bool:
     tokens = _TOKEN.findall(text.casefold())
     given = _gives(Expected.NUMBER, language)
     numbers = [at for at, token in enumerate(tokens) if token[0].isdigit() or given.fullmatch(token)]
-    named = [
-        at for at, token in enumerate(tokens) if any(term[:_BEGINNING] in beginnings for term in terms(token))
-    ]
+    named = [at for at, token in enumerate(tokens) if any(term[:_BEGINNING] in beginnings for term in terms(token))]
     return any(-_AFTER_NOUN <= noun - number <= _BEFORE_NOUN for noun in named for number in numbers)
 
 
 def _has_particular(text: str, question: str) -> bool:
     """Whether a text has a figure, a word of code or a name that the question has not."""
     return any(found[0].strip("`") not in question for found in PARTICULAR.finditer(text))
+
+
+def _has_verb(verb: str, text: str) -> bool:
+    """Whether a text has an English verb in one of its forms: installed, but no installation."""
+    root = regex.escape(verb.casefold().removesuffix("e"))
+    return regex.search(rf"\b{root}{root[-1]}?(?:e|s|es|ed|ing)?\b", text, regex.IGNORECASE) is not None
 
 
 def _shares_meaning(deed: str, text: str) -> bool:
@@ -302,13 +320,12 @@ def _holds(expected: Expected, question: str, text: str, languages: tuple[str, .
 
 
 def _says_of_lacking(what: str, text: str) -> bool:
-    """Whether a word of absence or of need stands just before or behind what is lacking: no key, a key is optional."""
+    """Whether a word of absence or need stands before what is lacking, or one of need behind it: no key is needed."""
     found = {term[:_BEGINNING] for term in terms(what.rstrip("?"))[:2]}
-    places = [
-        word.span() for word in _TOKEN.finditer(text) if any(one[:_BEGINNING] in found for one in terms(word[0]))
-    ]
+    places = [word.span() for word in _TOKEN.finditer(text) if any(one[:_BEGINNING] in found for one in terms(word[0]))]
     return any(
-        _OF_ABSENCE.search(text, max(start - _NEAR_CHARS, 0), min(end + _NEAR_CHARS, len(text)))
+        _OF_ABSENCE.search(text, max(start - _LACKED_AFTER, 0), start)
+        or _OF_NEED.search(text, end, min(end + _NEEDED_AFTER, len(text)))
         for start, end in places
     )
 

@@ -27,7 +27,7 @@ from core.evidence.answering import (
 )
 from core.evidence.authority import is_retracted
 from core.evidence.rules.words import Kind, read
-from core.evidence.structure import asks_how_to, find_steps, head_of_row, read_row
+from core.evidence.structure import asks_how_to, cells, find_steps, head_of_row, read_row
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
@@ -76,7 +76,9 @@ _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's it
 _STOP = regex.compile(
     r"(?<=(?:[^\W_]{2}|\d)[)`\x22”’]?)(?<!\b(?:etc|al|Inc|Ltd|Co|Jr|Sr|vs|approx))(?<!\.\p{L}+)[.!?。！？]$"
 )
-_STOPPED = regex.compile(r"[.!?…。！？]\W*(?:\[[^\[\]]{1,40}\]\W*)*$")  # also behind a quotation's end or a footnote's mark
+_STOPPED = regex.compile(
+    r"[.!?…。！？]\W*(?:\[[^\[\]]{1,40}\]\W*)*$"
+)  # also behind a quotation's end or a footnote's mark
 _INLINE_CODE = regex.compile(r"`[^`]+`")
 _ROW_END = regex.compile(r"\s*\|\s*$")
 _FIGURE = regex.compile(
@@ -369,7 +371,7 @@ def _sentences(
         if not sentence.asserts or not _is_prose(text, may_be_open=bool(may_be_open)):
             continue
         head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
-        if head in ("", text) if row_end else _BARS.search(text):
+        if cells(head) in ([""], cells(text)) if row_end else _BARS.search(text):
             continue  # without a head a row says nothing, and a head by itself no more
         own = covered(frozenset(terms(f"{head} {text}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence

@@ -131,7 +131,7 @@ class Writing:
         try:
             async for delta in model.stream(replace(request, accepts=is_answer)):
                 for update in stream.feed(delta):
-                    is_done = is_done or (update.section == part and update.is_final)
+                    is_done = is_done or (update.section == (part or "detail") and update.is_final)
                     if part in (None, update.section):
                         await self._take(update.section, update.text, is_final=update.is_final)
                     elif part == "detail" and update.is_final:
@@ -266,7 +266,13 @@ class Writing:
     @property
     def is_short(self) -> bool:
         """Whether a part was cut off at its limit."""
-        return any(one.is_short for one in self.written.values())
+        return bool(self.cut_off)
+
+    @property
+    def cut_off(self) -> frozenset[Section]:
+        """The sections in whose midst the writer came to its limit."""
+        short = [(part, one.draft) for part, one in self.written.items() if one.is_short]
+        return frozenset(part or ("detail" if draft.detail else "summary") for part, draft in short)
 
     @property
     def notes(self) -> tuple[str, ...]:
