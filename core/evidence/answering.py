@@ -7,7 +7,7 @@ in the question too ("How many were there in 1990?" "In 1990 …") answers nothi
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -17,7 +17,6 @@ from typing import Any
 import regex
 
 from core.evidence.rules.words import read
-from core.evidence.structure import asks_how_to
 from core.text.language import detect_language
 from core.text.saying import say
 from core.text.sentences import split_sentences
@@ -141,17 +140,19 @@ _INSTRUCTS = pattern("instructs")
 _MAY_ONE = pattern("may_one")
 _PERMITS = pattern("permits")
 _WHO_DID = regex.compile(
-    r"who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
+    r"^who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
     regex.IGNORECASE,
 )
+_WHEN_DID = regex.compile(r"^\W*when\s+(?:was|were|did)\b", regex.IGNORECASE)
+_DAY = pattern("day")
 _WHAT_DOES = regex.compile(
-    r"what\s+(?:do|does|did)\s+.*?\b(?P<deed>(?!(?:do|mean|it|one|they|him|her|for|with|of|in|on|to)\b)\w+)\W*$",
+    r"^what\s+(?:do|does|did)\s+.*?\b(?P<deed>(?!(?:do|mean|it|one|they|him|her|for|with|of|in|on|to)\b)\w+)\W*$",
     regex.IGNORECASE,
 )
 _HOW_TO_DO = regex.compile(
-    r"\W*how\s+(?:(?:do|does|can|should|must|would)\s+(?:i|you|we|one)|to)\s+(?P<deed>\w{2,})", regex.IGNORECASE
+    r"^\W*how\s+(?:(?:do|does|can|should|must|would)\s+(?:i|you|we|one)|to)\s+(?P<deed>\w{2,})", regex.IGNORECASE
 )
-_WHY = regex.compile(r"\W*(?:why|warum|wieso|weshalb|pourquoi|por\s+qué|perché|por\s+que|waarom)\b", regex.IGNORECASE)
+_WHY = regex.compile(r"^\W*(?:why|warum|wieso|weshalb|pourquoi|por\s+qué|perché|por\s+que|waarom)\b", regex.IGNORECASE)
 _CAUSES = pattern("causes")
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
 _MARKER = regex.compile(r"\[\d{1,3}(?:,\s*\d{1,3})*\]")
@@ -223,20 +224,11 @@ def may_only_touch(question: str, text: str, *, language: str = "en") -> bool:
     A count of something else, a default without a value, "install" where nobody says how, "without one" of another
     thing. Stricter than `unanswered_by_rules`: what touches is shown all the same, as near the question.
     """
-    expected = expected_answer(question, language)
-    if expected is Expected.NUMBER and (counted := _COUNTING.search(question)):
-        return not _counts(counted["rest"], text, language)
-    if _DEFAULT.search(question):
-        return _GIVEN_DEFAULT.search(text) is None and not _has_particular(text, question)
-    if asks_how_to(question):
-        doing = _HOW_TO_DO.match(question)
-        return _INSTRUCTS.search(text) is None or (doing is not None and not _has_verb(doing["deed"], text))
-    if _WHY.match(question):
-        return _CAUSES.search(text) is None
-    if expected is Expected.VERDICT and _MAY_ONE.match(question):
-        return _PERMITS.search(text) is None
-    doing = _WHO_DID.match(question) or _WHAT_DOES.match(question)
-    return doing is not None and not _shares_meaning(doing["deed"], text)
+    for asking, binds in _BINDINGS:
+        asked = asking.search(question)
+        if asked:
+            return not binds(asked, text, language)
+    return False
 
 
 def _counts(rest: str, text: str, language: str) -> bool:
@@ -268,6 +260,22 @@ def _shares_meaning(deed: str, text: str) -> bool:
     """Whether a text says that somebody did it, in a form of the verb or in one that means the same."""
     said = read(text)
     return any(said.match(word) > 0 for word in read(deed).content)
+
+
+def _gives_default(question: str, text: str) -> bool:
+    return bool(_DEFAULT.search(text)) and bool(_GIVEN_DEFAULT.search(text) or _has_particular(text, question))
+
+
+_BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str], bool]], ...] = (
+    (_COUNTING, lambda asked, text, language: _counts(asked["rest"], text, language)),
+    (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
+    (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
+    (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),
+    (_WHY, lambda _, text, __: bool(_CAUSES.search(text))),
+    (_MAY_ONE, lambda _, text, __: bool(_PERMITS.search(text))),
+    (_WHO_DID, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
+    (_WHAT_DOES, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
+)  # how something is asked for, and whether a text binds what it has to that; the first that fits decides
 
 
 def states_aim(sentence: str) -> bool:

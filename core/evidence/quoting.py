@@ -183,6 +183,7 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     expected = expected_answer(question, language)
     is_direct = is_direct and not may_only_touch(question, said, language=language)
     is_direct = is_direct and (expected is Expected.PERSON or _is_of_kind(asked, question, said))
+    is_direct = is_direct and (expected not in _FIRM or _is_on_name(asked, question, summary, contents))
     is_direct = is_direct and (bool(name) or expected in _FIRM or _tells_apart(asked, sources))
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
 
@@ -222,6 +223,18 @@ def _is_of_kind(asked: AskedTerms, question: str, said: str) -> bool:
     others = [term for term in asked.terms if term not in sought and term not in asked.names]
     is_bare = bool(sought) and len(others) + bool(asked.names - sought) <= 1
     return not is_bare or bool(sought & asked.found_in(frozenset(terms(said))).keys())
+
+
+def _is_on_name(asked: AskedTerms, question: str, summary: Sequence[Quotation], sources: Mapping[str, Source]) -> bool:
+    """Whether one that gives the figure or date has half of the name that was asked about, itself or in its title."""
+    language = detect_language(question)
+    giving = [
+        frozenset(terms(f"{sources[entry.source_id].title} {entry.said}"))
+        for entry in summary
+        if not unanswered_by_rules(question, entry.said, language=language)
+        and not may_only_touch(question, entry.said, language=language)
+    ]
+    return any(2 * len(asked.names & asked.found_in(held).keys()) >= len(asked.names) for held in giving)
 
 
 def _only_refers(question: str, quotations: Sequence[Quotation]) -> bool:
