@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.evidence.structure import Judged, assemble, cells, head_of_row, leading_word, leans, read_row
+from core.evidence.structure import Judged, assemble, before_of, cells, head_of_row, leading_word, leans, read_row
 from core.model.answer import Claim, Evidence, Verdict
-from core.stages.writing import before_of
 from core.text.sentences import split_sentences
 
 EVIDENCE = Evidence("src_1", "q", 0, 1, Verdict.SUPPORTED)
