@@ -6,18 +6,15 @@ in the question too ("How many were there in 1990?" "In 1990 …") answers nothi
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 from itertools import islice, takewhile
-from typing import Any
 
 import regex
 
 from core.evidence.rules.words import read
-from core.text.language import detect_language
+from core.text.language import detect_language, told_beside
 from core.text.saying import say
 from core.text.sentences import split_sentences
 from core.text.terms import STOPWORDS, asking_words, terms
@@ -37,12 +34,8 @@ class Expected(StrEnum):
 
 def pattern(name: str, *, is_cased: bool = False) -> regex.Pattern[str]:
     """A pattern of answering.toml."""
-    return regex.compile(_tables()["patterns"][name].replace("\n", ""), 0 if is_cased else regex.IGNORECASE)
-
-
-@cache
-def _tables() -> Mapping[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("answering.toml").read_text(encoding="utf-8"))
+    told = told_beside(__package__, "answering.toml")["patterns"][name]
+    return regex.compile(told.replace("\n", ""), 0 if is_cased else regex.IGNORECASE)
 
 
 _MISSING = {one: one.value for one in Expected}
@@ -285,7 +278,7 @@ def states_aim(sentence: str) -> bool:
 
 @cache
 def _words_of(language: str) -> Mapping[str, Mapping[str, str]]:
-    tables: Mapping[str, Mapping[str, Mapping[str, str]]] = _tables()
+    tables: Mapping[str, Mapping[str, Mapping[str, str]]] = told_beside(__package__, "answering.toml")
     return tables.get(language, {})
 
 
