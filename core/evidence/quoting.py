@@ -61,6 +61,7 @@ _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = pattern("leans_back")
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|^\s*[^\s。]+\s*$")
+_PARTICLES = frozenset("van von der den de di da du la le del dos das bin al".split())  # within names, in small letters
 _BARS = regex.compile(r"\s\|\s.*\s\|\s")  # of a row; without one at its end nothing tells its table's head
 _CODE_SIGN = pattern("code_sign")
 _MAX_CODE_SIGNS = 1  # in words about code; lines of code that lost their breaks have more
@@ -220,7 +221,8 @@ def _is_of_kind(asked: AskedTerms, question: str, said: str) -> bool:
     Figures and names of that one thing stand in any text on it.
     """
     sought = sought_terms(question).intersection(asked.terms)
-    others = [term for term in asked.terms if term not in sought and term not in asked.names]
+    own = sought | asked.names | _PARTICLES
+    others = [term for term in asked.terms if term not in own]
     is_bare = bool(sought) and len(others) + bool(asked.names - sought) <= 1
     return not is_bare or bool(sought & asked.found_in(frozenset(terms(said))).keys())
 

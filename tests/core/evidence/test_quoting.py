@@ -125,6 +125,8 @@ def test_which_bridge_is_not_answered_by_the_bridge(question: str, is_direct: bo
         ("Can I hire the ferry?", "A hired ferry would need a large harbour.", False),
         ("Can I hire the ferry?", "Guests may hire the ferry for a day.", True),
         ("Does the ferry run without a pilot?", "The pilot decides, and without one of them the ferry runs.", False),
+        ("Does the ferry run without a pilot?", "The book says how ferry and bus run, not how a pilot is paid.", False),
+        ("Which lantern did Anna van Orlen use?", "Anna van Orlen built 3 ferries for Vik.", False),
         ("Does the ferry run without a pilot?", "The ferry runs at night, too; no pilot is needed.", True),
         ("Why was the ferry sold?", "The ferry was sold in the autumn of that year.", False),
         ("Why was the ferry sold?", "The ferry was sold because of its engine.", True),
