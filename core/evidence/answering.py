@@ -6,19 +6,15 @@ in the question too ("How many were there in 1990?" "In 1990 …") answers nothi
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 from itertools import islice, takewhile
-from typing import Any
 
 import regex
 
 from core.evidence.rules.words import read
-from core.evidence.structure import asks_how_to
-from core.text.language import detect_language
+from core.text.language import detect_language, told_beside
 from core.text.saying import say
 from core.text.sentences import split_sentences
 from core.text.terms import STOPWORDS, asking_words, terms
@@ -38,12 +34,8 @@ class Expected(StrEnum):
 
 def pattern(name: str, *, is_cased: bool = False) -> regex.Pattern[str]:
     """A pattern of answering.toml."""
-    return regex.compile(_tables()["patterns"][name].replace("\n", ""), 0 if is_cased else regex.IGNORECASE)
-
-
-@cache
-def _tables() -> Mapping[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("answering.toml").read_text(encoding="utf-8"))
+    told = told_beside(__package__, "answering.toml")["patterns"][name]
+    return regex.compile(told.replace("\n", ""), 0 if is_cased else regex.IGNORECASE)
 
 
 _MISSING = {one: one.value for one in Expected}
@@ -105,8 +97,9 @@ _TIME = pattern("time")
 _NUMBERED = regex.compile(r"\b(?:which|what|welche[rsnm]?)\s+(?:\w+\s+){0,4}?(?:port|version)\b", regex.IGNORECASE)
 _PORT_OR_VERSION = regex.compile(r"\b\d{2,5}\b|\d\.\d|\bv\d")
 _LACKING = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\s+(?P<what>.+)", regex.IGNORECASE)
-_NEAR_CHARS = 40  # from a word of absence or of need to what is lacking
+_LACKED_AFTER, _NEEDED_AFTER = 30, 45  # characters, from a word of absence to what is lacking, and from that to need
 _OF_ABSENCE = pattern("of_absence")
+_OF_NEED = pattern("of_need")
 _DEFINED = pattern("defined", is_cased=True)
 _LASTED = pattern("lasted")
 _COST = regex.compile(
@@ -140,9 +133,20 @@ _INSTRUCTS = pattern("instructs")
 _MAY_ONE = pattern("may_one")
 _PERMITS = pattern("permits")
 _WHO_DID = regex.compile(
-    r"who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
+    r"^who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
     regex.IGNORECASE,
 )
+_WHEN_DID = regex.compile(r"^\W*when\s+(?:was|were|did)\b", regex.IGNORECASE)
+_DAY = pattern("day")
+_WHAT_DOES = regex.compile(
+    r"^what\s+(?:do|does|did)\s+.*?\b(?P<deed>(?!(?:do|mean|it|one|they|him|her|for|with|of|in|on|to)\b)\w+)\W*$",
+    regex.IGNORECASE,
+)
+_HOW_TO_DO = regex.compile(
+    r"^\W*how\s+(?:(?:do|does|can|should|must|would)\s+(?:i|you|we|one)|to)\s+(?P<deed>\w{2,})", regex.IGNORECASE
+)
+_WHY = regex.compile(r"^\W*(?:why|warum|wieso|weshalb|pourquoi|por\s+qué|perché|por\s+que|waarom)\b", regex.IGNORECASE)
+_CAUSES = pattern("causes")
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
 _MARKER = regex.compile(r"\[\d{1,3}(?:,\s*\d{1,3})*\]")
 _BEGINNING = 5  # letters; forms of a word share them
@@ -213,17 +217,11 @@ def may_only_touch(question: str, text: str, *, language: str = "en") -> bool:
     A count of something else, a default without a value, "install" where nobody says how, "without one" of another
     thing. Stricter than `unanswered_by_rules`: what touches is shown all the same, as near the question.
     """
-    expected = expected_answer(question, language)
-    if expected is Expected.NUMBER and (counted := _COUNTING.search(question)):
-        return not _counts(counted["rest"], text, language)
-    if _DEFAULT.search(question):
-        return _GIVEN_DEFAULT.search(text) is None and not _has_particular(text, question)
-    if asks_how_to(question):
-        return _INSTRUCTS.search(text) is None
-    if expected is Expected.VERDICT and _MAY_ONE.match(question):
-        return _PERMITS.search(text) is None
-    doing = _WHO_DID.match(question)
-    return doing is not None and not _shares_meaning(doing["deed"], text)
+    for asking, binds in _BINDINGS:
+        asked = asking.search(question)
+        if asked:
+            return not binds(asked, text, language)
+    return False
 
 
 def _counts(rest: str, text: str, language: str) -> bool:
@@ -245,10 +243,32 @@ def _has_particular(text: str, question: str) -> bool:
     return any(found[0].strip("`") not in question for found in PARTICULAR.finditer(text))
 
 
+def _has_verb(verb: str, text: str) -> bool:
+    """Whether a text has an English verb in one of its forms: installed, but no installation."""
+    root = regex.escape(verb.casefold().removesuffix("e"))
+    return regex.search(rf"\b{root}{root[-1]}?(?:e|s|es|ed|ing)?\b", text, regex.IGNORECASE) is not None
+
+
 def _shares_meaning(deed: str, text: str) -> bool:
     """Whether a text says that somebody did it, in a form of the verb or in one that means the same."""
     said = read(text)
     return any(said.match(word) > 0 for word in read(deed).content)
+
+
+def _gives_default(question: str, text: str) -> bool:
+    return bool(_DEFAULT.search(text)) and bool(_GIVEN_DEFAULT.search(text) or _has_particular(text, question))
+
+
+_BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str], bool]], ...] = (
+    (_COUNTING, lambda asked, text, language: _counts(asked["rest"], text, language)),
+    (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
+    (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
+    (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),
+    (_WHY, lambda _, text, __: bool(_CAUSES.search(text))),
+    (_MAY_ONE, lambda _, text, __: bool(_PERMITS.search(text))),
+    (_WHO_DID, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
+    (_WHAT_DOES, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
+)  # how something is asked for, and whether a text binds what it has to that; the first that fits decides
 
 
 def states_aim(sentence: str) -> bool:
@@ -258,7 +278,7 @@ def states_aim(sentence: str) -> bool:
 
 @cache
 def _words_of(language: str) -> Mapping[str, Mapping[str, str]]:
-    tables: Mapping[str, Mapping[str, Mapping[str, str]]] = _tables()
+    tables: Mapping[str, Mapping[str, Mapping[str, str]]] = told_beside(__package__, "answering.toml")
     return tables.get(language, {})
 
 
@@ -301,11 +321,12 @@ def _holds(expected: Expected, question: str, text: str, languages: tuple[str, .
 
 
 def _says_of_lacking(what: str, text: str) -> bool:
-    """Whether a word of absence or of need stands just before or behind what is lacking: no key, a key is optional."""
+    """Whether a word of absence or need stands before what is lacking, or one of need behind it: no key is needed."""
     found = {term[:_BEGINNING] for term in terms(what.rstrip("?"))[:2]}
     places = [word.span() for word in _TOKEN.finditer(text) if any(one[:_BEGINNING] in found for one in terms(word[0]))]
     return any(
-        _OF_ABSENCE.search(text, max(start - _NEAR_CHARS, 0), min(end + _NEAR_CHARS, len(text)))
+        _OF_ABSENCE.search(text, max(start - _LACKED_AFTER, 0), start)
+        or _OF_NEED.search(text, end, min(end + _NEEDED_AFTER, len(text)))
         for start, end in places
     )
 

@@ -27,7 +27,7 @@ from core.evidence.answering import (
 )
 from core.evidence.authority import is_retracted
 from core.evidence.rules.words import Kind, read
-from core.evidence.structure import asks_how_to, find_steps, head_of_row, read_row
+from core.evidence.structure import asks_how_to, cells, find_steps, head_of_row, read_row
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
@@ -61,6 +61,7 @@ _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = pattern("leans_back")
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|^\s*[^\s。]+\s*$")
+_PARTICLES = frozenset("van von der den de di da du la le del dos das bin al".split())  # within names, in small letters
 _BARS = regex.compile(r"\s\|\s.*\s\|\s")  # of a row; without one at its end nothing tells its table's head
 _CODE_SIGN = pattern("code_sign")
 _MAX_CODE_SIGNS = 1  # in words about code; lines of code that lost their breaks have more
@@ -183,6 +184,7 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     expected = expected_answer(question, language)
     is_direct = is_direct and not may_only_touch(question, said, language=language)
     is_direct = is_direct and (expected is Expected.PERSON or _is_of_kind(asked, question, said))
+    is_direct = is_direct and (expected not in _FIRM or _is_on_name(asked, question, summary, contents))
     is_direct = is_direct and (bool(name) or expected in _FIRM or _tells_apart(asked, sources))
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
 
@@ -219,9 +221,22 @@ def _is_of_kind(asked: AskedTerms, question: str, said: str) -> bool:
     Figures and names of that one thing stand in any text on it.
     """
     sought = sought_terms(question).intersection(asked.terms)
-    others = [term for term in asked.terms if term not in sought and term not in asked.names]
+    own = sought | asked.names | _PARTICLES
+    others = [term for term in asked.terms if term not in own]
     is_bare = bool(sought) and len(others) + bool(asked.names - sought) <= 1
     return not is_bare or bool(sought & asked.found_in(frozenset(terms(said))).keys())
+
+
+def _is_on_name(asked: AskedTerms, question: str, summary: Sequence[Quotation], sources: Mapping[str, Source]) -> bool:
+    """Whether one that gives the figure or date has half of the name that was asked about, itself or in its title."""
+    language = detect_language(question)
+    giving = [
+        frozenset(terms(f"{sources[entry.source_id].title} {entry.said}"))
+        for entry in summary
+        if not unanswered_by_rules(question, entry.said, language=language)
+        and not may_only_touch(question, entry.said, language=language)
+    ]
+    return any(2 * len(asked.names & asked.found_in(held).keys()) >= len(asked.names) for held in giving)
 
 
 def _only_refers(question: str, quotations: Sequence[Quotation]) -> bool:
@@ -371,7 +386,7 @@ def _sentences(
         if not sentence.asserts or not _is_prose(text, may_be_open=bool(may_be_open)):
             continue
         head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
-        if head in ("", text) if row_end else _BARS.search(text):
+        if cells(head) in ([""], cells(text)) if row_end else _BARS.search(text):
             continue  # without a head a row says nothing, and a head by itself no more
         own = covered(frozenset(terms(f"{head} {text}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence

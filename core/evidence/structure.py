@@ -6,7 +6,7 @@ child and gone with its last. Where a sentence was cut, `[…]` says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile, zip_longest
 
@@ -204,13 +204,20 @@ def joined_detail(judged: Sequence[Judged]) -> list[Judged]:
     return [replace(entry, section="detail") if entry.section == "opening" else entry for entry in behind]
 
 
-def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True) -> Grounded:
-    """The texts from what may be shown, with the claims, their citations, and what was cut and why."""
+def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True, cut_off: Collection[Section] = ()) -> Grounded:
+    """The texts from what may be shown, with the claims, their citations, and what was cut and why.
+
+    `cut_off` are the sections in whose midst the writer ended: that place, where the text ends, is marked as well.
+    """
     entries = [untied(entries, at) for entries in [_without_repeats(judged)] for at in range(len(entries))]
     summary, detail = (
         _text([entry for entry in entries if entry.section == section], marks_cuts=marks_cuts)
         for section in ("summary", "detail")
     )
+    if "detail" in cut_off and detail:
+        detail = _cut_off(detail)
+    if summary and ("summary" in cut_off or ("detail" in cut_off and not detail)):
+        summary = _cut_off(summary)
     claims = tuple(entry.claim for at, entry in enumerate(entries) if entry.claim and _line(entries, at) is not None)
     citations = tuple(_citation(claim, evidence) for claim in claims for evidence in claim.evidence)
     return Grounded(summary, detail, claims, citations, _removed(entries))
@@ -273,6 +280,12 @@ def untied(entries: Sequence[Judged], at: int) -> Judged:
         for rest in (one.removeprefix(word) for one in (entry.text, entry.shown, entry.claim.text))
     )
     return replace(entry, text=text, shown=shown, claim=replace(entry.claim, text=said))
+
+
+def _cut_off(text: str) -> str:
+    if text.endswith(CUT):
+        return text
+    return f"{text}\n\n{CUT}" if text.endswith(("```", "~~~", "|")) else f"{text} {CUT}"
 
 
 def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
@@ -443,13 +456,11 @@ def find_steps(content: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def head_of_row(content: str, start: int) -> tuple[int, int]:
-    """The half-open span of the head of the table whose row begins at `start`, without outer bars; empty if none."""
+    """The half-open span of the head of the table whose row begins at `start`, with its bars; empty if none."""
     at = content.rfind("\n\n", 0, start) + 1
     for line in content[at:start].splitlines(keepends=True):
         if line.lstrip().startswith("|"):
-            own = line.strip(" \t\n")
-            begin = at + len(line) - len(line.lstrip(" \t")) + 1
-            return begin, begin + len(own) - 1 - own.endswith("|", 1)
+            return at + len(line) - len(line.lstrip()), at + len(line.rstrip())
         at += len(line)
     return start, start
 
@@ -459,7 +470,7 @@ _BAR = regex.compile(r"`[^`\n]+`(*SKIP)(*FAIL)|(?<!\\)\|")  # one behind a backs
 
 def cells(row: str) -> list[str]:
     """The cells of a Markdown table's row."""
-    return [cell.strip().replace(r"\|", "|") for cell in _BAR.split(row.strip().strip("|"))]
+    return [cell.strip().replace(r"\|", "|") for cell in _BAR.split(row.strip().removeprefix("|").removesuffix("|"))]
 
 
 def read_row(head: str, row: str) -> str:

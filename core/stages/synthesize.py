@@ -295,7 +295,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
 
 def _grounded(draft: Draft) -> Grounded:
     """The texts of the draft; a detail whose summary was cut is the answer, with its marks."""
-    grounded = assemble(draft.judged)
+    grounded = assemble(draft.judged, cut_off=draft.writing.cut_off if draft.writing else ())
     if not grounded.summary and grounded.detail:
         claims = tuple(replace(claim, id=claim.id.replace("detail", "summary")) for claim in grounded.claims)
         grounded = replace(grounded, summary=grounded.detail, detail="", claims=claims)

@@ -282,6 +282,14 @@ class Writing:
         return any(one.is_short for one in self.written.values())
 
     @property
+    def cut_off(self) -> frozenset[Section]:
+        """The sections at whose end the writer came to its limit; behind a detail's opening stands more of it."""
+        short = [(part, one.draft.detail) for part, one in self.written.items() if one.is_short]
+        return frozenset(
+            part or ("detail" if detail else "summary") for part, detail in short if part != "summary" or not detail
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(note for one in self.written.values() for note in one.notes))
 

@@ -6,16 +6,15 @@ for people. Found by what kind of order it is, never by its very words; what is 
 
 from __future__ import annotations
 
-import tomllib
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import accumulate
 
 import regex
 
+from core.text.language import told_beside
 from core.text.sentences import Sentence, sentences_of
 
 # How a pattern begins says where it is looked for: where a sentence or an order can begin, at any word, or at a sign.
@@ -44,7 +43,7 @@ def _part(name: str) -> regex.Pattern[str]:
 @cache
 def _told() -> tuple[Mapping[str, str], Sequence[str]]:
     """The parts by their names and the patterns of injection.toml, whole."""
-    told = tomllib.loads(files(__package__).joinpath("injection.toml").read_text(encoding="utf-8"))
+    told = told_beside(__package__, "injection.toml")
     parts: dict[str, str] = {}
 
     def whole(pattern: str) -> str:

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from math import log
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import regex
 
@@ -205,9 +205,14 @@ def _telling(language: str) -> regex.Pattern[str]:
     return regex.compile(_tables()["telling"][language])
 
 
-@cache
 def _tables() -> Mapping[str, Mapping[str, str]]:
-    return tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+    return told_beside(__package__, "words.toml")
+
+
+@cache
+def told_beside(package: str, name: str) -> Mapping[str, Any]:
+    """The words and patterns of the TOML file `name` that lies beside the code of `package`; read once."""
+    return tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 # Small words that decide what a sentence claims

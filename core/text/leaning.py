@@ -5,16 +5,14 @@ A pronoun leans unless what it stands for is named before it in the same message
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 import regex
 
-from core.text.language import language_of, small_words
+from core.text.language import language_of, small_words, told_beside
 
 # `open` may be whole or not, which rules cannot tell: a model that knows the conversation may.
 Leaning = Literal["alone", "open", "leans"]
@@ -187,7 +185,7 @@ def _names(core: str) -> bool:
 
 @cache
 def _words(language: str) -> _Words:
-    told = tomllib.loads(files(__package__).joinpath("leaning.toml").read_text("utf-8"))
+    told = told_beside(__package__, "leaning.toml")
     said = told[language]
 
     def whole(pattern: str) -> regex.Pattern[str]:

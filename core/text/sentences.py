@@ -7,13 +7,12 @@ Nothing is lost: between two sentences there is only white space. Linear in the 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any
+
+from core.text.language import told_beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +54,13 @@ class _Block:
 
 
 @cache
-def _lists() -> Mapping[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("sentences.toml").read_text(encoding="utf-8"))
-
-
-@cache
 def _listed(name: str) -> frozenset[str]:
     """The words of a list of sentences.toml."""
-    return frozenset(_lists()[name].split())
+    return frozenset(told_beside(__package__, "sentences.toml")[name].split())
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    patterns: Mapping[str, str] = _lists()["patterns"]
+    patterns: Mapping[str, str] = told_beside(__package__, "sentences.toml")["patterns"]
     whole = patterns[name].replace("{sources}", patterns["sources"]).replace("\n", "")
     return re.compile(whole, re.IGNORECASE)
 

@@ -7,12 +7,10 @@ without knowing their language; the question's language says which of their word
 from __future__ import annotations
 
 import threading
-import tomllib
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from math import log, sqrt
 
@@ -20,20 +18,16 @@ import regex
 import snowballstemmer  # type: ignore[import-untyped]  # ships no types
 from rapidfuzz.distance import OSA
 
-from core.text.language import fold
+from core.text.language import fold, told_beside
 from core.text.numbers import numerals
 
 
-@cache
-def _tables() -> dict[str, str]:
-    return dict(tomllib.loads(files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")))
-
-
 def _pattern(name: str) -> regex.Pattern[str]:
-    return regex.compile(_tables()[name].replace("\n", ""), regex.IGNORECASE)
+    return regex.compile(_TOLD[name].replace("\n", ""), regex.IGNORECASE)
 
 
-STOPWORDS = frozenset(_tables()["stopwords"].split())
+_TOLD = told_beside(__package__, "terms.toml")
+STOPWORDS = frozenset(_TOLD["stopwords"].split())
 _STEMMERS = dict(  # of Snowball, by ISO 639-1
     entry.split(":")
     for entry in """ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english es:spanish et:estonian
@@ -118,7 +112,7 @@ def _is_joined(term: str, found: Sequence[str]) -> bool:
 
 def asking_words(language: str) -> frozenset[str]:
     """What a question of this language says besides its subject, as it is written."""
-    return frozenset(_tables().get(language, "").split())
+    return frozenset(_TOLD.get(language, "").split())
 
 
 @cache

@@ -12,6 +12,7 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import OpenAIChat
+from core.evidence.structure import CUT
 from core.model.answer import JobResult, ResearchAnswer
 from core.model.job import JobStatus, ResearchRequest
 from core.pipeline.researcher import Researcher
@@ -138,10 +139,11 @@ async def test_room_for_thinking_can_be_set() -> None:
 
 
 def test_answer_that_was_cut_says_so() -> None:
-    """Half a sentence is not shown, and that the end is missing is."""
+    """Half a sentence is not shown, and that the end is missing is, also at its place."""
     asked = asked_of("cut short")
 
     assert CUT_OFF in asked.answer.limitations
+    assert (asked.answer.detail or asked.answer.summary).endswith(CUT)
 
 
 @pytest.mark.parametrize("name", WINDOWS)

@@ -111,6 +111,28 @@ def test_which_bridge_is_not_answered_by_the_bridge(question: str, is_direct: bo
         ("Where are ferries repaired?", "The ferries leave in the morning at eight. All come back.", False),
         ("What does the red lamp mean?", "The red lamp was bought in 1911 with another lamp.", False),
         ("What does the red lamp mean?", "The red lamp means that the ferry is full.", True),
+        ("Which lantern does the ferry use?", "The ferry has carried 80 guests since Orlen was built.", False),
+        ("How many guests were on the ferry?", "The ferry with its guests was built in 12 years.", False),
+        ("How many guests were on the ferry?", "On the ferry were 80 paying guests of the harbour.", True),
+        ("What is the default speed of the ferry?", "A default speed is required for the ferry.", False),
+        ("What is the default speed of the ferry?", "The default speed of the ferry is 9 knots.", True),
+        ("What is the default speed of the ferry?", "The speed of the ferry is 9 knots on the sea.", False),
+        ("When was the ferry founded?", "The ferry has found its harbour in 3 hours when it was calm.", False),
+        ("When was the ferry founded?", "The ferry was founded by Anna Vik in 1911.", True),
+        ("How many crew members has the Vik Orlen Ferry?", "The board of Vik has five crew members.", False),
+        ("How do I paint the ferry?", "To cross, take the ferry behind the paintings of the harbour.", False),
+        ("How do I paint the ferry?", "First sand the ferry, then paint the ferry with oil.", True),
+        ("Can I hire the ferry?", "A hired ferry would need a large harbour.", False),
+        ("Can I hire the ferry?", "Guests may hire the ferry for a day.", True),
+        ("Does the ferry run without a pilot?", "The pilot decides, and without one of them the ferry runs.", False),
+        ("Does the ferry run without a pilot?", "The book says how ferry and bus run, not how a pilot is paid.", False),
+        ("Which lantern did Anna van Orlen use?", "Anna van Orlen built 3 ferries for Vik.", False),
+        ("Does the ferry run without a pilot?", "The ferry runs at night, too; no pilot is needed.", True),
+        ("Why was the ferry sold?", "The ferry was sold in the autumn of that year.", False),
+        ("Why was the ferry sold?", "The ferry was sold because of its engine.", True),
+        ("Who painted the ferry?", "Anna Vik steers the ferry in summer.", False),
+        ("Who painted the ferry?", "Anna Vik painted the ferry in summer.", True),
+        ("What does the ferry carry?", "The ferry was built in Orlen by Anna Vik.", False),
     ],
 )
 def test_what_is_only_near_the_question_is_no_direct_answer(question: str, said: str, is_direct: bool) -> None:
@@ -402,6 +424,32 @@ def test_one_word_is_found_anywhere_and_answers_nothing_directly() -> None:
     page = source(1, "The harbour closes its gates whenever a storm comes up.")
 
     assert not quote_answer("Where is the harbour?", [page]).is_direct
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [
+        pytest.param("The causes of the tides of the ocean", id="a heading"),
+        pytest.param("Causes of tides | Ocean | Where | When they come", id="a table's head without its table"),
+        pytest.param("| Causes | Tides of the ocean | Where they come |", id="a table's row without its head"),
+        pytest.param("def tides(ocean): causes = ocean.causes return causes(ocean) of the tides.", id="code"),
+        pytest.param("The following section shows what causes the tides of the ocean.", id="a pointer"),
+        pytest.param("An earlier version of this text named other causes of the tides of the ocean.", id="overcome"),
+    ],
+)
+def test_what_cannot_stand_alone_is_not_quoted(torn: str) -> None:
+    """G-05: what is quoted is a statement, and none that the source points past."""
+    found = quoted(source(1, f"{torn}\n\n{CAUSE} It comes twice a day."))
+
+    assert found[0] == CAUSE
+    assert not any(part in torn for part in found)
+
+
+def test_notes_without_stops_are_quoted() -> None:
+    """Where nothing has a stop, its want tells no heading."""
+    note = source(1, "Kate plans the ferry\n\nThe ferry to Orlen leaves at nine\n\nJon brings bread for all of us\n")
+
+    assert "The ferry to Orlen leaves at nine" in quoted(note, question="When does the ferry to Orlen leave?")
 
 
 def test_what_a_page_says_of_itself_is_not_quoted() -> None:

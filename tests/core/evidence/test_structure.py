@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.evidence.structure import Judged, assemble, before_of, leading_word, leans
+from core.evidence.structure import Judged, assemble, before_of, cells, head_of_row, leading_word, leans, read_row
 from core.model.answer import Claim, Evidence, Verdict
 from core.text.sentences import split_sentences
 
@@ -146,3 +146,40 @@ def test_an_item_is_judged_with_its_lead_and_a_row_with_its_head() -> None:
 
     assert before_of(listed[:2], "summary", "- Nausea at night.", "\n") == "The drug has two effects:"
     assert before_of(table[:1], "summary", "| Tea | it is hot |", "\n").startswith("| Drink | Heat |")
+
+
+@pytest.mark.parametrize(
+    ("draft", "shown"),
+    [
+        ("Tea is hot. Milk is white.", "Tea is hot. Milk is white. […]"),
+        ("Tea is hot. XX is cold.", "Tea is hot. […]"),
+        ("- Boil the water.\n- Pour it.", "- Boil the water.\n- Pour it. […]"),
+        ("XX is cold.", ""),
+    ],
+)
+def test_the_place_where_the_writer_ended_in_its_midst_is_seen(draft: str, shown: str) -> None:
+    """D20: the half sentence that is left out leaves a trace; one of two cuts in a row is enough."""
+    assert assemble(judged(draft), cut_off=("summary",)).summary == shown
+    assert assemble(judged(draft)).summary == shown.removesuffix(" […]" if "XX" not in draft else "")
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("| one | two |", ["one", "two"]),
+        ("| `cat a | grep b` | finds b |", ["`cat a | grep b`", "finds b"]),
+        (r"| a \| b | two |", ["a | b", "two"]),
+        ("| a ` | b |", ["a `", "b"]),
+    ],
+)
+def test_a_bar_in_code_parts_no_cells(row: str, expected: list[str]) -> None:
+    """D20: a row of commands keeps them whole."""
+    assert cells(row) == expected
+
+
+def test_the_head_of_a_table_keeps_its_empty_first_cell() -> None:
+    """Else each column would be read under the head of the next."""
+    content = "| | Socket | HTTP |\n|---|---|---|\n| Who calls | we | they |\n"
+    head = content[slice(*head_of_row(content, content.index("| Who")))]
+
+    assert read_row(head, "Who calls | we | they") == "Who calls; Socket: we; HTTP: they"
