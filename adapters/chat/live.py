@@ -52,6 +52,7 @@ class _Live(Generic[Payload]):
     urgent: asyncio.Event = field(default_factory=asyncio.Event)
     held_at: float = 0.0  # of the loop's clock
     notice: WatchNotice | None = None  # what a watch tells of the job, in place of its answer
+    is_answered: bool = False  # its last word stands there
 
     @property
     def turn(self) -> str:
@@ -286,7 +287,8 @@ class LiveAnswers(LivingMessages[Payload]):
                 await self._watch_on(live)
             await self._deliver(live)
         except asyncio.CancelledError:
-            await show(live.reply, self._voice.refusal(say(wording.BACK_SOON)), within_s=self._pace.farewell_s)
+            if not live.is_answered:
+                await show(live.reply, self._voice.refusal(say(wording.BACK_SOON)), within_s=self._pace.farewell_s)
             await self._turns.give_back(live.turn)
             raise
         except _TakenOver:
@@ -417,6 +419,7 @@ class LiveAnswers(LivingMessages[Payload]):
                     outcome, files = partial(self._voice.told, job, live.notice), ()
                 may_repost = number >= len(self._pace.backoff_s)
                 await self._place_with_files(live, outcome, files, may_repost=may_repost)
+                live.is_answered = True
                 await self._attach(live)
                 await self._researcher.delivered(job.id, live.reply.shown)
             except (JobNotFound, _TakenOver):
