@@ -13,8 +13,8 @@ from core.model.answer import Claim, JobResult, Verdict
 from core.model.errors import StaleAttempt, StoreError
 from core.model.job import Event, JobStatus, ResearchJob
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
 from core.pipeline.runner import MAX_ATTEMPTS, DirectSteps, JobCancelled, run_job
+from core.pipeline.work import Progress
 from tests.fakes import FakeSearch, hit, make_deps, make_job
 
 T = TypeVar("T")
