@@ -507,8 +507,8 @@ async def tried(
         raise
     except AddressDead:
         _log.error("no place is left for a message", extra={"key": key})
-    except Exception:  # noqa: BLE001 -- whatever the platform raised; the next try may succeed
-        _log.warning("message could not be edited", exc_info=True)
+    except Exception as exc:  # noqa: BLE001 -- whatever the platform raised; the next try may succeed
+        _log_unedited(exc)
         return False
     return True
 
@@ -535,8 +535,15 @@ async def show(reply: ChatReply[Payload], payload: Payload, *, within_s: float) 
             async with asyncio.timeout(within_s):
                 await reply.edit(payload)
             return
-        except Exception:  # noqa: BLE001 -- whatever the platform raised
-            _log.warning("message could not be edited", exc_info=True)
+        except Exception as exc:  # noqa: BLE001 -- whatever the platform raised
+            _log_unedited(exc)
+
+
+def _log_unedited(why: Exception) -> None:
+    """Where a platform was slow there is nothing to find in a traceback, and a bot that stops has many messages."""
+    is_slow = isinstance(why, TimeoutError)
+    extra = {"reason": "no answer in time"} if is_slow else {}
+    _log.warning("message could not be edited", exc_info=None if is_slow else why, extra=extra)
 
 
 @asynccontextmanager
