@@ -52,6 +52,7 @@ class _Live(Generic[Payload]):
     urgent: asyncio.Event = field(default_factory=asyncio.Event)
     held_at: float = 0.0  # of the loop's clock
     notice: WatchNotice | None = None  # what a watch tells of the job, in place of its answer
+    is_answered: bool = False  # its last word stands there
 
     @property
     def turn(self) -> str:
@@ -286,7 +287,8 @@ class LiveAnswers(LivingMessages[Payload]):
                 await self._watch_on(live)
             await self._deliver(live)
         except asyncio.CancelledError:
-            await show(live.reply, self._voice.refusal(say(wording.BACK_SOON)), within_s=self._pace.farewell_s)
+            if not live.is_answered:
+                await show(live.reply, self._voice.refusal(say(wording.BACK_SOON)), within_s=self._pace.farewell_s)
             await self._turns.give_back(live.turn)
             raise
         except _TakenOver:
@@ -417,6 +419,7 @@ class LiveAnswers(LivingMessages[Payload]):
                     outcome, files = partial(self._voice.told, job, live.notice), ()
                 may_repost = number >= len(self._pace.backoff_s)
                 await self._place_with_files(live, outcome, files, may_repost=may_repost)
+                live.is_answered = True
                 await self._attach(live)
                 await self._researcher.delivered(job.id, live.reply.shown)
             except (JobNotFound, _TakenOver):
@@ -504,8 +507,8 @@ async def tried(
         raise
     except AddressDead:
         _log.error("no place is left for a message", extra={"key": key})
-    except Exception:  # noqa: BLE001 -- whatever the platform raised; the next try may succeed
-        _log.warning("message could not be edited", exc_info=True)
+    except Exception as exc:  # noqa: BLE001 -- whatever the platform raised; the next try may succeed
+        _log_unedited(exc)
         return False
     return True
 
@@ -532,8 +535,15 @@ async def show(reply: ChatReply[Payload], payload: Payload, *, within_s: float) 
             async with asyncio.timeout(within_s):
                 await reply.edit(payload)
             return
-        except Exception:  # noqa: BLE001 -- whatever the platform raised
-            _log.warning("message could not be edited", exc_info=True)
+        except Exception as exc:  # noqa: BLE001 -- whatever the platform raised
+            _log_unedited(exc)
+
+
+def _log_unedited(why: Exception) -> None:
+    """Where a platform was slow there is nothing to find in a traceback, and a bot that stops has many messages."""
+    is_slow = isinstance(why, TimeoutError)
+    extra = {"reason": "no answer in time"} if is_slow else {}
+    _log.warning("message could not be edited", exc_info=None if is_slow else why, extra=extra)
 
 
 @asynccontextmanager

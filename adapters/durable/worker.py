@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from dbos import DBOS, DBOSClient, WorkflowHandleAsync, error
 from dbos import _dbos as dbos_module
+from dbos._datasource import _still_owns
 from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, DurableSettings, quiet_logs
@@ -131,13 +132,18 @@ class DurableWorker:
                 del self._running[job_id]
 
     async def _run_until_stored(self, job_id: str) -> None:
-        """A store that is away for a while costs the job time, and nothing else."""
+        """A store that is away for a while costs the job time, and nothing else.
+
+        Of two attempts the one ends that the journal has given the job to, though the other has a later number.
+        """
         gives_up_at = time.monotonic() + STORE_PATIENCE_S
         pause_s = FIRST_PAUSE_S
         while True:
             try:
                 return await self._run(job_id)
             except StoreError as exc:
+                if isinstance(exc, StaleAttempt) and not await asyncio.to_thread(_still_owns, job_id):
+                    return
                 if time.monotonic() > gives_up_at:
                     raise
                 log.warning("the job waits for its store", extra={"job": job_id, "error": str(exc)})

@@ -78,7 +78,8 @@ async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool =
     """Carry a stored job to its end. Raises only `CancelledError`, and `StoreError` when the job cannot be read.
 
     An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt, and a
-    `StoreError` also says that a step or the job's end needs a store that is away: run it again later.
+    `StoreError` also says that a step or the job's end needs a store that is away: run it again later. After a
+    `StaleAttempt` only whom the journal lets run the job may do so: anybody else would overtake them.
     """
     token = job_id_var.set(job_id)
     try:
@@ -93,8 +94,10 @@ async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool =
             await _see_to_the_end(job, deps)
     except JobNotFound:
         log.info("the job is gone")
-    except StaleAttempt as exc:  # its end is another's, who may not have begun: one attempt more would overtake them
+    except StaleAttempt as exc:
         log.warning("a newer attempt has taken over", extra={"error": str(exc)})
+        if is_resumable:
+            raise
     finally:
         job_id_var.reset(token)
 
@@ -165,7 +168,9 @@ async def _see_to_the_end(job: ResearchJob, deps: Deps) -> None:
     stored = await deps.jobs.get(job.id)
     if stored.status in TERMINAL_STATUSES:
         await _tell_end(stored, deps)
-    elif stored.attempt <= job.attempt:
+    elif stored.attempt > job.attempt:
+        raise StaleAttempt(f"attempt {stored.attempt} of {job.id} has begun")
+    else:
         raise StoreError(f"the end of {job.id} could not be stored")
 
 

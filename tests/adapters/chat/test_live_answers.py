@@ -483,6 +483,26 @@ async def test_a_stopping_bot_promises_and_the_next_one_delivers(world: World) -
     assert list(world.board.shown) == [1]
 
 
+async def test_a_bot_that_stops_right_after_the_answer_leaves_it_standing(world: World, monkeypatch) -> None:
+    """Nobody would follow it again: its address is erased already."""
+    bot, erase, is_erased = world.bot(), world.researcher.delivered, asyncio.Event()
+
+    async def delivered(*how: object) -> None:
+        await erase(*how)
+        is_erased.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(world.researcher, "delivered", delivered)
+    task = await asked(world, bot, BoardReply(world.board))
+    await world.end("job_1")
+    await is_erased.wait()
+
+    await bot.aclose()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert world.board.last_words() == ["outcome: completed"]
+
+
 SECTION: Mapping[str, Json] = {"sections": [{"section": "methods"}], "markdown": "## Methods", "latex": " "}
 
 

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from adapters.durable import worker
+from adapters.durable.journal import DurableSettings
 from core.model.answer import Claim, JobResult, Verdict
 from core.model.errors import StaleAttempt, StoreError
 from core.model.job import Event, JobStatus, ResearchJob
@@ -124,7 +126,7 @@ async def test_interrupted_job_is_left_for_the_next_attempt() -> None:
 
 
 async def test_attempt_whose_job_the_journal_gave_to_another_is_not_repeated() -> None:
-    """The other may not have begun: one attempt more would overtake them, and then nobody would end the job."""
+    """The other may not have begun: one attempt more would overtake them."""
 
     class GivenAway:
         async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
@@ -134,10 +136,28 @@ async def test_attempt_whose_job_the_journal_gave_to_another_is_not_repeated() -
     job = make_job("Why do cats purr?")
     await deps.jobs.save(job)
 
-    await run_job(job.id, deps, GivenAway(), is_resumable=True)
+    with pytest.raises(StaleAttempt):
+        await run_job(job.id, deps, GivenAway(), is_resumable=True)
 
     left = await deps.jobs.get(job.id)
     assert (left.status, left.attempt) == (JobStatus.PLANNING, job.attempt)
+
+
+async def test_of_two_attempts_the_one_goes_on_that_the_journal_has_given_the_job_to(tmp_path, monkeypatch) -> None:
+    """An attempt with a later number that is not the journal's gives up: the job would be without an end."""
+    attempts, is_ours = 0, iter([True, False])
+    monkeypatch.setattr(worker, "_still_owns", lambda _: next(is_ours))
+    monkeypatch.setattr(worker, "FIRST_PAUSE_S", 0.0)
+
+    async def overtaken(job_id: str) -> None:
+        nonlocal attempts
+        attempts += 1
+        raise StaleAttempt(f"attempt {attempts} of {job_id}")
+
+    settings = DurableSettings(url="sqlite://", folder=tmp_path)
+    await worker.DurableWorker(settings, "worker-1", overtaken)._run_until_stored("job_1")
+
+    assert attempts == 2
 
 
 async def test_step_that_says_cancelled_ends_the_job_as_cancelled() -> None:
