@@ -75,6 +75,7 @@ def _helps() -> Iterator[str]:
                 yield str(node.value.value)
 
 
+@cache
 def catalogue(language: str) -> Catalog:
     with (LOCALES / f"{language}.po").open("rb") as opened:
         return read_po(opened, locale=language)
