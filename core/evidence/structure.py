@@ -6,7 +6,7 @@ child and gone with its last. Where a sentence was cut, `[…]` says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile, zip_longest
 
@@ -16,9 +16,13 @@ from core.evidence.judge import AskedPair
 from core.evidence.rules.words import Kind, read, senses
 from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 from core.text.language import Cue, detect_language
+from core.text.sentences import Sentence
 
 CUT = "[…]"
 LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
+MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
+MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
+MAX_SENTENCES: Mapping[Section, int] = {"summary": 30, "opening": 10}  # of 120 and of 50 words that are asked for
 MAX_BACK = 4  # sentences looked through for the one that names whom they all speak of
 RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
 ITEM = regex.compile(r"\s*(?:>\s*)*(?P<bullet>[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")
@@ -154,6 +158,50 @@ def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:
 def is_lead(text: str) -> bool:
     """Whether a line only announces what follows."""
     return text.rstrip(" *_").endswith((":", "："))
+
+
+def is_repeated(sentence: Sentence, own: Sequence[Judged]) -> bool:
+    """What its section has said before, or says for the third time in a row with other numbers, as small models do
+    until their tokens are used up; and what comes behind a summary that has long been none.
+
+    It is neither judged nor shown.
+    """
+    said = sentence.text.strip()
+    if own and len(own) >= MAX_SENTENCES.get(own[0].section, len(own) + 1):
+        return True
+    if not sentence.asserts or len(said.split()) < MIN_REPEATED_WORDS:
+        return False
+    if any(entry.text.strip() == said for entry in own):
+        return True
+    is_prose = not (ITEM.match(sentence.text) or said.startswith("|"))
+    last = own[1 - MAX_IN_A_ROW :]
+    return is_prose and len(last) == MAX_IN_A_ROW - 1 and {_mould(entry.text) for entry in last} == {_mould(said)}
+
+
+def _mould(text: str) -> str:
+    """A sentence without its numbers."""
+    return regex.sub(r"\d[\d.,]*", "0", text.strip())
+
+
+def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:
+    """What tells whom a sentence speaks of: its list's lead, its table's head, else the sentence before it."""
+    own = [entry for entry in judged if entry.section == section]
+    if ITEM.match(text) or text.lstrip().startswith("|"):
+        kin = next(
+            (entry for entry in reversed(own) if not (entry.is_item or entry.is_rule or entry.is_claimed_row)), None
+        )
+        if kin is not None and (is_lead(kin.text) or kin.is_row):
+            return kin.text.strip()
+    claims = [entry.claim for entry in own if entry.claim is not None]
+    return said_before(claims) if gap.count("\n") < 2 else ""
+
+
+def joined_detail(judged: Sequence[Judged]) -> list[Judged]:
+    """The sentences with what two calls wrote of the detail as one text: its opening, and behind it the rest."""
+    has_opening = any(entry.section == "opening" for entry in judged)
+    first = next((entry.id for entry in judged if entry.section == "detail"), "")
+    behind = [replace(entry, gap="\n\n") if has_opening and entry.id == first else entry for entry in judged]
+    return [replace(entry, section="detail") if entry.section == "opening" else entry for entry in behind]
 
 
 def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True) -> Grounded:
@@ -399,13 +447,14 @@ def head_of_row(content: str, start: int) -> tuple[int, int]:
     at = content.rfind("\n\n", 0, start) + 1
     for line in content[at:start].splitlines(keepends=True):
         if line.lstrip().startswith("|"):
-            begin = at + len(line) - len(line.lstrip(" \t|"))
-            return begin, at + len(line.rstrip(" \t|\n"))
+            own = line.strip(" \t\n")
+            begin = at + len(line) - len(line.lstrip(" \t")) + 1
+            return begin, begin + len(own) - 1 - own.endswith("|", 1)
         at += len(line)
     return start, start
 
 
-_BAR = regex.compile(r"(?<!\\)\|")  # a bar behind a backslash is a cell's own
+_BAR = regex.compile(r"`[^`\n]+`(*SKIP)(*FAIL)|(?<!\\)\|")  # one behind a backslash, or in code, is a cell's own
 
 
 def cells(row: str) -> list[str]:

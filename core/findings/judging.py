@@ -13,7 +13,7 @@ import regex
 
 from core.evidence.authority import kind_of, registrable_domain, same_voice
 from core.evidence.grounding import Grounder
-from core.evidence.structure import Judged
+from core.evidence.structure import Judged, before_of
 from core.findings.opening import Opened, ReadItem, with_plain_addresses
 from core.findings.results import (
     CodeBlock,
@@ -27,7 +27,6 @@ from core.findings.results import (
     without_code,
 )
 from core.model.source import Source, SourceKind
-from core.stages.writing import before_of
 from core.text.saying import say, say_many
 from core.text.sentences import split_sentences
 from core.text.terms import terms

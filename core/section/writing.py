@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import regex
 
-from core.evidence.citations import parse_markers, strip_markers
+from core.evidence.citations import Grammar, KeyRef, parse_markers, strip_markers
 from core.evidence.judge import Judging
-from core.evidence.structure import Judged, assemble
+from core.evidence.structure import Judged, assemble, before_of
 from core.library.funnel import passages_of
 from core.library.paper import Paper
 from core.llm.ask_model import ask_model, read_answer, read_prose, strict
@@ -30,10 +30,9 @@ from core.section.gathering import AgentRefusal, context_block
 from core.section.prose import BRIEF_ID, KeyGrounder, Quotations, author_years, bibliography, with_keys
 from core.section.sections import PLANS, Brief, Section
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
-from core.stages.writing import before_of, settle
+from core.stages.writing import settle
 from core.text.growing_json import whole_number
 from core.text.injection import masked
-from core.text.markers import Grammar, KeyRef
 from core.text.passages import Passage
 from core.text.saying import say, say_again, say_many
 from core.text.sentences import split_sentences

@@ -27,7 +27,7 @@ from core.model.job import ResearchJob
 from core.model.ports import ChatRequest
 from core.model.source import SearchPlan, Source
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.stages.gathering import Gathering
 from core.stages.prompting import Script, as_detail, as_summary, early_script, full_script
 from core.stages.search import CHOICE, EarlyChoice, early_sources
@@ -92,7 +92,7 @@ def begin_writing(
         call_timeout_s=deps.settings.synthesis.check_timeout_s,
     )
     correction = CORRECTIONS.get(job.intent.language, CORRECTIONS["en"])
-    return Writing(grounder, progress, judging, job.query, correction), reading
+    return Writing(grounder, progress, judging, job.query, correction, script.has_opening), reading
 
 
 def tries_at(writing: Writing, script: Script, deps: Deps, *, ends_at: float) -> Tries:
@@ -124,12 +124,12 @@ async def finish(draft: Draft, deps: Deps) -> None:
     writing = draft.writing
     assert writing is not None  # noqa: S101  # its callers have just written
     writing.judging.hurry()
-    draft.limitations = (*draft.limitations, *writing.notes, *([say(CUT_OFF)] if writing.is_short else []))
     try:
         draft.judged = await writing.decided()
         draft.answers = await writing.answers_question()
     finally:
         await writing.aclose()
+    draft.limitations = (*draft.limitations, *writing.notes, *([say(CUT_OFF)] if writing.is_short else []))
     for failure in writing.judging.failures:
         deps.count_error("check", failure)
 
@@ -169,9 +169,11 @@ def begin_summary(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, progress: Progress, script: Script, *, ends_at: float
 ) -> Begun:
     writing, reading = begin_writing(job, sources, deps, progress, script, ends_at=ends_at)
-    tries = _tries_at("summary", writing, script, deps, as_summary, ends_at=ends_at)
+    shape = partial(as_summary, has_opening=script.has_opening)
+    tries = _tries_at("summary", writing, script, deps, shape, ends_at=ends_at)
     loop = asyncio.get_running_loop()
     task = asyncio.create_task(retry_once(tries, remaining_s=lambda: ends_at - loop.time()))
+    task.add_done_callback(lambda _: writing.end("summary", "opening"))
     return Begun(sources, script, writing, tries, reading, task)
 
 
@@ -185,10 +187,12 @@ class ToldSummary:
 async def write_in_parts(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, begun: Begun, script: Script | None, *, ends_at: float
 ) -> Draft:
-    """The draft of two calls, the detail begun once the summary says something.
+    """The draft of two calls, that of the detail begun once the summary says something.
 
-    It is not whole, and nothing of it is shown any more, where nothing came of the summary, or where it does not
-    answer and there are sources that it was not written from. Raises `ModelError` where the model does not answer.
+    What they write behind their texts, citations and questions to ask next, may come while the last sentences are
+    judged; nobody waits for it. The draft is not whole, and nothing of it is shown any more, where nothing came of the
+    summary, or where it does not answer and there are sources that it was not written from. Raises `ModelError` where
+    the model does not answer.
     """
     if begun.has_broken:  # while the plan was made; now the model may be back
         await begun.aclose()
@@ -203,24 +207,26 @@ async def write_in_parts(
     except TimeoutError:
         draft.stopped_because = OUT_OF_TIME
         log.warning("the model ran out of time")
-        begun.task.cancel()
-        await asyncio.wait([begun.task])
-        begun.writing.end_summary()
+        await detail.end_calls()
     except ModelGarbled:
         log.warning("the summary could not be read")
+        await detail.end_calls()
     except BaseException:
+        await detail.end_calls()
         await begun.aclose()
         raise
-    finally:
-        await detail.aclose()
-        draft.usage = (*begun.tries.usage, *detail.usage)
     left_s = ends_at - asyncio.get_running_loop().time()
     if begun.writing.judged:
         draft.limitations = (say(NO_DETAIL),) if detail.has_failed else ()
-        await finish(draft, deps)
+        try:
+            await finish(draft, deps)
+        finally:
+            await detail.end_calls()
         draft.is_whole = not (late and draft.answers.answers is False and left_s > REWRITE_S)
     else:
         draft.is_whole = begun.has_ended and not late
+        await detail.end_calls()
+    draft.usage = (*begun.tries.usage, *detail.usage)
     if not draft.is_whole:
         await begun.aclose()
         await begun.writing.progress.take_back()
@@ -261,41 +267,36 @@ class _Detail:
             await asyncio.wait([begun.task, self._start(writing.summary_begun.wait())], return_when=FIRST_COMPLETED)
         if writing.has_begun:
             told = await remembered(self.deps.memo, self.job.id, self._told_key(), ToldSummary, self._tell)
-            shape = partial(as_detail, told=told.summary)
+            shape = partial(as_detail, told=told.summary, has_opening=script.has_opening)
             self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)
             detail = self._start(retry_once(self.tries, remaining_s=self._left_s))
             await self._until_both(detail)
-            try:
-                await detail
-            except ModelError:
-                self.has_failed = True
-                writing.judging.hurry()
-        if not begun.task.cancelled():
+        else:
             await begun.task
         if self.late and writing.judged:
             await looking
 
     async def _until_both(self, detail: asyncio.Task[None]) -> None:
-        """Raises the `ModelError` of the summary. Where the detail is there first, nobody waits for the questions that
-        the summary's call ends with.
-        """
-        summary = self.begun.task
-        await asyncio.wait([summary, detail], return_when=FIRST_COMPLETED)
-        if summary.done():
-            await summary
-            await asyncio.wait([detail])
-            return
-        await asyncio.wait([summary, self._start(self.begun.writing.asks_on.wait())], return_when=FIRST_COMPLETED)
-        if not summary.done():
-            summary.cancel()
-            await asyncio.wait([summary])
-        else:
-            await summary
+        """Until both texts are there, whatever their calls write behind them."""
+        writing, summary = self.begun.writing, self.begun.task
+        last: Section = "opening" if writing.has_opening else "summary"
+        await self._until_ended(summary, last)
+        try:
+            await self._until_ended(detail, "detail")
+        except ModelError:
+            self.has_failed = True
+            writing.end("detail")
 
-    async def aclose(self) -> None:
-        for task in self._tasks:
+    async def _until_ended(self, call: asyncio.Task[None], section: Section) -> None:
+        written = self._start(self.begun.writing.ended[section].wait())
+        await asyncio.wait([call, written], return_when=FIRST_COMPLETED)
+        if call.done():
+            await call
+
+    async def end_calls(self) -> None:
+        for task in (self.begun.task, *self._tasks):
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(self.begun.task, *self._tasks, return_exceptions=True)
 
     def _told_key(self) -> str:
         """Of this summary: a job of several modes has one for each."""

@@ -75,6 +75,7 @@ class Script:
     passages: Mapping[str, Sequence[Passage]]
     request: Callable[[float], ChatRequest]
     grounder: Callable[[Sequence[Source], str, Mapping[str, Sequence[Passage]]], Grounder] = Grounder
+    has_opening: bool = False  # of two calls the summary's writes how the detail begins
 
 
 def answer_script(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> Script:
@@ -84,19 +85,25 @@ def answer_script(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> Sc
 
 
 def early_script(job: ResearchJob, early: Sequence[Source], deps: Deps) -> Script:
-    """The summary, from sources that were read while others are still being looked for."""
+    """The summary and how the detail begins, from sources that were read while others are still being looked for."""
     passages = choose_passages(job, early, deps, max_tokens=deps.settings.synthesis.max_shared_tokens)
-    return Script(passages, lambda seconds: answer_request(job, early, passages, deps, timeout_s=seconds))
+    return Script(
+        passages, lambda seconds: answer_request(job, early, passages, deps, timeout_s=seconds), has_opening=True
+    )
 
 
 def full_script(job: ResearchJob, early: Script, sources: Sequence[Source], deps: Deps) -> Script:
-    """The detail, from all `sources`: its prompt begins with the very bytes of the `early` one, and goes on."""
+    """The rest of the detail, from all `sources`: its prompt begins with the very bytes of the `early` one."""
     known = [source for source in sources if source.id in early.passages]
     late = [source for source in sources if source.id not in early.passages]
     spent = sum(passage_tokens(passage.text) for own in early.passages.values() for passage in own)
     most = deps.settings.synthesis.max_detail_prompt_tokens - spent - sum(map(_opening_tokens, known)) - MAX_TOLD_TOKENS
     passages = {**early.passages, **choose_passages(job, late, deps, max_tokens=most)}
-    return Script(passages, lambda seconds: answer_request(job, [*known, *late], passages, deps, timeout_s=seconds))
+    return Script(
+        passages,
+        lambda seconds: answer_request(job, [*known, *late], passages, deps, timeout_s=seconds),
+        has_opening=True,
+    )
 
 
 def choose_passages(
@@ -113,15 +120,19 @@ def choose_passages(
     return select_passages(sources, job.query, max_tokens=budget, count_tokens=passage_tokens)
 
 
-def as_summary(request: ChatRequest) -> ChatRequest:
-    """The call of a whole answer as one that writes the summary alone; up to the end of its text it is the same."""
-    return replace(request, user=f"{request.user}\n\n{load_prompt('write_summary').template.strip()}")
+def as_summary(request: ChatRequest, *, has_opening: bool) -> ChatRequest:
+    """The call of a whole answer as one that writes the summary, and its detail's beginning where it `has_opening`.
+
+    Up to the end of its text it is the same.
+    """
+    task = (load_prompt("write_beginning") if has_opening else load_prompt("write_summary")).template
+    return replace(request, user=f"{request.user}\n\n{task.strip()}")
 
 
-def as_detail(request: ChatRequest, told: str) -> ChatRequest:
-    """The same for the detail; `told` is what the summary says so far."""
+def as_detail(request: ChatRequest, told: str, *, has_opening: bool) -> ChatRequest:
+    """The same for the detail, or what goes on behind its beginning; `told` is what the summary says so far."""
     said = _cut_to_tokens(fenced(told), MAX_TOLD_TOKENS)
-    task = load_prompt("write_detail").substitute(summary=said)
+    task = (load_prompt("write_rest") if has_opening else load_prompt("write_detail")).substitute(summary=said)
     return replace(request, user=f"{request.user}\n\n{task.strip()}")
 
 

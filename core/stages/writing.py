@@ -11,16 +11,18 @@ from typing import TypeVar
 import regex
 from rapidfuzz import fuzz
 
-from core.evidence.citations import strip_markers
+from core.evidence.citations import Grammar, strip_markers
 from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
 from core.evidence.rules.alignment import Force
 from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.structure import (
-    ITEM,
+    MAX_SENTENCES,
     Judged,
     assemble,
-    is_lead,
+    before_of,
+    is_repeated,
+    joined_detail,
     kept_behind,
     leans,
     leans_on_cut,
@@ -29,7 +31,6 @@ from core.evidence.structure import (
     untied,
 )
 from core.llm.ask_model import (
-    SECTIONS,
     UNREADABLE,
     AnswerStream,
     DraftAnswer,
@@ -41,8 +42,7 @@ from core.llm.ask_model import (
 from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
-from core.pipeline.progress import Progress
-from core.text.markers import Grammar
+from core.pipeline.work import Progress
 from core.text.saying import say
 from core.text.sentences import Sentence, may_end, split_sentences
 from core.text.terms import terms
@@ -51,10 +51,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Rulings = asyncio.Task[list[Judgement | None]]
 
-MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
-MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
-MAX_SUMMARY_SENTENCES = 30  # of 120 words that are asked for
 SAME_CLAIM = 92  # rapidfuzz ratio 0…100, between a sentence of the detail and one of the summary
+PARTS: tuple[Section, ...] = ("summary", "opening", "detail")  # as a reader sees them
 
 _NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
 _NEXT_ITEM = regex.compile(r"\n\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+\w")
@@ -96,9 +94,10 @@ class Writing:
     """What has been written so far; complete or not, nothing of it is lost.
 
     Each sentence is put to the judge as soon as it is complete, while the next ones are written; sentences are shown
-    in their order, each once it is decided, and those of the detail behind the whole summary. `prose` is the latest
-    text that was no structured answer but may be one all the same. `written` is what the last call for a part has
-    brought, None for that of a whole answer; `draft` is what stands of all of them.
+    in their order, each once it is decided, and those of the detail behind the whole summary. Of two calls that of the
+    summary writes the detail's opening where it `has_opening`. `prose` is the latest text that was no structured answer
+    but may be one all the same. `written` is what the last call for a part has brought, None for that of a whole
+    answer; `draft` is what stands of all of them. What is `ended` gets nothing more.
     """
 
     grounder: Grounder
@@ -106,14 +105,14 @@ class Writing:
     judging: Judging
     question: str = ""
     correction: str = "Correction"  # the word for it, with which a sentence begins that sets the summary right
+    has_opening: bool = False
     judged: list[Judged] = field(default_factory=list)
     draft: DraftAnswer | None = None
     prose: DraftAnswer | None = None
     written: dict[Section | None, WrittenPart] = field(default_factory=dict)
     summary_begun: asyncio.Event = field(default_factory=asyncio.Event)  # there is more of it, or it ended
     summary_so_far: str = ""  # as the writer has written it
-    asks_on: asyncio.Event = field(default_factory=asyncio.Event)  # its call has come to what nobody waits for
-    _summary_written: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: dict[Section, asyncio.Event] = field(default_factory=lambda: {part: asyncio.Event() for part in PARTS})
     _is_alone: bool = True  # one call writes both sections
     _reached: dict[Section, _Reached] = field(default_factory=dict)
     _deciding: dict[Section, asyncio.Task[None]] = field(default_factory=dict)
@@ -131,13 +130,15 @@ class Writing:
         try:
             async for delta in model.stream(replace(request, accepts=is_answer)):
                 for update in stream.feed(delta):
-                    is_done = is_done or (update.section == part and update.is_final)
                     if part in (None, update.section):
                         await self._take(update.section, update.text, is_final=update.is_final)
                     elif part == "detail" and update.is_final:
                         self._correct(update.text)
+                    elif part == "summary" and self.has_opening:
+                        await self._take("opening", update.text, is_final=update.is_final)
+                is_done = part is not None and self._has_ended(part)
                 if part == "summary" and stream.is_asking_on:
-                    self.asks_on.set()
+                    self.end("opening")
         finally:
             draft, heard = stream.finish(), stream.heard
             self.written[part] = WrittenPart(draft, heard.cost(request), heard.is_cut, heard.notes, is_done)
@@ -146,7 +147,7 @@ class Writing:
                 prose = read_prose(heard.text)
                 self.prose = replace(prose, is_complete=not heard.is_cut) if prose else self.prose
             if part != "detail":
-                self.end_summary()
+                self.end("summary")
         await self._take_all(draft, part)
 
     async def _take_all(self, draft: DraftAnswer, part: Section | None = None) -> None:
@@ -154,17 +155,28 @@ class Writing:
         is_whole = draft.is_complete
         if part != "detail":
             await self._take("summary", draft.summary, is_final=is_whole or bool(draft.detail))
-            self.end_summary()
+            self.end("summary")
         elif is_whole:
             self._correct(draft.summary)
         if part != "summary":
             await self._take("detail", draft.detail, is_final=is_whole)
-            self.judging.hurry()
+            self.end("detail")
+        elif self.has_opening:
+            await self._take("opening", draft.detail, is_final=is_whole)
 
-    def end_summary(self) -> None:
-        """Nothing more comes of it: what waits for it goes on."""
-        self._summary_written.set()
-        self.summary_begun.set()
+    def end(self, *sections: Section) -> None:
+        """Nothing more comes of them: what waits for them goes on."""
+        for section in sections:
+            self.ended[section].set()
+        if "summary" in sections:
+            self.summary_begun.set()
+        if self._has_ended("detail") and (self._is_alone or self._has_ended("summary")):
+            self.judging.hurry()  # nothing but citations follows
+
+    def _has_ended(self, part: Section) -> bool:
+        """Whether the text of a call is all there."""
+        last: Section = "opening" if part == "summary" and self.has_opening else part
+        return self.ended[last].is_set()
 
     def _correct(self, text: str) -> None:
         """Show behind the summary what sets it right, once."""
@@ -172,7 +184,7 @@ class Writing:
             self._correcting = self._started(self._add_correction(text))
 
     async def _add_correction(self, text: str) -> None:
-        await self._summary_written.wait()
+        await self.ended["summary"].wait()
         await self._shown("summary")
         said = strip_markers(text.strip(), Grammar.NUMBER)
         if not await self._contradicts_summary(said):
@@ -198,14 +210,15 @@ class Writing:
 
         What says otherwise becomes a conflict, what says the same another voice.
         """
-        written = [entry for entry in self.judged if entry.section == "summary" and entry.claim]
+        written = [entry for entry in self.judged if entry.section != "detail" and entry.claim]
         asked = [await asyncio.to_thread(self.grounder.propose_more, entry, source_ids, most=1) for entry in written]
         rulings = [
             self.judging.rule([one.pair for one in entry.asked], may_wait=True, needs_reason=False) for entry in asked
         ]
         said = {entry.id: (entry, ruled) for entry, ruled in zip(asked, await asyncio.gather(*rulings), strict=True)}
-        await self._summary_written.wait()
-        await self._decided("summary")
+        for section in dict.fromkeys(entry.section for entry in written):
+            await self.ended[section].wait()
+            await self._decided(section)
         for place, entry in enumerate(self.judged):
             more, ruled = said.get(entry.id, (None, []))
             if not (more and more.asked and more.claim and entry.claim and entry.shown is not None):
@@ -230,9 +243,9 @@ class Writing:
         """The sentences once the judge has spoken on all of them, or its time is over."""
         if self._correcting is not None:
             await asyncio.shield(self._correcting)
-        for section in SECTIONS:
+        for section in PARTS:
             await self._decided(section)
-        return sorted(self.judged, key=lambda entry: SECTIONS.index(entry.section))  # two calls wrote them
+        return joined_detail(sorted(self.judged, key=lambda entry: PARTS.index(entry.section)))  # two calls wrote them
 
     async def _decided(self, section: Section) -> None:
         await self._shown(section)
@@ -250,13 +263,13 @@ class Writing:
 
     async def take_back(self, part: Section | None = None) -> None:
         """Retract all that was shown, of `part` or of both sections, before a second try."""
-        for section in SECTIONS:
-            if part in (None, section):
-                await self._start_over(section)
+        own = [one for one in PARTS if part in (None, one) or (part, one) == ("summary", "opening")]
+        for section in own:
+            await self._start_over(section)
+        for section in own:
+            self.ended[section].clear()
         if part != "detail":
             self.summary_so_far = ""
-            self._summary_written.clear()
-            self.asks_on.clear()
 
     @property
     def has_begun(self) -> bool:
@@ -290,17 +303,15 @@ class Writing:
 
         Sentences are cut from the beginning of their paragraph, so that they do not depend on how the text came.
         """
-        if section == "detail" and is_final:  # nothing but its citations follows
-            self.judging.hurry()
         if section == "summary":
             self.summary_so_far = text
             self.summary_begun.set()
-            if is_final:
-                self.end_summary()
-        reached = self._reached.setdefault(section, _Reached())
+        if is_final:
+            self.end(section)
+        reached = self._reached.setdefault(section, _Reached(place=self._first_place(section)))
         if not text.startswith(reached.seen):
             await self._start_over(section)
-            reached = self._reached[section] = _Reached()
+            reached = self._reached[section] = _Reached(place=self._first_place(section))
         start, paragraph = len(reached.seen), reached.paragraph
         if not (is_final or may_end(text, start)):
             return  # most pieces are words within a sentence: cutting anew for each of them cost more than all checks
@@ -325,10 +336,13 @@ class Writing:
             self._answering = self._started(self._ask_answer())
         await asyncio.sleep(0)  # what is decided already is shown before more is read
 
+    def _first_place(self, section: Section) -> int:
+        return MAX_SENTENCES["opening"] if section == "detail" and self.has_opening else 0
+
     async def _start_over(self, section: Section) -> None:
         """Retract a section that the writer wrote anew."""
         if self._is_alone:
-            self._summary_written.set()  # what is shown behind it waits for no more
+            self.ended["summary"].set()  # what is shown behind it waits for no more
         await self._decided(section)
         if section == "summary" and self._answering is not None:
             self._answering.cancel()
@@ -342,30 +356,35 @@ class Writing:
 
     def _propose(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
         before = before_of(self.judged, section, sentence.text, gap)
+        named: Section = "summary" if section == "summary" else "detail"
         try:
-            return self.grounder.propose(
-                section, place, sentence.text, gap=gap, asserts=sentence.asserts, before=before
+            judged = self.grounder.propose(
+                named, place, sentence.text, gap=gap, asserts=sentence.asserts, before=before
             )
         except Exception:  # a bug in a rule must not cost the answer: it goes out as not confirmed
             log.exception("checking a sentence broke")
-            return self.grounder.pass_unchecked(section, place, sentence.text, gap=gap)
+            judged = self.grounder.pass_unchecked(named, place, sentence.text, gap=gap)
+        return replace(judged, section=section)
 
     def _decide(self, judged: Judged) -> None:
         """Ask the judge now; conclude and show once all that stand before are decided."""
         cited = [asked.pair for asked in judged.asked if asked.is_cited]
         others = [asked.pair for asked in judged.asked if not asked.is_cited]
-        is_behind = judged.section == "detail" and not (self._is_alone or self._summary_written.is_set())
+        is_behind = judged.section == "detail" and not (self._is_alone or self._has_ended("summary"))
         rulings = self._started(self.judging.rule(cited, may_wait=is_behind))
         may_wait = bool(cited) or judged.shown is not None
         more = self._started(self.judging.rule(others, may_wait=may_wait, needs_reason=False))
         earlier = self._deciding.get(judged.section)
-        if earlier is None and judged.section == "detail":
-            earlier = self._started(self._behind_summary())
+        if earlier is None and judged.section != "summary":
+            earlier = self._started(self._behind(judged.section))
         self._deciding[judged.section] = self._started(self._conclude(judged, rulings, more, earlier))
 
-    async def _behind_summary(self) -> None:
-        await self._summary_written.wait()
+    async def _behind(self, section: Section) -> None:
+        await self.ended["summary"].wait()
         await self._shown("summary")
+        if section == "detail" and self.has_opening:
+            await self.ended["opening"].wait()
+            await self._shown("opening")
         if self._correcting is not None:
             await self._correcting
 
@@ -423,10 +442,10 @@ class Writing:
             await self._show(settled)
 
     def _says_again(self, judged: Judged) -> bool:
-        """Whether the detail repeats a sentence of the summary, which another call has written."""
-        if self._is_alone or judged.section == "summary" or judged.claim is None:
+        """Whether the detail repeats a sentence that the summary's call has written."""
+        if self._is_alone or judged.section != "detail" or judged.claim is None:
             return False
-        said = [entry.claim for entry in self.judged if entry.section == "summary" and entry.claim and entry.shown]
+        said = [entry.claim for entry in self.judged if entry.section != "detail" and entry.claim and entry.shown]
         return any(is_same_claim(judged.claim.text, claim.text) for claim in said)
 
     async def _show(self, judged: Judged) -> None:
@@ -467,7 +486,8 @@ class Tries:
             if not isinstance(exc, ModelGarbled):
                 self.vary = _as_it_was
             self.count_error("synthesize", exc)
-            raise
+            if not self.writing.written[self.part].is_done:  # else nobody misses what should have followed
+                raise
         finally:
             written = self.writing.written[self.part]
             self.usage = (*self.usage, written.usage)
@@ -509,46 +529,10 @@ def _joined(known: DraftAnswer | None, draft: DraftAnswer, part: Section | None)
     """The draft of a whole answer with what a call for one part has brought."""
     if part is None or known is None:
         return draft
+    summary, detail = (draft, known) if part == "summary" else (known, draft)
     is_complete = known.is_complete and draft.is_complete
-    if part == "summary":
-        return replace(draft, detail=known.detail, is_complete=is_complete)
-    return replace(known, detail=draft.detail, is_complete=is_complete)
-
-
-def is_repeated(sentence: Sentence, own: Sequence[Judged]) -> bool:
-    """What its section has said before, or says for the third time in a row with other numbers, as small models do
-    until their tokens are used up; and what comes behind a summary that has long been none.
-
-    It is neither judged nor shown.
-    """
-    said = sentence.text.strip()
-    if not sentence.asserts or len(said.split()) < MIN_REPEATED_WORDS:
-        return False
-    if any(entry.text.strip() == said for entry in own):
-        return True
-    if own and own[0].section == "summary" and len(own) >= MAX_SUMMARY_SENTENCES:
-        return True
-    is_prose = not (ITEM.match(sentence.text) or said.startswith("|"))
-    last = own[1 - MAX_IN_A_ROW :]
-    return is_prose and len(last) == MAX_IN_A_ROW - 1 and {_mould(entry.text) for entry in last} == {_mould(said)}
-
-
-def _mould(text: str) -> str:
-    """A sentence without its numbers."""
-    return regex.sub(r"\d[\d.,]*", "0", text.strip())
-
-
-def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:
-    """What tells whom a sentence speaks of: its list's lead, its table's head, else the sentence before it."""
-    own = [entry for entry in judged if entry.section == section]
-    if ITEM.match(text) or text.lstrip().startswith("|"):
-        kin = next(
-            (entry for entry in reversed(own) if not (entry.is_item or entry.is_rule or entry.is_claimed_row)), None
-        )
-        if kin is not None and (is_lead(kin.text) or kin.is_row):
-            return kin.text.strip()
-    claims = [entry.claim for entry in own if entry.claim is not None]
-    return said_before(claims) if gap.count("\n") < 2 else ""
+    follow_ups = summary.follow_ups or detail.follow_ups
+    return replace(summary, detail=detail.detail, is_complete=is_complete, follow_ups=follow_ups)
 
 
 async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder, judging: Judging) -> Judged:

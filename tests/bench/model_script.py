@@ -28,6 +28,8 @@ from tests.loopback.openai_responders import (
 
 DEEP_ROUNDS = 3  # of every deep research
 _SUMMARY_WORDS, _DETAIL_WORDS = 110, 150
+_OPENING_WORDS = 45  # of the detail's, where the call of the summary writes how it begins
+_FIRST_WORDS = 18  # of the first sentence, where one so short is asked for
 _CITATIONS = 1  # as the prompt asks
 _COMPACT = (",", ":")
 _STOP_WORDS = frozenset(
@@ -142,9 +144,14 @@ def _answer(call: ChatCall) -> str:
     """Of a call for one part the other is left out; who writes the detail has not seen all of the summary."""
     sentences = _sentences(call.user)
     is_loose_first = bool(crc32(question_in(call.user).encode()) % 2)
+    has_opening = "the first paragraph of `detail`" in call.user
+    if has_opening:
+        sentences = _beginning_shortly(sentences, is_loose_first=is_loose_first)
+    is_rest = "Write `detail` from its second paragraph on" in call.user
+    words = _OPENING_WORDS if has_opening else _DETAIL_WORDS - _OPENING_WORDS if is_rest else _DETAIL_WORDS
     summary = _take(sentences, words=_SUMMARY_WORDS, is_loose_first=is_loose_first)
-    detail = _take(sentences, words=_DETAIL_WORDS, is_loose_first=not is_loose_first)
-    if "Write `summary`" in call.user:
+    detail = _take(sentences, words=words, is_loose_first=not is_loose_first)
+    if "Write `summary` and" in call.user:
         detail = []
     if "Write `detail`" in call.user:
         summary = []
@@ -174,6 +181,16 @@ def _take(
         if count >= words:
             break
     return taken
+
+
+def _beginning_shortly(
+    sentences: Iterator[tuple[FencedSource, str]], *, is_loose_first: bool
+) -> Iterator[tuple[FencedSource, str]]:
+    """The first of them that is told shortly before all others."""
+    known = list(sentences)
+    lengths = [len((_loosely(sentence) if is_loose_first else sentence).split()) for _, sentence in known]
+    first = next((place for place, words in enumerate(lengths) if words <= _FIRST_WORDS), 0)
+    yield from [*known[first : first + 1], *known[:first], *known[first + 1 :]]
 
 
 def _loosely(sentence: str) -> str:

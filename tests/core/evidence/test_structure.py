@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.evidence.structure import Judged, assemble, leading_word, leans
+from core.evidence.structure import Judged, assemble, before_of, leading_word, leans
 from core.model.answer import Claim, Evidence, Verdict
-from core.stages.writing import before_of
 from core.text.sentences import split_sentences
 
 EVIDENCE = Evidence("src_1", "q", 0, 1, Verdict.SUPPORTED)
