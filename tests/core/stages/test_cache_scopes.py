@@ -167,7 +167,7 @@ def make_world(
     return World([replace(base, cache=cache) for cache in caches], archives, random.Random(5), moments)
 
 
-MANY = pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(300)])
+MANY = pytest.param(5_000, marks=[pytest.mark.slow, pytest.mark.timeout(300)])
 
 
 @pytest.mark.parametrize("operations", [800, MANY])
