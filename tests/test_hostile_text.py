@@ -27,8 +27,8 @@ FLOOR_S = 0.003  # less is noise
 MAX_RATIO = 6.0
 TRIES = 4  # a collection of garbage or a cold cache happens once; slowness happens each time
 DRAWN = 2_000
-SAMPLE = 6
-SHARE = 250  # of all strings, a reader, in the slow test
+SAMPLE = 3  # of each length, a reader, in the default suite
+SHARE = 100  # of all strings, a reader, in the slow test
 EXHAUSTIVE = "GORKD_TEST_EXHAUSTIVE" in os.environ  # hours on two cores
 _number = itertools.count()
 
@@ -139,4 +139,4 @@ OFFENDERS = [
 @pytest.mark.parametrize(("name", "unit"), OFFENDERS)
 def test_what_was_slow_once_reads_100_kb_in_a_second(name: str, unit: str) -> None:
     """`[a](` took 25 s, `(http://` 6.4 s, `- a` 1.5 s."""
-    assert min(seconds(READERS[name], unit, 100_000) for _ in range(2)) < 1.0
+    assert any(seconds(READERS[name], unit, 100_000) < 1.0 for _ in range(2))

@@ -6,7 +6,6 @@ import asyncio
 import os
 import pty
 import stat
-import sys
 import termios
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,12 +17,12 @@ from adapters.cli.init import _SEARCH, _ask_for, _init, _Talk
 from adapters.cli.running import Exit, Setup
 from adapters.llm.probe import find_servers
 from core.pipeline.checkup import Finding, FoundServer
+from tests.commands import Running, start
 from tests.loopback.openai_world import openai_world
 from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN
 from tests.loopback.slack_world import SlackWorld
 from tests.loopback.world import SitePage, World
 from tests.servers import free_port
-from tests.shared_data import ROOT
 
 LIGHTHOUSE = {"/lighthouse": SitePage("Lighthouse", "A lighthouse is a tower with a light that warns ships of rocks.")}
 
@@ -54,15 +53,23 @@ class Terminal:
         os.close(self._keyboard)
 
 
-async def run(
-    folder: Path, *arguments: str, env: Mapping[str, str], at: int | None = None
-) -> asyncio.subprocess.Process:
-    """`gorkd …` in `folder`, whose `.env` it reads and writes; with a terminal where `at` is one."""
-    ends = {"stdin": at, "stdout": at, "stderr": at} if at is not None else dict.fromkeys(("stdout", "stderr"), -1)
-    settings = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "COLUMNS": "100", "TERM": "dumb", **env}
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bots", *arguments, cwd=folder, env=settings, **({"stdin": -3} | ends)
-    )
+# As `gorkd …` typed in a folder: whose `.env` is read and written there, and at a terminal where one is named.
+TYPED = """
+import os, runpy, sys
+folder, terminal, *sys.argv[1:] = sys.argv[1:]
+os.chdir(folder)
+if terminal:
+    screen = os.open(terminal, os.O_RDWR)
+    for number in range(3):
+        os.dup2(screen, number)
+    sys.stdout.reconfigure(line_buffering=True)
+runpy.run_module("bots", run_name="__main__", alter_sys=True)
+"""
+
+
+async def run(folder: Path, *arguments: str, env: Mapping[str, str], at: str = "") -> Running:
+    """`gorkd …` in `folder`; `at` is a terminal's name."""
+    return await start(TYPED, str(folder), at, *arguments, env={"COLUMNS": "100", "TERM": "dumb", **env}, module="-c")
 
 
 def outside(world: World, folder: Path) -> dict[str, str]:
@@ -79,7 +86,7 @@ async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> Non
         terminal = Terminal()
         env = outside(world, tmp_path) | {"SLACK_API_BASE_URL": f"{slack.url}/api/"}
         del env["GORKD_PROVIDERS"]  # as chosen by what is connected
-        process = await run(tmp_path, "init", "--ask", "What is a lighthouse?", env=env, at=terminal.screen)
+        process = await run(tmp_path, "init", "--ask", "What is a lighthouse?", env=env, at=os.ttyname(terminal.screen))
         try:
             await terminal.until("quoted): ")
             terminal.type("x")

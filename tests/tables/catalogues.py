@@ -45,9 +45,8 @@ def messages() -> Mapping[Message, str]:
     found: dict[Message, str] = {}
     for floor in FLOORS:
         for path in sorted((ROOT / floor).rglob("*.py")):
-            source = path.read_text("utf-8")
-            if "from core.text.saying import" in source:
-                found |= dict.fromkeys(_said_in(path, source), path.relative_to(ROOT).as_posix())
+            if "from core.text.saying import" in path.read_text("utf-8"):
+                found |= dict.fromkeys(_said_in(path), path.relative_to(ROOT).as_posix())
     for path in sorted((ROOT / "adapters").rglob("*.html")):
         told = extract_from_ast(Environment(autoescape=True).parse(path.read_text("utf-8")), SAYING)
         for _, name, said in told:
@@ -70,11 +69,12 @@ def _helps() -> Iterator[str]:
         for one in (command, *getattr(command, "commands", {}).values()):
             yield one.help or ""
     for path in sorted((ROOT / "adapters" / "cli").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in _nodes(path):
             if isinstance(node, ast.keyword) and node.arg == "help" and isinstance(node.value, ast.Constant):
                 yield str(node.value.value)
 
 
+@cache
 def catalogue(language: str) -> Catalog:
     with (LOCALES / f"{language}.po").open("rb") as opened:
         return read_po(opened, locale=language)
@@ -104,27 +104,28 @@ def store(known: Catalog, path: Path) -> None:
     path.write_text("\n".join([*told, *lines[lines.index("") :]]) + "\n", encoding="utf-8")
 
 
-def _said_in(path: Path, source: str) -> Iterator[Message]:
+@cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All of a file, itself first: it is gone through once for all questions."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
+def _said_in(path: Path) -> Iterator[Message]:
     module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-    tree = ast.parse(source)
-    scopes = {
-        id(inner): scope
-        for scope in ast.walk(tree)
-        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef)
-        for inner in ast.walk(scope)
-    }
+    functions = [node for node in _nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     names = {
         alias.asname or alias.name: alias.name
-        for node in ast.walk(tree)
+        for node in _nodes(path)
         if isinstance(node, ast.ImportFrom) and node.module == "core.text.saying"
         for alias in node.names
         if alias.name in SAYING
     }
-    for call in ast.walk(tree):
+    for call in _nodes(path):
         name = names.get(getattr(call.func, "id", ""), "") if isinstance(call, ast.Call) else ""
         if not isinstance(call, ast.Call) or not name:
             continue
-        scope = scopes.get(id(call), tree)
+        around = [one for one in functions if one.lineno <= call.lineno <= (one.end_lineno or 0)]
+        scope = around[-1] if around else _nodes(path)[0]  # the innermost, which is walked to last
         try:
             if name != "say_many":
                 yield from _resolved(call.args[0], module, scope)
@@ -224,7 +225,7 @@ def _of_classes() -> list[tuple[ast.stmt, Any]]:
         (node, node.value.value)
         for floor in FLOORS
         for path in sorted((ROOT / floor).rglob("*.py"))
-        for owner in ast.walk(ast.parse(path.read_text("utf-8")))
+        for owner in _nodes(path)
         if isinstance(owner, ast.ClassDef)
         for node in owner.body
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant)

@@ -118,26 +118,32 @@ class Inbox:
         await self._opened_in_turn(letter)
 
     async def _opened_in_turn(self, letter: Letter) -> None:
-        """What broke stays for another try, unless it always breaks."""
+        """What was opened is erased before the turn goes back: whoever dies in between leaves nothing to open again."""
         if not await self._turns.hold(letter.key):
             return
+        try:
+            if await self._is_settled(letter):
+                self._opened.put(letter.key, value=True)
+                await self._erase(letter.key)
+        finally:
+            await self._turns.give_back(letter.key)
+
+    async def _is_settled(self, letter: Letter) -> bool:
+        """What broke stays for another try, unless it always breaks."""
         try:
             await self.openers[letter.kind](letter.body)
         except NotInstalled:
             _log.info("letter of a team that has removed the app")
         except (GorkdError, *FAULTS) as error:  # records or Slack are away, which passes
             _log.warning("letter not opened yet", extra={"kind": letter.kind, "error": str(error)})
-            return
+            return False
         except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task
             failures = self._failures.pop(letter.key, 0) + 1
             _log.exception("letter not opened", extra={"kind": letter.kind, "tries": failures})
             if failures < TRIES:
                 self._failures[letter.key] = failures
-                return
-        finally:
-            await self._turns.give_back(letter.key)
-        self._opened.put(letter.key, value=True)
-        await self._erase(letter.key)
+                return False
+        return True
 
     async def _erase(self, key: str) -> None:
         with best_effort(_log.warning, "letter not erased"):

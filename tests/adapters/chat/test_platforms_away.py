@@ -66,70 +66,62 @@ async def is_served(process: Process) -> bool:
         return response.status == 200
 
 
-# Every fault at the first call, and one at the later ones: what becomes of it is decided where all of them pass.
-SLACK_FAULTS = [
-    ("away", "auth.test"),
-    ("odd", "auth.test"),
-    ("down", "auth.test"),
-    ("away", "apps.connections.open"),
-    *(
-        pytest.param(kind, method, marks=pytest.mark.slow)
-        for kind, method in [
-            ("odd", "apps.connections.open"), ("down", "apps.connections.open"),
-            ("silent", "auth.test"), ("silent", "apps.connections.open"),
-        ]
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("kind", "method"), SLACK_FAULTS)
-async def test_a_slack_that_is_away_is_tried_again_while_the_rest_serves(kind: str, method: str, tmp_path: Path):
-    """G-02: one line says so, the page and Discord are there, and Slack is when it comes back."""
-    async with platforms(tmp_path) as here:
-        here.slack.api.faults[method] = SlackFault(kind, times=FOR_EVER)
-        async with here.running("all") as process:
-            line = await here.said(process, f"Slack {AWAY}")
-            await here.discord.until(lambda: here.discord.gateway.is_connected)
-            served = await is_served(process)
-            del here.slack.api.faults[method]
-            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
-
-    assert served
-    assert line["level"] == "warning"
-    assert line["retry_s"] == RETRY_S[0]
-    assert "exception" not in line
-
-
 DISCORD_FAULTS = {
     "503": discords.Fault(503, FOR_EVER),
     "cut": discords.Fault(0, FOR_EVER),
     "an odd body": discords.Fault(200, FOR_EVER),
     "403 of a gate before it": discords.Fault(403, FOR_EVER),
 }
-QUICK = [("503", "gateway"), ("cut", "commands.get")]
+Wrong = tuple[str, str] | None  # a kind of fault, and the call that meets it
+# Every fault at the first call, and one at the later ones: what becomes of it is decided where all of them pass. One
+# platform alone, then both in one process.
+AWAY_FROM: list[tuple[Wrong, Wrong]] = [
+    (("away", "auth.test"), None),
+    (None, ("503", "gateway")),
+    (("odd", "auth.test"), ("503", "me")),
+    (("down", "auth.test"), ("cut", "me")),
+    (("away", "apps.connections.open"), ("an odd body", "me")),
+    (("away", "auth.test"), ("403 of a gate before it", "me")),
+    (("away", "apps.connections.open"), ("cut", "commands.get")),
+]
+AWAY_FROM_LATER: list[tuple[Wrong, Wrong]] = [
+    (("odd", "apps.connections.open"), ("503", "commands.get")),
+    (("down", "apps.connections.open"), ("cut", "gateway")),
+    (("silent", "auth.test"), ("an odd body", "gateway")),
+    (("silent", "apps.connections.open"), ("an odd body", "commands.get")),
+    (("down", "auth.test"), ("403 of a gate before it", "gateway")),
+    (("odd", "auth.test"), ("403 of a gate before it", "commands.get")),
+]
 
 
 @pytest.mark.parametrize(
-    ("kind", "route"),
-    [
-        pytest.param(kind, route, marks=[] if route == "me" or (kind, route) in QUICK else pytest.mark.slow)
-        for kind in DISCORD_FAULTS
-        for route in ("me", "gateway", "commands.get")
-    ],
+    ("slack", "discord"), [*AWAY_FROM, *(pytest.param(*both, marks=pytest.mark.slow) for both in AWAY_FROM_LATER)]
 )
-async def test_a_discord_that_is_away_is_tried_again_while_the_rest_serves(kind: str, route: str, tmp_path: Path):
+async def test_a_platform_that_is_away_is_tried_again_while_the_rest_serves(
+    slack: Wrong, discord: Wrong, tmp_path: Path
+):
+    """G-02: one line says so, the page and the other platform are there, and it is when it comes back."""
     async with platforms(tmp_path) as here:
-        here.discord.faults[route] = DISCORD_FAULTS[kind]
+        if slack:
+            here.slack.api.faults[slack[1]] = SlackFault(slack[0], times=FOR_EVER)
+        if discord:
+            here.discord.faults[discord[1]] = DISCORD_FAULTS[discord[0]]
         async with here.running("all") as process:
-            line = await here.said(process, f"Discord {AWAY}")
-            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
+            away = [name for name, wrong in (("Slack", slack), ("Discord", discord)) if wrong]
+            lines = [await here.said(process, f"{name} {AWAY}") for name in away]
+            if not slack:
+                await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
+            if not discord:
+                await here.discord.until(lambda: here.discord.gateway.is_connected)
             served = await is_served(process)
+            here.slack.api.faults.clear()
             here.discord.faults.clear()
+            await asyncio.wait_for(here.slack.socket.connected.wait(), 30)
             await here.discord.until(lambda: here.discord.gateway.is_connected, within_s=30)
 
     assert served
-    assert line["level"] == "warning"
-    assert "exception" not in line
+    assert {(line["level"], line["retry_s"]) for line in lines} == {("warning", RETRY_S[0])}
+    assert [line for line in lines if "exception" in line] == []
 
 
 @pytest.mark.parametrize("kind", ["invalid_auth", "account_inactive"])

@@ -73,10 +73,16 @@ class Heard:
         self.told.append((progress, message or ""))
 
 
-async def test_tools_are_those_of_the_specification(world, tmp_path):
-    """S002-01, S002-02, S002-03, S002-04, D9: name, description with when and when not, input and output schema."""
+async def test_over_stdio_tools_are_those_of_the_specification_and_research_tells_its_progress(world, tmp_path):
+    """S002-01, S002-02, S002-03, S002-04, D9: name, description with when and when not, input and output schema.
+
+    S002-13, S002-15: the lines come as progress that only grows; the result has the output's fields.
+    """
+    heard = Heard()
+
     async with over_stdio(world, tmp_path) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        done = await client.call_tool("deep_research", {"question": QUESTION, "max_iterations": 2}, ANSWER_S, heard)
 
     watching = {"list_watches", "watch", "stop_watching"}
     again = {"retry", "refresh", "improve", "share", "export"}
@@ -90,15 +96,6 @@ async def test_tools_are_those_of_the_specification(world, tmp_path):
     assert deep.input_schema["properties"]["max_iterations"]["default"] == 10
     assert deep.output_schema == DEEP_RESEARCH.output_schema
     assert tools["research"].input_schema == RESEARCH.input_schema
-
-
-async def test_deep_research_over_stdio_tells_its_progress_and_ends_in_the_output(world, tmp_path):
-    """S002-04, S002-13, S002-15: the lines come as progress that only grows; the result has the output's fields."""
-    heard = Heard()
-
-    async with over_stdio(world, tmp_path) as client:
-        asked = {"question": QUESTION, "max_iterations": 2}
-        done = await client.call_tool("deep_research", asked, ANSWER_S, heard)
 
     output = done.structured_content
     assert not done.is_error

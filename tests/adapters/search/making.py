@@ -23,6 +23,7 @@ from tests.loopback.search_world import SearchWorld
 QUERY = SearchQuery("moon tides sea")
 HASTY = SearchSettings(provider_timeout_s=0.4, connect_timeout_s=0.4)  # seconds
 UNHURRIED = SearchSettings(connect_timeout_s=SearchSettings().provider_timeout_s)  # for a machine that is busy
+PATIENT = SearchSettings(provider_timeout_s=60, connect_timeout_s=60)  # a provider's first call imports its SDK
 NCBI_KEY = "ncbi-loopback"
 ONLINE = ("tavily", "exa", "searxng", "wikipedia", "pubmed", "arxiv", "europepmc", "openalex")
 LOCAL_FILES = "files"
@@ -69,10 +70,10 @@ def write_corpus(folder: Path) -> Path:
 async def provider_over_corpus(name: str, folder: Path) -> AsyncIterator[SearchProvider]:
     """Any provider, local files included, that finds the corpus."""
     if name == LOCAL_FILES:
-        async with provider(name, {}, files=write_corpus(folder)) as files:
+        async with provider(name, {}, search=PATIENT, files=write_corpus(folder)) as files:
             yield files
         return
-    async with SearchWorld(CORPUS) as world, provider(name, world.env(name)) as online:
+    async with SearchWorld(CORPUS) as world, provider(name, world.env(name), search=PATIENT) as online:
         yield online
 
 

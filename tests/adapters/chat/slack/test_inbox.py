@@ -28,6 +28,13 @@ class Away(SqlMessages):
         raise StoreError("away")
 
 
+class DiesBefore(ChatTurns):
+    """The process is killed before it gives a turn back."""
+
+    async def give_back(self, name: str) -> None:
+        raise asyncio.CancelledError
+
+
 class Reader:
     """Opens letters; raises what it is given first, in that order."""
 
@@ -44,8 +51,8 @@ class Reader:
             raise self.errors.pop(0)
 
 
-def inbox_of(reader: Reader, kept: SqlMessages) -> Inbox:
-    inbox = Inbox(kept, ChatTurns())
+def inbox_of(reader: Reader, kept: SqlMessages, turns: ChatTurns | None = None) -> Inbox:
+    inbox = Inbox(kept, turns or ChatTurns())
     inbox.openers["message"] = reader
     return inbox
 
@@ -87,6 +94,19 @@ async def test_what_a_process_left_is_opened_by_the_next():
     assert resumed == 1
     assert reader.read == [LETTER.body]
     assert await second.resume() == 0
+
+
+async def test_what_was_opened_is_erased_before_its_turn_goes_back():
+    """Who is killed between the two would leave a letter that anybody may open, and what it asks for is done twice."""
+    kept, reader, again = SqlMessages(MemoryTables(), BOX, clock=now), Reader(), Reader()
+    dying = inbox_of(reader, kept, DiesBefore())
+    await dying.take(LETTER)
+    await settled(dying)
+
+    second = inbox_of(again, kept)
+
+    assert await second.resume() == 0
+    assert (len(reader.read), again.read) == (1, [])
 
 
 @pytest.mark.parametrize(
