@@ -143,7 +143,7 @@ class DurableWorker:
                 return await self._run(job_id)
             except StoreError as exc:
                 if isinstance(exc, StaleAttempt) and not await asyncio.to_thread(_still_owns, job_id):
-                    return
+                    return None
                 if time.monotonic() > gives_up_at:
                     raise
                 log.warning("the job waits for its store", extra={"job": job_id, "error": str(exc)})
