@@ -28,7 +28,7 @@ from tests.loopback.openai_responders import (
 
 DEEP_ROUNDS = 3  # of every deep research
 _SUMMARY_WORDS, _DETAIL_WORDS = 110, 150
-_OPENING_WORDS = 45  # of the detail's, where the call of the summary writes how it begins
+_OPENING_WORDS = 36  # of the detail's, where the call of the summary writes how it begins
 _FIRST_WORDS = 18  # of the first sentence, where one so short is asked for
 _CITATIONS = 1  # as the prompt asks
 _COMPACT = (",", ":")
