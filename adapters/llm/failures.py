@@ -82,6 +82,21 @@ def model_error(exc: Exception, endpoint: Endpoint) -> ModelError:
     raise TypeError(f"not a failure of a model call: {type(exc).__name__}") from exc
 
 
+def told(said: object, request: httpx2.Request) -> object:
+    """An event of a stream. Raises the SDK's `APIError` where it tells of a failure instead, as the SDK does."""
+    import openai
+
+    error = said.get("error") if isinstance(said, dict) else None
+    if not error:
+        return said
+    message = error.get("message") if isinstance(error, dict) else None
+    raise openai.APIError(
+        message if message and isinstance(message, str) else "An error occurred during streaming",
+        request=request,
+        body=error,
+    )
+
+
 def safe_cause(exc: Exception, endpoint: Endpoint) -> Exception | None:
     """`exc` to chain from, or None when its own words repeat the key and a traceback would print them."""
     secret = endpoint.api_key.get_secret_value()

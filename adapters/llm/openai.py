@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -38,10 +38,11 @@ from adapters.llm.failures import (
     declined,
     model_error,
     safe_cause,
+    told,
     was_dropped,
     wrong_page,
 )
-from adapters.llm.reading import Answer, StreamPiece, Thoughts, attribute, read_piece, read_usage
+from adapters.llm.reading import Answer, EventReader, StreamPiece, Thoughts, attribute, read_piece, read_usage
 from adapters.llm.window import Fitted, Window, is_local
 from adapters.proxies import Proxies
 from core.llm.prices import estimate_usage
@@ -71,6 +72,7 @@ DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
 NO_TOOLS = "This model takes no tools."
 GATHER_S = 0.1  # too short to be seen; three tokens of a usual model, ten of a fast one
+DRAIN_S = 0.1  # for what an endpoint still sends when it has said that it is done
 MAX_REFUSALS = 9  # ways in which an endpoint may differ, hence calls until all are known
 MAX_DROPPED = 2  # times in a row that a call may meet a connection which the endpoint has just closed
 MAX_FITS = 3  # shorter prompts in a row that may be too long still
@@ -182,6 +184,7 @@ class OpenAIChat:
             except PromptTooLong as exc:
                 fits += 1
                 if call.answer.length or fits > MAX_FITS or not self.window.learn(exc, call.fitted.request):
+                    self.window.forget()
                     raise
                 continue
             if call.answer.has_thought and not self.dialect.thinking:
@@ -210,18 +213,21 @@ class OpenAIChat:
         now = asyncio.get_running_loop().time
         answer, request = call.answer, call.request
         thoughts = Thoughts(is_json=bool(request.schema) and not request.tools)
-        opened = await self._by(deadline, self._open(call), request)
+        opened, text = await self._by(deadline, self._open(call), request), ""
         try:
-            async with opened, aclosing(self._pieces(opened)) as pieces:
+            async with opened, aclosing(self._pieces(opened)) as come:
                 until = deadline
-                while piece := await self._by(until, anext(pieces, None), request):
-                    text = thoughts.feed(piece.text)
-                    answer.add(piece, text)
+                while pieces := await self._by(until, anext(come, None), request):
+                    for piece in pieces:
+                        said = thoughts.feed(piece.text)
+                        text += said
+                        answer.add(piece, said)
                     if text:
                         yield text
+                    text = ""
                     until = min(deadline, now() + self._stall_s) if answer.is_begun else deadline
         except ModelError:
-            if rest := answer.add_rest(thoughts):
+            if rest := text + answer.add_rest(thoughts):
                 yield rest  # what came before a break is not lost
             raise
         if rest := answer.add_rest(thoughts):
@@ -294,35 +300,69 @@ class OpenAIChat:
                 if dropped > MAX_DROPPED or not was_dropped(exc):
                     raise
 
-    async def _pieces(self, opened: openai.AsyncStream[object]) -> AsyncGenerator[StreamPiece, None]:
-        """The stream's chunks; of an endpoint that does not stream, the whole completion as one."""
+    async def _pieces(self, opened: openai.AsyncStream[object]) -> AsyncGenerator[list[StreamPiece], None]:
+        """The stream's chunks, as many at once as have come; of an endpoint that does not stream, the whole completion.
+
+        The SDK opens the stream; its own way to read one took as long as all else that is done with a chunk.
+        """
         content_type = opened.response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type == "application/json":
-            yield read_piece(json.loads(await opened.response.aread()))
-        elif content_type in {"text/html", "application/xhtml+xml"}:
+            yield [read_piece(json.loads(await opened.response.aread()))]
+            return
+        if content_type in {"text/html", "application/xhtml+xml"}:
             raise wrong_page(self._endpoint, content_type)
-        else:
-            async for chunk in _gathered(aiter(opened)):
-                yield read_piece(chunk)
+        events = EventReader()
+        async with aclosing(_gathered(opened.response.aiter_bytes())) as blocks:
+            async for block in blocks:
+                if pieces := [read_piece(told(said, opened.response.request)) for said in events.feed(block)]:
+                    yield pieces
+                if events.is_done:
+                    with suppress(TimeoutError):  # a connection is used again only where all of it was read
+                        async with asyncio.timeout(DRAIN_S):
+                            await anext(blocks, None)
+                    return
 
 
-async def _gathered(chunks: AsyncIterator[object]) -> AsyncGenerator[object, None]:
-    """`chunks`, with a pause after each that had to be waited for, so that what comes meanwhile is read in one go.
+async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """`chunks`, each that had to be waited for by itself, and behind it in one what has come within `GATHER_S`.
 
     Token by token half of a question's processor time went into waking up: four libraries set a timer each.
     """
     loop = asyncio.get_running_loop()
-    waits: list[bool] = []
-    while True:
-        turn = loop.call_soon(waits.append, True)  # runs only if reading the chunk lets the loop go on
-        chunk = await anext(chunks, None)
-        turn.cancel()
-        if chunk is None:
-            return
-        yield chunk
-        if waits:
-            waits.clear()
-            await asyncio.sleep(GATHER_S)
+    come: list[bytes] = []
+    news = asyncio.Event()
+
+    async def read() -> None:
+        waits: list[bool] = []
+        try:
+            while True:
+                turn = loop.call_soon(waits.append, True)  # runs only if reading the chunk lets the loop go on
+                chunk = await anext(chunks, None)
+                turn.cancel()
+                if chunk is None:
+                    return
+                come.append(chunk)
+                news.set()
+                if waits:
+                    waits.clear()
+                    await asyncio.sleep(GATHER_S)
+        finally:
+            news.set()
+
+    reading = asyncio.create_task(read())
+    try:
+        while come or not reading.done():
+            if come:
+                block = b"".join(come)
+                come.clear()
+                yield block
+            else:
+                news.clear()
+                await news.wait()
+        await reading
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
 
 
 @dataclass

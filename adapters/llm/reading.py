@@ -6,6 +6,7 @@ model's thoughts (`reasoning_content`, `reasoning`) is not read at all.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from itertools import islice
@@ -49,6 +50,34 @@ class StreamPiece:
     has_choice: bool = False
     usage: ModelUsage | None = None
     calls: tuple[CallPiece, ...] = ()
+
+
+class EventReader:
+    """Server-sent events out of the bytes of a stream: `feed` gives what each says, parsed from JSON.
+
+    `is_done` from `[DONE]` on, behind which nothing is read. Raises `ValueError` for what is no JSON.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        self.is_done = False
+
+    def feed(self, block: bytes) -> list[object]:
+        block = self._rest + block
+        end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1  # a last \r may be half of a line's end
+        self._rest = block[end:]
+        said: list[object] = []
+        for line in block[:end].splitlines():
+            if line.startswith(b"data:"):
+                self._data.append(line[5:])
+            elif not line and self._data:
+                data, self._data = b"\n".join(self._data).strip(), []
+                if data.startswith(b"[DONE]"):
+                    self.is_done = True
+                    break
+                said.append(json.loads(data))
+        return said
 
 
 def read_piece(chunk: object) -> StreamPiece:

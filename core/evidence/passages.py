@@ -126,12 +126,6 @@ class PassageIndex:
         totals = scores[1] @ scores[0]
         return [int(at) for at in np.argsort(-totals, kind="stable") if totals[at] > 0]
 
-    def select(self, claim: str, passage: FoundPassage | None) -> list[str]:
-        """What bears on the claim, in order: its best sentences, the first one, and those around `passage`."""
-        near = range(passage.first - 2, passage.last + 3) if passage else range(0)
-        wanted = {0, *near, *self.rank(claim)[:CONTEXT_SENTENCES]}
-        return [self.text[slice(*span)] for at, span in enumerate(self.spans) if at in wanted]
-
     def _passage(self, first: int, size: int, score: float) -> FoundPassage:
         last = first + size - 1
         return FoundPassage(self.spans[first][0], self.spans[last][1], first, last, score)
@@ -244,20 +238,22 @@ class EvidenceIndex:
         quote = self.source.content[passage.start : passage.end]
         return Evidence(self.source.id, quote, passage.start, passage.end)
 
-    def context(self, claim: str, evidence: Evidence) -> str:
+    def context(self, claim: str, evidence: Evidence, whole: EvidenceIndex | None = None) -> str:
         """What else of the source a check of `evidence` may draw on.
 
-        Title, date, neighbours, the next best sentences, and the words that the claim quotes where they stand there.
+        Title, date, the first sentence, neighbours, the next best sentences, and the words that the claim quotes where
+        they stand there. Where this is the index of parts of a source, neighbours and quoted words are those of the
+        `whole`, of which nothing is looked up by word: reading a long page so costs more than all else that is checked.
         """
-        passages = self.passages
-        first = next((at for at, span in enumerate(passages.spans) if span[0] >= evidence.start), 0)
-        last = next((at for at, span in enumerate(passages.spans) if span[1] >= evidence.end), first)
-        passage = FoundPassage(evidence.start, evidence.end, first, last, 0.0)
+        content, spans = (whole or self).source.content, (whole or self).spans
+        first = next((at for at, span in enumerate(spans) if span[0] >= evidence.start), 0)
+        last = next((at for at, span in enumerate(spans) if span[1] >= evidence.end), first)
+        best = [self.passages.spans[at] for at in self.passages.rank(claim)[:CONTEXT_SENTENCES]]
+        wanted = sorted({*spans[:1], *spans[max(0, first - 2) : last + 3], *best})
         published = self.source.metadata.published_at
         dated = [f"{published:%B %d, %Y}"] if published else []
-        spans = [verify_quote(words, self.source.content) for words in quotations_in(claim)]
-        quoted = [self.source.content[slice(*span)] for span in spans if span]
-        return "\n".join([self.source.title, *dated, *quoted, *passages.select(claim, passage)])
+        quoted = [span for words in quotations_in(claim) if (span := verify_quote(words, content))]
+        return "\n".join([self.source.title, *dated, *(content[slice(*span)] for span in (*quoted, *wanted))])
 
 
 @lru_cache(maxsize=2048)

@@ -9,12 +9,14 @@ line ends, punctuation and reference marks left out. No number, name, negation o
 from __future__ import annotations
 
 import unicodedata
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
+import numpy as np
 import regex
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
@@ -44,7 +46,7 @@ class _Plain:
     """`text` as compared; `offsets[i]` is where its i-th character stands in the original."""
 
     text: str
-    offsets: tuple[int, ...]
+    offsets: array[int]
 
 
 @dataclass(frozen=True)
@@ -76,28 +78,28 @@ def quotations_in(text: str) -> list[str]:
 
 
 def _plain(text: str) -> _Plain:
-    characters: list[str] = []
-    offsets: list[int] = []
+    pieces: list[str] = []
+    places = array("I", np.arange(len(text), dtype=np.uint32).tobytes())
+    offsets = array("I")
     for run in _RUN.finditer(text):
-        offset, character = run.start(), run.group()
+        offset, piece = run.start(), run.group()
         if run.lastindex:  # compared as it stands, in lower case: nearly all of an English page
-            characters.extend(character.lower())
-            offsets.extend(range(offset, run.end()))
+            pieces.append(piece.lower())
+            offsets += places[offset : run.end()]
             continue
-        if character in _INVISIBLE:
+        if piece in _INVISIBLE:
             continue
-        for piece in unicodedata.normalize("NFKC", character.translate(_SAME)).casefold():
-            if piece.isspace():
-                if not characters or characters[-1] == " ":
+        for character in unicodedata.normalize("NFKC", piece.translate(_SAME)).casefold():
+            if character.isspace():
+                if not pieces or pieces[-1] == " ":
                     continue
-                characters.append(" ")
-            else:
-                characters.append(piece)
+                character = " "  # noqa: PLW2901
+            pieces.append(character)
             offsets.append(offset)
-    return _Plain("".join(characters), tuple(offsets))
+    return _Plain("".join(pieces), offsets)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)  # of a page five bytes a character
 def _plain_content(content: str) -> _Plain:
     return _plain(content)
 
@@ -327,7 +329,8 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
     Linear in the text. The claim may keep a frame in words of its own: who says it, that it is a myth.
     """
     language = detect_language(claim)
-    if content[start:end].rstrip(" \"'*_)”»").endswith(("?", "？", "؟")):
+    is_asked = content[start:end].rstrip(" \"'*_)”»").endswith(("?", "？", "؟"))
+    if is_asked and not _DID_YOU_KNOW.search(content, max(0, start - 20), end):
         return "the source asks it"
     if Cue.DENIED.first(language, claim) or Cue.SAID.first(language, claim):
         return ""
@@ -340,6 +343,9 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
     following = behind[0].text[:200] if behind else ""
     is_denied = _TAKES_BACK.match(following) or _retorts(following, language)
     return f'the source goes on: "{following}"' if is_denied else ""
+
+
+_DID_YOU_KNOW = regex.compile(r"\bdid you know\W+that\b", regex.IGNORECASE)
 
 
 def _retorts(text: str, language: str) -> bool:

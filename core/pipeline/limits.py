@@ -6,20 +6,21 @@ The arithmetic of a token bucket stands here; who keeps the numbers, for how man
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
 import logging
 import math
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
-from core.model.errors import ProviderError, ProviderRateLimited
+from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
 from core.model.ports import Measurement, ProviderStrength, Recorder, SearchProvider, warm_up
 from core.model.source import SearchHit, SearchQuery
-from core.presentation.wording import counted
 
+T = TypeVar("T")
 ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps
 
 
@@ -76,13 +77,11 @@ def tokens_left(full_in_s: float, *, rate: float, burst: int) -> int:
     return min(max(math.floor(burst - (full_in_s - ROUNDING_S) * rate), 0), burst)
 
 
-# Search providers that wait for their turn, and those that failed of late and rest
+# Search providers that wait for their turn
 
 
 log = logging.getLogger(__name__)
 
-REST_S = 30.0  # long enough that a time-out is paid by one question of many, short enough to find it well again
-MAX_REST_S = 60.0  # of a provider that asks for a longer silence
 STORE_WAIT_S = 1.0  # a store that takes longer counts as away; a token takes it milliseconds
 
 
@@ -101,6 +100,11 @@ class CallRate:
     @property
     def per_second(self) -> float:
         return (self.calls + 1 - self.burst) / self.period_s
+
+    @property
+    def spent(self) -> str:
+        """Why a call is refused; one of `REASONS`."""
+        return f"its limit of calls ({self.calls} in {self.period_s:g} s) is used up"
 
 
 class SharedTurns:
@@ -124,8 +128,8 @@ class SharedTurns:
         while wait_s := await self._token():
             waited_s += wait_s
             if waited_s > self._rate.max_wait_s:
-                reason = f"its limit of {counted(self._rate.calls, 'call')} in {self._rate.period_s:g} s is used up"
-                raise ProviderRateLimited(self._name.partition(" ")[0], reason, retry_after_s=wait_s)
+                name = self._name.partition(" ")[0]
+                raise ProviderRateLimited(name, self._rate.spent, retry_after_s=wait_s)
             await self._sleep(wait_s)
 
     async def _token(self) -> float:
@@ -173,26 +177,42 @@ class LimitedSearch:
         return await self._provider.search(query, limit=limit, scope=scope)
 
 
-class Setbacks:
-    """Which providers gave nothing of late: while they rest others are asked first, where there are any."""
+class ComputingTurns:
+    """Work that keeps a processor busy, in a thread and one at a time: threads share one lock, and each that waits for
+    it holds the others up, and the loop. What somebody's first sentence waits for goes first, then who came first.
+    """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._rest_until: dict[str, float] = {}
+    def __init__(self) -> None:
+        self._waiting: list[tuple[bool, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+        self._is_busy = False
 
-    def note(self, error: ProviderError) -> None:
-        self._rest_until[error.provider] = self._clock() + min(error.retry_after_s or REST_S, MAX_REST_S)
+    async def take(self, work: Callable[..., T], *args: object, is_first: bool = False) -> T:
+        """What `work(*args)` gives. Who is cancelled meanwhile leaves it to its end."""
+        if self._is_busy:
+            turn = asyncio.get_running_loop().create_future()
+            heapq.heappush(self._waiting, (not is_first, next(self._numbers), turn))
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    self._pass_on()
+                raise
+        self._is_busy = True
+        working = asyncio.create_task(asyncio.to_thread(work, *args))
+        working.add_done_callback(self._ended)
+        return await asyncio.shield(working)
 
-    def forget(self, provider: str) -> None:
-        """It has answered."""
-        self._rest_until.pop(provider, None)
+    def _ended(self, working: asyncio.Task[Any]) -> None:
+        if not working.cancelled():
+            working.exception()  # else one that nobody waits for any more would be told of as forgotten
+        self._pass_on()
 
-    def rests(self, provider: str) -> bool:
-        return self._clock() < self._rest_until.get(provider, float("-inf"))
-
-
-@dataclass
-class TwoAtOnce:
-    """Whether the model that writes serves two calls as quickly as one; so it does until it was measured."""
-
-    is_served: bool = True
+    def _pass_on(self) -> None:
+        self._is_busy = False
+        while self._waiting:
+            *_, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                self._is_busy = True
+                turn.set_result(None)
+                return

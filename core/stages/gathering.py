@@ -43,7 +43,7 @@ from core.text.injection import instructions_in
 from core.text.passages import passage_terms
 from core.text.saying import say
 from core.text.urls import canonical_url, domain_of, is_web_url
-from core.works.registry import ABSTRACT
+from core.works.standing import ABSTRACT
 
 T = TypeVar("T")
 
@@ -80,10 +80,11 @@ class Gathering:
         """They are begun anew when they are asked for again."""
         self._searches = {key: task for key, task in self._searches.items() if not task.done() or not task.exception()}
 
-    def page(self, url: str) -> asyncio.Task[Page]:
+    def page(self, url: str, *, is_early: bool = False) -> asyncio.Task[Page]:
+        """`is_early` where the first sentence may wait for it."""
         key = canonical_url(url)
         if key not in self._pages:
-            self._pages[key] = asyncio.create_task(self._read(url))
+            self._pages[key] = asyncio.create_task(self._read(url, is_early=is_early))
         return self._pages[key]
 
     def start_early(self, providers: Iterable[str], query: SearchQuery) -> None:
@@ -95,7 +96,7 @@ class Gathering:
         if not search.cancelled() and search.exception() is None:
             for hit in search.result()[: self.deps.settings.search.max_sources]:
                 if not hit.is_complete:
-                    self.page(hit.url)
+                    self.page(hit.url, is_early=True)
 
     def joined(self) -> list[SearchHit]:
         """What was left behind and has come since, once: the hits of late searches, and those whose page is read."""
@@ -144,19 +145,20 @@ class Gathering:
             seconds = perf_counter() - started
             self.deps.recorder.record(Measurement("search_provider_latency_seconds", seconds, provider))
 
-    async def _read(self, url: str) -> Page:
+    async def _read(self, url: str, *, is_early: bool) -> Page:
         place, policy = canonical_url(url), self.job.request.policy
         if place not in self._permitted and not policy.permits(url, self.kind_of(url)):
             raise SiteExcluded(url, "not permitted")
-        page = await remembered(self.deps.memo, self.job.id, f"page:{place}", Page, lambda: self._get(url))
+        get = partial(self._get, url, is_early=is_early)
+        page = await remembered(self.deps.memo, self.job.id, f"page:{place}", Page, get)
         if not policy.permits_site(page.url):
             raise SiteExcluded(url, "not permitted")
         return page
 
-    async def _get(self, url: str) -> Page:
+    async def _get(self, url: str, *, is_early: bool) -> Page:
         page = await reused_page(self.job, self.deps, url, partial(self._fetch, url))
         # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks.
-        await asyncio.to_thread(_read_ahead, page.text)
+        await self.deps.turns.take(_read_ahead, page.text, is_first=is_early)
         return page
 
     async def _fetch(self, url: str, known: Page | None) -> Page:
@@ -416,7 +418,7 @@ async def _attached(job: ResearchJob, gathering: Gathering, deps: Deps, notes: l
     if not job.request.attachments:
         return []
     try:
-        attachments = await deps.attachments.of(job.id)
+        attachments = await deps.additions.attached(job.id)
     except StoreError as exc:
         deps.count_error("search", exc)
         attachments = []

@@ -36,8 +36,7 @@ from core.stages.plan import stand_ins
 from core.stages.ranking import Candidate, coverage_of, rank_sources
 from core.text.language import detect_language
 from core.text.urls import canonical_url
-from core.works.registry import with_full_texts
-from core.works.standing import AT_SEARCH_S, stand
+from core.works.standing import AT_SEARCH_S, stand, with_full_texts
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +83,7 @@ async def collect_sources(
     started = perf_counter()
     candidates, pages_failed, pages_late = await _read_all(gathering, documents, plan, on_source, ends_at=ends_at)
     # Reading long texts takes CPU time, which other jobs on this loop must not wait for.
-    relevant = await asyncio.to_thread(_relevant, gathering, plan, candidates)
+    relevant = await gathering.deps.turns.take(_relevant, gathering, plan, candidates)
     first = [*given, *(await begun() if begun else ())]
     kept = await _best(gathering, plan, relevant, first, earlier, unranked=len(given))
     kept = await _with_works(gathering, kept, full_text_s)
@@ -302,11 +301,14 @@ async def _read_all(
     return candidates, unread, len(late)
 
 
-async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, late: list[str]) -> Source | None:
+async def _source_of(
+    gathering: Gathering, hit: SearchHit, others: Stragglers, late: list[str], *, is_first: bool = False
+) -> Source | None:
     """None for a page that cannot be read and of which there is no extract; `late` takes it when it is too slow."""
+    take = partial(gathering.deps.turns.take, is_first=is_first)
     if hit.is_complete:
         others.arrived()
-        return await asyncio.to_thread(make_source, gathering, hit, hit.text)
+        return await take(make_source, gathering, hit, hit.text)
     try:
         async with others.waiting():
             page = await asyncio.shield(gathering.page(hit.url))  # it goes on, for the next round
@@ -320,7 +322,7 @@ async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, l
         if not hit.text.strip():
             gathering.late_pages += [hit] if isinstance(error, TimeoutError) else []
             return None
-        return await asyncio.to_thread(make_source, gathering, hit, hit.text, why_extract=exc.reason)
+        return await take(partial(make_source, gathering, hit, hit.text, why_extract=exc.reason))
     merged = replace(
         hit,
         title=page.title or hit.title,
@@ -329,7 +331,7 @@ async def _source_of(gathering: Gathering, hit: SearchHit, others: Stragglers, l
         found_at=page.read_at,
         ids=page.ids.joined(hit.ids),
     )
-    return await asyncio.to_thread(make_source, gathering, merged, page.text)
+    return await take(make_source, gathering, merged, page.text)
 
 
 async def _best(
@@ -352,11 +354,12 @@ async def _best(
         queries=[query.text for query in plan.queries],
     )
     brought = [Candidate(source) for source in first[:unranked]]
-    kept = await asyncio.to_thread(rank, brought, max_sources=unranked, max_per_domain=unranked)
+    take = gathering.deps.turns.take
+    kept = await take(partial(rank, brought, max_sources=unranked, max_per_domain=unranked))
     kept += first[unranked:]
     room = max(plan.max_sources - len(kept), 0)
     rank = partial(rank, max_per_domain=gathering.deps.settings.search.max_per_domain, beside=first[unranked:])
-    best = await asyncio.to_thread(rank, relevant, max_sources=room) if room else []
+    best = await take(partial(rank, relevant, max_sources=room)) if room else []
     return [*kept, *best]
 
 
@@ -385,7 +388,7 @@ async def early_sources(gathering: Gathering, plan: SearchPlan, *, may_choose: b
     if chosen is None:
         candidates = await _read_early(gathering, _merge(hits)[: settings.search.max_sources])
         sources = [one.source for one in candidates.values() if not one.source.extract_of_page]
-        coverages = await asyncio.to_thread(coverage_of, sources, job.query)
+        coverages = await gathering.deps.turns.take(coverage_of, sources, job.query, is_first=True)
         fitting = [
             one.url for one, share in zip(sources, coverages, strict=True) if share >= settings.search.min_relevance
         ]
@@ -396,7 +399,7 @@ async def early_sources(gathering: Gathering, plan: SearchPlan, *, may_choose: b
         candidates.update(await _read_early(gathering, missing))
     if not set(chosen.urls) <= candidates.keys():
         return []
-    return await asyncio.to_thread(
+    rank = partial(
         rank_sources,
         [candidates[url] for url in chosen.urls],
         job.query,
@@ -405,6 +408,7 @@ async def early_sources(gathering: Gathering, plan: SearchPlan, *, may_choose: b
         max_sources=settings.synthesis.early_sources,
         max_per_domain=settings.search.max_per_domain,
     )
+    return await gathering.deps.turns.take(rank, is_first=True)
 
 
 async def _first_hits(gathering: Gathering, plan: SearchPlan) -> list[SearchHit]:
@@ -423,7 +427,9 @@ async def _read_early(gathering: Gathering, documents: Sequence[_Document]) -> d
     settings = gathering.deps.settings.search
     ends_at = asyncio.get_running_loop().time() + settings.fetch_timeout_s
     others = Stragglers(len(documents), ends_at=ends_at, grace_s=EARLY_GRACE_S)
-    sources = await asyncio.gather(*(_source_of(gathering, document.hit, others, []) for document in documents))
+    sources = await asyncio.gather(
+        *(_source_of(gathering, document.hit, others, [], is_first=True) for document in documents)
+    )
     return {
         source.url: Candidate(source, document.best_rank, len(document.mentions))
         for source, document in zip(sources, documents, strict=True)

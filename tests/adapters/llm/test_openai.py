@@ -10,6 +10,7 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, _gathered, build_chat, build_check, build_mode_chats
+from adapters.llm.reading import EventReader
 from core.llm.ask_model import AnswerStream, complete
 from core.model.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
 from core.model.ports import ChatRequest
@@ -66,7 +67,7 @@ async def test_answer_arrives_in_pieces_with_its_usage():
         deltas = [delta async for delta in model.stream(REQUEST)]
         await model.aclose()
 
-    assert [delta.text for delta in deltas[:-1]] == tokenise(ANSWER)
+    assert "".join(delta.text for delta in deltas[:-1]) == ANSWER
     assert deltas[-1].usage is not None
     assert deltas[-1].usage.prompt_tokens == world.calls[0].prompt_tokens
     assert deltas[-1].usage.completion_tokens == len(tokenise(ANSWER))
@@ -547,12 +548,39 @@ async def test_what_comes_while_an_answer_is_read_is_read_in_one_go():
             if not more.is_set():
                 waits.append(number)
                 await asyncio.sleep(0) if number == 0 else await more.wait()
-            yield number
+            yield bytes([number])
 
     seen = []
-    async for token in _gathered(tokens()):
-        seen.append(token)
+    async for tokens_at_once in _gathered(tokens()):
+        seen.append(tokens_at_once)
         asyncio.get_running_loop().call_soon(more.set)
 
-    assert seen == list(range(30))
+    assert seen == [b"\0", bytes(range(1, 30))]
     assert waits == [0]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_events_are_read_however_a_stream_is_cut(end: str, size: int):
+    """A chunk may end anywhere, between the two characters of a line's end and within a letter too."""
+    lines = (
+        ": ping",
+        'data: {"one": "天鹅"}',
+        "",
+        "event: more",
+        "data: [1,",
+        "data:2]",
+        "",
+        "data: [DONE]",
+        "",
+        "data: 3",
+        "",
+    )
+    stream = "".join(line + end for line in lines).encode()
+    events, said = EventReader(), []
+
+    for at in range(0, len(stream), size):
+        said += events.feed(stream[at : at + size]) if not events.is_done else []
+
+    assert said == [{"one": "天鹅"}, [1, 2]]
+    assert events.is_done
