@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.deep.state import ChecklistItem, Completeness, Coverage, DeepState, Fact, ItemCheck, RefinedQuestion
@@ -11,13 +11,14 @@ from core.llm.prices import estimate_tokens
 from core.model.answer import ModelUsage
 from core.model.errors import ModelError
 from core.model.job import Json, ResearchJob, rows
-from core.model.ports import ChatRequest
+from core.model.ports import ChatDelta, ChatRequest
 from core.pipeline.conversation import needs_context, standalone_by_rules, turns_behind
 from core.pipeline.deps import Deps
 from core.presentation.render import one_line
 from core.presentation.wording import needs_model
 from core.prompts import load_prompt
 from core.stages.prompting import asked, fenced, said_before
+from core.text.growing_json import PartialJson
 from core.text.saying import say
 
 MAX_TERMS = 8
@@ -72,14 +73,28 @@ def generate_checklist(said: StepAnswer, job: ResearchJob, *, most: int) -> tupl
     return tuple(item for item in items if item) or (job.query,)
 
 
-async def check_completeness(state: DeepState, deps: Deps, *, within_s: float) -> Completeness:
+async def check_completeness(
+    state: DeepState, deps: Deps, *, within_s: float, on_gap: Callable[[Completeness], None] | None = None
+) -> Completeness:
     """Without a fact every item is unsatisfied, and what was checked already stays; no model is asked then.
 
-    Raises `ModelError`.
+    `on_gap` hears once what has been checked when the first item turns out to lack something, while the rest is still
+    being checked. Raises `ModelError`.
     """
     if not state.facts or state.to_check == state.checked:
         return Completeness()
     known = facts_frame(state.facts, max_tokens=2 * deps.settings.deep.max_known_tokens)
+    growing, has_gap = PartialJson(), on_gap is None
+
+    def look_for_gap(delta: ChatDelta) -> None:
+        nonlocal has_gap
+        if has_gap or on_gap is None or not growing.feed(delta.text):
+            return
+        checks = _checks(rows(growing.value.get("items"))[:-1])
+        has_gap = any(check.coverage is not Coverage.SATISFIED for check in checks)
+        if has_gap:
+            on_gap(Completeness(checks))
+
     said = await ask_step(
         deps,
         "coverage",
@@ -88,9 +103,13 @@ async def check_completeness(state: DeepState, deps: Deps, *, within_s: float) -
         schema_name="coverage",
         schema=_coverage_schema(state),
         within_s=within_s,
+        hear=look_for_gap,
     )
-    checks = [_read(row) for row in rows(said.fields.get("items"))]
-    return Completeness(tuple(check for check in checks if check is not None), said.usage)
+    return Completeness(_checks(rows(said.fields.get("items"))), said.usage)
+
+
+def _checks(found: Sequence[Mapping[str, Json]]) -> tuple[ItemCheck, ...]:
+    return tuple(check for check in map(_read, found) if check is not None)
 
 
 def _coverage_schema(state: DeepState) -> dict[str, Json]:
@@ -131,11 +150,20 @@ class StepAnswer:
 
 
 async def ask_step(
-    deps: Deps, purpose: str, *, system: str, user: str, schema_name: str, schema: Mapping[str, Json], within_s: float
+    deps: Deps,
+    purpose: str,
+    *,
+    system: str,
+    user: str,
+    schema_name: str,
+    schema: Mapping[str, Json],
+    within_s: float,
+    hear: Callable[[ChatDelta], None] | None = None,
 ) -> StepAnswer:
     """Without fields where the answer could not be read twice: every step has rules for what it was not told.
 
-    Raises `ModelError` when the model fails twice, or does not answer within `within_s` seconds.
+    `hear` is told of all that comes. Raises `ModelError` when the model fails twice, or does not answer within
+    `within_s` seconds.
     """
     if deps.model is None:
         raise ModelError("no model is configured", user_message=needs_model(say("Deep research")))
@@ -145,7 +173,7 @@ async def ask_step(
         purpose, system, user, schema_name, schema, settings.max_step_tokens, timeout_s, temperature=0.0
     )
     try:
-        told = await ask_model(deps.model, request, dict, within_s=within_s)
+        told = await ask_model(deps.model, request, dict, within_s=within_s, hear=hear)
     except ModelError as exc:
         deps.count_error(purpose, exc)
         raise

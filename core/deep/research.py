@@ -35,6 +35,7 @@ from core.deep.state import (
 )
 from core.deep.viewing import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, estimate_from, share_of
 from core.evidence.authority import is_retracted
+from core.llm.memo import recalled, remembered
 from core.llm.prices import estimate_tokens
 from core.model.answer import JobResult, ResearchAnswer
 from core.model.errors import ModelError, ModelTimeout, StoreError, TookTooLong
@@ -80,15 +81,27 @@ async def conduct(work: Work) -> JobResult:
     state = state.with_facts(await steps.run("known", partial(run.known, state), NewFacts))
     if state.facts:
         state = state.with_coverage(await steps.run("known-coverage", partial(run.check, state), Completeness))
-    stop = Stop.NONE
+    try:
+        state, stop = await _search_in_rounds(run, state)
+    finally:
+        await run.aclose()
+    answer = await steps.run("synthesize", partial(run.answer, state, stop), ResearchAnswer)
+    state = settled(state, answer.claims)
+    result = await run.result(state, answer, stop)
+    await run.record.complete(state, result.details, answer.metadata, stop=stop)
+    return result
+
+
+async def _search_in_rounds(run: _DeepRun, state: DeepState) -> tuple[DeepState, Stop]:
+    """Until all is covered, or something else ends it."""
+    steps = run.work.steps
     while True:
         number = len(state.rounds) + 1
         start = await steps.run(f"round-{number}", partial(run.start, state), RoundStart)
         run.has_run(start.runtime_s)
         state, _ = heed(state, start.said, max_items=run.settings.max_checklist)
-        stop = start.stop
-        if stop is not Stop.NONE:
-            break
+        if start.stop is not Stop.NONE:
+            return state, start.stop
         queries = await steps.run(f"round-{number}-queries", partial(run.queries, state, number), RoundQueries)
         state = state.with_queries(number, queries)
         if queries.failure:
@@ -99,11 +112,6 @@ async def conduct(work: Work) -> JobResult:
         state = state.with_round_facts(facts)
         checked = await steps.run(f"round-{number}-coverage", partial(run.check, state), Completeness)
         state = state.with_coverage(checked)
-    answer = await steps.run("synthesize", partial(run.answer, state, stop), ResearchAnswer)
-    state = settled(state, answer.claims)
-    result = await run.result(state, answer, stop)
-    await run.record.complete(state, result.details, answer.metadata, stop=stop)
-    return result
 
 
 @dataclass
@@ -115,6 +123,7 @@ class _DeepRun:
     teller: Teller
     _ran_s: float = 0.0
     _since: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    _ahead: dict[str, asyncio.Task[RoundQueries]] = field(default_factory=dict)  # by their keys in the job's memo
 
     def __post_init__(self) -> None:
         self.settings = self.work.deps.settings.deep
@@ -179,12 +188,37 @@ class _DeepRun:
         await self.teller.round(number, state)
         try:
             with self.work.deps.stage("queries"):
-                asking = generate_queries(state, self.work.deps, within_s=self._within_s)
-                queries = await self._unless_hurried(state, asking, RoundQueries())
+                queries = await self._unless_hurried(state, self._asked(state, number), RoundQueries())
         except ModelError as exc:
             queries = RoundQueries(failure=self._failure(state, exc))
         await self._note(state.with_queries(number, queries))
         return queries
+
+    async def _asked(self, state: DeepState, number: int) -> RoundQueries:
+        """Those that were begun ahead; made anew where none were, or something was said since."""
+        key = _queries_key(state, number)
+        if ahead := self._ahead.get(key):
+            return await ahead
+        kept = await recalled(self.work.deps.memo, self.work.job.id, key, RoundQueries)
+        return kept or await generate_queries(state, self.work.deps, within_s=self._within_s)
+
+    def _ask_ahead(self, state: DeepState, so_far: Completeness) -> None:
+        """Have the next round's queries worded while the last items are still being checked."""
+        after, deps = state.with_coverage(so_far), self.work.deps
+        limits = Limits(
+            self.work.job.request.max_iterations, self.settings.idle_rounds, self.left_s, is_within_budget=True
+        )
+        if deps.writes_in_parallel and decide(after, (), limits) is Stop.NONE:
+            key = _queries_key(state, len(state.rounds) + 1)
+            ask = partial(generate_queries, after, deps, within_s=self._within_s)
+            asking = remembered(deps.memo, self.work.job.id, key, RoundQueries, ask)
+            self._ahead[key] = asyncio.create_task(asking)
+
+    async def aclose(self) -> None:
+        """Nobody waits for a further round's queries."""
+        for task in self._ahead.values():
+            task.cancel()
+        await asyncio.gather(*self._ahead.values(), return_exceptions=True)
 
     async def search(self, state: DeepState, queries: RoundQueries) -> RoundSources:
         await self.teller.searching(state)
@@ -212,7 +246,8 @@ class _DeepRun:
     async def check(self, state: DeepState) -> Completeness:
         try:
             with self.work.deps.stage("coverage"):
-                checking = check_completeness(state, self.work.deps, within_s=self._within_s)
+                on_gap = partial(self._ask_ahead, state)
+                checking = check_completeness(state, self.work.deps, within_s=self._within_s, on_gap=on_gap)
                 checked = await self._unless_hurried(state, checking, Completeness())
         except ModelError as exc:
             checked = Completeness(failure=self._failure(state, exc))
@@ -304,6 +339,11 @@ class _DeepRun:
         except BudgetSpent:
             return False
         return True
+
+
+def _queries_key(state: DeepState, number: int) -> str:
+    """What is said meanwhile changes what is asked."""
+    return f"queries:{number}:{state.heard}"
 
 
 # Step 4: an answer to every item from where its facts stand, checked as every answer is (S002-12)
@@ -400,7 +440,7 @@ def _script(work: Work, state: DeepState, sources: Sequence[Source]) -> Script:
             temperature=WRITING_TEMPERATURE,
         )
 
-    return Script(passages, request)
+    return Script(passages, request, is_sure=bool(state.facts))
 
 
 def _passages(state: DeepState, sources: Sequence[Source], *, max_tokens: int) -> dict[str, list[Passage]]:

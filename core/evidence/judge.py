@@ -408,25 +408,28 @@ def _least(fields: Sequence[tuple[str, Json]]) -> dict[str, Json]:
 class _Asked:
     """A pair that is asked about, and what was said of it until now.
 
-    `ruled` is done once there is a verdict or will be none, `ended` once nobody waits for its reason any more. Who
-    `needs_reason` of what it refuses waits for that too.
+    `ruled` is done once there is a verdict or will be none, `reasoned` once it needs no reason or has one, and `ended`
+    once nobody waits for that any more. Where somebody `needs_reason` of what is refused, its call is not given up.
     """
 
     pair: Pair
     needs_reason: bool
-    ruled: asyncio.Future[None]
-    ended: asyncio.Future[None]
+    ruled: asyncio.Future[None] = field(default_factory=asyncio.Future)
+    reasoned: asyncio.Future[None] = field(default_factory=asyncio.Future)
+    ended: asyncio.Future[None] = field(default_factory=asyncio.Future)
     said: Judgement | None = None
 
     def take(self, said: Judgement) -> None:
         self.said = said
-        if said.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL) or said.reason or not self.needs_reason:
-            _done(self.ruled)
+        _done(self.ruled)
+        if said.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL) or said.reason:
+            _done(self.reasoned)
 
 
-def _done(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+def _done(*futures: asyncio.Future[None]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
 
 
 @dataclass
@@ -467,9 +470,7 @@ class Judging:
         """
         if self.judge is None or not pairs or self.left_s() <= 0:
             return [None] * len(pairs)
-        loop = asyncio.get_running_loop()
-        new = [_Asked(one, needs_reason, loop.create_future(), loop.create_future()) for one in dict.fromkeys(pairs)]
-        new = [one for one in new if one.pair not in self._asked]
+        new = [_Asked(pair, needs_reason) for pair in dict.fromkeys(pairs) if pair not in self._asked]
         self._asked |= {one.pair: one for one in new}
         (self._others if may_wait else self._waiting).extend(new)
         if self._is_hurried or len(self._waiting) >= PAIRS_A_CALL or len(self._others) >= PAIRS_A_CALL:
@@ -481,7 +482,8 @@ class Judging:
         asked = [self._asked[pair] for pair in pairs]
         for one in asked:
             one.needs_reason |= needs_reason
-        await asyncio.wait({one.ruled for one in asked}, timeout=max(self.left_s(), 0.01))
+        waited = {one.reasoned if needs_reason else one.ruled for one in asked}
+        await asyncio.wait(waited, timeout=max(self.left_s(), 0.01))
         return [one.said for one in asked]
 
     async def explained(self, pairs: Sequence[Pair]) -> list[Judgement | None]:
@@ -588,12 +590,11 @@ class Judging:
             for one in batch:
                 if one.said is None:
                     self._asked.pop(one.pair, None)  # whoever says the same later may be luckier
-                _done(one.ruled)
-                _done(one.ended)
+                _done(one.ruled, one.reasoned, one.ended)
             self._let_go()
 
     def _let_go(self) -> None:
         """At the end nobody waits for reasons alone."""
-        if self._is_hurried and all(one.ruled.done() for one in self._asked.values()):
-            for one in self._asked.values():
-                _done(one.ended)
+        waited = (one.reasoned if one.needs_reason else one.ruled for one in self._asked.values())
+        if self._is_hurried and all(future.done() for future in waited):
+            _done(*(one.ended for one in self._asked.values()))

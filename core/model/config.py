@@ -37,7 +37,7 @@ class SearchSettings:
     straggler_s: float = 1.5  # what a provider or a page that is later than the others may cost
     results_per_query: int = 10  # what providers return by default
     fetch_timeout_s: float = 10.0
-    fetch_concurrency: int = 10  # one page a kept source
+    fetch_concurrency: int = 20  # what two queries find first
     pages_to_fetch: int = 14  # more than max_sources, so that unreadable pages can be replaced
     max_sources: int = 10  # S003-11
     max_per_domain: int = 3  # S003-11, domain diversity

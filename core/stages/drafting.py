@@ -187,7 +187,7 @@ class ToldSummary:
 async def write_in_parts(
     job: ResearchJob, sources: Sequence[Source], deps: Deps, begun: Begun, script: Script | None, *, ends_at: float
 ) -> Draft:
-    """The draft of two calls, that of the detail begun once the summary says something.
+    """The draft of two calls, that of the detail begun once the summary says something, or is sure to.
 
     What they write behind their texts, citations and questions to ask next, may come while the last sentences are
     judged; nobody waits for it. The draft is not whole, and nothing of it is shown any more, where nothing came of the
@@ -262,10 +262,12 @@ class _Detail:
             await asyncio.to_thread(read_ahead, more)
             writing.grounder.extend(more)
             looking = self._start(writing.look_again([source.id for source in self.late]))
-        while not (writing.has_begun or begun.task.done()):  # a try that failed at once has said nothing yet
+        while not (
+            script.is_sure or writing.has_begun or begun.task.done()
+        ):  # a try that failed at once has said nothing yet
             writing.summary_begun.clear()
             await asyncio.wait([begun.task, self._start(writing.summary_begun.wait())], return_when=FIRST_COMPLETED)
-        if writing.has_begun:
+        if script.is_sure or writing.has_begun:
             told = await remembered(self.deps.memo, self.job.id, self._told_key(), ToldSummary, self._tell)
             shape = partial(as_detail, told=told.summary, has_opening=script.has_opening)
             self.tries = _tries_at("detail", writing, script, self.deps, shape, ends_at=self.ends_at)

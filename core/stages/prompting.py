@@ -76,6 +76,7 @@ class Script:
     request: Callable[[float], ChatRequest]
     grounder: Callable[[Sequence[Source], str, Mapping[str, Sequence[Passage]]], Grounder] = Grounder
     has_opening: bool = False  # of two calls the summary's writes how the detail begins
+    is_sure: bool = False  # that the sources answer: no call waits for the other's first words
 
 
 def answer_script(job: ResearchJob, sources: Sequence[Source], deps: Deps) -> Script:

@@ -379,7 +379,7 @@ class Writing:
         cited = [asked.pair for asked in judged.asked if asked.is_cited]
         others = [asked.pair for asked in judged.asked if not asked.is_cited]
         is_behind = judged.section == "detail" and not (self._is_alone or self._has_ended("summary"))
-        rulings = self._started(self.judging.rule(cited, may_wait=is_behind))
+        rulings = self._started(self.judging.rule(cited, may_wait=is_behind, needs_reason=False))
         may_wait = bool(cited) or judged.shown is not None
         more = self._started(self.judging.rule(others, may_wait=may_wait, needs_reason=False))
         earlier = self._deciding.get(judged.section)
@@ -440,14 +440,23 @@ class Writing:
         said = _in_turn(judged, await cited, await others)
         if told is not None:
             said = await self.judging.explained([asked.pair for asked in judged.asked])
-        settled = self.grounder.conclude(judged, said)
+        concluded = self.grounder.conclude(judged, said)
         place = next((at for at, entry in enumerate(self.judged) if entry.id == judged.id), None)
         if place is None:
             return  # taken back meanwhile
-        settled = await rejudged(settled, self.judged[:place], self.grounder, self.judging)
+        settled = await rejudged(concluded, self.judged[:place], self.grounder, self.judging)
         self.judged[place] = settled
         if told is None or (settled.claim is not None and settled.claim.verdict is not told.verdict):
             await self._show(settled)
+        if settled is concluded and settled.is_cut:  # who reads of a removal reads why, and nothing else waits for that
+            why = self._started(self._tell_why(judged, settled, await others))
+            self._settling.setdefault(judged.section, []).append(why)
+
+    async def _tell_why(self, judged: Judged, cut: Judged, others: Sequence[Judgement | None]) -> None:
+        cited = await self.judging.rule([asked.pair for asked in judged.asked if asked.is_cited])
+        if cut in self.judged:
+            concluded = self.grounder.conclude(judged, _in_turn(judged, cited, others))
+            self.judged[self.judged.index(cut)] = concluded if concluded.is_cut else cut
 
     def _says_again(self, judged: Judged) -> bool:
         """Whether the detail repeats a sentence that the summary's call has written."""

@@ -28,7 +28,7 @@ from tests.loopback.openai_responders import (
 
 DEEP_ROUNDS = 3  # of every deep research
 _SUMMARY_WORDS, _DETAIL_WORDS = 110, 150
-_OPENING_WORDS = 45  # of the detail's, where the call of the summary writes how it begins
+_OPENING_WORDS = 36  # of the detail's, where the call of the summary writes how it begins
 _FIRST_WORDS = 18  # of the first sentence, where one so short is asked for
 _CITATIONS = 1  # as the prompt asks
 _COMPACT = (",", ":")
@@ -42,6 +42,7 @@ _STOP_WORDS = frozenset(
 class ModelCall:
     """`at` is on the monotonic clock, in seconds, at its arrival; tokens are counted by `tokens_in`.
 
+    It lasts until what is waited for is there: what follows the texts of two calls that write at once is not.
     `shared_tokens` of the prompt are those with which the other call for the same answer began.
     """
 
@@ -66,7 +67,8 @@ class ModelScript:
         assert isinstance(text, str)
         prompt, written = tokens_in(call.system + call.user), tokens_in(text)
         first_s, token_s = self.pace()
-        lasts_s, shared = first_s + written * token_s, self._shared(call) if call.schema_name == "answer" else 0
+        waited_for = tokens_in(text.partition(',"citations"')[0]) if _is_part(call) else written
+        lasts_s, shared = first_s + waited_for * token_s, self._shared(call) if call.schema_name == "answer" else 0
         self.calls.append(ModelCall(time.monotonic(), call.schema_name, prompt, written, lasts_s, shared))
         usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
         return Fault(text=text, usage=usage)
@@ -96,6 +98,11 @@ class ModelScript:
         purposes = [call.purpose for call in self.calls]
         newest = len(purposes) - purposes[::-1].index("refined_question") if "refined_question" in purposes else 0
         return purposes[newest:].count("coverage")
+
+
+def _is_part(call: ChatCall) -> bool:
+    """Whether another call writes the other part of the answer."""
+    return call.schema_name == "answer" and bool(re.search(r"Write `(?:summary|detail)`", call.user))
 
 
 def _queries(call: ChatCall) -> str:

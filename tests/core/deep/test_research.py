@@ -508,3 +508,40 @@ async def test_facts_of_a_round_are_taken_by_three_calls_at_once_and_one_that_fa
     numbers = [set(re.findall(r'<source id="(\d+)"', request.user)) for request in asked[:3]]
     assert not numbers[0] & numbers[1] | numbers[0] & numbers[2] | numbers[1] & numbers[2]
     assert ran.job.status is (JobStatus.FAILED if fails == 3 else JobStatus.COMPLETED)
+
+
+class Foreseeing(FakeModel):
+    """The last item of its check comes once the next round's queries are asked for, and `meanwhile` is over."""
+
+    def __init__(self, answers):
+        super().__init__(answers)
+        self.is_asked_again, self.meanwhile = asyncio.Event(), []
+
+    async def stream(self, request):
+        if request.purpose == "queries" and self.calls("queries"):
+            self.is_asked_again.set()
+        is_held = request.purpose == "coverage" and not self.is_asked_again.is_set()
+        text = "".join([delta.text async for delta in super().stream(request)])
+        begun = text.rindex("{") + 1 if is_held else 0
+        yield ChatDelta(text[:begun])
+        if is_held:
+            await asyncio.wait_for(self.is_asked_again.wait(), 10)
+            for said in self.meanwhile:
+                await said
+        yield ChatDelta(text[begun:])
+
+
+@pytest.mark.parametrize("is_steered", [False, True])
+async def test_queries_are_worded_while_the_last_items_are_checked(is_steered: bool):
+    """Once one item is known to lack something; anew where something was said since."""
+    model = Foreseeing(scripted(coverage=coverage("satisfied", "partial", "unsatisfied")).answers)
+    deps = deep_deps(model=model, settings=Settings(synthesis=SynthesisSettings(is_parallel=True)))
+    if is_steered:
+        model.meanwhile = [deps.additions.steer("job_1", Steering("constraint", "only adults"))]
+
+    ran = await research(deps, max_iterations=2)
+
+    asked = model.calls("queries")
+    assert [("only adults" in request.user) for request in asked] == [False, False, *([True] if is_steered else [])]
+    assert ran.details["iterations_used"] == 2
+    assert ran.job.status is JobStatus.COMPLETED

@@ -226,7 +226,58 @@ async def test_the_detail_is_shown_behind_the_whole_summary() -> None:
 
     events = await research(deps_of(model))
 
-    assert [id for id, text in shown(events)] == ["summary-0", "summary-1", "detail-0"]
+    assert [id for id, text in shown(events)] == ["summary-0", "summary-1", "detail-10"]
+
+
+@pytest.mark.parametrize("first", ["detail done", "summary"])
+async def test_the_summarys_call_writes_how_the_detail_begins(first: str) -> None:
+    """Its paragraph stands before the other call's, whichever call is quicker, and is not said again."""
+    model = TwoCalls(summary=written(TWITCH, BONES), detail=written("", f"{BONES} {LIONS}"), holds=IN_TIME)
+    if first == "detail done":
+        model = SlowBeginning(summary=model.summary, detail=model.detail, holds=IN_TIME)
+
+    events = await research(deps_of(model))
+
+    assert final(events)["answer"]["detail"] == f"{BONES}\n\n{LIONS}"
+    assert [id for id, text in shown(events)] == ["summary-0", "detail-0", "detail-11"]
+    assert "first paragraph of `detail`" in model.calls("summary")[0].user
+    assert "from its second paragraph on" in model.calls("detail")[0].user
+
+
+async def test_a_call_that_breaks_behind_its_text_is_not_paid_again() -> None:
+    """Nobody misses the citations that should have followed."""
+    model = Breaking(summary=written(TWITCH, BONES), holds=IN_TIME)
+
+    done = final(await research(deps_of(model)))
+
+    assert (done["answer"]["summary"], done["answer"]["detail"]) == (TWITCH, f"{BONES}\n\n{LIONS}")
+    assert len(model.calls("summary")) == 1
+
+
+@dataclass
+class SlowBeginning(TwoCalls):
+    """The detail is there before the paragraph that it goes on from."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        heard = ""
+        async for delta in super().stream(request):
+            heard += delta.text
+            if part_of(request) == "summary" and '"detail"' in heard:
+                await asyncio.wait_for(self._event("detail done").wait(), 10)
+            yield delta
+
+
+@dataclass
+class Breaking(TwoCalls):
+    """The connection of the summary's call breaks within its citations."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        heard = ""
+        async for delta in super().stream(request):
+            heard += delta.text
+            if part_of(request) == "summary" and '"citations"' in heard:
+                raise ModelUnavailable("broken")
+            yield delta
 
 
 async def test_what_the_summary_says_is_not_said_again() -> None:
@@ -375,7 +426,7 @@ async def test_what_a_late_source_contradicts_is_corrected_where_it_is_read() ->
 
     done = final(events)
     assert done["answer"]["summary"] == f"{TWITCH}\n\nCorrection: {MOVES}"
-    assert [id for id, _ in shown(events)] == ["summary-0", "summary-1", "detail-0"]
+    assert [id for id, _ in shown(events)] == ["summary-0", "summary-1", "detail-10"]
     assert done["answer"]["conflicts"] != []
     assert done["answer"]["confidence"] == "low"
 
@@ -391,7 +442,7 @@ async def test_nothing_jumps_and_nothing_is_said_twice(summary: str) -> None:
     rows: list[Any] = [event.data for event in events if event.type == "answer"]
     told = {place: [row for row in rows if row["id"] == place] for place in [row["id"] for row in rows]}
     words = dict.fromkeys((row["id"], strip_markers(row["text"])) for row in rows)
-    assert list(told) == [place for place, _ in words] == ["summary-0", "summary-1", "summary-2", "detail-1"]
+    assert list(told) == [place for place, _ in words] == ["summary-0", "summary-1", "summary-2", "detail-11"]
     assert all(len(own) == len({row["mark"] for row in own}) <= 2 for own in told.values())
     whole = "{summary} {detail}".format(**final(events)["answer"])
     assert " ".join(text for _, text in words) == strip_markers(" ".join(whole.split()))
@@ -400,13 +451,13 @@ async def test_nothing_jumps_and_nothing_is_said_twice(summary: str) -> None:
 async def test_a_second_summary_is_no_correction() -> None:
     """A model that minds its task little writes both parts in both calls."""
     model = TwoCalls(
-        summary=written(TWITCH, LIONS), detail=written(f"Cats purr by their larynx [1]. {BONES}", LIONS), holds=IN_TIME
+        summary=written(TWITCH, BONES), detail=written(f"Cats purr by their larynx [1]. {BONES}", LIONS), holds=IN_TIME
     )
 
     done = final(await research(deps_of(model)))
 
     assert done["answer"]["summary"] == TWITCH
-    assert done["answer"]["detail"] == LIONS
+    assert done["answer"]["detail"] == f"{BONES}\n\n{LIONS}"
 
 
 def contradicted(request: ChatRequest) -> str:
@@ -507,33 +558,33 @@ ASKED_ON = ["Why do the muscles twitch?", "Do lions purr as well?"]
         pytest.param("Do lions purr as well?", (), id="of another shape"),
     ],
 )
-async def test_the_summary_ends_with_questions_to_ask_next(asked: object, kept: tuple[str, ...]) -> None:
+async def test_the_answer_ends_with_questions_to_ask_next(asked: object, kept: tuple[str, ...]) -> None:
     """The writer's, since it knows what it has just said; what is no mere question is left out."""
-    model = TwoCalls(summary=json.dumps({**json.loads(SUMMARY), "follow_ups": asked}), holds=IN_TIME)
+    model = TwoCalls(detail=json.dumps({**json.loads(DETAIL), "follow_ups": asked}), holds=IN_TIME)
     deps = deps_of(model)
 
     answer = await answered(deps)
 
     assert answer.follow_ups == kept
     assert answer.summary == TWITCH
-    assert "follow_ups" in model.calls("summary")[0].user
+    assert "`follow_ups`: three questions" in model.calls("detail")[0].user
 
 
 @dataclass
 class Chatty(TwoCalls):
-    """Its summary never comes to the end of the questions behind it."""
+    """Neither of its calls comes to the end of the questions behind it."""
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         async for delta in super().stream(request):
             yield delta
-            if delta.usage and part_of(request) == "summary":
+            if delta.usage and request.purpose == "answer":
                 yield ChatDelta(', "follow_ups": ["Do lions purr as well?", "Why')
                 await asyncio.Event().wait()
 
 
 async def test_nobody_waits_for_questions_to_ask_next() -> None:
-    """Once the detail is there the answer is complete; of the questions those stay that are."""
-    model = Chatty(summary=SUMMARY.rstrip().removesuffix("}"), holds=IN_TIME)
+    """Once both texts are there the answer is complete; of the questions those stay that are."""
+    model = Chatty(summary=SUMMARY.removesuffix("}"), detail=DETAIL.removesuffix("}"), holds=IN_TIME)
     deps = deps_of(model)
 
     async with asyncio.timeout(10):
