@@ -116,11 +116,10 @@ class Grounder:
         self._known_terms = {*terms(question), *_LABEL_TERMS}
 
     def extend(self, more: Grounder) -> None:
-        """Take in the sources of another one, with what it has indexed."""
-        self._sources.update(more._sources)
-        self._whole |= more._whole
+        """Take in the sources of another one, with what it has indexed; not for what is proposed meanwhile."""
+        self._sources = {**self._sources, **more._sources}
         self._retracted |= more._retracted
-        self._read |= more._read  # the same where all was read
+        self._whole, self._read = {**self._whole, **more._whole}, {**self._read, **more._read}
         self._passages = {**self._passages, **more._passages}
         self._numbers.update(more._numbers)
         self._orders += more._orders

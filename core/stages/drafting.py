@@ -92,7 +92,7 @@ def begin_writing(
         call_timeout_s=deps.settings.synthesis.check_timeout_s,
     )
     correction = CORRECTIONS.get(job.intent.language, CORRECTIONS["en"])
-    return Writing(grounder, progress, judging, job.query, correction, script.has_opening), reading
+    return Writing(grounder, progress, judging, job.query, correction, script.has_opening, deps.turns), reading
 
 
 def tries_at(writing: Writing, script: Script, deps: Deps, *, ends_at: float) -> Tries:
