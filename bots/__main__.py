@@ -61,7 +61,7 @@ def _locale() -> str:
 @asynccontextmanager
 async def open_researcher() -> AsyncIterator[Researcher]:
     """For one command at a terminal: no queue of its own, logs only when something is wrong."""
-    from adapters.logs import configure_logging
+    from adapters.observability import configure_logging
     from bots.config import collect_rarely, environment, read_settings, secrets_in
     from bots.wiring import open_house
 
@@ -95,7 +95,7 @@ def run_mcp(is_http: bool) -> None:
 
 
 def _run(runner: Callable[[Mapping[str, str], BotSettings], Awaitable[None]]) -> None:
-    from adapters.logs import configure_logging
+    from adapters.observability import configure_logging
     from bots.config import collect_rarely, environment, read_settings, secrets_in
 
     collect_rarely()

@@ -13,7 +13,7 @@ from shutil import disk_usage, which
 from tempfile import TemporaryDirectory
 
 from adapters.cli.running import Chatting, Kept, Operating, Setup
-from adapters.logs import configure_logging
+from adapters.observability import configure_logging
 from adapters.proxies import Proxies
 from bots.config import BotSettings, collect_rarely, environment, read_settings, secrets_in
 from core.library.desk import LibraryDesk
@@ -70,7 +70,9 @@ async def open_kept() -> AsyncIterator[Kept]:
             queue = DurableQueue(durable, records.jobs, on_cancelled=end)
             stack.push_async_callback(queue.aclose)
             archives = [*records.archives, JournalArchive(queue, durable.file)]
-            return await forget(whose, records.register, archives, cancel=queue.cancel, condemn=records.shown.condemn)
+            return await forget(
+                whose, records.register, archives, cancel=queue.cancel, condemn=records.messages.condemn
+            )
 
         yield Kept(
             records.jobs,

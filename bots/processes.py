@@ -244,7 +244,7 @@ async def chat_deps(env: Mapping[str, str], house: House, turns: ChatTurns) -> A
     async with open_talks(env, house) as talks:
         receipts = receipts_of(env, house.settings, house.deps.jobs, house.deps.sources, house.traces)
         proving = Proving(receipts, house.evaluations, links, house.deps.clock)
-        yield ChatDeps(house.researcher, links, house.tenancy, talks, house.open_messages, turns, proving)
+        yield ChatDeps(house.researcher, links, house.tenancy, talks, house.messages, turns, proving)
 
 
 def refuse_half_a_slack(env: Mapping[str, str]) -> None:

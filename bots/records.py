@@ -12,32 +12,26 @@ from typing import TYPE_CHECKING
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlRateLimits, SqlReuseStore, SqlSingleFlight
 from adapters.records.deliveries import (
-    SqlDeliveries,
-    SqlOpenMessages,
-    SqlShownMessages,
+    SqlMessages,
     SqlStandingChecks,
     SqlWatches,
 )
-from adapters.records.events import SqlEventLog
 from adapters.records.jobs import (
-    SqlAttachments,
+    SqlAdditions,
     SqlEvaluations,
+    SqlEventLog,
     SqlHeartbeats,
     SqlJobMemo,
     SqlJobStore,
-    SqlRatings,
     SqlSourceStore,
-    SqlSteeringStore,
 )
 from adapters.records.library import SqlConversations, SqlLibrary
 from adapters.records.sql import try_out
 from adapters.records.sqlite import Database
 from adapters.records.tenants import (
-    SqlDepartures,
-    SqlOneTimeStates,
+    SqlAppTenants,
     SqlRevocations,
     SqlSettings,
-    SqlTokens,
     SqlTurns,
 )
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
@@ -45,10 +39,9 @@ from adapters.secrets import SecretBox
 from bots.config import BotSettings
 from core.library.paper import LibraryStore
 from core.library.states import Conversations
-from core.model.answer import Ratings
-from core.model.delivery import Deliveries, OpenMessages, ShownMessages
+from core.model.delivery import Messages
 from core.model.errors import SetupError
-from core.model.job import Attachments, SteeringStore
+from core.model.job import Additions
 from core.model.ports import (
     AnswerCache,
     Clock,
@@ -56,11 +49,9 @@ from core.model.ports import (
     Heartbeats,
     JobMemo,
     JobStore,
-    OneTimeStates,
     Recorder,
     ReuseStore,
     SourceStore,
-    TokenStore,
     Turns,
 )
 from core.pipeline.checkup import TryOut
@@ -69,7 +60,7 @@ from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
-from core.tenancy.forgetting import Archive, Departures, Register
+from core.tenancy.forgetting import AppTenants, Archive, Register
 from core.tenancy.usage import EvaluationStore, UsageLog
 from core.watch.watch import Watches
 from core.works.standing import StandingChecks
@@ -88,13 +79,9 @@ class Records:
     events: EventLog
     memo: JobMemo
     tool_traces: TraceStore
-    steering: SteeringStore
-    deliveries: Deliveries
-    open_messages: OpenMessages
-    shown: ShownMessages
+    additions: Additions
+    messages: Messages
     standing: StandingChecks
-    attachments: Attachments
-    ratings: Ratings
     watches: Watches
     library: LibraryStore
     conversations: Conversations
@@ -107,10 +94,8 @@ class Records:
     spending: SqlSpending
     usage: UsageLog
     revocations: Revocations
-    tokens: TokenStore
-    states: OneTimeStates
+    tenants: AppTenants
     turns: Turns
-    departures: Departures
     settings: SettingsStore
     evaluations: EvaluationStore
     register: Register
@@ -182,13 +167,9 @@ def _records(
         events=SqlEventLog(database, clock=clock, doorbell=shared.doorbell),
         memo=SqlJobMemo(database),
         tool_traces=SqlTraceStore(database),
-        steering=SqlSteeringStore(database),
-        deliveries=SqlDeliveries(database, box, clock=clock),
-        open_messages=SqlOpenMessages(database, box, clock=clock),
-        shown=SqlShownMessages(database, box, clock=clock),
+        additions=SqlAdditions(database),
+        messages=SqlMessages(database, box, clock=clock),
         standing=SqlStandingChecks(database, clock=clock),
-        attachments=SqlAttachments(database),
-        ratings=SqlRatings(database),
         watches=SqlWatches(database, box, clock=clock),
         library=SqlLibrary(database, folder),
         conversations=SqlConversations(database),
@@ -201,10 +182,8 @@ def _records(
         spending=SqlSpending(database),
         usage=SqlUsageLog(database),
         revocations=SqlRevocations(database, clock=clock),
-        tokens=SqlTokens(database, box, clock=clock),
-        states=SqlOneTimeStates(database, clock=clock),
+        tenants=SqlAppTenants(database, box, clock=clock),
         turns=SqlTurns(database, clock=clock),
-        departures=SqlDepartures(database),
         settings=SqlSettings(database),
         evaluations=SqlEvaluations(database),
         register=archive,

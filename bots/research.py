@@ -33,7 +33,7 @@ from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import LOCAL, Depth, JobStatus, Json, ResearchJob, ResearchRequest, Scope
 from core.modes.mode import MAX_ITEMS
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.presentation.wording import failure_sentence
 from core.stages.intake import parse_intent, read_query
 

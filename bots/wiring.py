@@ -18,8 +18,7 @@ from adapters.durable.journal import DurableSettings
 from adapters.durable.queue import DurableQueue, InProcessQueue, JournalArchive
 from adapters.llm.embeddings import build_embeddings
 from adapters.llm.openai import OpenAIChat, build_chat, build_check, build_mode_chats, build_web_search
-from adapters.logs import Redactor
-from adapters.metrics import PrometheusRecorder
+from adapters.observability import PrometheusRecorder, Redactor
 from adapters.pages import WebPages
 from adapters.search import build_providers, close_providers, shared_rates, surroundings, warm_up_providers
 from adapters.search.registries import PaperCatalogues, build_registries, open_texts
@@ -37,10 +36,10 @@ from core.llm.memo import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient
-from core.model.delivery import OpenMessages
+from core.model.delivery import Messages
 from core.model.errors import ModelError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
-from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, warm_up
+from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, job_id_var, warm_up
 from core.modes import MODES
 from core.pipeline.checkup import Readiness, watch_backlog
 from core.pipeline.deps import Deps
@@ -57,7 +56,7 @@ from core.pipeline.tracing import (
     open_tracer,
 )
 from core.presentation.page_links import Revocations
-from core.presentation.wording import SOMETHING_BROKE
+from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
 from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure, keep_standing
@@ -74,6 +73,7 @@ from core.tenancy.forgetting import (
     keep_sweeping_tenants,
 )
 from core.tenancy.usage import EvaluationStore, UsageLog
+from core.text.saying import say, speaking
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner
 from core.works.registry import Works
@@ -97,7 +97,7 @@ class House:
     revocations: Revocations
     limits: RateLimits
     conversations: Conversations
-    open_messages: OpenMessages
+    messages: Messages
     usage: UsageLog
     tenancy: Tenancy
     readiness: Readiness
@@ -174,7 +174,7 @@ async def open_house(
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
         if role != "front":
             await _keep_house(env, settings, deps, records, stack, archives=archives, measures=role != "alone")
-        erase = partial(_erase, records, archives, queue, records.shown.condemn)
+        erase = partial(_erase, records, archives, queue, records.messages.condemn)
         erase_departed = partial(_erase, records, archives, queue, _leave_shown)
         watching = WatchDesk(deps, partial(_watch_limits, settings, records.settings))
         researcher = Researcher(deps, queue, admit=admission.admit, erase=erase, watching=watching)
@@ -183,17 +183,17 @@ async def open_house(
             running = WatchRunner(deps, records.watches, researcher.submit_run).keep_running(utc_now)
             await stack.enter_async_context(_in_background(running))
         holder = secrets.token_hex(8)
-        leaving = Leaving(records.departures, records.turns, erase_departed, holder=holder, clock=utc_now)
+        leaving = Leaving(records.tenants, records.turns, erase_departed, holder=holder, clock=utc_now)
         await stack.enter_async_context(_in_background(leaving.keep_erasing()))
         waits = queue if isinstance(queue, DurableQueue) else None  # for a worker, which may be elsewhere
         readiness = Readiness(
             records.try_out, journal=waits.try_out if waits else None, heartbeats=records.heartbeats if waits else None,
             clock=utc_now, stopwatch=time.monotonic,
         )  # fmt: skip
-        tenancy = Tenancy(records.tokens, records.states, records.turns, leaving, desk)
+        tenancy = Tenancy(records.tenants, records.turns, leaving, desk)
         yield House(
             researcher, deps, metrics, settings, records.traces, records.revocations, records.limits,
-            records.conversations, records.open_messages, records.usage, tenancy, readiness, queue, role,
+            records.conversations, records.messages, records.usage, tenancy, readiness, queue, role,
             records.evaluations,
         )  # fmt: skip
 
@@ -371,11 +371,17 @@ async def _working(
 
 async def _end(deps: Deps, status: JobStatus, job_id: str) -> None:
     """End a job that nobody runs, ahead of whoever may still think to run it."""
-    job = await deps.jobs.get(job_id)
-    if job.status in TERMINAL_STATUSES:
-        return
-    error = JobError("INTERNAL_ERROR", SOMETHING_BROKE, retryable=True) if status is JobStatus.FAILED else None
-    await deliver_failure(replace(job, attempt=job.attempt + 1), deps, status, error=error)
+    token = job_id_var.set(job_id)
+    try:
+        job = await deps.jobs.get(job_id)
+        if job.status in TERMINAL_STATUSES:
+            return
+        with speaking(language_of(job)):
+            broke = JobError("INTERNAL_ERROR", say(SOMETHING_BROKE), retryable=True)
+            error = broke if status is JobStatus.FAILED else None
+            await deliver_failure(replace(job, attempt=job.attempt + 1), deps, status, error=error)
+    finally:
+        job_id_var.reset(token)
 
 
 def _tunables(settings: BotSettings, model: OpenAIChat | None) -> Settings:
@@ -429,12 +435,10 @@ def _open_deps(
         events=records.events,
         memo=records.memo,
         tool_traces=records.tool_traces,
-        steering=records.steering,
-        deliveries=records.deliveries,
-        shown=records.shown,
-        attachments=records.attachments,
+        additions=records.additions,
+        messages=records.messages,
         read_attachment=pages.attachments.read,
-        ratings=records.ratings,
+        evaluations=records.evaluations,
         watches=records.watches,
         library=records.library,
         cache=records.cache,
@@ -526,5 +530,5 @@ async def open_talks(env: Mapping[str, str], house: House) -> AsyncIterator[Libr
         views = PaperViews(house.deps.library, painter.paint)
         yield LibraryTalks(
             house.researcher, desk, house.conversations, views, house.deps.clock,
-            open_messages=house.open_messages, rules=house.tenancy.settings,
+            messages=house.messages, rules=house.tenancy.settings,
         )  # fmt: skip

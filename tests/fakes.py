@@ -12,9 +12,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlShownMessages, SqlWatches
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlJobStore, SqlRatings, SqlSourceStore, SqlSteeringStore
+from adapters.records.deliveries import SqlMessages, SqlWatches
+from adapters.records.jobs import (
+    SqlAdditions,
+    SqlEvaluations,
+    SqlEventLog,
+    SqlJobMemo,
+    SqlJobStore,
+    SqlSourceStore,
+)
 from adapters.records.library import SqlLibrary
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore
@@ -277,12 +283,10 @@ def make_deps(
         events=SqlEventLog(kept, clock=clock),
         memo=SqlJobMemo(kept),
         tool_traces=SqlTraceStore(kept),
-        steering=SqlSteeringStore(kept),
-        deliveries=SqlDeliveries(kept, BOX, clock=clock),
-        shown=SqlShownMessages(kept, BOX, clock=clock),
-        attachments=SqlAttachments(kept),
+        additions=SqlAdditions(kept),
+        messages=SqlMessages(kept, BOX, clock=clock),
         read_attachment=FakeReader().read,
-        ratings=SqlRatings(kept),
+        evaluations=SqlEvaluations(kept),
         watches=SqlWatches(kept, BOX, clock=clock),
         library=SqlLibrary(kept, SCRATCH),
         cache=SqlAnswerCache(kept, clock=clock),

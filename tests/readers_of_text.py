@@ -22,7 +22,7 @@ from adapters.chat.slack.library import mrkdwn_pieces
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options
-from adapters.logs import Redactor
+from adapters.observability import Redactor
 from adapters.pages.body import decode_page
 from adapters.pages.fetch import RobotsRules
 from adapters.pages.html import extract_html
@@ -35,6 +35,8 @@ from core.deep.searching import checked_pubmed_query, plain_words
 from core.evidence.answering import expected_answer
 from core.evidence.authority import pmid_of, registrable_domain
 from core.evidence.citations import (
+    Grammar,
+    brackets,
     keep_markers,
     parse_markers,
     rewrite_markers,
@@ -84,7 +86,6 @@ from core.text.chunking import chunk_text
 from core.text.growing_json import PartialJson, parse_object
 from core.text.injection import instructions_in
 from core.text.language import detect_language
-from core.text.markers import Grammar, brackets
 from core.text.passages import passage_terms, select_passages, split_passages
 from core.text.sentences import code_spans, split_sentences
 from core.text.terms import question_terms, terms, words

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from adapters.chat.desk import Proving
     from adapters.chat.live import ChatTurns
     from core.library.session import LibraryTalks
-    from core.model.delivery import OpenMessages
+    from core.model.delivery import Messages
     from core.pipeline.researcher import Researcher
     from core.presentation.page_links import PageLinks
     from core.tenancy.forgetting import Tenancy
@@ -39,7 +39,7 @@ class ChatDeps:
     links: PageLinks
     tenancy: Tenancy
     talks: LibraryTalks
-    open_messages: OpenMessages
+    messages: Messages
     turns: ChatTurns
     proving: Proving | None = None
 

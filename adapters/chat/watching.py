@@ -10,6 +10,7 @@ from core.model.errors import GorkdError
 from core.model.job import ResearchRequest, Scope
 from core.presentation import wording
 from core.presentation.card import CardButton
+from core.presentation.render import cut, one_line
 from core.text.saying import say
 from core.watch import words
 from core.watch.watch import Manner, Rhythm
@@ -27,6 +28,9 @@ BEGINS: Mapping[str, tuple[str, Manner]] = {
     "watch_digest": ("day", "digest"),
 }  # fmt: skip
 PRESSED = frozenset({"watch", "stop_watching", "keep_watching", "not_worth_telling", "show_answer", *BEGINS})
+
+
+TITLE_ROOM = 150  # of the question that is watched
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,8 @@ async def _begin(
     watch = await desk.watch(
         job.id, place.asker, scope=job.scope, rhythm=rhythm, address=place.told(manner), manner=manner
     )
-    return WatchSaid((words.begun_line(watch, offer.run_usd),), job, (CardButton("stop_watching"),))
+    begun = words.begun_line(watch, offer.run_usd)
+    return WatchSaid((begun,), job, (CardButton("stop_watching"),), title=cut(one_line(job.query), TITLE_ROOM))
 
 
 async def _meant(wish: WatchWish, job: ResearchJob | None, researcher: Researcher, place: WatchPlace) -> Watch | None:

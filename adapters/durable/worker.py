@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -331,18 +332,24 @@ class Reaper:
 
 @dataclass
 class SilentWorkers:
-    """Seconds. `silent_s` without a new beat is silence; `confirm_s` is enough when the last beat also looks so old."""
+    """Seconds. `silent_s` without a new beat is silence; `confirm_s` is enough when the last beat also looks so old.
+
+    Of the time between two looks half of `confirm_s` counts at most: who could not look for longer did not run, and on
+    a machine so busy the others did not either.
+    """
 
     silent_s: float
     confirm_s: float
     _seen: dict[str, tuple[datetime, float]] = field(default_factory=dict)  # a worker's last beat, and since when
+    _looked: float = math.inf
 
     def look(self, beats: Mapping[str, datetime], *, clock: datetime, stopwatch: float) -> list[str]:
         """Of the workers whose last beats are `beats` those that are silent. `stopwatch` never jumps."""
-        before, self._seen = self._seen, {}
+        stalled_s = max(0.0, stopwatch - self._looked - self.confirm_s / 2)
+        before, self._seen, self._looked = self._seen, {}, stopwatch
         for name, beat in beats.items():
             last, since = before.get(name, (beat, stopwatch))
-            self._seen[name] = (beat, since if last == beat else stopwatch)
+            self._seen[name] = (beat, since + stalled_s if last == beat else stopwatch)
         return [name for name, (beat, since) in self._seen.items() if stopwatch - since >= self._needed_s(beat, clock)]
 
     def begin_anew(self) -> None:

@@ -184,6 +184,7 @@ class OpenAIChat:
             except PromptTooLong as exc:
                 fits += 1
                 if call.answer.length or fits > MAX_FITS or not self.window.learn(exc, call.fitted.request):
+                    self.window.forget()
                     raise
                 continue
             if call.answer.has_thought and not self.dialect.thinking:

@@ -57,6 +57,7 @@ class Window:
     def __init__(self, endpoint: Endpoint) -> None:
         self.tokens = endpoint.context_tokens
         self.silent_cut = ""  # what to tell the operator of an endpoint that cuts prompts without a word
+        self._kept = self.tokens  # without guesses that no prompt has passed with
         self._endpoint = endpoint
         self._factor = SAFETY
         self._asking: asyncio.Task[int] | None = None
@@ -96,14 +97,23 @@ class Window:
         asked_for = estimated + sent.max_tokens
         if not told or (self.tokens and told >= self.tokens and not refused.sent):
             told = int(0.7 * min(asked_for, self.tokens or asked_for))
-        log.warning("%s takes %d tokens; prompts are cut to that", self._endpoint.host, told)
         self.tokens = told
+        if refused.window:
+            self._keep()
         return told > 2 * LEAST_ANSWER
+
+    def forget(self) -> None:
+        """A longer prompt passed, or no shorter one did: what was guessed of the window is not why it was refused."""
+        self.tokens = self._kept
 
     def notice(self, sent: ChatRequest, usage: ModelUsage | None) -> str:
         """Look whether all of the prompt was read; a sentence for people where it was not. Tells the log once."""
         text = sent.system + sent.user
         estimated = self._estimate(sent)
+        if estimated + sent.max_tokens > self.tokens:
+            self.forget()
+        else:
+            self._keep()
         if usage is not None and not usage.is_estimated and estimated > LEAST_COMPARED:
             # Small models' vocabularies cost more tokens than is estimated, and some endpoints add the schema.
             counted = SAFETY * self._factor * usage.prompt_tokens / estimated
@@ -121,8 +131,13 @@ class Window:
         )
         if not self.silent_cut:
             log.warning(told)
-        self.silent_cut, self.tokens = told, usage.prompt_tokens
+        self.silent_cut, self.tokens, self._kept = told, usage.prompt_tokens, usage.prompt_tokens
         return "The model's endpoint has read only a part of the sources."
+
+    def _keep(self) -> None:
+        if self.tokens != self._kept:
+            log.warning("%s takes %d tokens; prompts are cut to that", self._endpoint.host, self.tokens)
+        self._kept = self.tokens
 
     def _estimate(self, request: ChatRequest) -> int:
         said = [text for turn in request.turns for text in (*(call.arguments for call in turn.calls), *turn.results)]
@@ -130,7 +145,7 @@ class Window:
 
     def _take(self, asking: asyncio.Task[int]) -> None:
         if not asking.cancelled() and asking.exception() is None and not self.tokens:
-            self.tokens = asking.result()
+            self.tokens = self._kept = asking.result()
 
 
 def _note(window: int, left_out: int, of: int) -> str:

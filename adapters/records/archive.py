@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from adapters.records.library import drop_deleted_words
-from adapters.records.sql import LISTED, POSITION, Dialect, Sql, Tables
+from adapters.records.sql import LISTED, POSITION, Dialect, Sql, SqlStore
 from adapters.records.traces import naive
 from core.model.errors import StoreError
 from core.model.job import TERMINAL_STATUSES, personal
@@ -54,13 +54,10 @@ _TABLES_WITH: dict[Dialect, str] = {  # our own tables with this column; jobs la
 }
 
 
-class SqlArchive:
+class SqlArchive(SqlStore):
     """A `Register` and an `Archive`."""
 
     name = "database"
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def jobs_of(self, whose: Whose) -> list[Filed]:
         values = _values(whose)

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from adapters.records.sql import Row, Sql, Tables, moment
+from adapters.records.sql import Row, SealedStore, Sql, TimedStore, moment
 from adapters.secrets import SecretBox
 from core.model.codec import decode, encode
 from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address
 from core.model.errors import StoreError
 from core.model.job import Json, ResearchJob, Scope
-from core.model.ports import Clock
 from core.watch.watch import Watch, WatchedPage, WatchNotFound, WatchNotice, WatchTelling, digest_at
 
 logger = logging.getLogger(__name__)
@@ -54,15 +53,10 @@ _CONDEMNED = "SELECT key, platform, sealed, expires_at FROM condemned WHERE plat
 _PAST_HOPE = "DELETE FROM condemned WHERE expires_at <= ? OR put_at <= ?"
 
 
-class SqlDeliveries:
-    """`Deliveries`. Nothing is kept for a job that is not stored."""
+class SqlMessages(SealedStore):
+    """`Messages`. None waits for a job that is not stored; what is condemned keeps neither its job nor its tenant."""
 
-    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
-        self._tables = tables
-        self._box = box
-        self._clock = clock
-
-    async def put(self, job: ResearchJob, address: Address) -> None:
+    async def expect(self, job: ResearchJob, address: Address) -> None:
         sealed = _sealed(address, self._box)
         row = (address.platform, sealed, self._clock(), address.expires_at, job.id)
         if await self._tables.execute(_PUT, row) == 0:
@@ -73,7 +67,7 @@ class SqlDeliveries:
         rows = await self._tables.rows(_WAITING, (platform,))
         return _opened([(job_id, where, sealed, at) for job_id, where, sealed, at in rows], self._box)
 
-    async def erase(self, job_id: str) -> None:
+    async def delivered(self, job_id: str) -> None:
         """Where an answer stands whose sources are still watched is kept, for when it has to be corrected there."""
 
         def erase(sql: Sql) -> None:
@@ -84,46 +78,14 @@ class SqlDeliveries:
 
         await self._tables.write(erase)
 
-
-class SqlOpenMessages:
-    """`OpenMessages`."""
-
-    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
-        self._tables = tables
-        self._box = box
-        self._clock = clock
-
-    async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
-        kept = (_sealed(address, self._box), self._clock(), address.expires_at)
-        row = (key, scope.tenant, scope.visibility, asker, address.platform, *kept)
-        await self._tables.execute(_OPEN, row)
-
-    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
-        now = self._clock()
-        await self._tables.execute(_LAPSED, (now, now - OPEN_FOR))
-        rows = await self._tables.rows(_STILL_OPEN, (platform,))
-        return _opened([(key, where, sealed, at) for key, where, sealed, at in rows], self._box)
-
-    async def erase(self, key: str) -> None:
-        await self._tables.execute("DELETE FROM open_messages WHERE key = ?", (key,))
-
-
-class SqlShownMessages:
-    """`ShownMessages`. What is condemned keeps neither its job nor its tenant."""
-
-    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
-        self._tables = tables
-        self._box = box
-        self._clock = clock
-
-    async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
+    async def show(self, job_id: str, addresses: Sequence[Address]) -> None:
         for address in addresses:
             sealed = _sealed(address, self._box)
             row = (_digest(address) + secrets.token_hex(8), address.platform, sealed, address.expires_at, job_id)
             if await self._tables.execute(_SHOW, row) == 0:
                 await self._condemn(address.platform, sealed, address.expires_at)
 
-    async def of(self, job_id: str) -> list[Address]:
+    async def shown(self, job_id: str) -> list[Address]:
         query = "SELECT job_id, platform, sealed, expires_at FROM shown WHERE job_id = ? AND expires_at IS NULL"
         rows = await self._tables.rows(query, (job_id,))
         return [
@@ -148,6 +110,20 @@ class SqlShownMessages:
 
     async def taken_away(self, key: str) -> None:
         await self._tables.execute("DELETE FROM condemned WHERE key = ?", (key,))
+
+    async def begin(self, key: str, scope: Scope, asker: str, address: Address) -> None:
+        kept = (_sealed(address, self._box), self._clock(), address.expires_at)
+        row = (key, scope.tenant, scope.visibility, asker, address.platform, *kept)
+        await self._tables.execute(_OPEN, row)
+
+    async def begun(self, platform: str) -> list[tuple[str, Address]]:
+        now = self._clock()
+        await self._tables.execute(_LAPSED, (now, now - OPEN_FOR))
+        rows = await self._tables.rows(_STILL_OPEN, (platform,))
+        return _opened([(key, where, sealed, at) for key, where, sealed, at in rows], self._box)
+
+    async def end(self, key: str) -> None:
+        await self._tables.execute("DELETE FROM open_messages WHERE key = ?", (key,))
 
     async def _condemn(self, platform: str, sealed: str, expires_at: object) -> None:
         await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))
@@ -180,12 +156,8 @@ _KEEP_PLACE = """
 """  # a digest is no answer that could be corrected where it stands
 
 
-class SqlStandingChecks:
+class SqlStandingChecks(TimedStore):
     """`StandingChecks`."""
-
-    def __init__(self, tables: Tables, *, clock: Clock) -> None:
-        self._tables = tables
-        self._clock = clock
 
     async def expect(self, job_id: str, due_at: datetime, until: datetime) -> None:
         await self._tables.execute(_EXPECT, (due_at, until, job_id))
@@ -275,13 +247,8 @@ _IN_DIGEST = """
 """
 
 
-class SqlWatches:
+class SqlWatches(SealedStore):
     """`Watches`. A watch goes with the answer that it watches, and with the one that it told last."""
-
-    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
-        self._tables = tables
-        self._box = box
-        self._clock = clock
 
     async def add(self, watch: Watch, address: Address | None) -> None:
         whose = (watch.scope.tenant, watch.scope.visibility, watch.asker)

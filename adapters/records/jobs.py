@@ -1,20 +1,38 @@
 """Jobs, their results, and what belongs to a job and goes with it: sources, what was paid for, files, what people said
-to it and of it; how many there are, and signs of life of the workers that run them.
+to it and of it, and its events; how many there are, and signs of life of the workers that run them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from string import Template
+from typing import TYPE_CHECKING
 
-from adapters.records.sql import POSITION, Dialect, Sql, Tables, digest, moment
+from adapters.records.sql import POSITION, Dialect, Sql, SqlStore, Tables, digest, moment
 from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
 from core.model.codec import decode, encode
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
-from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, Scope, Steering
+from core.model.job import (
+    TERMINAL_STATUSES,
+    Attachment,
+    Event,
+    EventType,
+    JobStatus,
+    Json,
+    ResearchJob,
+    Scope,
+    Steering,
+)
+from core.model.ports import Clock
 from core.model.source import Source
 from core.tenancy.usage import Grade, JudgedAnswers, VotedCase
+
+if TYPE_CHECKING:
+    from adapters.records.redis import RedisDoorbell
 
 _OF_JOB = ("id", "tenant", "visibility", "status", "attempt", "created_at", "thread", "asker", "dedupe_key", "job")
 _OF_RESULT = ("result", "seconds", "confidence", "cost_usd", "is_cached")
@@ -154,11 +172,8 @@ class SqlJobStore:
         return [decode(text, ResearchJob) for (text,) in await self._tables.rows(query, values)]
 
 
-class SqlHeartbeats:
+class SqlHeartbeats(SqlStore):
     """`Heartbeats`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def beat(self, worker_id: str, now: datetime) -> None:
         await self._tables.execute(_BEAT, (worker_id, now))
@@ -219,12 +234,7 @@ def _cost_usd(spent: SynthesisMetadata) -> float | None:
     return spent.cost_usd if spent.model_calls else spent.cost_usd or 0.0
 
 
-class _OfJobs:
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-
-
-class SqlSourceStore(_OfJobs):
+class SqlSourceStore(SqlStore):
     """A `SourceStore`. The job must have been saved, else `JobNotFound`."""
 
     async def put(self, job: ResearchJob, sources: Sequence[Source]) -> None:
@@ -246,7 +256,7 @@ class SqlSourceStore(_OfJobs):
         return [decode(text, Source) for (text,) in rows]
 
 
-class SqlJobMemo(_OfJobs):
+class SqlJobMemo(SqlStore):
     """A `JobMemo`. Texts are kept as bytes, since they are not encoded and may hold NUL."""
 
     async def get(self, job_id: str, key: str) -> str | None:
@@ -266,10 +276,10 @@ class SqlJobMemo(_OfJobs):
         await self._tables.execute("DELETE FROM memos WHERE job_id = ?", (job_id,))
 
 
-class SqlAttachments(_OfJobs):
-    """`Attachments`. The job must have been saved, else `JobNotFound`."""
+class SqlAdditions(SqlStore):
+    """`Additions`. The job must have been saved, else `JobNotFound`."""
 
-    async def put(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
+    async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
         whose = (job.scope.tenant, job.scope.visibility)
 
         def put(sql: Sql) -> None:
@@ -280,28 +290,24 @@ class SqlAttachments(_OfJobs):
 
         await self._tables.write(put, key=job.id)
 
-    async def of(self, job_id: str) -> list[Attachment]:
+    async def attached(self, job_id: str) -> list[Attachment]:
         query = "SELECT attachment FROM attachments WHERE job_id = ? ORDER BY number"
         return [decode(text, Attachment) for (text,) in await self._tables.rows(query, (job_id,))]
 
-
-class SqlSteeringStore(_OfJobs):
-    """A `SteeringStore`."""
-
-    async def add(self, job_id: str, steering: Steering) -> int:
+    async def steer(self, job_id: str, steering: Steering) -> int:
         rows = await self._tables.write(lambda sql: sql.rows(_ADD_STEERING, (encode(steering), job_id)), key=job_id)
         if not rows:
             raise StoreError(f"{job_id} is not stored, so it cannot be steered")
         return int(rows[0][0])
 
-    async def read(self, job_id: str, *, after: int = 0) -> list[Steering]:
+    async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
         return [decode(text, Steering) for (text,) in await self._tables.rows(_STEERING, (job_id, max(after, 0)))]
 
 
-class SqlRatings(_OfJobs):
-    """`Ratings`. The job must have been saved, else `JobNotFound`."""
+class SqlEvaluations(SqlStore):
+    """An `EvaluationStore`. An answer with as many good as bad votes counts for neither."""
 
-    async def put(self, job: ResearchJob, rating: Rating) -> bool:
+    async def rate(self, job: ResearchJob, rating: Rating) -> bool:
         whose = (job.id, rating.asker, job.scope.tenant, job.scope.visibility)
 
         def put(sql: Sql) -> bool:
@@ -312,13 +318,9 @@ class SqlRatings(_OfJobs):
 
         return await self._tables.write(put, key=job.id)
 
-    async def of(self, job_id: str) -> list[Rating]:
+    async def ratings(self, job_id: str) -> list[Rating]:
         query = "SELECT rating FROM ratings WHERE job_id = ? ORDER BY at, asker"
         return [decode(text, Rating) for (text,) in await self._tables.rows(query, (job_id,))]
-
-
-class SqlEvaluations(_OfJobs):
-    """An `EvaluationStore`. An answer with as many good as bad votes counts for neither."""
 
     async def put_case(self, job: ResearchJob, case: VotedCase) -> None:
         def put(sql: Sql) -> None:
@@ -335,7 +337,7 @@ class SqlEvaluations(_OfJobs):
         return [VotedCase(job_id, must, moment(at)) for job_id, must, at in rows]
 
     async def votes(self, job_id: str) -> tuple[int, int]:
-        votes = await SqlRatings(self._tables).of(job_id)
+        votes = await self.ratings(job_id)
         good = sum(vote.is_good for vote in votes)
         return good, len(votes) - good
 
@@ -355,3 +357,196 @@ class SqlEvaluations(_OfJobs):
             *(JudgedAnswers(Confidence(level), "votes", int(right), int(of)) for level, right, of in votes),
             *(JudgedAnswers(Confidence(level), "evaluations", int(right), int(of)) for level, right, of in graded),
         ]
+
+
+# The replayable log of each job, and how it is followed: what is there, then what comes, until `complete`. A `Bell`
+# wakes the followers of this process; a doorbell, where there is one, those of other processes. Whatever is missed is
+# found by asking again every `poll_s`.
+
+
+POLL_S = 0.15  # other processes see an event within 300 ms
+RUNG_POLL_S = 2.0  # where a doorbell rings, or whoever writes is in this process; a net below it
+SURELY_HEARD = 3  # tails in a row that were rung for: more than asking for a job, or cancelling it, writes
+PATIENCE_S = 60.0  # how long a follower waits for a database that is away
+
+_LAST = "SELECT seq, attempt, type FROM events WHERE job_id = ? ORDER BY seq DESC LIMIT 1"
+_AFTER = "SELECT seq, type, attempt, at, data FROM events WHERE job_id = ? AND seq > ? ORDER BY seq"
+_INSERT = """
+    INSERT INTO events (job_id, seq, tenant, visibility, attempt, type, at, data)
+    SELECT id, ?, tenant, visibility, ?, ?, ?, ? FROM jobs WHERE id = ?
+"""
+
+
+class SqlEventLog:
+    """An `EventLog`. The job must have been saved, else an append raises `JobNotFound`.
+
+    After its `complete` an attempt appends no more (`StaleAttempt`). A follower in this process is
+    woken at once, one in another process by the doorbell, or within `poll_s`.
+    """
+
+    def __init__(
+        self, tables: Tables, *, clock: Clock, doorbell: RedisDoorbell | None = None, poll_s: float = POLL_S
+    ) -> None:
+        self._tables = tables
+        self._clock = clock
+        self._poll_s = poll_s
+        self._bell = Bell()
+        self._doorbell = doorbell
+        self._failing_since: float | None = None
+
+    async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
+        at = self._clock()
+
+        def change(sql: Sql) -> Event:
+            ((seq, newest, last_type),) = sql.rows(_LAST, (job_id,)) or [(0, 0, "")]
+            refuse_append(job_id, attempt, newest=newest, is_complete=last_type == "complete")
+            row = (seq + 1, attempt, type, at, encode_data(data), job_id)
+            if sql.execute(_INSERT, row) == 0:
+                raise JobNotFound(job_id)
+            return Event(seq=seq + 1, type=type, attempt=attempt, at=at, data=data)
+
+        event = await self._tables.write(change, key=f"events:{job_id}")
+        self._bell.ring(job_id)
+        if self._doorbell:
+            self._doorbell.ring(job_id)
+        return event
+
+    async def read(self, job_id: str, *, after: int = 0) -> list[Event]:
+        return await self._tables.read(lambda sql: _events(sql, job_id, after))
+
+    async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """Goes on when the database was away for less than `PATIENCE_S`. Raises `StoreError`."""
+
+        async def read_tail(seen: int) -> Tail:
+            return await self._tail(job_id, seen)
+
+        if self._doorbell:
+            self._doorbell.listen(self._bell.ring, self._bell.ring_all)
+        with self._bell.listen(job_id) as rung:
+            async for event in follow_log(read_tail, rung, after=after, poll_s=self._pause_s):
+                yield event
+
+    def followers(self) -> int:
+        """How many followers wait in this process."""
+        return self._bell.listeners()
+
+    def _pause_s(self) -> float:
+        return self._poll_s if self._doorbell is None or self._doorbell.is_away else RUNG_POLL_S
+
+    async def _tail(self, job_id: str, after: int) -> Tail:
+        now = asyncio.get_running_loop().time()
+        try:
+            tail = await self._tables.read(lambda sql: _read_tail(sql, job_id, after))
+        except StoreError:
+            self._failing_since = self._failing_since or now
+            if now - self._failing_since > PATIENCE_S:
+                raise
+            return Tail((), 0, False)
+        self._failing_since = None
+        return tail
+
+
+def _events(sql: Sql, job_id: str, after: int) -> list[Event]:
+    return [
+        Event(seq=seq, type=kind, attempt=attempt, at=moment(at), data=decode(data, dict))
+        for seq, kind, attempt, at, data in sql.rows(_AFTER, (job_id, after))
+    ]
+
+
+def _read_tail(sql: Sql, job_id: str, after: int) -> Tail:
+    """Two statements: whatever comes between them is newer than `last`, and is read again with the next tail."""
+    last = sql.rows(_LAST, (job_id,))
+    if not last:
+        return Tail((), 0, False)
+    ((seq, attempt, kind),) = last
+    events = tuple(event for event in _events(sql, job_id, after) if event.seq <= seq)
+    return Tail(events, attempt, kind == "complete")
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The events after a place in the log, and of the whole log its newest attempt (0: empty) and whether it ended."""
+
+    events: tuple[Event, ...]
+    attempt: int
+    is_complete: bool
+
+
+class Bell:
+    """Wakes the followers of a job. Belongs to one event loop; holds nothing for a job that nobody follows."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[str, set[asyncio.Event]] = {}
+
+    def ring(self, job_id: str) -> None:
+        for rung in self._listeners.get(job_id, ()):
+            rung.set()
+
+    def ring_all(self) -> None:
+        """Something may have been missed."""
+        for job_id in self._listeners:
+            self.ring(job_id)
+
+    @contextmanager
+    def listen(self, job_id: str) -> Iterator[asyncio.Event]:
+        rung = asyncio.Event()
+        self._listeners.setdefault(job_id, set()).add(rung)
+        try:
+            yield rung
+        finally:
+            self._listeners[job_id].discard(rung)
+            if not self._listeners[job_id]:
+                del self._listeners[job_id]
+
+    def listeners(self) -> int:
+        """How many followers wait, over all jobs."""
+        return sum(len(listeners) for listeners in self._listeners.values())
+
+
+async def follow_log(
+    read_tail: Callable[[int], Awaitable[Tail]], rung: asyncio.Event, *, after: int, poll_s: Callable[[], float | None]
+) -> AsyncIterator[Event]:
+    """Yield events after `after` in order, without those of an attempt older than one already seen.
+
+    Ends after `complete`, unless a newer attempt has taken the job up again. `poll_s` gives None for
+    a log that only this process writes to; while every event is rung for, it nearly is one.
+    """
+    newest = heard = 0
+    while True:
+        is_rung = rung.is_set()
+        rung.clear()
+        tail = await read_tail(after)
+        if tail.events:
+            heard = heard + 1 if is_rung else 0
+        for event in tail.events:
+            after = event.seq
+            is_superseded = event.type == "complete" and event.attempt < tail.attempt
+            if event.attempt < newest or is_superseded:
+                continue
+            newest = event.attempt
+            yield event
+            if event.type == "complete":
+                return
+        if tail.is_complete:
+            return
+        with suppress(TimeoutError):
+            pause_s = poll_s()
+            is_near = pause_s is not None and heard >= SURELY_HEARD
+            async with asyncio.timeout(RUNG_POLL_S if is_near else pause_s):
+                await rung.wait()
+
+
+def refuse_append(job_id: str, attempt: int, *, newest: int, is_complete: bool) -> None:
+    """Raises `StaleAttempt` for an attempt that is older than `newest`, or whose log has its `complete` already."""
+    if attempt < newest:
+        raise StaleAttempt(f"attempt {attempt} of {job_id} appended after attempt {newest}")
+    if attempt == newest and is_complete:
+        raise StaleAttempt(f"attempt {attempt} of {job_id} appended after its own end")
+
+
+def encode_data(data: Mapping[str, Json]) -> str:
+    """What a log keeps of an event. Raises `StoreError` for what no JSON holds, e.g. half a surrogate pair."""
+    try:
+        return encode(dict(data))
+    except ValueError as exc:
+        raise StoreError(f"an event's data cannot be stored: {type(exc).__name__}") from exc

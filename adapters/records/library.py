@@ -20,7 +20,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, Tables, digest, place_token
+from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, SqlStore, Tables, digest, place_token
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
 from core.model.codec import decode, encode
@@ -202,11 +202,8 @@ class SqlLibrary:
         return await self._tables.read(load)
 
 
-class SqlConversations:
+class SqlConversations(SqlStore):
     """`Conversations` with a library, one a thread."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def get(self, scope: Scope, thread: str) -> Conversation | None:
         rows = await self._tables.rows(_TALK, (scope.tenant, scope.visibility, thread))

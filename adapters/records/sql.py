@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TypeVar
 
+from adapters.secrets import SecretBox
 from core.model.errors import StoreError
 from core.model.ports import Clock
 
@@ -69,6 +70,29 @@ class Tables(Protocol):
     async def execute(self, query: str, values: Values = ()) -> int:
         """Run one statement on its own; how many rows it changed."""
         ...
+
+
+class SqlStore:
+    """What stands in some of a database's tables."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+
+class TimedStore(SqlStore):
+    """What ends, or is ordered, by the time of a clock."""
+
+    def __init__(self, tables: Tables, *, clock: Clock) -> None:
+        super().__init__(tables)
+        self._clock = clock
+
+
+class SealedStore(TimedStore):
+    """What is kept encrypted, in part."""
+
+    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
+        super().__init__(tables, clock=clock)
+        self._box = box
 
 
 async def try_out(tables: Tables, clock: Clock, damage: Callable[[], str] = str) -> None:

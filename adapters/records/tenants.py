@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from datetime import datetime, timedelta
 
-from adapters.records.sql import Sql, Tables, digest, moment
-from adapters.secrets import SecretBox
+from adapters.records.sql import SealedStore, Sql, SqlStore, TimedStore, digest, moment
 from core.model.codec import decode, encode
 from core.model.job import ResearchJob
-from core.model.ports import Clock
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import TenantSettings
 from core.tenancy.forgetting import Departure
@@ -48,11 +46,8 @@ _REVOKE = """
 _END = "INSERT INTO ended_sessions (id, until) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
 
 
-class SqlSettings:
+class SqlSettings(SqlStore):
     """A `SettingsStore`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def get(self, tenant: str) -> KeptSettings:
         rows = await self._tables.rows("SELECT settings, version FROM tenant_settings WHERE tenant = ?", (tenant,))
@@ -79,12 +74,8 @@ class SqlSettings:
         return [tenant for (tenant,) in await self._tables.rows("SELECT tenant FROM tenant_settings ORDER BY tenant")]
 
 
-class SqlRevocations:
+class SqlRevocations(TimedStore):
     """`Revocations`."""
-
-    def __init__(self, tables: Tables, *, clock: Clock) -> None:
-        self._tables = tables
-        self._clock = clock
 
     async def revoke(self, job: ResearchJob, at: datetime) -> None:
         await self._tables.execute(_REVOKE, (job.id, job.scope.tenant, job.scope.visibility, at))
@@ -101,34 +92,21 @@ class SqlRevocations:
         return bool(await self._tables.rows("SELECT 1 FROM ended_sessions WHERE id = ?", (session_id,)))
 
 
-class SqlTokens:
-    """`TokenStore`."""
+class SqlAppTenants(SealedStore):
+    """`AppTenants`."""
 
-    def __init__(self, tables: Tables, box: SecretBox, *, clock: Clock) -> None:
-        self._tables = tables
-        self._box = box
-        self._clock = clock
-
-    async def put(self, tenant: str, text: str) -> None:
+    async def put_token(self, tenant: str, text: str) -> None:
         await self._tables.execute(_PUT_TOKENS, (tenant, self._box.seal(text), self._clock()))
 
-    async def get(self, tenant: str) -> str | None:
+    async def token(self, tenant: str) -> str | None:
         rows = await self._tables.rows("SELECT sealed FROM installations WHERE tenant = ?", (tenant,))
         return self._box.open(rows[0][0]) if rows else None
 
-    async def erase(self, tenant: str) -> None:
+    async def erase_token(self, tenant: str) -> None:
         """Nothing of it stays in the file."""
         if self._tables.dialect == "sqlite":
             await self._tables.execute("PRAGMA secure_delete = ON")
         await self._tables.execute("DELETE FROM installations WHERE tenant = ?", (tenant,))
-
-
-class SqlOneTimeStates:
-    """`OneTimeStates`."""
-
-    def __init__(self, tables: Tables, *, clock: Clock) -> None:
-        self._tables = tables
-        self._clock = clock
 
     async def issue(self, state: str, *, ttl: timedelta) -> None:
         await self._tables.execute("DELETE FROM one_time_states WHERE expires_at <= ?", (self._clock(),))
@@ -143,36 +121,10 @@ class SqlOneTimeStates:
         rows = await self._tables.rows(query, (digest(state),))
         return bool(rows) and self._clock() < moment(rows[0][0])
 
-
-class SqlTurns:
-    """`Turns`."""
-
-    def __init__(self, tables: Tables, *, clock: Clock) -> None:
-        self._tables = tables
-        self._clock = clock
-
-    async def take(self, name: str, holder: str, *, ttl: timedelta) -> bool:
-        now = self._clock()
-        return await self._tables.execute(_TAKE, (name, holder, now + ttl, now)) > 0
-
-    async def keep(self, name: str, holder: str, *, ttl: timedelta) -> bool:
-        query = "UPDATE turns SET ends_at = ? WHERE name = ? AND holder = ?"
-        return await self._tables.execute(query, (self._clock() + ttl, name, holder)) > 0
-
-    async def give_back(self, name: str, holder: str) -> None:
-        await self._tables.execute("DELETE FROM turns WHERE name = ? AND holder = ?", (name, holder))
-
-
-class SqlDepartures:
-    """`Departures`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-
-    async def put(self, departure: Departure) -> None:
+    async def depart(self, departure: Departure) -> None:
         await self._tables.execute(_NOTE, (departure.tenant, departure.left_at, departure.is_erased))
 
-    async def waiting(self) -> list[Departure]:
+    async def departures(self) -> list[Departure]:
         rows = await self._tables.rows("SELECT account, left_at, is_erased FROM departures ORDER BY left_at, account")
         return [Departure(tenant, moment(left_at), bool(is_erased)) for tenant, left_at, is_erased in rows]
 
@@ -187,3 +139,18 @@ class SqlDepartures:
     async def noted(self, app: str) -> set[str]:
         rows = await self._tables.rows("SELECT tenant FROM memberships WHERE app = ?", (app,))
         return {tenant for (tenant,) in rows}
+
+
+class SqlTurns(TimedStore):
+    """`Turns`."""
+
+    async def take(self, name: str, holder: str, *, ttl: timedelta) -> bool:
+        now = self._clock()
+        return await self._tables.execute(_TAKE, (name, holder, now + ttl, now)) > 0
+
+    async def keep(self, name: str, holder: str, *, ttl: timedelta) -> bool:
+        query = "UPDATE turns SET ends_at = ? WHERE name = ? AND holder = ?"
+        return await self._tables.execute(query, (self._clock() + ttl, name, holder)) > 0
+
+    async def give_back(self, name: str, holder: str) -> None:
+        await self._tables.execute("DELETE FROM turns WHERE name = ? AND holder = ?", (name, holder))

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from adapters.records.sql import POSITION, Dialect, Sql, Tables
+from adapters.records.sql import POSITION, Dialect, Sql, SqlStore
 from core.model.codec import decode, encode
 from core.model.errors import StoreError
 from core.model.job import Json, ResearchJob, Scope
@@ -101,11 +101,8 @@ _VOTES = Template(f"""
 """)  # noqa: S608 -- our words
 
 
-class SqlTraceStore:
+class SqlTraceStore(SqlStore):
     """A `TraceStore`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def put(self, trace: ToolTrace) -> ToolTrace:
         def put(sql: Sql) -> ToolTrace:
@@ -144,14 +141,11 @@ class SqlTraceStore:
         return [_trace(row) for row in await self._tables.rows(_COMPLETED + _NEWEST_FIRST, values)]
 
 
-class SqlTraceLog:
+class SqlTraceLog(SqlStore):
     """A `TraceLog` that also books model calls to the job's asker and tenant, for `SqlSpending`.
 
     Of a watch, whose looks are no jobs, the calls are booked and nothing is kept.
     """
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
         def append(sql: Sql) -> None:
@@ -177,11 +171,8 @@ class SqlTraceLog:
         return [decode(text, TraceEntry) for (text,) in rows]
 
 
-class SqlSpending:
+class SqlSpending(SqlStore):
     """What model calls have cost, by month, model and whoever asked."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def spent(self, tenant: str, asker: str, month: str) -> Spent:
         ((user_usd, workspace_usd),) = await self._tables.rows(_SPENT, (asker, tenant, month))
@@ -275,11 +266,8 @@ _NUMBER: TypeAdapter[float] = TypeAdapter(float)
 _TIME: TypeAdapter[datetime | None] = TypeAdapter(datetime | None)
 
 
-class SqlUsageLog:
+class SqlUsageLog(SqlStore):
     """A `UsageLog`."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
 
     async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
         jobs, votes = counting_queries(self._tables.dialect, by, tenant)

@@ -411,7 +411,7 @@ class Gate:
         expected_s = (self._waiting + 1) * rate.period_s / rate.calls
         if expected_s > rate.max_wait_s:
             reason = f"{self._waiting + 1} calls are waiting for its limit of {rate.calls} in {rate.period_s:g} s"
-            raise ProviderRateLimited(self._service.name, reason, retry_after_s=expected_s)
+            raise ProviderRateLimited(self._service.name, reason, retry_after_s=expected_s, plain=rate.spent)
 
     def _limiter_of_this_loop(self) -> AsyncLimiter | None:
         loop = asyncio.get_running_loop()

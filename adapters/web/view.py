@@ -10,7 +10,7 @@ from markupsafe import Markup
 from adapters.web.access import JobLinks
 from adapters.web.prose import Cite, Target, claim_tag, highlighted, prose
 from adapters.web.source_view import CitedPassage, SourceView, hint_of, passages_of, place_of, source_view
-from core.evidence.citations import strip_markers
+from core.evidence.citations import Grammar, strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.results import TITLES, CodeBlock, Remark
@@ -35,7 +35,6 @@ from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
 from core.references.showing import reference_rows, verdict_words
-from core.text.markers import Grammar
 from core.text.saying import ENGLISH, later, say, say_again, say_many, say_number, spoken
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried

@@ -10,8 +10,8 @@ from statistics import median
 from core.deep.state import Coverage, DeepState
 from core.model.answer import Claim, JobResult, Verdict
 from core.model.job import JobStatus, Json, rows
-from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTrace
+from core.pipeline.work import Progress
 from core.presentation.render import iso_utc, one_line
 from core.presentation.wording import counted
 from core.text.saying import say, say_many, say_number

@@ -11,14 +11,17 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from itertools import islice, takewhile
 from typing import Any
 
 import regex
 
+from core.evidence.rules.words import read
+from core.evidence.structure import asks_how_to
 from core.text.language import detect_language
 from core.text.saying import say
 from core.text.sentences import split_sentences
-from core.text.terms import STOPWORDS, terms
+from core.text.terms import STOPWORDS, asking_words, terms
 
 
 class Expected(StrEnum):
@@ -101,7 +104,8 @@ _COUNTED_TIME = regex.compile(
 _TIME = pattern("time")
 _NUMBERED = regex.compile(r"\b(?:which|what|welche[rsnm]?)\s+(?:\w+\s+){0,4}?(?:port|version)\b", regex.IGNORECASE)
 _PORT_OR_VERSION = regex.compile(r"\b\d{2,5}\b|\d\.\d|\bv\d")
-_ABSENCE = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\b", regex.IGNORECASE)
+_LACKING = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\s+(?P<what>.+)", regex.IGNORECASE)
+_NEAR_CHARS = 40  # from a word of absence or of need to what is lacking
 _OF_ABSENCE = pattern("of_absence")
 _DEFINED = pattern("defined", is_cased=True)
 _LASTED = pattern("lasted")
@@ -120,6 +124,25 @@ _COUNTED = (
     (_COUNTED_TIME, (_TIME, _LASTED)),
     (_NUMBERED, (_PORT_OR_VERSION,)),
 )  # any other number is none of these
+PARTICULAR = regex.compile(  # a name, a figure, or a word of code: what a thing may be named by
+    r"(?<=[\p{L}\p{N},;:)»”\"]\s[(«“\"]?)\p{Lu}[\p{L}\p{N}]+|\p{N}[\p{N}.,]*|`[^`]+`"
+)
+_COUNTING = regex.compile(
+    r"\b(?:how\s+many|wie\s*viele[nrs]?|combien\s+d[e'’]|cu[áa]nt[oa]s|quant[eia]s?|hoeveel)\s+(?P<rest>.+)",
+    regex.IGNORECASE,
+)
+_COUNTED_NOUNS = 3  # words; "how many home games were": the first words that are no small ones
+_BEFORE_NOUN, _AFTER_NOUN = 4, 2  # words from a number to its noun, and from a noun to its number ("members: 5")
+_TOKEN = regex.compile(r"[\p{L}\p{N}](?:[\p{L}\p{N}]|[.,'’½-](?=[\p{L}\p{N}]))*")
+_DEFAULT = pattern("default")
+_GIVEN_DEFAULT = pattern("given_default")
+_INSTRUCTS = pattern("instructs")
+_MAY_ONE = pattern("may_one")
+_PERMITS = pattern("permits")
+_WHO_DID = regex.compile(
+    r"who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
+    regex.IGNORECASE,
+)
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
 _MARKER = regex.compile(r"\[\d{1,3}(?:,\s*\d{1,3})*\]")
 _BEGINNING = 5  # letters; forms of a word share them
@@ -184,6 +207,50 @@ def defines(name: str, text: str) -> bool:
     )
 
 
+def may_only_touch(question: str, text: str, *, language: str = "en") -> bool:
+    """Whether a text has something of the kind asked for that need not be the answer, since the words do not bind it.
+
+    A count of something else, a default without a value, "install" where nobody says how, "without one" of another
+    thing. Stricter than `unanswered_by_rules`: what touches is shown all the same, as near the question.
+    """
+    expected = expected_answer(question, language)
+    if expected is Expected.NUMBER and (counted := _COUNTING.search(question)):
+        return not _counts(counted["rest"], text, language)
+    if _DEFAULT.search(question):
+        return _GIVEN_DEFAULT.search(text) is None and not _has_particular(text, question)
+    if asks_how_to(question):
+        return _INSTRUCTS.search(text) is None
+    if expected is Expected.VERDICT and _MAY_ONE.match(question):
+        return _PERMITS.search(text) is None
+    doing = _WHO_DID.match(question)
+    return doing is not None and not _shares_meaning(doing["deed"], text)
+
+
+def _counts(rest: str, text: str, language: str) -> bool:
+    """Whether a number stands at most a few words before one of the nouns that `rest` of the question begins with."""
+    small = STOPWORDS | asking_words(language)
+    nouns = takewhile(lambda word: word not in small, regex.findall(r"[\p{L}\p{N}-]+", rest.casefold()))
+    beginnings = {term[:_BEGINNING] for noun in islice(nouns, _COUNTED_NOUNS) for term in terms(noun)}
+    if not beginnings:
+        return True
+    tokens = _TOKEN.findall(text.casefold())
+    given = _gives(Expected.NUMBER, language)
+    numbers = [at for at, token in enumerate(tokens) if token[0].isdigit() or given.fullmatch(token)]
+    named = [at for at, token in enumerate(tokens) if any(term[:_BEGINNING] in beginnings for term in terms(token))]
+    return any(-_AFTER_NOUN <= noun - number <= _BEFORE_NOUN for noun in named for number in numbers)
+
+
+def _has_particular(text: str, question: str) -> bool:
+    """Whether a text has a figure, a word of code or a name that the question has not."""
+    return any(found[0].strip("`") not in question for found in PARTICULAR.finditer(text))
+
+
+def _shares_meaning(deed: str, text: str) -> bool:
+    """Whether a text says that somebody did it, in a form of the verb or in one that means the same."""
+    said = read(text)
+    return any(said.match(word) > 0 for word in read(deed).content)
+
+
 def states_aim(sentence: str) -> bool:
     """Whether a sentence only says what was to be found out."""
     return _AIMS.search(sentence) is not None
@@ -233,6 +300,16 @@ def _holds(expected: Expected, question: str, text: str, languages: tuple[str, .
     return (expected is Expected.PERSON and _AGENT.search(text) is not None) or _has_name(text, asked)
 
 
+def _says_of_lacking(what: str, text: str) -> bool:
+    """Whether a word of absence or of need stands just before or behind what is lacking: no key, a key is optional."""
+    found = {term[:_BEGINNING] for term in terms(what.rstrip("?"))[:2]}
+    places = [word.span() for word in _TOKEN.finditer(text) if any(one[:_BEGINNING] in found for one in terms(word[0]))]
+    return any(
+        _OF_ABSENCE.search(text, max(start - _NEAR_CHARS, 0), min(end + _NEAR_CHARS, len(text)))
+        for start, end in places
+    )
+
+
 def _has_name(text: str, asked: set[str]) -> bool:
     """A capitalised word that the question does not have; as a sentence's first word only where it is no common one."""
     for sentence in split_sentences(text):
@@ -252,7 +329,8 @@ def _says_yes_or_no(question: str, text: str, languages: tuple[str, ...]) -> boo
     """
     if len(languages) > 1 or _YES_OR_NO.match(text):
         return True
-    if _ABSENCE.search(question) and not _OF_ABSENCE.search(text):
+    lacking = _LACKING.search(question)
+    if lacking and not _says_of_lacking(lacking["what"], text):
         return False
     asked = {term[:_BEGINNING] for term in terms(question)}
     said = {

@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 
 from core.evidence.authority import is_retracted
 from core.evidence.citations import (
+    Grammar,
     keep_markers,
     parse_markers,
     rewrite_markers,
@@ -47,7 +48,6 @@ from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section,
 from core.model.source import Source
 from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import detect_language
-from core.text.markers import Grammar
 from core.text.passages import Passage
 from core.text.terms import terms
 from core.text.urls import canonical_url

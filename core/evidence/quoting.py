@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, pairwise
 
 import regex
 from rapidfuzz import fuzz
 
 from core.evidence.answering import (
+    PARTICULAR,
     Expected,
     defined_name,
     defines,
     expected_answer,
+    may_only_touch,
     pattern,
     states_aim,
     unanswered_by_rules,
@@ -29,6 +32,7 @@ from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
 from core.text.passages import Passage, split_passages
+from core.text.sentences import sentences_of
 from core.text.terms import AskedTerms, question_terms, sought_terms, terms, words
 
 # Set on the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below (docs/evaluation.md).
@@ -41,7 +45,7 @@ MAX_SUMMARY_WORDS = 120
 MAX_STEPS_WORDS = 300  # of a numbered list, which comes whole
 MAX_DETAIL_SENTENCES = 8
 _LIKELY = 20  # sentences, best first, that are asked whether they answer
-_UNANSWERED = 0.6  # what is left of the score of one that does not
+_UNANSWERED, _TOUCHING = 0.6, 0.8  # what is left of the score of one that does not, and of one that may not
 _DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
 _TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
@@ -56,22 +60,26 @@ _MAX_STOPLESS_CHARS = 420  # longer without a stop at its end is a menu
 _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = pattern("leans_back")
-_CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|\w+\(\)|^\s*[^\s。]+\s*$")
+_CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|^\s*[^\s。]+\s*$")
+_BARS = regex.compile(r"\s\|\s.*\s\|\s")  # of a row; without one at its end nothing tells its table's head
+_CODE_SIGN = pattern("code_sign")
+_MAX_CODE_SIGNS = 1  # in words about code; lines of code that lost their breaks have more
 _OF_ITSELF = pattern("of_itself")
 _DEFINITE = regex.compile(
     r"(?:the|der|die|das|el|la|los|las|le|les|il|lo|i|gli|o|a|os|as|de|het)\s+(?P<noun>\w+)", regex.I
 )
 _WORD = regex.compile(r"[\p{L}\p{N}'’-]+")
 _REFERRING = pattern("referring")
-_PARTICULAR = regex.compile(  # a name, a figure, or a word of code: what a thing may be named by
-    r"(?<=[\p{L}\p{N},;:)»”\"]\s[(«“\"]?)\p{Lu}[\p{L}\p{N}]+|\p{N}[\p{N}.,]*|`[^`]+`"
-)
 _PART_END = regex.compile(r"[,;:.(–—](?=\s|\p{L})")
 _BESIDE = regex.compile(r"\s?[,:(–—]\s?")  # behind a noun, before its name
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|\|)\s+")  # of a list's item or a table's row
 _STOP = regex.compile(
     r"(?<=(?:[^\W_]{2}|\d)[)`\x22”’]?)(?<!\b(?:etc|al|Inc|Ltd|Co|Jr|Sr|vs|approx))(?<!\.\p{L}+)[.!?。！？]$"
 )
+_STOPPED = regex.compile(
+    r"[.!?…。！？]\W*(?:\[[^\[\]]{1,40}\]\W*)*$"
+)  # also behind a quotation's end or a footnote's mark
+_INLINE_CODE = regex.compile(r"`[^`]+`")
 _ROW_END = regex.compile(r"\s*\|\s*$")
 _FIGURE = regex.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|half)\b", regex.IGNORECASE
@@ -172,9 +180,10 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     is_direct = fit >= DIRECT_FIT and asked.coverage(shown) >= DIRECT_COVERAGE and not unanswered
     is_direct = is_direct and not _only_refers(question, summary) and _is_in_one(asked, summary, contents)
     is_direct = is_direct and not _is_of_another(asked, summary[0], contents[summary[0].source_id].title)
-    is_direct = is_direct and (
-        bool(name) or expected_answer(question, language) in _FIRM or _tells_apart(asked, sources)
-    )
+    expected = expected_answer(question, language)
+    is_direct = is_direct and not may_only_touch(question, said, language=language)
+    is_direct = is_direct and (expected is Expected.PERSON or _is_of_kind(asked, question, said))
+    is_direct = is_direct and (bool(name) or expected in _FIRM or _tells_apart(asked, sources))
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
 
 
@@ -204,6 +213,17 @@ def _is_of_another(asked: AskedTerms, quotation: Quotation, title: str) -> bool:
     return is_named and asked.coverage(own) < asked.coverage(own | titled)
 
 
+def _is_of_kind(asked: AskedTerms, question: str, said: str) -> bool:
+    """Whether the kind of thing that is asked for is named, where beside it only one thing is: the port of the mill.
+
+    Figures and names of that one thing stand in any text on it.
+    """
+    sought = sought_terms(question).intersection(asked.terms)
+    others = [term for term in asked.terms if term not in sought and term not in asked.names]
+    is_bare = bool(sought) and len(others) + bool(asked.names - sought) <= 1
+    return not is_bare or bool(sought & asked.found_in(frozenset(terms(said))).keys())
+
+
 def _only_refers(question: str, quotations: Sequence[Quotation]) -> bool:
     """Whether a text says "the bridge", "a bridge" or "its bridges" and names none, where it is asked which."""
     sought, asked = sought_terms(question), set(terms(question))
@@ -229,7 +249,7 @@ def _is_mere(text: str, noun: tuple[int, int], asked: Set[str]) -> bool:
     end = _PART_END.search(text, behind.end() if behind else noun[1])
     return all(
         set(terms(name[0])) <= asked or (name.start() < noun[0] and name[0][0].isdigit())
-        for name in _PARTICULAR.finditer(text, start, end.start() if end else len(text))
+        for name in PARTICULAR.finditer(text, start, end.start() if end else len(text))
     )
 
 
@@ -331,6 +351,8 @@ def _answering(question: str, likely: Sequence[Quotation], language: str) -> lis
         replace(entry, score=_UNANSWERED * entry.score)
         if unanswered_by_rules(question, entry.text, language=language)
         or (wants_figure and not _FIGURE.search(entry.text))
+        else replace(entry, score=_TOUCHING * entry.score)
+        if may_only_touch(question, entry.said, language=language)
         else entry
         for entry in likely
     ]
@@ -340,13 +362,17 @@ def _sentences(
     source: Source, passage: Passage, coverage: float, covered: Callable[[Set[str]], float]
 ) -> Iterator[Quotation]:
     headed = covered(frozenset(terms(passage.heading)))
+    is_loose, ends_at = _is_loose(source.trusted_content), len(source.trusted_content.rstrip())
     for place, sentence in enumerate(passage.sentences):
         bullet, row_end = _BULLET.match(sentence.text), _ROW_END.search(sentence.text)
         start, end = bullet.end() if bullet else 0, row_end.start() if row_end else len(sentence.text)
         text = " ".join(sentence.text[start:end].split())
-        if not sentence.asserts or not _is_prose(text):
+        may_be_open = bullet or row_end or is_loose or sentence.end == ends_at
+        if not sentence.asserts or not _is_prose(text, may_be_open=bool(may_be_open)):
             continue
         head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
+        if head in ("", text) if row_end else _BARS.search(text):
+            continue  # without a head a row says nothing, and a head by itself no more
         own = covered(frozenset(terms(f"{head} {text}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point.
@@ -363,11 +389,22 @@ def _head(source: Source, row: int) -> str:
     return " ".join(source.trusted_content[start:end].split())
 
 
-def _is_prose(text: str) -> bool:
+@lru_cache(maxsize=64)
+def _is_loose(content: str) -> bool:
+    """Whether a text does without stops, as notes do; elsewhere what has none is a heading, a label or torn off."""
+    lines = [one.text for one in sentences_of(content) if one.asserts and one.plain == one.text]
+    return 2 * sum(_STOPPED.search(line) is not None for line in lines) < len(lines)
+
+
+def _is_prose(text: str, *, may_be_open: bool) -> bool:
+    """Whether a text can stand alone; `may_be_open` where it needs no stop at its end."""
+    is_stopped = _STOPPED.search(text) is not None
     return (
         _MIN_SENTENCE_WORDS <= _word_count(text) <= MAX_SUMMARY_WORDS
-        and len(text) <= (_MAX_SENTENCE_CHARS if _STOP.search(text) else _MAX_STOPLESS_CHARS)
+        and len(text) <= (_MAX_SENTENCE_CHARS if is_stopped else _MAX_STOPLESS_CHARS)
+        and (is_stopped or may_be_open)
         and not _CODE_OR_TABLE.search(text)
+        and len(_CODE_SIGN.findall(_INLINE_CODE.sub(" ", text))) <= _MAX_CODE_SIGNS
         and not text.endswith((":", "："))  # what it announces would not be quoted with it
         and not _OF_ITSELF.search(text)
     )

@@ -447,13 +447,14 @@ def head_of_row(content: str, start: int) -> tuple[int, int]:
     at = content.rfind("\n\n", 0, start) + 1
     for line in content[at:start].splitlines(keepends=True):
         if line.lstrip().startswith("|"):
-            begin = at + len(line) - len(line.lstrip(" \t|"))
-            return begin, at + len(line.rstrip(" \t|\n"))
+            own = line.strip(" \t\n")
+            begin = at + len(line) - len(line.lstrip(" \t")) + 1
+            return begin, begin + len(own) - 1 - own.endswith("|", 1)
         at += len(line)
     return start, start
 
 
-_BAR = regex.compile(r"(?<!\\)\|")  # a bar behind a backslash is a cell's own
+_BAR = regex.compile(r"`[^`\n]+`(*SKIP)(*FAIL)|(?<!\\)\|")  # one behind a backslash, or in code, is a cell's own
 
 
 def cells(row: str) -> list[str]:

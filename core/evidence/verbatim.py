@@ -329,7 +329,8 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
     Linear in the text. The claim may keep a frame in words of its own: who says it, that it is a myth.
     """
     language = detect_language(claim)
-    if content[start:end].rstrip(" \"'*_)”»").endswith(("?", "？", "؟")):
+    is_asked = content[start:end].rstrip(" \"'*_)”»").endswith(("?", "？", "؟"))
+    if is_asked and not _DID_YOU_KNOW.search(content, max(0, start - 20), end):
         return "the source asks it"
     if Cue.DENIED.first(language, claim) or Cue.SAID.first(language, claim):
         return ""
@@ -342,6 +343,9 @@ def find_frame(content: str, start: int, end: int, claim: str) -> str:
     following = behind[0].text[:200] if behind else ""
     is_denied = _TAKES_BACK.match(following) or _retorts(following, language)
     return f'the source goes on: "{following}"' if is_denied else ""
+
+
+_DID_YOU_KNOW = regex.compile(r"\bdid you know\W+that\b", regex.IGNORECASE)
 
 
 def _retorts(text: str, language: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import regex
 
-from core.evidence.citations import Marker, rewrite_markers
+from core.evidence.citations import Grammar, Marker, rewrite_markers
 from core.evidence.grounding import Grounder
 from core.evidence.structure import Judged
 from core.findings.judging import JudgedItem, is_on_a_page, judge_prose
@@ -28,7 +28,6 @@ from core.findings.viewing import FoundItem
 from core.model.answer import Section
 from core.model.source import Source
 from core.presentation.render import cut, one_line
-from core.text.markers import Grammar
 from core.text.saying import say, say_again, say_many
 from core.text.sentences import split_sentences
 

@@ -19,7 +19,7 @@ from core.model.answer import ModelUsage
 from core.model.job import JobStatus, Json, furthest_behind, rows
 from core.model.ports import FoundPage
 from core.model.source import SearchMetadata
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.text.saying import say
 
 ResearchMode = Literal["idea", "implementation", "freeform"]

@@ -85,7 +85,11 @@ def next_steps(said: SaidToLibrary) -> tuple[str, ...]:
 
 
 def _text(said: SaidToLibrary) -> str:
-    """The reply; above a picture the sentence that it marks, in place of how the page begins."""
+    """The reply, below help how a chat is given papers; above a picture the sentence that it marks, in place of how
+    the page begins.
+    """
+    if said.reply.title == say("Help"):
+        return f"{said.reply.text}\n\n{say(wording.ADD_WHAT)}"
     if said.reply.file:
         return f"{said.reply.text}\n{wording.saved(said.reply.file[0])}"
     if said.picture and said.quote:

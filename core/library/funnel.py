@@ -42,8 +42,8 @@ from core.model.ports import ChatRequest, EmbeddingModel, Vector
 from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.model.works import ARXIV_ID
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
 from core.pipeline.tracing import GIVEN_UP, TraceEntry, Tracer
+from core.pipeline.work import Progress
 from core.prompts import load_prompt
 from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name
 from core.stages.synthesize import answer_question

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.evidence.citations import Marker, parse_markers, rewrite_markers
+from core.evidence.citations import Grammar, Marker, PageRef, parse_markers, rewrite_markers
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
@@ -15,7 +15,6 @@ from core.model.answer import Citation, Evidence, Section, Verdict
 from core.model.job import ResearchJob, Scope
 from core.model.source import Source
 from core.presentation.render import cut
-from core.text.markers import Grammar, PageRef
 from core.text.passages import Passage
 
 _BARE = re.compile(r"\[(?P<id>[^\s\[\],;]{3,100})(?:,[^\[\];]{1,100})?\]")

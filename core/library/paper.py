@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from core.evidence.citations import parse_markers
+from core.evidence.citations import Grammar, PageRef, parse_markers
 from core.model.answer import JobResult
 from core.model.job import Scope
 from core.model.ports import Vector
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
 from core.text.chunking import SectionType
-from core.text.markers import Grammar, PageRef
 from core.text.saying import say
 
 if TYPE_CHECKING:

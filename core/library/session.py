@@ -30,7 +30,7 @@ from core.library.words import (
     read_words,
 )
 from core.model.answer import JobResult
-from core.model.delivery import Address, Delivery, OpenMessages
+from core.model.delivery import Address, Delivery, Messages
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import Event, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Clock
@@ -135,11 +135,11 @@ class LibraryTalks:
         views: PaperViews,
         clock: Clock,
         *,
-        open_messages: OpenMessages,
+        messages: Messages,
         rules: SettingsDesk | None = None,
     ) -> None:
         """Without `rules` every channel is answered."""
-        self._open = open_messages
+        self._messages = messages
         self.desk = desk
         self.views = views
         self._researcher = researcher
@@ -289,15 +289,15 @@ class LibraryTalks:
     async def opened(self, speaker: Speaker, address: Address) -> None:
         """A message lives at `address`, made by `waiting_at`, until it is `closed`. Raises `StoreError`."""
         if speaker.key:
-            await self._open.put(speaker.key, speaker.scope, speaker.asker, address)
+            await self._messages.begin(speaker.key, speaker.scope, speaker.asker, address)
 
     async def closed(self, key: str) -> None:
         """It has come to its end. Raises `StoreError`."""
-        await self._open.erase(key)
+        await self._messages.end(key)
 
     async def left_open(self, platform: str) -> list[tuple[str, str, Address]]:
         """Messages that have not: the speaker's key, what was said, and where. Raises `StoreError`."""
-        found = [(key, _said_at(address)) for key, address in await self._open.waiting(platform)]
+        found = [(key, _said_at(address)) for key, address in await self._messages.begun(platform)]
         return [(key, said or "", address) for key, (said, _, address) in found]
 
     async def papers(self, scope: Scope) -> list[Paper]:

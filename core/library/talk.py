@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from core.evidence.citations import parse_markers
+from core.evidence.citations import Grammar, PageRef, parse_markers
 from core.library import wording
 from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, search_content_index
@@ -33,7 +33,6 @@ from core.model.job import Scope
 from core.model.ports import Clock
 from core.presentation.render import cut, one_line
 from core.section.prose import exported
-from core.text.markers import Grammar, PageRef
 from core.text.saying import say, say_many
 from core.works.standing import MARK
 

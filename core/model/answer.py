@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal
 
-from core.model.job import Json, QuestionType, ResearchJob
+from core.model.job import Json, QuestionType
 
 Section = Literal["summary", "opening", "detail"]  # `opening`: a detail's beginning, while its rest is another call's
 
@@ -244,15 +244,3 @@ class Rating:
     is_good: bool
     reason: str
     at: datetime
-
-
-class Ratings(Protocol):
-    """Each method raises `StoreError`."""
-
-    async def put(self, job: ResearchJob, rating: Rating) -> bool:
-        """Keep it in place of the asker's earlier one; whether the vote is new or another one than before."""
-        ...
-
-    async def of(self, job_id: str) -> list[Rating]:
-        """Oldest first."""
-        ...

@@ -36,33 +36,34 @@ class Delivery:
     address: Address
 
 
-class Deliveries(Protocol):
-    """One address a job. Durable ones keep `data` encrypted, since it may hold tokens. Each raises `StoreError`."""
+CONDEMNED_FOR = timedelta(days=30)  # a bot that is off for longer has other worries
+OPEN_FOR = timedelta(days=1)  # a message that nobody has ended by then is not worth a word any more
 
-    async def put(self, job: ResearchJob, address: Address) -> None:
-        """Keep it; an earlier address of the job is replaced."""
+
+class Messages(Protocol):
+    """gorkd's messages in chats: that wait for a job's answer, one a job; that show one, and go when the job is
+    forgotten; and that were begun without a job, by the key of what they answer, for `OPEN_FOR` at most.
+
+    Durable ones keep addresses encrypted, since they may hold tokens. Each method raises `StoreError`.
+    """
+
+    async def expect(self, job: ResearchJob, address: Address) -> None:
+        """The answer is to appear there; an earlier address of the job is replaced."""
         ...
 
     async def waiting(self, platform: str) -> list[tuple[str, Address]]:
         """Job ids with their addresses, in the order they were first put; expired ones are erased instead."""
         ...
 
-    async def erase(self, job_id: str) -> None:
+    async def delivered(self, job_id: str) -> None:
         """The answer has arrived."""
         ...
 
-
-class ShownMessages(Protocol):
-    """What stands in chats because of a job, and goes when the job is forgotten. Each method raises `StoreError`.
-
-    Durable ones keep addresses encrypted.
-    """
-
-    async def put(self, job_id: str, addresses: Sequence[Address]) -> None:
+    async def show(self, job_id: str, addresses: Sequence[Address]) -> None:
         """Keep them as long as the job; what is shown of a job that is gone is to be taken away at once."""
         ...
 
-    async def of(self, job_id: str) -> list[Address]:
+    async def shown(self, job_id: str) -> list[Address]:
         """Where the job is shown."""
         ...
 
@@ -82,25 +83,14 @@ class ShownMessages(Protocol):
         """It stands there no more, or nothing ever takes it away."""
         ...
 
-
-CONDEMNED_FOR = timedelta(days=30)  # a bot that is off for longer has other worries
-OPEN_FOR = timedelta(days=1)  # a message that nobody has ended by then is not worth a word any more
-
-
-class OpenMessages(Protocol):
-    """Messages that were begun without a job, by the key of what they answer. Each method raises `StoreError`.
-
-    They are kept encrypted, and for `OPEN_FOR` at most.
-    """
-
-    async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
-        """Keep it; an earlier address under that key is replaced."""
+    async def begin(self, key: str, scope: Scope, asker: str, address: Address) -> None:
+        """Keep a message without a job; an earlier address under that key is replaced."""
         ...
 
-    async def waiting(self, platform: str) -> list[tuple[str, Address]]:
+    async def begun(self, platform: str) -> list[tuple[str, Address]]:
         """With their keys, oldest first."""
         ...
 
-    async def erase(self, key: str) -> None:
+    async def end(self, key: str) -> None:
         """It has come to its end."""
         ...

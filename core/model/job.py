@@ -261,18 +261,6 @@ class AttachmentUnreadable(GorkdError):
 ReadAttachment = Callable[[str, str, bytes], Awaitable[Attachment]]
 
 
-class Attachments(Protocol):
-    """The attachments of jobs, durable. Each method raises `StoreError`."""
-
-    async def put(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
-        """All attachments of a stored job, at once; again replaces them."""
-        ...
-
-    async def of(self, job_id: str) -> list[Attachment]:
-        """In the order given."""
-        ...
-
-
 # What people say to a job that is running: kept with it, so that whoever runs it next knows it too, and heard between
 # its rounds (core/deep); core/pipeline/conversation.py reads it from their words
 
@@ -290,13 +278,23 @@ class Steering:
     text: str = ""
 
 
-class SteeringStore(Protocol):
-    """What was said to each job, in order. Each method raises `StoreError`."""
+class Additions(Protocol):
+    """What people give a job besides its question: files with it, and words while it runs, in order. Each method raises
+    `StoreError`.
+    """
 
-    async def add(self, job_id: str, steering: Steering) -> int:
+    async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
+        """All attachments of a stored job, at once; again replaces them."""
+        ...
+
+    async def attached(self, job_id: str) -> list[Attachment]:
+        """In the order given."""
+        ...
+
+    async def steer(self, job_id: str, steering: Steering) -> int:
         """Keep it behind what was said before; its number, from 1. Raises `StoreError` when the job is not stored."""
         ...
 
-    async def read(self, job_id: str, *, after: int = 0) -> list[Steering]:
+    async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
         """Everything said after number `after`."""
         ...

@@ -327,30 +327,6 @@ class ReuseStore(Protocol):
         ...
 
 
-class TokenStore(Protocol):
-    """What a workspace gave the app when it was installed, one text a tenant, kept encrypted. Raises `StoreError`."""
-
-    async def put(self, tenant: str, text: str) -> None: ...
-
-    async def get(self, tenant: str) -> str | None: ...
-
-    async def erase(self, tenant: str) -> None: ...
-
-
-class OneTimeStates(Protocol):
-    """What was handed to a browser to bring back, of which nothing is kept but a digest. Raises `StoreError`."""
-
-    async def issue(self, state: str, *, ttl: timedelta) -> None: ...
-
-    async def spend(self, state: str, *, ttl: timedelta) -> bool:
-        """Whether nobody has spent it before, in any process, within the last `ttl`."""
-        ...
-
-    async def redeem(self, state: str) -> bool:
-        """Whether it was issued and has not expired; true once only, among all processes."""
-        ...
-
-
 class Turns(Protocol):
     """What one process at a time may do, among all that share the records. Raises `StoreError`."""
 

@@ -84,7 +84,8 @@ def find_mode(name: str) -> Mode:
 def find_modes(names: Sequence[str]) -> Mode:
     """The mode, or several as one that runs them at once. Raises `InvalidQuery` as `check_modes` does."""
     check_modes(names)
-    return together([find_mode(name) for name in dict.fromkeys(names)])
+    chosen = [find_mode(name) for name in dict.fromkeys(names)]
+    return together(chosen) if len(chosen) > 1 else chosen[0]
 
 
 def read_modes(text: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from core.references.showing import (
 from core.stages.synthesize import usage_metadata
 from core.text.saying import later, say, say_again
 from core.text.urls import domain_of
-from core.works.registry import is_the_paper
+from core.works.standing import is_the_paper
 
 AT_ONCE = 8  # references that are looked up together; each registry keeps its own pace
 TELL_EVERY = 10  # references
@@ -85,7 +85,7 @@ async def run(work: Work) -> JobResult:
 
 
 async def _read(work: Work) -> ReadList:
-    attached = await work.deps.attachments.of(work.job.id)
+    attached = await work.deps.additions.attached(work.job.id)
     if not attached:
         raise InvalidQuery(say(NO_LIST), rule="references")
     files = [(entry.name, entry.text) for entry in attached]

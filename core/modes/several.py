@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from core.evidence.citations import Marker, rewrite_markers
+from core.evidence.citations import Grammar, Marker, rewrite_markers
 from core.findings.viewing import read_view, renumbered_view
 from core.llm.memo import RememberingModel, remembered
 from core.model.answer import Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
@@ -21,10 +21,8 @@ from core.model.ports import SourceStore
 from core.model.source import Source
 from core.modes.mode import Mode
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
-from core.pipeline.work import Deadline, Work
+from core.pipeline.work import Deadline, Progress, Work
 from core.stages.gathering import Gathering
-from core.text.markers import Grammar
 from core.text.urls import canonical_url
 
 T = TypeVar("T")

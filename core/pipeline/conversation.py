@@ -12,7 +12,7 @@ from typing import Literal
 
 import regex
 
-from core.evidence.citations import strip_markers
+from core.evidence.citations import Grammar, strip_markers
 from core.model.errors import InvalidQuery, JobNotFound, StoreError
 from core.model.job import MAX_STEERING_CHARS, ResearchJob, ResearchRequest, Scope, Steering, SteeringKind
 from core.model.ports import JobStore
@@ -22,7 +22,6 @@ from core.presentation.render import cut, one_line
 from core.stages.intake import parse_intent
 from core.text.language import language_of
 from core.text.leaning import first_pointer, is_clause, leaning, without_opening
-from core.text.markers import Grammar
 from core.text.saying import say
 from core.text.terms import STOPWORDS, terms
 from core.watch.words import read_wish

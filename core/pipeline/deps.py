@@ -1,4 +1,6 @@
-"""What a job is given to work with: every port, the settings, and time and chance as arguments."""
+"""What a job is given to work with: every port, the settings, time and chance as arguments, and what this process has
+learnt of its providers and its model.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,15 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter
+from time import monotonic, perf_counter
 
 from core.evidence.control import ControlledJudge
 from core.evidence.judge import SupportJudge, judge_of
 from core.library.paper import LibraryStore
-from core.model.answer import Ratings
 from core.model.config import Settings
-from core.model.delivery import Deliveries, ShownMessages
-from core.model.errors import GorkdError
-from core.model.job import Attachments, ReadAttachment, ResearchRequest, SteeringStore
+from core.model.delivery import Messages
+from core.model.errors import GorkdError, ProviderError
+from core.model.job import Additions, ReadAttachment, ResearchRequest
 from core.model.ports import (
     WEB_SEARCH,
     AnswerCache,
@@ -34,14 +35,43 @@ from core.model.ports import (
     SourceStore,
     WebSearchModel,
 )
-from core.pipeline.limits import ComputingTurns, Setbacks, SingleFlight, TwoAtOnce
+from core.pipeline.limits import ComputingTurns, SingleFlight
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy
+from core.tenancy.usage import EvaluationStore
 from core.watch.watch import Watches
 from core.works.registry import Works
 from core.works.standing import StandingChecks
 
 log = logging.getLogger(__name__)
+
+REST_S = 30.0  # long enough that a time-out is paid by one question of many, short enough to find it well again
+MAX_REST_S = 60.0  # of a provider that asks for a longer silence
+
+
+class Setbacks:
+    """Which providers gave nothing of late: while they rest others are asked first, where there are any."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._rest_until: dict[str, float] = {}
+
+    def note(self, error: ProviderError) -> None:
+        self._rest_until[error.provider] = self._clock() + min(error.retry_after_s or REST_S, MAX_REST_S)
+
+    def forget(self, provider: str) -> None:
+        """It has answered."""
+        self._rest_until.pop(provider, None)
+
+    def rests(self, provider: str) -> bool:
+        return self._clock() < self._rest_until.get(provider, float("-inf"))
+
+
+@dataclass
+class TwoAtOnce:
+    """Whether the model that writes serves two calls as quickly as one; so it does until it was measured."""
+
+    is_served: bool = True
 
 
 async def _spend_all(request: ResearchRequest) -> None:
@@ -72,14 +102,12 @@ class Deps:
     events: EventLog
     memo: JobMemo
     tool_traces: TraceStore
-    steering: SteeringStore
+    additions: Additions
     cache: AnswerCache
-    deliveries: Deliveries
-    shown: ShownMessages
-    attachments: Attachments
+    messages: Messages
     library: LibraryStore
     read_attachment: ReadAttachment
-    ratings: Ratings
+    evaluations: EvaluationStore
     watches: Watches
     flights: SingleFlight
     reuse: ReuseStore
@@ -140,4 +168,5 @@ class Deps:
 
     def count_error(self, stage: str, error: Exception) -> None:
         self.recorder.record(Measurement("errors", 1, f"{stage}:{type(error).__name__}"))
-        log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": str(error)})
+        why = str(error) or ("no answer in time" if isinstance(error, TimeoutError) else "")
+        log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": why})

@@ -10,17 +10,15 @@ import heapq
 import itertools
 import logging
 import math
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
-from core.model.errors import ProviderError, ProviderRateLimited
+from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
 from core.model.ports import Measurement, ProviderStrength, Recorder, SearchProvider, warm_up
 from core.model.source import SearchHit, SearchQuery
-from core.presentation.wording import counted
 
 T = TypeVar("T")
 ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps
@@ -79,13 +77,11 @@ def tokens_left(full_in_s: float, *, rate: float, burst: int) -> int:
     return min(max(math.floor(burst - (full_in_s - ROUNDING_S) * rate), 0), burst)
 
 
-# Search providers that wait for their turn, and those that failed of late and rest
+# Search providers that wait for their turn
 
 
 log = logging.getLogger(__name__)
 
-REST_S = 30.0  # long enough that a time-out is paid by one question of many, short enough to find it well again
-MAX_REST_S = 60.0  # of a provider that asks for a longer silence
 STORE_WAIT_S = 1.0  # a store that takes longer counts as away; a token takes it milliseconds
 
 
@@ -104,6 +100,11 @@ class CallRate:
     @property
     def per_second(self) -> float:
         return (self.calls + 1 - self.burst) / self.period_s
+
+    @property
+    def spent(self) -> str:
+        """Why a call is refused; one of `REASONS`."""
+        return f"its limit of calls ({self.calls} in {self.period_s:g} s) is used up"
 
 
 class SharedTurns:
@@ -127,8 +128,8 @@ class SharedTurns:
         while wait_s := await self._token():
             waited_s += wait_s
             if waited_s > self._rate.max_wait_s:
-                reason = f"its limit of {counted(self._rate.calls, 'call')} in {self._rate.period_s:g} s is used up"
-                raise ProviderRateLimited(self._name.partition(" ")[0], reason, retry_after_s=wait_s)
+                name = self._name.partition(" ")[0]
+                raise ProviderRateLimited(name, self._rate.spent, retry_after_s=wait_s)
             await self._sleep(wait_s)
 
     async def _token(self) -> float:
@@ -176,24 +177,6 @@ class LimitedSearch:
         return await self._provider.search(query, limit=limit, scope=scope)
 
 
-class Setbacks:
-    """Which providers gave nothing of late: while they rest others are asked first, where there are any."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._rest_until: dict[str, float] = {}
-
-    def note(self, error: ProviderError) -> None:
-        self._rest_until[error.provider] = self._clock() + min(error.retry_after_s or REST_S, MAX_REST_S)
-
-    def forget(self, provider: str) -> None:
-        """It has answered."""
-        self._rest_until.pop(provider, None)
-
-    def rests(self, provider: str) -> bool:
-        return self._clock() < self._rest_until.get(provider, float("-inf"))
-
-
 class ComputingTurns:
     """Work that keeps a processor busy, in a thread and one at a time: threads share one lock, and each that waits for
     it holds the others up, and the loop. What somebody's first sentence waits for goes first, then who came first.
@@ -233,10 +216,3 @@ class ComputingTurns:
                 self._is_busy = True
                 turn.set_result(None)
                 return
-
-
-@dataclass
-class TwoAtOnce:
-    """Whether the model that writes serves two calls as quickly as one; so it does until it was measured."""
-
-    is_served: bool = True

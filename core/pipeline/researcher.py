@@ -36,8 +36,8 @@ from core.modes import MODES, can_be_steered, check_modes
 from core.modes.mode import Mode
 from core.pipeline.conversation import conversation_of, read_reply
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
 from core.pipeline.trace import ToolTrace, trace_id_of
+from core.pipeline.work import Progress
 from core.presentation.render import job_json, one_line
 from core.presentation.wording import CHECK_QUESTION, IMPROVE_IT, NO_LIST, NOT_ANSWERED_YET, WAS_ANSWERED
 from core.section.sections import read_section_request
@@ -245,12 +245,12 @@ class Researcher:
 
     async def attach(self, job_id: str, address: Address) -> None:
         """Remember which message waits for the job's answer; a later address replaces an earlier one."""
-        await self._deps.deliveries.put(await self._deps.jobs.get(job_id), address)
+        await self._deps.messages.expect(await self._deps.jobs.get(job_id), address)
 
     async def undelivered(self, platform: str) -> list[Delivery]:
         """Messages of a platform that still wait, with their jobs, oldest first: what a restarted bot follows again."""
         found: list[Delivery] = []
-        for job_id, address in await self._deps.deliveries.waiting(platform):
+        for job_id, address in await self._deps.messages.waiting(platform):
             try:
                 found.append(Delivery(await self._deps.jobs.get(job_id), address))
             except JobNotFound:
@@ -260,7 +260,7 @@ class Researcher:
     async def delivered(self, job_id: str, shown: Sequence[Address] = ()) -> None:
         """The answer has arrived and stands at `shown`; the address that waited for it is erased."""
         await self.note_shown(job_id, shown)
-        await self._deps.deliveries.erase(job_id)
+        await self._deps.messages.delivered(job_id)
 
     async def take_correction(self, job_id: str) -> str:
         """What is to be said, once, below an answer that was corrected since; "" for nothing."""
@@ -269,11 +269,11 @@ class Researcher:
     async def note_shown(self, job_id: str, shown: Sequence[Address]) -> None:
         """Messages that show something of the job go with it when it is forgotten. Raises `StoreError`."""
         if shown:
-            await self._deps.shown.put(job_id, shown)
+            await self._deps.messages.show(job_id, shown)
 
     async def job_shown(self, address: Address) -> ResearchJob | None:
         """The job that a message shows, by the address it was noted with. Raises `StoreError`."""
-        job_id = await self._deps.shown.job_at(address)
+        job_id = await self._deps.messages.job_at(address)
         try:
             return await self._deps.jobs.get(job_id) if job_id else None
         except JobNotFound:  # forgotten just now
@@ -281,17 +281,17 @@ class Researcher:
 
     async def condemned(self, platform: str) -> list[tuple[str, Address]]:
         """Messages of a platform that show what has been forgotten, with their keys. Raises `StoreError`."""
-        return await self._deps.shown.condemned(platform)
+        return await self._deps.messages.condemned(platform)
 
     async def taken_away(self, key: str) -> None:
         """One of them is gone. Raises `StoreError`."""
-        await self._deps.shown.taken_away(key)
+        await self._deps.messages.taken_away(key)
 
     async def rate(self, job_id: str, asker: str, *, good: bool, reason: str = "", scope: Scope) -> None:
         """One vote each; a later one replaces the earlier. Raises `JobNotFound`, `StoreError`."""
         job = await self._visible(job_id, scope)
         rating = Rating(asker, good, reason.strip()[:MAX_REASON_CHARS], self._deps.clock())
-        if await self._deps.ratings.put(job, rating):
+        if await self._deps.evaluations.rate(job, rating):
             self._deps.recorder.record(Measurement("ratings", 1, "good" if good else "bad"))
 
     async def asked(self, dedupe_key: str, *, scope: Scope) -> ResearchJob | None:
@@ -404,10 +404,10 @@ class Researcher:
             return
         if not can_be_steered(job.request.modes):
             raise InvalidQuery(say("Only deep research can be steered while it runs."), rule="not-steerable")
-        if len(await self._deps.steering.read(job.id)) >= MAX_STEERINGS:
+        if len(await self._deps.additions.steered(job.id)) >= MAX_STEERINGS:
             raise InvalidQuery(say("That is more than one job can mind; please wait for its answer."), rule="too-much")
         text = one_line(steering.text)[:MAX_STEERING_CHARS]
-        await self._deps.steering.add(job.id, replace(steering, text=text))
+        await self._deps.additions.steer(job.id, replace(steering, text=text))
 
     async def under_way(self, thread: str, *, scope: Scope) -> ResearchJob | None:
         """The newest job of a conversation that can be steered and has not ended: who a reply there speaks to."""
@@ -443,7 +443,7 @@ class Researcher:
     async def _again(
         self, old: ResearchJob, request: ResearchRequest, dedupe_key: str, address: Address | None = None
     ) -> ResearchJob:
-        kept = await self._deps.attachments.of(old.id) if old.request.attachments else []
+        kept = await self._deps.additions.attached(old.id) if old.request.attachments else []
         request = replace(request, heard_before=old.request.heard_before or old.created_at)
         return await self.submit(request, dedupe_key=dedupe_key, attachments=kept, address=address)
 
@@ -501,7 +501,7 @@ class Submission:
         if is_new:
             log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
         if address is not None and is_new:
-            await self._deps.deliveries.put(stored, address)
+            await self._deps.messages.expect(stored, address)
         await self._begin(stored, attachments, is_new=is_new)
         return stored
 
@@ -519,8 +519,8 @@ class Submission:
 
     async def _begin(self, job: ResearchJob, attachments: Sequence[Attachment], *, is_new: bool) -> None:
         """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
-        if attachments and (is_new or not await self._deps.attachments.of(job.id)):
-            await self._deps.attachments.put(job, attachments)
+        if attachments and (is_new or not await self._deps.additions.attached(job.id)):
+            await self._deps.additions.attach(job, attachments)
         if is_new and (earlier := await cached_result(job, self._deps)):
             await deliver_result(job, self._deps, earlier, started=perf_counter())
             return
@@ -541,7 +541,7 @@ class Submission:
                 return  # it was accepted when it was first sent
             error = JobError(exc.code, exc.user_message, exc.retryable, exc.operator_message)
             await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
-            await self._deps.deliveries.erase(job.id)  # whoever asked is told by the error
+            await self._deps.messages.delivered(job.id)  # whoever asked is told by the error
             raise
         except StoreError as exc:
             self._deps.count_error("intake", exc)

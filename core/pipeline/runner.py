@@ -26,8 +26,7 @@ from core.model.job import TERMINAL_STATUSES, Event, JobError, JobStatus, Resear
 from core.model.ports import Measurement, Steps, job_id_var
 from core.modes import find_modes
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
-from core.pipeline.work import Deadline, Work
+from core.pipeline.work import Deadline, Progress, Work
 from core.presentation.render import job_json
 from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.stages.cache import answer_key, cached_result, is_hidden, may_repeat, repeat_result
@@ -94,6 +93,8 @@ async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool =
             await _see_to_the_end(job, deps)
     except JobNotFound:
         log.info("the job is gone")
+    except StaleAttempt as exc:  # its end is another's, who may not have begun: one attempt more would overtake them
+        log.warning("a newer attempt has taken over", extra={"error": str(exc)})
     finally:
         job_id_var.reset(token)
 
@@ -115,8 +116,8 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
             ending = deliver_failure(progress.job, deps, JobStatus.CANCELLED, error=None, started=started)
             await asyncio.shield(ending)
         raise
-    except StaleAttempt as exc:
-        log.warning("a newer attempt has taken over", extra={"error": str(exc)})
+    except StaleAttempt:
+        raise
     except GorkdError as exc:
         log.warning("job ended", extra={"attempt": progress.job.attempt, "error": str(exc)})
         if is_resumable and isinstance(exc, StoreError):
@@ -230,7 +231,7 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
             log.info("shared an answer", extra={"leader": leader_id})
             return result
         await progress.take_back()
-        if await deps.steering.read(job.id):
+        if await deps.additions.steered(job.id):
             return None
         await deps.flights.release(job.scope, key, leader_id)
     return None
@@ -245,7 +246,7 @@ async def _share(leader_id: str, job: ResearchJob, deps: Deps, progress: Progres
         answered_at = leader.completed_at
         if leader.status is not JobStatus.COMPLETED or answered_at is None or answered_at <= job.created_at:
             return None  # an answer from before this question was asked is the cache's business
-        if await deps.steering.read(leader_id) or await deps.steering.read(job.id):
+        if await deps.additions.steered(leader_id) or await deps.additions.steered(job.id):
             return None  # what people said to either has made them different questions
         return await repeat_result(leader_id, job, deps, answered_at=answered_at)
     except StaleAttempt:
@@ -263,7 +264,7 @@ async def _retell(leader_id: str, deps: Deps, progress: Progress) -> None:
     while (event := await _next(events, silence_s)) is not None and event.type != "complete":
         if event.type != "status":
             await progress.emit(event.type, event.data)
-        elif await deps.steering.read(progress.job.id):
+        elif await deps.additions.steered(progress.job.id):
             return
         else:
             await _retell_status(event, progress)

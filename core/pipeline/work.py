@@ -1,17 +1,29 @@
-"""One attempt at one job, as whatever researches it sees it; and until when."""
+"""One attempt at one job, as whatever researches it sees it: what it works with, until when, what it tells the world.
+
+Telling never fails a job: a store that cannot be written is logged and counted, the answer still goes out.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
-from core.model.errors import SetupError
-from core.model.job import ResearchJob
+from core.evidence.citations import MARKS
+from core.model.answer import Claim, Section, Verdict
+from core.model.errors import SetupError, StaleAttempt, StoreError
+from core.model.job import EventType, JobStatus, Json, ResearchJob
 from core.model.ports import ChatModel, Steps
+from core.model.source import Source
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
-from core.presentation.wording import needs_model
+from core.presentation.wording import STATUS_MESSAGES, needs_model, queue_message
 from core.stages.gathering import Gathering
+from core.text.saying import say
+from core.text.urls import public_address
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -49,3 +61,102 @@ class Work:
             words = f"{needs_model(what)} The mode `quick` works without one."
             raise SetupError(f"{what} without a model", user_message=words, operator_message=f"{words} {SET_A_MODEL}")
         return self.deps.model
+
+
+# How far along a job is when a status begins, 0…1; shares of a typical quick answer's time.
+_PROGRESS = {
+    JobStatus.PENDING: 0.0,
+    JobStatus.PLANNING: 0.05,
+    JobStatus.SEARCHING: 0.2,
+    JobStatus.FETCHING: 0.35,
+    JobStatus.SYNTHESIZING: 0.5,
+}
+
+
+class Progress:
+    """The voice of one attempt at one job. Raises only `StaleAttempt`, when a newer attempt has taken over."""
+
+    def __init__(self, job: ResearchJob, deps: Deps) -> None:
+        self.job = job
+        self._deps = deps
+
+    async def status(
+        self,
+        status: JobStatus,
+        *,
+        message: str = "",
+        share: float | None = None,
+        data: Mapping[str, Json] | None = None,
+    ) -> None:
+        """`share` is how far along the job is, 0…1; by default what is typical of a quick answer."""
+        self.job = replace(self.job, status=status)
+        log.info("status", extra={"status": status.value})
+        await self._keep_job()
+        await self._tell(status, message or say(STATUS_MESSAGES[status]), data or {}, share=share)
+
+    async def waiting(self, ahead: int) -> None:
+        """So many jobs begin before this one. The store is not told: this one may have begun by now."""
+        await self._tell(JobStatus.PENDING, queue_message(ahead), {"ahead": ahead})
+
+    async def source(self, source: Source) -> None:
+        """A source that was kept; its id is null until the sources are numbered."""
+        await self.emit(
+            "source",
+            {
+                "id": source.id if source.id != "src_0" else None,
+                "url": public_address(source.url),
+                "title": source.title,
+                "domain": source.metadata.domain,
+                "provider": source.metadata.provider,
+            },
+        )
+
+    async def sentence(self, claim: Claim, shown: str | None) -> None:
+        """One sentence of the answer with its markers; None takes it back."""
+        section: Section = "summary" if claim.id.startswith("summary") else "detail"
+        marks = MARKS.get(claim.verdict, "") if claim.evidence else ""
+        await self.emit(
+            "answer",
+            {"section": section, "id": claim.id, "text": shown, "verdict": claim.verdict.value, "mark": marks},
+        )
+
+    async def retract(self, claim_id: str) -> None:
+        await self.sentence(Claim(claim_id, "", Verdict.UNSUPPORTED), None)
+
+    async def take_back(self) -> None:
+        """Retract every sentence that earlier attempts have shown and not retracted."""
+        shown: dict[str, None] = {}
+        with self._anyhow():
+            for event in await self._deps.events.read(self.job.id):
+                if event.type == "answer" and event.data["text"] is None:
+                    shown.pop(str(event.data["id"]), None)
+                elif event.type == "answer":
+                    shown[str(event.data["id"])] = None
+        for claim_id in shown:
+            await self.retract(claim_id)
+
+    async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
+        """`data` is as core/model/job.py says for the type."""
+        with self._anyhow():
+            await self._deps.events.append(self.job.id, self.job.attempt, type, data)
+
+    async def _keep_job(self) -> None:
+        with self._anyhow():
+            await self._deps.jobs.save(self.job)
+
+    async def _tell(
+        self, status: JobStatus, message: str, data: Mapping[str, Json], *, share: float | None = None
+    ) -> None:
+        progress = _PROGRESS[status] if share is None else share
+        told: dict[str, Json] = {"stage": status.value, "message": message, "progress": progress}
+        await self.emit("status", {**told, "data": dict(data)})
+
+    @contextmanager
+    def _anyhow(self) -> Iterator[None]:
+        """A store that fails is counted and left at that, unless it says that a newer attempt has taken over."""
+        try:
+            yield
+        except StaleAttempt:
+            raise
+        except StoreError as exc:
+            self._deps.count_error("deliver", exc)

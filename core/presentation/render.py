@@ -114,7 +114,7 @@ def marks_legend(verdicts: Collection[Verdict]) -> dict[str, str]:
     for verdict in (one for one in Verdict if one in verdicts):
         words = say(wording.MARK_MEANINGS[verdict])
         mark = MARKS[verdict]
-        found[mark] = f"{found[mark]}, or {words}" if mark in found else words
+        found[mark] = say("{one}, or {other}", one=found[mark], other=words) if mark in found else words
     return found
 
 

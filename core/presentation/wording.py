@@ -348,8 +348,9 @@ def may_retry(job: ResearchJob) -> bool:
 
 
 def relevance(source: Source) -> str:
-    """`relevance 83 %`."""
-    return say("relevance {percent} %", percent=round(100 * min(max(source.scores.relevance, 0.0), 1.0)))
+    """` · relevance 83 %`; "" where no words are shared, as across languages, for then nothing was measured."""
+    percent = round(100 * min(max(source.scores.relevance, 0.0), 1.0))
+    return f" · {say('relevance {percent} %', percent=percent)}" if percent else ""
 
 
 def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:

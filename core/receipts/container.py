@@ -21,9 +21,10 @@ from pydantic import TypeAdapter, ValidationError
 from core.model.errors import JobNotFound
 from core.model.ports import JobStore, SourceStore
 from core.pipeline.tracing import TraceLog
+from core.presentation import wording
 from core.presentation.render import one_line, printable
 from core.receipts.receipt import FORMAT, Receipt, build_receipt
-from core.text.saying import say
+from core.text.saying import say, speaking
 
 RECEIPT, PAGE, MANIFEST, SIGNATURE = "receipt.json", "answer.md", "manifest.json", "signature.json"
 _MEMBERS = {RECEIPT, PAGE, MANIFEST, SIGNATURE}
@@ -70,7 +71,7 @@ def open_receipt(content: bytes) -> OpenedReceipt:
     members = _unpacked(content)
     missing = sorted({RECEIPT, PAGE, MANIFEST} - members.keys())
     if missing:
-        raise _unreadable(f"there is no {missing[0]} in it")
+        raise _unreadable(say("there is no {name} in it", name=missing[0]))
     problems = [say("{name} does not belong to a receipt", name=name) for name in sorted(members.keys() - _MEMBERS)]
     listed, signer = _listed(members[MANIFEST])
     signed = {name: members[name] for name in (RECEIPT, PAGE)}
@@ -101,37 +102,41 @@ def schema() -> dict[str, object]:
 
 
 def page_of(receipt: Receipt) -> str:
-    """The answer as Markdown for who opens the zip without us."""
-    head = [f"# {receipt.question}", receipt.understood and f"> Answered as: {receipt.understood}", receipt.notice]
+    """The answer as Markdown for who opens the zip without us, in the language spoken."""
+    understood = receipt.understood and f"> {wording.understood_as(receipt.understood)}"
+    head = [f"# {receipt.question}", understood, receipt.notice]
     sources = [
-        f"{one.id.removeprefix('src_')}. {one.title}. <{one.url}>, read {one.read_at}" for one in receipt.sources
+        f"{one.id.removeprefix('src_')}. {one.title}. <{one.url}>, {say('read {moment}', moment=one.read_at)}"
+        for one in receipt.sources
     ]
+    foot = "Answered {moment} by gorkd {version}, {job}. Check this file: `gorkd verify FILE` (what is in it: {name})."
+    named = {"moment": receipt.answered_at, "version": receipt.versions.gorkd, "job": receipt.job_id, "name": RECEIPT}
+    level, reasons = wording.say_level(receipt.confidence), "; ".join(receipt.confidence_reasons)
     parts = [
         *filter(None, head),
         *filter(None, (receipt.summary, receipt.detail)),
-        f"**Confidence**: {receipt.confidence}. {'; '.join(receipt.confidence_reasons)}",
-        "\n".join(["## Sources", "", *sources]),
-        f"Answered {receipt.answered_at} by gorkd {receipt.versions.gorkd}, {receipt.job_id}. "
-        f"Check this file: `gorkd verify FILE` (what is in it: {RECEIPT}).",
+        f"**{say(wording.CONFIDENCE)}**: {level}. {reasons}",
+        "\n".join([f"## {say(wording.SOURCES)}", "", *sources]),
+        say(foot, **named),
     ]
     return printable("\n\n".join(parts)) + "\n"
 
 
 def _unpacked(content: bytes) -> dict[str, bytes]:
     if len(content) > MAX_FILE_BYTES:
-        raise _unreadable("it is too large")
+        raise _unreadable(say("it is too large"))
     if not content.startswith(b"PK"):
-        raise _unreadable("it is no zip file")
+        raise _unreadable(say("it is no zip file"))
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
             if len(set(names)) < len(names) or len(names) > len(_MEMBERS) + 4:
-                raise _unreadable("it has members twice, or too many of them")
+                raise _unreadable(say("it has members twice, or too many of them"))
             return {entry.filename: _member(archive, entry) for entry in archive.infolist()}
     except NoReceipt:
         raise
     except Exception as exc:  # zipfile raises what it likes of a broken file: struct.error, zlib.error, EOFError, …
-        raise _unreadable(f"its zip is broken ({type(exc).__name__})") from exc
+        raise _unreadable(say("its zip is broken ({error})", error=type(exc).__name__)) from exc
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -139,19 +144,20 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     with archive.open(entry) as member:
         content = member.read(MAX_MEMBER_BYTES + 1)
     if len(content) > MAX_MEMBER_BYTES:
-        raise _unreadable(f"{entry.filename} is too large")
+        raise _unreadable(say("{name} is too large", name=entry.filename))
     return content
 
 
 def _unreadable(why: str) -> NoReceipt:
-    return NoReceipt(f"this is no receipt that can be read: {why}")
+    return NoReceipt(say("this is no receipt that can be read: {why}", why=why))
 
 
 def _read(text: bytes) -> Receipt:
     try:
         fields = _FIELDS.validate_json(text)
         if fields.get("format") != FORMAT:
-            raise _unreadable(f"it is of format {fields.get('format')!r}, and this gorkd knows format {FORMAT}")
+            other = "it is of format {format}, and this gorkd knows format {known}"
+            raise _unreadable(say(other, format=repr(fields.get("format")), known=FORMAT))
         return _sensible(_SHAPE.validate_python(fields))
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_context=False, include_input=False)[0]
@@ -164,10 +170,10 @@ def _sensible(receipt: Receipt) -> Receipt:
         try:
             datetime.fromisoformat(source.published_at or "2000-01-01")
         except ValueError:
-            raise _unreadable(f"{one_line(source.id)} has no readable date") from None
+            raise _unreadable(say("{source} has no readable date", source=one_line(source.id))) from None
     for excerpt in (entry.excerpt for claim in receipt.claims for entry in claim.evidence):
         if not all(excerpt.start <= first <= last <= excerpt.end for first, last in excerpt.instructs):
-            raise _unreadable("what speaks to an assistant stands outside of an excerpt")
+            raise _unreadable(say("what speaks to an assistant stands outside of an excerpt"))
     return receipt
 
 
@@ -234,7 +240,8 @@ class Receipts:
         sources, trace = await self.sources.sources(job_id), await self.traces.read(job_id)
         key = self.keys[0] if is_signed else None
         receipt = await asyncio.to_thread(build_receipt, job, result, sources, trace, issuer=self.issuer)
-        return write_receipt(receipt, key)
+        with speaking(wording.language_of(job)):
+            return write_receipt(receipt, key)
 
     @property
     def published(self) -> str:

@@ -15,6 +15,7 @@ from core.evidence.verbatim import verify_quote
 from core.model.answer import Verdict
 from core.model.source import Page
 from core.presentation.render import one_line
+from core.presentation.wording import MARK_MEANINGS
 from core.receipts.container import NoReceipt, OpenedReceipt, open_receipt
 from core.receipts.receipt import Receipt, ReceiptClaim, ReceiptEvidence, ReceiptSource, ask_rules, text_hash, versions
 from core.text.saying import say, say_again, say_many
@@ -153,8 +154,10 @@ def _answer(receipt: Receipt) -> Check:
     for claim in receipt.claims:
         best = min((entry.verdict for entry in claim.evidence), key=_WEIGHT.index, default=claim.verdict)
         if best is not claim.verdict:
-            was = "{claim} is {verdict}, its evidence {best}"
-            wrong.append(say(was, claim=claim.id, verdict=claim.verdict, best=best))
+            was, verdicts = "{claim} is {verdict}, its evidence {best}", {"verdict": claim.verdict, "best": best}
+            wrong.append(
+                say(was, claim=claim.id, **{name: say(MARK_MEANINGS[found]) for name, found in verdicts.items()})
+            )
     one, many = (
         "{number} sentence with the verdict of its evidence",
         "{number} sentences with the verdict of their evidence",

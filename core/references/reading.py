@@ -26,9 +26,10 @@ _MIN_ENTRIES = 2
 MAX_MISSING = 3  # numbers of a list that could not be read
 _HEADING = regex.compile(
     r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:\*\*|__)?(?:\d{1,2}\.?[ \t]+|[IVX]+\.[ \t]+)?"
-    r"(?:r ?eferences(?: and notes| cited)?|bibliography|works cited|literature(?: cited)?|sources cited"
-    r"|literatur(?:verzeichnis)?|quellen(?:verzeichnis)?|références|bibliographie|referencias|bibliografía"
-    r"|riferimenti(?: bibliografici)?|bibliografia|referências|referenties)[ \t]*:?(?:\*\*|__)?[ \t]*$",
+    r"(?:r ?eferences(?: and notes| cited)?|bibliography|works cited|literature(?: cited)?|sources(?: cited)?"
+    r"|literatur(?:verzeichnis|angaben)?|quellen(?:verzeichnis)?|références|bibliographie|referencias|bibliografía"
+    r"|riferimenti(?: bibliografici)?|bibliografia|referências|referenties|fuentes|fonti|fontes|bronnen)"
+    r"[ \t]*:?(?:\*\*|__)?[ \t]*$",
     regex.IGNORECASE | regex.MULTILINE,
 )
 _NEXT_HEADING = regex.compile(

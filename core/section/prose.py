@@ -10,7 +10,7 @@ from datetime import date
 
 import regex
 
-from core.evidence.citations import Marker, keep_markers, parse_markers, rewrite_markers
+from core.evidence.citations import Grammar, KeyRef, Marker, keep_markers, parse_markers, rewrite_markers
 from core.evidence.grounding import Grounder
 from core.evidence.quoting import cited
 from core.evidence.structure import Judged
@@ -21,7 +21,6 @@ from core.model.source import Source
 from core.presentation.bibliography import CitedWork, Name, bibtex, key_of, names_in, ris
 from core.presentation.render import cut, one_line
 from core.text.language import rarity
-from core.text.markers import Grammar, KeyRef
 from core.text.passages import Passage
 from core.text.terms import terms as terms_in
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import regex
 
-from core.evidence.citations import parse_markers, strip_markers
+from core.evidence.citations import Grammar, KeyRef, parse_markers, strip_markers
 from core.evidence.judge import Judging
 from core.evidence.structure import Judged, assemble, before_of
 from core.library.funnel import passages_of
@@ -33,7 +33,6 @@ from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
 from core.stages.writing import settle
 from core.text.growing_json import whole_number
 from core.text.injection import masked
-from core.text.markers import Grammar, KeyRef
 from core.text.passages import Passage
 from core.text.saying import say, say_again, say_many
 from core.text.sentences import split_sentences

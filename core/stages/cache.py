@@ -24,7 +24,7 @@ from core.model.ports import Vector, warm_up
 from core.model.source import Source, SourceKind
 from core.pipeline.conversation import leans_on_thread, needs_context, turns_behind
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.presentation.render import cut, iso_utc, one_line
 from core.presentation.wording import CHECKING_EARLIER
 from core.stages.intake import is_of_the_day, parse_intent, time_to_live

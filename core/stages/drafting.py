@@ -27,7 +27,7 @@ from core.model.job import ResearchJob
 from core.model.ports import ChatRequest
 from core.model.source import SearchPlan, Source
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.stages.gathering import Gathering
 from core.stages.prompting import Script, as_detail, as_summary, early_script, full_script
 from core.stages.search import CHOICE, EarlyChoice, early_sources

@@ -43,7 +43,7 @@ from core.text.injection import instructions_in
 from core.text.passages import passage_terms
 from core.text.saying import say
 from core.text.urls import canonical_url, domain_of, is_web_url
-from core.works.registry import ABSTRACT
+from core.works.standing import ABSTRACT
 
 T = TypeVar("T")
 
@@ -418,7 +418,7 @@ async def _attached(job: ResearchJob, gathering: Gathering, deps: Deps, notes: l
     if not job.request.attachments:
         return []
     try:
-        attachments = await deps.attachments.of(job.id)
+        attachments = await deps.additions.attached(job.id)
     except StoreError as exc:
         deps.count_error("search", exc)
         attachments = []

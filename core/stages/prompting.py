@@ -125,14 +125,14 @@ def as_summary(request: ChatRequest, *, has_opening: bool) -> ChatRequest:
 
     Up to the end of its text it is the same.
     """
-    task = load_prompt("write_beginning" if has_opening else "write_summary").template
+    task = (load_prompt("write_beginning") if has_opening else load_prompt("write_summary")).template
     return replace(request, user=f"{request.user}\n\n{task.strip()}")
 
 
 def as_detail(request: ChatRequest, told: str, *, has_opening: bool) -> ChatRequest:
     """The same for the detail, or what goes on behind its beginning; `told` is what the summary says so far."""
     said = _cut_to_tokens(fenced(told), MAX_TOLD_TOKENS)
-    task = load_prompt("write_rest" if has_opening else "write_detail").substitute(summary=said)
+    task = (load_prompt("write_rest") if has_opening else load_prompt("write_detail")).substitute(summary=said)
     return replace(request, user=f"{request.user}\n\n{task.strip()}")
 
 

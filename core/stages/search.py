@@ -36,8 +36,7 @@ from core.stages.plan import stand_ins
 from core.stages.ranking import Candidate, coverage_of, rank_sources
 from core.text.language import detect_language
 from core.text.urls import canonical_url
-from core.works.registry import with_full_texts
-from core.works.standing import AT_SEARCH_S, stand
+from core.works.standing import AT_SEARCH_S, stand, with_full_texts
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from core.evidence.answering import unanswered_by_rules
-from core.evidence.citations import strip_markers
+from core.evidence.citations import Grammar, strip_markers
 from core.evidence.confidence import find_limitations, score_confidence
 from core.evidence.conflicts import Contradiction, find_conflicts
 from core.evidence.grounding import BY_OCR, VERBATIM
@@ -33,7 +33,7 @@ from core.model.errors import ModelError, ModelGarbled, ModelTimeout
 from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.presentation.follow_ups import refusal_in, worth_asking
 from core.stages.drafting import (
     MIN_CHECK_S,
@@ -47,7 +47,6 @@ from core.stages.drafting import (
     write_in_parts,
 )
 from core.stages.prompting import Script, answer_script, early_script
-from core.text.markers import Grammar
 from core.text.saying import later, say
 
 log = logging.getLogger(__name__)

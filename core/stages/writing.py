@@ -12,7 +12,7 @@ from typing import TypeVar
 import regex
 from rapidfuzz import fuzz
 
-from core.evidence.citations import strip_markers
+from core.evidence.citations import Grammar, strip_markers
 from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
 from core.evidence.rules.alignment import Force
@@ -44,8 +44,7 @@ from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
 from core.pipeline.limits import ComputingTurns
-from core.pipeline.progress import Progress
-from core.text.markers import Grammar
+from core.pipeline.work import Progress
 from core.text.saying import say
 from core.text.sentences import Sentence, may_end, split_sentences
 from core.text.terms import terms

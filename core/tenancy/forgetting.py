@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from core.model.errors import GorkdError, JobNotFound, StoreError
-from core.model.ports import Clock, OneTimeStates, TokenStore, Turns
+from core.model.ports import Clock, Turns
 from core.settings.desk import SettingsDesk, SettingsStore
 from core.text.saying import say
 
@@ -249,14 +249,33 @@ class Departure:
     is_erased: bool = False
 
 
-class Departures(Protocol):
-    """Which tenants have had an app, and which of them are to be forgotten. Each method raises `StoreError`."""
+class AppTenants(Protocol):
+    """Tenants that have an app, and that have had it and are to be forgotten: what each gave the app when it was
+    installed, one text a tenant, kept encrypted; what was handed to a browser to bring back, of which nothing is kept
+    but a digest; and who has left. Each method raises `StoreError`.
+    """
 
-    async def put(self, departure: Departure) -> None:
+    async def put_token(self, tenant: str, text: str) -> None: ...
+
+    async def token(self, tenant: str) -> str | None: ...
+
+    async def erase_token(self, tenant: str) -> None: ...
+
+    async def issue(self, state: str, *, ttl: timedelta) -> None: ...
+
+    async def spend(self, state: str, *, ttl: timedelta) -> bool:
+        """Whether nobody has spent it before, in any process, within the last `ttl`."""
+        ...
+
+    async def redeem(self, state: str) -> bool:
+        """Whether it was issued and has not expired; true once only, among all processes."""
+        ...
+
+    async def depart(self, departure: Departure) -> None:
         """Keep it; an earlier one of the tenant is replaced."""
         ...
 
-    async def waiting(self) -> list[Departure]: ...
+    async def departures(self) -> list[Departure]: ...
 
     async def strike(self, departure: Departure) -> None:
         """Everything is gone. A later departure of the same tenant stays."""
@@ -276,7 +295,7 @@ class Leaving:
 
     def __init__(
         self,
-        departures: Departures,
+        tenants: AppTenants,
         turns: Turns,
         forget: Callable[[Whose], Awaitable[Forgotten]],
         *,
@@ -284,7 +303,7 @@ class Leaving:
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._departures = departures
+        self._tenants = tenants
         self._turns = turns
         self._forget = forget
         self._holder = holder
@@ -294,17 +313,17 @@ class Leaving:
 
     async def arrived(self, app: str, tenant: str) -> None:
         """Note that a tenant has the app, so that it is missed when it leaves unheard. Raises `StoreError`."""
-        await self._departures.note(app, {tenant})
+        await self._tenants.note(app, {tenant})
 
     async def missing(self, app: str, present: Set[str]) -> set[str]:
         """Note who has the app now; gives who was noted before and is not among them. Raises `StoreError`."""
-        before = await self._departures.noted(app)
-        await self._departures.note(app, present - before)
+        before = await self._tenants.noted(app)
+        await self._tenants.note(app, present - before)
         return before - present
 
     async def leave(self, tenant: str) -> None:
         """Note it, durably; what is kept goes in the background, and at the latest when a process starts again."""
-        await self._departures.put(Departure(tenant, self._clock()))
+        await self._tenants.depart(Departure(tenant, self._clock()))
         self._noted.set()
         log.info("the app was removed", extra={"tenant": tenant})
 
@@ -340,7 +359,7 @@ class Leaving:
 
     async def erase_waiting(self) -> None:
         """Everything at once, and once more what came late. Raises `StoreError`."""
-        for departure in await self._departures.waiting():
+        for departure in await self._tenants.departures():
             is_late = self._clock() >= departure.left_at + LATE
             if is_late or not departure.is_erased:
                 await self._erase(departure, is_last=is_late)
@@ -356,23 +375,22 @@ class Leaving:
                 return False
             log.info("forgotten", extra={"tenant": departure.tenant, "jobs": forgotten.jobs})
             if is_last:
-                await self._departures.strike(departure)
+                await self._tenants.strike(departure)
             else:
-                await self._departures.put(replace(departure, is_erased=True))
+                await self._tenants.depart(replace(departure, is_erased=True))
             return True
         finally:
             await self._turns.give_back(turn, self._holder)
 
     async def _waiting(self, tenant: str) -> Departure | None:
-        return next((one for one in await self._departures.waiting() if one.tenant == tenant), None)
+        return next((one for one in await self._tenants.departures() if one.tenant == tenant), None)
 
 
 @dataclass(frozen=True)
 class Tenancy:
     """What a platform's app needs to be installed by many, to be set up by each of them, and to be removed again."""
 
-    tokens: TokenStore
-    states: OneTimeStates
+    tenants: AppTenants
     turns: Turns
     leaving: Leaving
     settings: SettingsDesk

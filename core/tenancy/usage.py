@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from math import sqrt
 from typing import Literal, Protocol
 
-from core.model.answer import Confidence
+from core.model.answer import Confidence, Rating
 from core.model.job import ResearchJob
 from core.text.saying import say
 
@@ -188,7 +188,17 @@ class VotedCase:
 
 
 class EvaluationStore(Protocol):
-    """Questions made of votes, which go with their jobs, and what evaluations found. Raises `StoreError`."""
+    """People's votes, questions made of them, which go with their jobs, and what evaluations found. Each method raises
+    `StoreError`.
+    """
+
+    async def rate(self, job: ResearchJob, rating: Rating) -> bool:
+        """Keep it in place of the asker's earlier one; whether the vote is new or another one than before."""
+        ...
+
+    async def ratings(self, job_id: str) -> list[Rating]:
+        """Oldest first."""
+        ...
 
     async def put_case(self, job: ResearchJob, case: VotedCase) -> None:
         """Add or replace. Raises `JobNotFound`."""

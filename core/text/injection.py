@@ -65,6 +65,7 @@ _CLAUSE = regex.compile(
     r"|(?:important|note|stop|warning|urgent|caution)\s?[,:!.–—-]{1,3}\s?){0,3})",
     regex.IGNORECASE | regex.MULTILINE,
 )
+_EMPHASIS = regex.compile(r"(?<!\w)[*_]{1,3}(?=\w)|(?<=\w[.!?:,]?)[*_]{1,3}(?!\w)")  # of Markdown, at a word's edge
 _LONGEST_ORDER = 12
 _REACH = 120  # characters from an order to what it is about, within a sentence
 _CLAUSE_END = regex.compile(r"[.!?\n]")
@@ -121,7 +122,7 @@ def _instructions_in(text: str) -> tuple[tuple[int, int], ...]:
     flagged: set[int] = set()
     for place in _candidates(sentences):
         before = sentences[place - 1].text if place else ""
-        if _places_of_orders(without_quoted(sentences[place].text, before)):
+        if any(map(_places_of_orders, _readings(without_quoted(sentences[place].text, before)))):
             flagged.add(place)
             flagged.update(near for near in (place - 1, place + 1) if _is_beside(text, sentences, place, near))
     return tuple((sentences[place].start, sentences[place].end) for place in sorted(flagged))
@@ -129,10 +130,16 @@ def _instructions_in(text: str) -> tuple[tuple[int, int], ...]:
 
 def _candidates(sentences: Sequence[Sentence]) -> list[int]:
     """The places of sentences that may order something. All are looked at in one go: a page has hundreds."""
-    lines = [_on_one_line(sentence.text) for sentence in sentences]
-    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    whole = "\n".join(lines)
-    return sorted({bisect_right(starts, at) - 1 for at in _places_of_orders(whole)})
+    lines = [(place, line) for place, one in enumerate(sentences) for line in _readings(_on_one_line(one.text))]
+    starts = list(accumulate((len(line) + 1 for _, line in lines), initial=0))
+    whole = "\n".join(line for _, line in lines)
+    return sorted({lines[bisect_right(starts, at) - 1][0] for at in _places_of_orders(whole)})
+
+
+def _readings(line: str) -> Sequence[str]:
+    """With every emphasis as stars, at which a word ends as at a space, and without any."""
+    starred = _EMPHASIS.sub("*", line)
+    return (line,) if starred == line and "*" not in line else (starred, _EMPHASIS.sub("", line))
 
 
 def _on_one_line(text: str) -> str:

@@ -97,6 +97,7 @@ REASONS = (
     "too many requests ({status})",
     "key refused ({status})",
     "quota used up ({status})",
+    "its limit of calls ({number} in {seconds} s) is used up",
     "refused ({status})",
     "wrong address ({status})",
     "server error ({status})",

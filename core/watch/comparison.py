@@ -15,14 +15,13 @@ from math import log
 import regex
 
 from core.evidence.authority import PRIMARY_KINDS
-from core.evidence.citations import strip_markers
+from core.evidence.citations import Grammar, strip_markers
 from core.evidence.differences import find_difference
 from core.evidence.judge import Judgement, Pair, Ruling, SupportJudge
 from core.evidence.rules.alignment import align
 from core.evidence.rules.vetoes import says_same
 from core.model.answer import Conflict, ModelUsage, ResearchAnswer
 from core.model.errors import ModelError
-from core.text.markers import Grammar
 from core.text.sentences import split_sentences
 from core.text.terms import terms
 from core.watch.watch import Carrier, Change, WatchedPage

@@ -105,7 +105,7 @@ class WatchDesk:
             job.request, query=query, asker=asker or job.request.asker, basis="", feedback="", refreshes="",
             corrects="", attachments=(), digest="",
         )  # fmt: skip
-        shown = [] if address else await self._deps.shown.of(job.id)
+        shown = [] if address else await self._deps.messages.shown(job.id)
         return await self._begin(
             "answer", request, rhythm, address or next(iter(shown), None), manner=manner, origin=job.id
         )

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.logs import REDACTED, Redactor, configure_logging
+from adapters.observability import REDACTED, Redactor, configure_logging
 from core.model.ports import job_id_var
 
 logger = logging.getLogger("core.pipeline.runner")

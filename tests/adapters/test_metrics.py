@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from adapters.metrics import MAX_LABELS, PrometheusRecorder
+from adapters.observability import MAX_LABELS, PrometheusRecorder
 from core.model.ports import Measurement, MeasurementName
 
 NAMES = {

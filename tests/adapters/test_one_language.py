@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
-from enum import Enum
-from functools import partial
+from dataclasses import replace
 from io import StringIO
-from types import SimpleNamespace
 from typing import Any
 
-import discord
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from rich.console import Console
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from adapters.chat.desk import Prove, Utterance, Watching, hear
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.payload import CommandWords, DiscordMessage, JobButton, LinkButton, MoreMenu, Press
+from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.render import TYPED as ON_DISCORD
 from adapters.chat.discord.settings import DiscordSettings
@@ -31,38 +25,26 @@ from adapters.chat.slack.translate import read_options
 from adapters.cli.app import build_app
 from adapters.cli.ask import print_answer
 from adapters.web.api import QuestionBody
-from bots.__main__ import PROCESSES
 from core.deep.viewing import read_card
 from core.evidence.citations import MARKS
-from core.model.answer import Confidence, JobResult, RemovedSentence, Verdict
+from core.model.answer import Confidence, JobResult, Verdict
 from core.model.errors import (
     GorkdError,
     InvalidQuery,
     JobNotFound,
-    ProviderTimeout,
     QueueFull,
     SearchFailed,
     StoreError,
 )
 from core.model.job import LOCAL, JobStatus, ResearchJob, Scope
-from core.model.source import Source
-from core.modes import MODES
 from core.modes.mode import ASKED
 from core.presentation import wording
 from core.presentation.bibliography import answer_markdown
-from core.presentation.follow_ups import _IN as SUGGESTED
-from core.presentation.follow_ups import REFUSALS
 from core.presentation.help import help_entries
 from core.presentation.snapshot import Snapshot
-from core.receipts.verify import verify_receipt
-from core.text import saying
-from core.text.saying import LANGUAGES, speaking
-from tests.adapters.chat.slack.test_render import texts_of as slack_texts
 from tests.adapters.web.serving import web_app
 from tests.core import cats
-from tests.core.findings.samples import found, idea, implementation
-from tests.core.receipts import samples as receipts
-from tests.fakes import FakeModel, FakeSearch, make_deps
+from tests.fakes import make_deps
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 
@@ -330,197 +312,6 @@ def test_statuses_are_told_by_one_table() -> None:
     """Nothing ends without a word."""
     assert wording.STATUS_MESSAGES.keys() == set(JobStatus)
     assert wording.MARK_MEANINGS.keys() == set(Verdict)
-
-
-# N-28: in a language that nobody speaks, whatever is left in English was never handed to a translator
-
-
-_KEPT = re.compile(r"(\{[^{}]*\}|`[^`]*`|<[^<>]*>|https?://\S+|\b[A-Z]+_[A-Z_]+\b|&[a-z]+;)")  # as translators keep it
-_FOREIGN = str.maketrans(
-    {chr(ord(first) + at): chr(letter + at) for first, letter in (("a", 0x561), ("A", 0x531)) for at in range(26)}
-)  # Armenian letters: they have cases, and stand in no text of these tests
-
-
-def in_armenian_letters(text: str) -> str:
-    pieces = enumerate(_KEPT.split(text))
-    return "".join(piece if at % 2 else piece.translate(_FOREIGN) for at, piece in pieces)
-
-
-class NobodysCatalogue:
-    """Knows every message there may be."""
-
-    plural_expr = "(n != 1)"
-
-    def get(self, said: str | tuple[str, str]) -> SimpleNamespace:
-        forms = in_armenian_letters(said) if isinstance(said, str) else tuple(map(in_armenian_letters, said))
-        return SimpleNamespace(string=forms)
-
-
-@pytest.fixture
-def foreign(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    known = NobodysCatalogue()
-    monkeypatch.setattr(saying, "_catalog", lambda language: known)
-    saying._translated.cache_clear()
-    with speaking("de"):
-        yield
-    saying._translated.cache_clear()
-
-
-def english_in(shown: str, *content: str) -> list[str]:
-    """Words of three letters and more that are neither said in the foreign language nor of the `content`."""
-    plain = re.sub(r"(?s)<(script|style).*?</\1>|<code>.*?</code>|`[^`]*`|https?://[^\s\"')]+|%[0-9A-F]{2}", " ", shown)
-    attributes = re.findall(r'(?:aria-label|title|placeholder|alt)="([^"]*)"', plain)
-    text = " ".join([re.sub(r"<[^>]*>", " ", plain), *attributes])
-    known = {word.casefold() for one in (*content, *_NAMES) for word in re.findall(r"[A-Za-z]+", one)}
-    return sorted({word for word in re.findall(r"[A-Za-z]{3,}", text) if word.casefold() not in known})
-
-
-_NAMES = (
-    "gorkd GORKD Discord Slack UTC HTTP JSON YAML PDF DOI arXiv Markdown BibTeX RIS LaTeX MCP OCR",
-    " ".join((*LANGUAGES.values(), *vars(REFUSALS["de"]).values(), *vars(SUGGESTED["de"]).values())),
-    "Januar Februar April Juni Juli August September Oktober November Dezember Mai",
-)
-
-
-def words_in(value: object) -> Iterator[str]:
-    """All text within; names of fields and of verdicts are none."""
-    if is_dataclass(value):
-        value = [getattr(value, one.name) for one in fields(value)]
-    if isinstance(value, str) and not isinstance(value, Enum):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from words_in([*value.values()])
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from words_in(inner)
-
-
-BARE = replace(
-    samples.ANSWER, confidence_reasons=(), limitations=(),
-    removed=(RemovedSentence("It was painted green in 1990.", 'the source says 49, not 51; the source denies "tall"'),),
-)  # fmt: skip
-BARE_RESULT = replace(samples.RESULT, answer=BARE)
-TOLD: dict[str, tuple[ResearchJob, JobResult | None]] = {
-    "complete": (samples.COMPLETED, BARE_RESULT),
-    "earlier": (samples.COMPLETED, replace(CACHED, answer=BARE)),
-    "unsure": (samples.COMPLETED, replace(BARE_RESULT, answer=replace(BARE, confidence=Confidence.LOW))),
-    "insufficient": (samples.INSUFFICIENT, samples.INSUFFICIENT_RESULT),
-    "failed": (samples.FAILED, None),
-    "cancelled": (samples.CANCELLED, None),
-    "findings": found([idea(1), implementation(1, "x = 1"), idea(2)], sections=[("Abstract", "Towers [1].")]),
-}
-
-
-async def everywhere(job: ResearchJob, result: JobResult | None, sources: list[Source]) -> dict[str, str]:
-    """What is shown of a job, by where."""
-    discord, slack = DISCORD.outcome(job, result, sources), SLACK.outcome(job, result, sources)
-    researcher = ScriptedResearcher(job, result, sources)
-    async with TestClient(TestServer(web_app(researcher))) as client:
-        pages = [await (await client.get(f"/jobs/{job.id}{path}")).text() for path in ("", "/trace", "/sources/1")]
-    embeds: Any = [{**one.to_dict(), "type": "", "url": ""} for one in (discord.embed, *discord.details)]
-    return {
-        "discord": " ".join(words_in([discord.text, embeds, *discord_buttons(discord).values()])),
-        "slack": " ".join([*slack_texts(slack), *slack_buttons(slack).values()]),
-        "page": pages[0], "trace": pages[1], "source": pages[2],
-        "command line": on_paper(job, result) if result and result.answer else "",
-        "file": answer_markdown(job, result, sources),
-    }  # fmt: skip
-
-
-@pytest.mark.usefixtures("foreign")
-@pytest.mark.parametrize("end", TOLD)
-async def test_nothing_of_an_outcome_is_left_in_english(end: str) -> None:
-    job, result = TOLD[end]
-    job = replace(job, request=replace(job.request, language="de"), intent=replace(job.intent, language="de"))
-
-    shown = await everywhere(job, result, samples.SOURCES)
-
-    content = [*words_in(job), *words_in(result), *words_in(samples.SOURCES)]
-    assert {place: left for place, text in shown.items() if (left := english_in(text, *content))} == {}
-
-
-@pytest.mark.usefixtures("foreign")
-@pytest.mark.parametrize("has_model", [False, True], ids=["quoted", "written"])
-async def test_nothing_that_research_says_is_left_in_english(has_model: bool) -> None:
-    """While it runs, and of what it found: limitations, why it is as sure as it is, why a sentence was removed."""
-    lie, plain = "Cats purr 30 times a second.", "Purring may help bones heal."
-    answer = cats.written(f"{lie[:-1]} [1]. {plain[:-1]} [1].")
-    broken = FakeSearch("tavily", error=ProviderTimeout("tavily", "no answer in 10 s"))
-    model = FakeModel({"plan": cats.PLAN, "answer": answer}) if has_model else None
-    deps = make_deps(search=[cats.cat_search(), broken], model=model)
-
-    events = await cats.research(deps, language="de")
-    result = await deps.jobs.result(cats.final(events)["job_id"])
-
-    assert result
-    assert result.answer
-    told = [
-        *(event.data["message"] for event in events if event.type == "status"),
-        *result.answer.limitations, *result.answer.confidence_reasons, result.answer.notice,
-        *(part.note for part in result.answer.confidence_sum),
-        *(saying.say_again(one.reason) for one in result.answer.removed),
-        *(saying.say_again(why) for claim in result.answer.claims for why in claim.reasons),
-    ]  # fmt: skip
-    assert len(told) > 8
-    assert english_in(" | ".join(map(str, told)), cats.QUESTION, cats.PURR, cats.PLAN, lie, "cats.example") == []
-
-
-@pytest.mark.usefixtures("foreign")
-async def test_nothing_of_what_was_not_found_is_left_in_english() -> None:
-    deps = make_deps(search=[FakeSearch("tavily", error=ProviderTimeout("tavily", "no answer in 10 s"))])
-
-    job_id = cats.final(await cats.research(deps, language="de"))["job_id"]
-    error = (await deps.jobs.get(job_id)).error
-
-    assert error
-    assert english_in(error.message) == []
-
-
-@pytest.mark.usefixtures("foreign")
-def test_nothing_of_the_terminals_help_is_left_in_english() -> None:
-    """Its commands, options and what stands for a value are typed as they are."""
-    build: Any = partial(build_app, lambda: None, lambda name: None, PROCESSES, lambda: None, lambda http: None)
-    group: Any = get_command(build())
-    typed = re.compile(r"(?m)--?[a-z][a-z-]*|<[^>]*>|[A-Z]{2,}|^  [a-z-]+ |\[[^\]]*\]$|(?<=: )[a-z, ]+\.?$")
-    left: dict[str, list[str]] = {}
-
-    for name in ["", *group.list_commands(None)]:
-        shown = CliRunner().invoke(build(), [*([name] if name else []), "--help"], terminal_width=400).output
-        said = re.sub(r"(?m)^.*?: gorkd.*$", "", typed.sub(" ", shown))
-        left |= {name: words} if (words := english_in(said, *MODES, *group.list_commands(None))) else {}
-
-    assert left == {}
-
-
-@pytest.mark.usefixtures("foreign")
-def test_nothing_of_a_receipts_checks_is_left_in_english() -> None:
-    found = verify_receipt(receipts.file(is_signed=False))
-
-    told = " | ".join([*(check.says for check in found.checks), found.ending])
-
-    assert found.is_intact
-    assert english_in(re.sub(r"\b[0-9a-f]{16}\b|judge-7b", "", told)) == []
-
-
-@pytest.mark.usefixtures("foreign")
-def test_nothing_of_the_help_in_chats_is_left_in_english() -> None:
-    """What is typed there, and the menus of Discord and Slack, are called as they are."""
-    shown = " ".join([*slack_texts(SLACK.help()), DISCORD.help().text])
-    typed = (ON_SLACK.menu, ON_DISCORD.menu, *MODES, *(option.name for option in ASKED))
-
-    assert english_in(re.sub(r"/[a-z-]+(?: [a-z]+)?", "", shown), *typed) == []
-
-
-async def test_discord_has_every_command_described_in_six_languages() -> None:
-    """N-28: and what its options do; what is typed stays as it is."""
-    bot, words = ResearchBot(samples.chat_deps(), DiscordSettings(token="t")), CommandWords()
-    known = {"de", "fr", "es-ES", "es-419", "it", "pt-BR", "nl"}
-
-    for command in bot.tree.get_commands(type=discord.AppCommandType.chat_input):
-        payload: Any = await command.get_translated_payload(bot.tree, words)  # type: ignore[union-attr]
-        for said in (payload, *payload["options"]):
-            assert said["description_localizations"].keys() == known, said["name"]
-            assert not said.get("name_localizations"), said["name"]
 
 
 async def test_an_earlier_answer_is_given_again_only_where_all_is_said_in_one_language() -> None:

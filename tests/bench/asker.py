@@ -12,7 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from adapters.logs import configure_logging
+from adapters.observability import configure_logging
 from bots.config import read_settings
 from bots.wiring import House, open_house
 from core.model.codec import decode, encode

@@ -20,8 +20,7 @@ from statistics import median
 
 import aiohttp
 
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlJobStore, SqlSourceStore
+from adapters.records.jobs import SqlEventLog, SqlJobStore, SqlSourceStore
 from adapters.records.sqlite import Database
 from core.model.answer import Citation, Claim, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.job import JobStatus, ResearchJob

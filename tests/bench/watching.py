@@ -218,10 +218,10 @@ async def _look(deps: Deps, folder: Path, watches: Sequence[Watch], told: Told, 
 
 
 async def _deliver(deps: Deps, told: Told) -> None:
-    for job_id, address in await deps.deliveries.waiting("discord"):
+    for job_id, address in await deps.messages.waiting("discord"):
         if (await deps.jobs.get(job_id)).completed_at is not None:
             told.keys[str(address.data["key"])] += 1
-            await deps.deliveries.erase(job_id)
+            await deps.messages.delivered(job_id)
 
 
 async def _settle(deps: Deps, watches: Sequence[Watch], told: Told) -> None:

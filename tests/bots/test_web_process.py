@@ -9,8 +9,7 @@ from pathlib import Path
 
 import aiohttp
 
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlJobStore
+from adapters.records.jobs import SqlEventLog, SqlJobStore
 from adapters.records.sqlite import Database
 from tests.adapters.durable.processes import Process
 from tests.adapters.web.sse import Received, parse_events

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -13,10 +14,11 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from bots.config import read_settings
-from bots.wiring import observed, open_house
+from bots.wiring import _end, observed, open_house
 from core.llm.ask_model import complete
+from core.model.job import JobStatus
 from core.model.ports import ChatRequest, job_id_var
-from tests.fakes import FakeModel, MemoryTraceLog, make_deps
+from tests.fakes import FakeModel, MemoryTraceLog, make_deps, make_job
 
 
 async def test_warming_up_reaches_the_search_providers(tmp_path: Path) -> None:
@@ -57,3 +59,24 @@ async def test_the_calls_of_a_check_model_are_traced() -> None:
         await complete(deps.check_model, asked)
 
     assert [(entry.name, entry.detail) for entry in log.kept["job_1"]] == [("check", "minicheck")]
+
+
+async def test_job_that_nobody_runs_ends_in_its_own_language_and_under_its_own_id_in_the_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever asked reads why, and whoever runs gorkd finds which job it was."""
+    deps, job = make_deps(), make_job("Warum gibt es Gezeiten?")
+    job = replace(job, request=replace(job.request, language="de"))
+    await deps.jobs.save(job)
+    named: list[str] = []
+    monkeypatch.setattr(
+        logging.getLogger("core.stages.deliver"), "info", lambda *_, **__: named.append(job_id_var.get())
+    )
+
+    await _end(deps, JobStatus.FAILED, job.id)
+
+    ended = await deps.jobs.get(job.id)
+    assert ended.error is not None
+    assert ended.error.message.startswith("Bei uns")
+    assert named == [job.id]
+    assert job_id_var.get() == ""

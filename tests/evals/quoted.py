@@ -24,7 +24,7 @@ from core.evidence.quoting import quote_answer
 from core.model.answer import Confidence
 from core.model.source import Source
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.stages.gathering import Gathering
 from core.stages.plan import plan_by_rules
 from core.stages.search import collect_sources

@@ -211,7 +211,7 @@ class Api:
 
     def _person(self, user: str) -> dict[str, Json]:
         may = {"is_restricted": user in self.state.guests, "is_admin": user in self.state.admins, "is_owner": False}
-        return {"id": user, "team_id": self.state.team, "locale": "en-GB", **may}
+        return {"id": user, "team_id": self.state.team, "locale": self.state.locales.get(user, "en-GB"), **may}
 
     def _create(self, manifest: dict[str, Json]) -> dict[str, Json]:
         """What the create dialog does, too: from now on the app is one of this manifest."""

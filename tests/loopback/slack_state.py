@@ -200,6 +200,7 @@ class State:
     statuses: list[tuple[str, str]] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, list[Json]] = field(default_factory=dict)
+    locales: dict[str, str] = field(default_factory=dict)  # of people, where not en-GB
     sessions: dict[tuple[str, str], Session] = field(default_factory=dict)
     scopes: set[str] = field(default_factory=set)
     is_agent: bool = True

@@ -115,6 +115,17 @@ async def draw_answer(studio: Studio) -> None:
             await studio.keep(page, chat, selector=f"#{chat}")
 
 
+async def draw_german(studio: Studio) -> None:
+    """An answer in German from pages in English, in the dark, and the same in Discord."""
+    job = await studio.site.ask(story.GERMAN_QUESTION)
+    async with studio.sheet() as page:
+        await page.emulate_media(color_scheme="dark")
+        await page.goto(studio.site.page(job))
+        await studio.keep(page, "answer-de", height=1110)
+        await page.goto(f"{studio.site.address}/jobs/{job.id}/preview?only=discord")
+        await studio.keep(page, "discord-de", selector="#discord")
+
+
 async def draw_chats(studio: Studio) -> None:
     """All that a chat may show of a question, on a sheet for each chat, light and dark; the documents have some."""
     site = studio.site
@@ -148,8 +159,10 @@ async def draw_chats(studio: Studio) -> None:
 
 
 async def draw_deep(studio: Studio) -> None:
-    """Deep research in its second round."""
-    asked = ResearchRequest(story.DEEP_QUESTION, modes=("deep",), scope=LOCAL)
+    """Deep research in its second round, also where the chats have had its answer."""
+    asked = ResearchRequest(story.DEEP_QUESTION, modes=("deep",), scope=LOCAL, is_fresh=True)
+    studio.site.writer.gate.clear()
+    studio.site.writer.asked.clear()  # the second of its looks for facts waits
     job = await studio.site.researcher.submit(asked)
     async with studio.sheet() as page:
         await page.goto(studio.site.page(job))
@@ -216,6 +229,7 @@ async def draw_calibration(studio: Studio) -> None:
 
 DRAWN: Mapping[str, Callable[[Studio], Awaitable[None]]] = {
     "answer": draw_answer,
+    "german": draw_german,
     "chats": draw_chats,
     "deep": draw_deep,
     "library": draw_library,

@@ -34,6 +34,7 @@ COMPARED_QUESTION = "How do sedum and grasses compare on a green roof in a dry s
 DISPUTED_QUESTION = "By how many degrees does a green roof cool the rooms below it?"
 UNKNOWN_QUESTION = "What did the green roof of the old town hall of Lindenau cost?"
 QUESTION = "How much do green roofs cool the rooms below them in summer?"
+GERMAN_QUESTION = "Wie stark kühlen Gründächer im Sommer die Räume darunter?"
 DEEP_QUESTION = "What keeps a green roof cooling through a dry summer?"
 LIBRARY_QUESTION = "What happens to the cooling when the soil of a green roof dries out?"
 CODE_QUESTION = "How do I log a roof temperature sensor in Python?"
@@ -59,6 +60,19 @@ SENSOR = "The sensor of type DS18B20 answers on one wire and is read as a file b
 LOGGER = "A row for each reading in a CSV file is enough to draw a summer of roof temperatures."
 SHADE = "A sensor in the sun reads up to 8 °C too much, so it hangs in a white box with slits."
 MEDIAN = "The median of ten readings a minute hides the odd wrong value that a long wire gives."
+
+# What is said in German, and the sentences that say it in English; the last says more than they do.
+GERMAN = {
+    "An heißen Nachmittagen waren die Räume unter Gründächern 3 °C kühler als die unter Bitumendächern": (
+        COOLER,
+        SCHOOLS,
+    ),
+    "Ist der Boden ausgetrocknet, sinkt die Kühlung auf weniger als die Hälfte": (DRY, HALF),
+    "Auf einem gut gedämmten Dach kühlt die Bepflanzung die Räume darunter um weniger als 1 °C": (INSULATED, LESS),
+    "Gräser kühlen ein Dach doppelt so stark wie Sedum, solange der Boden feucht ist": (GRASS, TWICE),
+    "Elf der 26 Schulen schalteten ihre Klimaanlage den ganzen Sommer über ab": (PUMPS, OFF),
+    "Gründächer machen sich in fünf Jahren bezahlt": (),
+}
 
 
 @dataclass(frozen=True)
@@ -153,8 +167,9 @@ class Author(Writer):
 
 
 def _plan(request: ChatRequest) -> str:
+    language = "de" if GERMAN_QUESTION in request.user else "en"
     return json.dumps(
-        {"type": "factual", "language": "en", "entities": [], "time": "", "recency": "any", "content": "general",
+        {"type": "factual", "language": language, "entities": [], "time": "", "recency": "any", "content": "general",
          "queries": ["roof temperature sensor log python"] if "sensor" in request.user else
          ["green roof indoor temperature summer", "green roof cooling measured"]}
     )  # fmt: skip
@@ -172,6 +187,8 @@ def _answer(request: ChatRequest) -> str:
     journal, city, roofers, office, plants = (
         numbers.get(words, "9") for words in (COOLER, SCHOOLS, SALES, LESS, SEDUM)
     )
+    if GERMAN_QUESTION in request.user:
+        return json.dumps(_in_german(request))
     if DEEP_QUESTION in request.user:
         return json.dumps(_drought(journal, plants))
     if COMPARED_QUESTION in request.user:
@@ -191,6 +208,15 @@ def _answer(request: ChatRequest) -> str:
         f"- Green roofs pay for themselves within five years [{roofers}]."
     )
     return json.dumps({"summary": summary, "detail": detail, "citations": []})
+
+
+def _in_german(request: ChatRequest) -> dict[str, object]:
+    """Three sentences and a list, each with all pages that say it; the last cites one that does not."""
+    said = []
+    for words, sentences in GERMAN.items():
+        numbers = [one.number for one in sources_in(request.user) if any(known in one.text for known in sentences)]
+        said.append(f"{words} {''.join(f'[{number}]' for number in numbers or ['1'])}.")
+    return {"summary": " ".join(said[:3]), "detail": "\n".join(f"- {one}" for one in said[3:]), "citations": []}
 
 
 def _compared(journal: str, plants: str) -> dict[str, object]:
@@ -218,6 +244,9 @@ def _check(request: ChatRequest) -> str:
         claim = item.partition("</claim>")[0]
         if "6 °C" in item and "3 °C" in claim:
             return "contradicted"
+        for words, sentences in GERMAN.items():
+            if words in claim.rpartition("<claim>")[2]:  # not in what stands before it
+                return "supported" if any(one in item for one in sentences) else "unsupported"
         verdicts = {"for good": "partial", "pay for themselves": "unsupported"}
         shares = "supported" if by_share in ("supported", "partial") else "unsupported"
         return next((verdict for words, verdict in verdicts.items() if words in claim), shares)

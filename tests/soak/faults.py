@@ -176,7 +176,10 @@ async def discord_drops(house: SoakHouse) -> None:
 
 
 async def discord_repeats(house: SoakHouse) -> None:
-    house.discord.resend(house.rng.choice(["INTERACTION_CREATE", "MESSAGE_CREATE"]))
+    """Of the two, what the newest session has told; it may be too young to have told any."""
+    told = {frame["t"] for frame in house.discord.gateway.sessions[-1].frames}
+    if kinds := sorted(told & {"INTERACTION_CREATE", "MESSAGE_CREATE"}):
+        house.discord.resend(house.rng.choice(kinds))
 
 
 async def slack_drops(house: SoakHouse) -> None:

@@ -61,7 +61,7 @@ from core.settings.tenant import TenantSettings
 from core.text.saying import say, speak
 
 if TYPE_CHECKING:
-    from core.model.delivery import OpenMessages
+    from core.model.delivery import Messages
     from core.pipeline.researcher import Researcher
 
 PACE = EditPace()
@@ -93,7 +93,7 @@ class ResearchClient(discord.AutoShardedClient):
         self.researcher, self.leaving, self.rules = deps.researcher, deps.tenancy.leaving, deps.tenancy.settings
         self.voice, self.proving = DiscordVoice(deps.links), deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
-        self.unsubmitted = UnsubmittedQuestions(deps.open_messages, deps.researcher, self.voice, self.pace)
+        self.unsubmitted = UnsubmittedQuestions(deps.messages, deps.researcher, self.voice, self.pace)
         self.traffic = Traffic()
         self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
@@ -297,8 +297,8 @@ Reopen = Callable[[Address], Awaitable[DiscordReply | None]]
 class UnsubmittedQuestions:
     """Those of one bot."""
 
-    def __init__(self, kept: OpenMessages, researcher: Researcher, voice: DiscordVoice, pace: EditPace) -> None:
-        self._kept, self._researcher, self._voice, self._pace = kept, researcher, voice, pace
+    def __init__(self, messages: Messages, researcher: Researcher, voice: DiscordVoice, pace: EditPace) -> None:
+        self._messages, self._researcher, self._voice, self._pace = messages, researcher, voice, pace
         self._under_way: set[str] = set()
 
     @asynccontextmanager
@@ -306,13 +306,13 @@ class UnsubmittedQuestions:
         """Within the block a job is made, which is stored under `key`. What is interrupted stays noted."""
         self._under_way.add(key)
         try:
-            await _logged(self._kept.put(key, request.scope, request.asker, _note(request, spot)))
+            await _logged(self._messages.begin(key, request.scope, request.asker, _note(request, spot)))
             yield
         except Exception:
-            await _logged(self._kept.erase(key))
+            await _logged(self._messages.end(key))
             raise
         else:
-            await _logged(self._kept.erase(key))
+            await _logged(self._messages.end(key))
         finally:
             self._under_way.discard(key)
 
@@ -322,7 +322,7 @@ class UnsubmittedQuestions:
         Raises `StoreError`.
         """
         ended = 0
-        for key, note in await self._kept.waiting(UNSUBMITTED):
+        for key, note in await self._messages.begun(UNSUBMITTED):
             if key in self._under_way:
                 continue
             data = dict(note.data)
@@ -333,7 +333,7 @@ class UnsubmittedQuestions:
             said = self._voice.refusal(say(RESTARTED, said=one_line(question)))
             if reply is not None and not await tried(reply, said, key, self._pace):
                 continue
-            await self._kept.erase(key)
+            await self._messages.end(key)
             ended += reply is not None
         return ended
 

@@ -210,7 +210,7 @@ class DiscordVoice:
     def watching(self, said: WatchSaid) -> DiscordMessage:
         """With the file; where nothing may be attached, what stands there says where it is."""
         title = [f"**{plain(said.title, LINE_ROOM)}**"] if said.title else []
-        shown = self.notice(within([*title, *(plain(line, ANSWERED_ROOM) for line in said.lines)], RUNNING_LIMIT))
+        shown = self.notice(within([*title, *(rich(line, ANSWERED_ROOM) for line in said.lines)], RUNNING_LIMIT))
         rows = (_row(said.job, said.buttons),) if said.job and said.buttons else ()
         return replace(shown, rows=rows, files=(DiscordUpload(*said.file),) if said.file else ())
 
@@ -364,9 +364,10 @@ class _FittedAnswer:
 
     def _sources(self, shown: str) -> str:
         listed = listed_sources(self.card, shown)
+        below, read = say("(cited in the details)"), say("(also read)")
         lines = [
             *map(source_line, listed.cited),
-            *(f"{source_line(one)} {say('(also read)')}" for one in listed.also_read),
+            *(f"{source_line(one)} {below if one in self.card.cited else read}" for one in listed.also_read),
         ]
         numbers = [source.number for source in (*listed.cited, *listed.also_read)]
         if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
@@ -405,7 +406,7 @@ def _listed(sources: Sequence[Source], cited: Sequence[Source], limit: int) -> s
     lines: list[str] = []
     for source in sources:
         used = "" if source in cited else f" · {say(wording.NOT_CITED)}"
-        line = f"{source_line(source)} · {wording.relevance(source)}{used}"
+        line = f"{source_line(source)}{wording.relevance(source)}{used}"
         if units("\n".join([*lines, line])) > limit - 2:
             return "\n".join([*lines, "…"])
         lines.append(line)

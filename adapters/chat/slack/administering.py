@@ -283,7 +283,7 @@ def _value(change: SettingChange, text: str) -> str:
     field = FIELDS[change.key]
     if change.key == "channels" and text != field.unset:
         return ", ".join(f"<#{escaped(channel)}>" for channel in text.split(", "))
-    return f"_{plain(said_word(dict(field.choices).get(text, text)) or _EMPTY, VALUE_ROOM)}_"
+    return f"_{plain(said_word(dict(field.choices).get(text, text)) or say(_EMPTY), VALUE_ROOM)}_"
 
 
 # What the app says of itself: the App Home of each person, how to ask, and a welcome to whoever installed it

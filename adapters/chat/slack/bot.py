@@ -78,9 +78,8 @@ from adapters.chat.slack.threads import Threads
 from adapters.chat.slack.translate import PLATFORM, id_of, tenant_of
 from adapters.proxies import DIRECT, Proxies
 from core.model.errors import SetupError, StoreError
-from core.model.ports import OneTimeStates
 from core.presentation.page_links import PageLinks
-from core.tenancy.forgetting import Tenancy
+from core.tenancy.forgetting import AppTenants, Tenancy
 from core.text.saying import speak
 
 ANY = re.compile(".*")
@@ -128,7 +127,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
         speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=EditPace(), turns=deps.turns)
         threads, administration = Threads(rules, researcher), Administration(rules)
-        inbox = Inbox(deps.open_messages, deps.turns)
+        inbox = Inbox(deps.messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
         desk = Entrance(
             researcher,
@@ -167,7 +166,7 @@ async def _open_workspaces(
             client_id=settings.client_id, client_secret=settings.client_secret, client=client_of("")
         )
         installed = InstalledWorkspaces(
-            Installations(tenancy.tokens), tenancy.turns, rotator, client_of, may_stream=settings.streams
+            Installations(tenancy.tenants), tenancy.turns, rotator, client_of, may_stream=settings.streams
         )
         try:
             yield installed
@@ -181,7 +180,7 @@ async def _open_workspaces(
 async def serve_events(app: web.Application, deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[None]:
     """HTTP mode: take Slack's requests in the web process, within the block, whether or not Slack is there yet."""
     async with open_app(deps, settings) as (bolt, workspaces):
-        add_events_route(app, bolt, settings.signing_secret, deps.tenancy.states)
+        add_events_route(app, bolt, settings.signing_secret, deps.tenancy.tenants)
         check = partial(keep_trying, "Slack", partial(_check_tokens, bolt.client, workspaces, settings))
         checking = asyncio.create_task(run_by_itself("Slack", check), name="slack tokens")
         try:
@@ -247,14 +246,13 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
         return taken
 
     async def pane_opened(event: Body, context: Body) -> None:
-        await suggest_prompts(event, _team(context), desk.workspaces)
-
-    async def home_opened(event: Body, context: Body) -> None:
-        if event.get("tab") == "messages":
-            await pane_opened(event, context)
+        """The event of apps made before the agent view names the person within the thread."""
+        user = event.get("user") or (event.get("assistant_thread") or {}).get("user_id")
+        workspace = await desk.workspaces.find(_team(context))
+        await desk.threads.learn_locale(workspace, str(user or ""))
+        if event.get("tab", "messages") == "messages":
+            await suggest_prompts(event, workspace.client)
         else:
-            workspace = await desk.workspaces.find(_team(context))
-            await desk.threads.learn_locale(workspace, str(event.get("user") or ""))
             await home.opened(event, workspace)
 
     async def removed(body: Body, next: Next) -> None:
@@ -277,7 +275,7 @@ def _add_events(app: AsyncApp, desk: Entrance, home: Home, tenancy: Tenancy) -> 
     }
     for name, taken in middleware.items():
         app.event(name, middleware=[taken])(done)
-    app.event("app_home_opened")(home_opened)
+    app.event("app_home_opened")(pane_opened)
     app.event("assistant_thread_started")(pane_opened)  # of apps made before the agent view
 
 
@@ -511,8 +509,8 @@ class Signatures:
         return "stale" if abs(self._clock() - int(stamp)) > WINDOW_S else ""
 
 
-def add_events_route(app: web.Application, bolt: AsyncApp, secret: str, states: OneTimeStates) -> None:
-    """Serve Slack's requests at `PATH`. Which have been seen is kept in `states`, by all processes together."""
+def add_events_route(app: web.Application, bolt: AsyncApp, secret: str, tenants: AppTenants) -> None:
+    """Serve Slack's requests at `PATH`. Which have been seen is kept with `tenants`, by all processes together."""
     signatures = Signatures(secret)
 
     async def post_events(request: web.Request) -> web.Response:
@@ -521,7 +519,7 @@ def add_events_route(app: web.Application, bolt: AsyncApp, secret: str, states: 
         signature = request.headers.get("X-Slack-Signature", "")
         refused = signatures.refusal(stamp, signature, body)
         try:
-            if not refused and not await states.spend(f"slack request {signature}", ttl=REMEMBERED):
+            if not refused and not await tenants.spend(f"slack request {signature}", ttl=REMEMBERED):
                 refused = "replayed"
         except StoreError as exc:  # Slack sends it again, signed anew
             _log.warning("not known whether a request of Slack's is new", extra={"error": str(exc)})

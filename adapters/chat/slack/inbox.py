@@ -22,7 +22,7 @@ from core.model.job import Scope
 
 if TYPE_CHECKING:
     from adapters.chat.live import ChatTurns
-    from core.model.delivery import OpenMessages
+    from core.model.delivery import Messages
 
 INBOX = f"{PLATFORM}:inbox"  # as a platform of its own: other messages without a job are the library's
 DROP_WITHIN_S = 0.5  # for one that is just being opened; what became of it by then is stored
@@ -56,8 +56,8 @@ class _Opening:
 class Inbox:
     """Letters of all teams. `openers`, by kind, must do nothing twice. Leave with `aclose`."""
 
-    def __init__(self, kept: OpenMessages, turns: ChatTurns) -> None:
-        self._kept, self._turns = kept, turns
+    def __init__(self, messages: Messages, turns: ChatTurns) -> None:
+        self._messages, self._turns = messages, turns
         self.openers: dict[str, Opener] = {}
         self._opening: dict[str, _Opening] = {}
         self._opened: Remembered[bool] = Remembered()
@@ -78,16 +78,16 @@ class Inbox:
         if opening is not None and opening.task is not None:
             opening.task.cancel()
             await asyncio.wait({opening.task}, timeout=DROP_WITHIN_S)
-        await self._kept.erase(key)
+        await self._messages.end(key)
 
     async def resume(self) -> int:
         """Open what an earlier process left, or what broke; how many. Raises `StoreError`."""
         resumed = 0
-        for key, address in await self._kept.waiting(INBOX):
+        for key, address in await self._messages.begun(INBOX):
             letter = _read(address)
             if letter.key != key:
                 _log.warning("letter of another version")
-                await self._kept.erase(key)
+                await self._messages.end(key)
             elif key not in self._opening:
                 self._begin(letter, self._opened_in_turn(letter)).stored.set()
                 resumed += 1
@@ -113,7 +113,7 @@ class Inbox:
         """While the records are away it is opened all the same: then the asker is told."""
         own = Scope(tenant_of(letter.team), f"user:{letter.user}")
         with best_effort(_log.warning, "letter not kept"):
-            await self._kept.put(letter.key, own, letter.user, Address(INBOX, asdict(letter)))
+            await self._messages.begin(letter.key, own, letter.user, Address(INBOX, asdict(letter)))
         self._opening[letter.key].stored.set()
         await self._opened_in_turn(letter)
 
@@ -141,7 +141,7 @@ class Inbox:
 
     async def _erase(self, key: str) -> None:
         with best_effort(_log.warning, "letter not erased"):
-            await self._kept.erase(key)
+            await self._messages.end(key)
 
 
 def key_of_letter(team: str, name: str) -> str:

@@ -36,9 +36,9 @@ from adapters.chat.slack.client import FAULTS, NotInstalled, SlackClient, Stream
 from adapters.chat.slack.settings import SCOPES, SlackSettings
 from adapters.chat.slack.translate import Payload, tenant_of
 from core.model.errors import GorkdError, StoreError
-from core.model.ports import OneTimeStates, TokenStore, Turns
+from core.model.ports import Turns
 from core.presentation import wording
-from core.tenancy.forgetting import Leaving, Tenancy
+from core.tenancy.forgetting import AppTenants, Leaving, Tenancy
 from core.text.saying import say
 from core.watch.desk import WatchDesk
 
@@ -54,8 +54,8 @@ _log = logging.getLogger(__name__)
 class Installations(AsyncInstallationStore):
     """One bot a workspace. No user tokens and no organisations: whoever saves one has refused them before."""
 
-    def __init__(self, tokens: TokenStore) -> None:
-        self._tokens = tokens
+    def __init__(self, tenants: AppTenants) -> None:
+        self._tenants = tenants
 
     @property
     def logger(self) -> logging.Logger:
@@ -65,19 +65,19 @@ class Installations(AsyncInstallationStore):
         await self.async_save_bot(installation.to_bot())
 
     async def async_save_bot(self, bot: Bot) -> None:
-        await self._tokens.put(tenant_of(bot.team_id or ""), json.dumps(vars(bot)))
+        await self._tenants.put_token(tenant_of(bot.team_id or ""), json.dumps(vars(bot)))
 
     async def async_find_bot(
         self, *, enterprise_id: str | None, team_id: str | None, is_enterprise_install: bool | None = False
     ) -> Bot | None:
-        text = await self._tokens.get(tenant_of(team_id or ""))
+        text = await self._tenants.token(tenant_of(team_id or ""))
         try:
             return Bot(**json.loads(text)) if text else None
         except (TypeError, ValueError) as exc:
             raise StoreError(f"the installation of {team_id} cannot be read: {type(exc).__name__}") from exc
 
     async def async_delete_bot(self, *, enterprise_id: str | None, team_id: str | None) -> None:
-        await self._tokens.erase(tenant_of(team_id or ""))
+        await self._tenants.erase_token(tenant_of(team_id or ""))
 
     async def of(self, team_id: str) -> Bot:
         """Raises `NotInstalled`, `StoreError`."""
@@ -180,7 +180,7 @@ async def hear_departure(body: Payload, tenancy: Tenancy) -> None:
     is_of_bot = event.get("type") != "tokens_revoked" or bool((event.get("tokens") or {}).get("bot"))
     if not team_id or not is_of_bot:
         return
-    installations = Installations(tenancy.tokens)
+    installations = Installations(tenancy.tenants)
     known = await installations.async_find_bot(enterprise_id=None, team_id=team_id)
     if known is not None and int(known.installed_at) > int(body.get("event_time") or 0):
         _log.info("the end of an earlier installation", extra={"team": team_id})
@@ -249,8 +249,8 @@ class OrganisationRefused(BoltError):
 class BrowserStates(AsyncOAuthStateStore):
     """Bolt's states on our records."""
 
-    def __init__(self, states: OneTimeStates) -> None:
-        self._states = states
+    def __init__(self, tenants: AppTenants) -> None:
+        self._tenants = tenants
 
     @property
     def logger(self) -> logging.Logger:
@@ -258,11 +258,11 @@ class BrowserStates(AsyncOAuthStateStore):
 
     async def async_issue(self, *args: object, **kwargs: object) -> str:
         state = secrets.token_urlsafe(32)
-        await self._states.issue(state, ttl=STATE_LIFE)
+        await self._tenants.issue(state, ttl=STATE_LIFE)
         return state
 
     async def async_consume(self, state: str) -> bool:
-        return await self._states.redeem(state)
+        return await self._tenants.redeem(state)
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ class InstallFlow(AsyncOAuthFlow):
     """Bolt's flow, for single workspaces, which begins anew with a workspace that had removed the app."""
 
     def __init__(self, settings: SlackSettings, tenancy: Tenancy, client: AsyncWebClient, *, public_url: str) -> None:
-        self._installations = Installations(tenancy.tokens)
+        self._installations = Installations(tenancy.tenants)
         self._leaving: Leaving = tenancy.leaving
         self._api_url = settings.api_url
         flow = AsyncOAuthSettings(
@@ -299,7 +299,7 @@ class InstallFlow(AsyncOAuthFlow):
             authorization_url=settings.authorize_url,
             installation_store=self._installations,
             installation_store_bot_only=True,
-            state_store=BrowserStates(tenancy.states),
+            state_store=BrowserStates(tenancy.tenants),
             state_cookie_name=COOKIE,
             state_expiration_seconds=int(STATE_LIFE.total_seconds()),
             callback_options=AsyncCallbackOptions(success=_succeeded, failure=_failed),

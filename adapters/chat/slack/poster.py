@@ -18,7 +18,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.desk import REACTIONS, Reaction
 from adapters.chat.reply import StoppedByPerson, best_effort
 from adapters.chat.slack.blocks import Block, Plan, SlackMessage, sentence_message
-from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, Workspaces, reason, was_refused
+from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, reason, was_refused
 from core.presentation import wording
 from core.text.saying import say
 
@@ -231,7 +231,7 @@ async def react(client: AsyncWebClient, channel: str, ts: str, sign: Reaction | 
 
 STOPPED = "stopped_by_user"
 
-PROMPTS = (  # manifest.yml has the same
+PROMPTS = (  # manifest.yml has the same, in English
     "What does the research say about creatine and memory?",
     "How does Slack's Socket Mode differ from HTTP?",
     "Is intermittent fasting safe in pregnancy?",
@@ -319,7 +319,7 @@ class Stream:
 # Apps made before it have an assistant's threads instead, with methods of their own; both are served
 
 
-async def suggest_prompts(event: Payload, team_id: str, workspaces: Workspaces) -> None:
+async def suggest_prompts(event: Payload, client: AsyncWebClient) -> None:
     """Somebody looks at their messages with the app.
 
     An app made before the agent view is told of a thread. With any other the questions belong to none: with a thread
@@ -328,11 +328,10 @@ async def suggest_prompts(event: Payload, team_id: str, workspaces: Workspaces) 
     thread = event.get("assistant_thread") or {}
     channel = str(thread.get("channel_id") or event.get("channel") or "")
     with best_effort(_log.info, "no prompts suggested", of=FAULTS, why=reason):
-        client = (await workspaces.find(team_id)).client
         await client.assistant_threads_setSuggestedPrompts(
             channel_id=channel,
             thread_ts=thread.get("thread_ts"),
-            prompts=[{"title": prompt, "message": prompt} for prompt in PROMPTS],
+            prompts=[{"title": say(prompt), "message": say(prompt)} for prompt in PROMPTS],
         )
 
 

@@ -372,8 +372,7 @@ def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None
         return sentence_message(say(wording.NO_SOURCES))
     standing = {source.id: "" if is_used(source, answer) else f" · {say(wording.NOT_CITED)}" for source in sources}
     lines = [
-        f"{_source_line(source)} · {wording.relevance(source)}{standing[source.id]}"
-        for source in sources[:SHOWN_SOURCES]
+        f"{_source_line(source)}{wording.relevance(source)}{standing[source.id]}" for source in sources[:SHOWN_SOURCES]
     ]
     counted = wording.sources_read(len(sources), bold="*")
     return message(wording.sources_read(len(sources)), [section(counted), *map(section, lines), *_more(sources)])

@@ -36,14 +36,8 @@ REGISTRIES = {
 }
 
 
-class OpenRegistry(Registry, Protocol):
-    """A registry with connections of its own."""
-
-    async def aclose(self) -> None: ...
-
-
 # What a file's `build_registry` is: None when the registry lacks what it needs. Raises `SetupError`.
-Build = Callable[[Mapping[str, str], Surroundings], OpenRegistry | None]
+Build = Callable[[Mapping[str, str], Surroundings], Registry | None]
 
 
 @runtime_checkable
@@ -58,7 +52,7 @@ class WorkSearch(Protocol):
         ...
 
 
-def build_registries(env: Mapping[str, str], around: Surroundings) -> list[OpenRegistry]:
+def build_registries(env: Mapping[str, str], around: Surroundings) -> list[Registry]:
     """Those that `GORKD_REGISTRIES` names, all by default, `none` for none. Raises `SetupError`."""
     words = (word.strip().lower() for word in env.get("GORKD_REGISTRIES", "").split(","))
     named = list(dict.fromkeys(word for word in words if word))
@@ -66,7 +60,7 @@ def build_registries(env: Mapping[str, str], around: Surroundings) -> list[OpenR
         return []
     patient = {name: replace(rate, max_wait_s=MAX_WAIT_S) for name, rate in around.rates.items()}
     around = replace(around, rates=patient)
-    built: list[OpenRegistry] = []
+    built: list[Registry] = []
     for name in named or REGISTRIES:
         service, build = _module(name)
         registry = build(env, around)
@@ -81,7 +75,7 @@ def build_registries(env: Mapping[str, str], around: Surroundings) -> list[OpenR
 class PaperCatalogues:
     """arXiv and the registries, asked together for papers of a subject; what several know stands once."""
 
-    def __init__(self, arxiv: ArxivSearch, registries: Sequence[OpenRegistry]) -> None:
+    def __init__(self, arxiv: ArxivSearch, registries: Sequence[Registry]) -> None:
         self._arxiv, self._registries = arxiv, tuple(registries)
 
     async def search(self, query: str, limit: int) -> FoundRecords:
@@ -140,7 +134,7 @@ def _each_once(records: Iterable[PaperRecord]) -> list[PaperRecord]:
     return kept
 
 
-def open_texts(registries: Sequence[OpenRegistry]) -> ReadFullText | None:
+def open_texts(registries: Sequence[Registry]) -> ReadFullText | None:
     """That of the first of them that holds full texts."""
     return next((registry.full_text for registry in registries if isinstance(registry, EuropePmc)), None)
 

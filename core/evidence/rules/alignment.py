@@ -341,14 +341,33 @@ class Comparison:
     @property
     def opposed_anywhere(self) -> tuple[Token, Token] | None:
         """A word of the claim that the source has not, and its opposite in a sentence that has half of the claim."""
-        if sum(self.home.match(word) > 0 for word in self.claim.content) < HALF * len(self.claim.content):
-            return None
+        is_half = sum(self.home.match(word) > 0 for word in self.claim.content) >= HALF * len(self.claim.content)
         than = {one for one, other in pairwise(self.claim.tokens) if other.text in _OTHERWISE_MEANT}
         ours = [word for word in self.claim.content if not word.values and word.stem not in self.wider.stems]
         ours = [word for word in ours if word.kind is Kind.WORD and word not in than]
         theirs = [said for said in self.home.content if said.stem not in self.claim.stems and said.kind is Kind.WORD]
-        pairs = ((word, said) for word in ours for said in theirs if are_opposite(word.stem, said.stem))
+        pairs = (
+            (word, said)
+            for word in ours
+            for said in theirs
+            if are_opposite(word.stem, said.stem)
+            and self._is_whole_word(said)
+            and (is_half or self._is_beside(word, said))
+        )
         return next((pair for pair in pairs if _ranks(pair[0]) is _ranks(pair[1]) or not _moves_on(pair)), None)
+
+    def _is_whole_word(self, said: Token) -> bool:
+        return "-" not in (self.home.text[said.end : said.end + 1], self.home.text[said.start - 1 : said.start])
+
+    def _is_beside(self, word: Token, said: Token) -> bool:
+        """Whether both are told of the same: the content word before or behind them is one that both texts have."""
+        ours, theirs = (
+            (one.content, one.content.index(token)) for one, token in ((self.claim, word), (self.home, said))
+        )
+        around = [
+            [words[at] for at in (place - 1, place + 1) if 0 <= at < len(words)] for words, place in (ours, theirs)
+        ]
+        return any(match_tokens(one, other) for one in around[0] for other in around[1])
 
     def _opposed_before(self) -> list[tuple[Token, Token]]:
         """The same, of words that stand each before the same word: higher rates, lower rates."""
@@ -428,7 +447,7 @@ MIN_STEM_CHARS = 5  # Milan and Milanese
 
 
 MIN_JOINED_CHARS = 8
-_OF_A_PLACE = regex.compile(r"(?P<name>\p{Ll}{4,}?)(?:i?an|n|ese|ish|ism|ist|i)s?$")  # Libyan of Libya, Nazism of Nazi
+_OF_A_PLACE = ("ian", "an", "n", "ese", "ish", "ism", "sm", "ist", "i")  # Libyan of Libya, Nazism of Nazi
 
 
 def has_name(name: Token, reading: Reading) -> bool:
@@ -443,8 +462,8 @@ def has_name(name: Token, reading: Reading) -> bool:
     joined = reading.text.lower().replace("-", "") if len(lower) >= MIN_JOINED_CHARS else ""
     if regex.search(rf"\b{regex.escape(lower)}", joined):
         return True  # Ibero-American
-    base = _OF_A_PLACE.match(lower)
-    if base and any(base["name"] == other.text.lower() for other in reading.content if other.text[0].isupper()):
+    bases = {one.removesuffix(end) for one in (lower, lower.removesuffix("s")) for end in _OF_A_PLACE} - {lower}
+    if any(other.text[0].isupper() and other.text.lower() in bases for other in reading.content if len(other.text) > 3):
         return True
     return len(lower) >= MIN_FUZZY_CHARS and any(
         len(other.text) >= MIN_FUZZY_CHARS

@@ -40,7 +40,7 @@ from core.evidence.rules.words import (
     read,
     senses,
 )
-from core.evidence.verbatim import points_back, subject_of
+from core.evidence.verbatim import points_back, start_of, subject_of
 from core.text.language import KNOWN, negations
 from core.text.numbers import unit_of
 
@@ -101,13 +101,14 @@ def check_subject(pair: Comparison) -> Iterator[Veto]:
             chained = [word for word in before.names if pair.names(word)]
             if not chained:
                 yield Veto("subject", Force.DOUBTS, f'who or what "{text.split()[0]}" is, was not said before')
-        elif pair.before.content and not any(pair.names(word) for word in subject.content):
+        elif pair.before.content and not any(pair.names(word) for word in (*subject.content, *before.content[:1])):
             yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
         elif (other := _other_subject(pair, before)) is not None:
             yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
     small = [token.text.lower() for token in pair.claim.tokens]
     has_verb = _VERB.search(text) or any(lower in listed("finite") or is_irregular_past(lower) for lower in small)
-    if len(pair.claim.content) < MIN_CONTENT and not has_verb:
+    is_item = pair.before.text.rstrip().endswith(":")  # its lead has the verb
+    if len(pair.claim.content) < MIN_CONTENT and not has_verb and not is_item:
         yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
 
 
@@ -125,8 +126,10 @@ _SELF = regex.compile(
 def _other_subject(pair: Comparison, before: Reading) -> Token | None:
     """The name that begins the home, where what was spoken of before is another."""
     subject = pair.home.units[0] if pair.home.units else ()
-    if not subject or not subject[0].text[0].isupper() or subject[0] in pair.claimed or calendar_of(subject[0]):
+    if not subject or not subject[0].text[0].isupper() or pair.claim.match(subject[0]) or calendar_of(subject[0]):
         return None
+    if subject[0].text.lower() in listed("limiting") or subject[0].start < start_of(pair.home.text):
+        return None  # After, Despite, Nevertheless
     if subject[0].kind is Kind.WORD and is_plural(subject[0]):
         return None
     first = min(pair.claimed, key=lambda word: word.start, default=None)
@@ -141,7 +144,7 @@ def _holders(pair: Comparison) -> list[Token]:
     if points_back(text):
         subject = list(subject_of(pair.before.text).content)
         if not _PERSON.match(text):
-            return subject
+            return [*pair.before.content[:1], *subject] if subject else []
         opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
         return [*opening, *(word for word in pair.before.names if not calendar_of(word))]
     first = pair.claim.units[0] if pair.claim.units else ()
@@ -160,9 +163,13 @@ def check_list(pair: Comparison) -> Iterator[Veto]:
         return
     for number in pair.claim.numbers:
         there = [other for other in pair.home.numbers if other.stem == number.stem]
-        if len(there) == 1 and (owner := _owner(pair.home, there[0], holders)):
+        is_score = there and _SCORE.search(pair.home.text, max(0, there[0].start - 4), there[0].end + 4)
+        if len(there) == 1 and not is_score and (owner := _owner(pair.home, there[0], holders)):
             yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {owner.text}")
             return
+
+
+_SCORE = regex.compile(r"\p{Nd}[-–:]\p{Nd}")
 
 
 def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
@@ -179,11 +186,19 @@ def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
     if sum(run[0].kind is Kind.NUMBER for run in runs) < 2:
         return None
     step = -1 if runs[0][0].kind is Kind.NAME else 1
+    if step < 0 and runs[-1][0].kind is Kind.NAME and "for" in home.lead(runs[-1][0]):
+        step = 1  # 46 years for one and 48 for the other
     beside = runs[at + step] if 0 <= at + step < len(runs) else []
     if not beside or any(has_name(word, read(" ".join(one.text for one in beside))) for word in holders):
         return None
     others = [word for run in runs if run is not beside for word in run if word.kind is Kind.NAME]
-    return beside[-1] if any(other.stem == word.stem for other in others for word in holders) else None
+    same = next((other for other in others for word in holders if other.stem == word.stem), None)
+    if same is None or _PLACING.intersection(home.lead(same)) != _PLACING.intersection(home.lead(beside[0])):
+        return None  # a place beside the list: moved to Oslo
+    return beside[-1]
+
+
+_PLACING = frozenset("to in at from on".split())
 
 
 def check_holder(pair: Comparison) -> Iterator[Veto]:
@@ -218,7 +233,8 @@ def _spoken_of(pair: Comparison) -> Reading | None:
     """What the source speaks of where the home does not name it: its title, or the sentence before a "they"."""
     title = pair.context.partition("\n")[0]
     refers = _REFERRING.search(pair.home.text)
-    if refers is None or any(name.start < refers.start() for name in pair.home.names):
+    named = [*pair.home.names, *(word for word in pair.home.content[:1] if word.stem in pair.wider.name_stems)]
+    if refers is None or any(name.start < refers.start() for name in named):
         return read(title)
     content = pair.context if pair.sentence in pair.context else pair.passage
     before = content[: content.find(pair.sentence)][-MAX_BEFORE:]
@@ -248,12 +264,33 @@ def check_clause(pair: Comparison) -> Iterator[Veto]:
         yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
 
 
+def check_gender(pair: Comparison) -> Iterator[Veto]:
+    """He, where of the same deed the source says she."""
+    ours, theirs = (_subjects(reading) for reading in (pair.claim, pair.home))
+    are_one = len(set(ours.values())) == 1 == len(set(theirs.values()))
+    is_same_deed = (
+        pair.language == "en" and are_one and any(match_tokens(one, other) for one in ours for other in theirs)
+    )
+    if is_same_deed and set(ours.values()) != set(theirs.values()):
+        yield Veto("gender", Force.DOUBTS, f'the source says "{next(iter(theirs.values()))}"')
+
+
+def _subjects(reading: Reading) -> dict[Token, str]:
+    """The two content words behind each he or she of a text, and which it is."""
+    return {
+        word: token.text.lower()
+        for at, token in enumerate(reading.tokens)
+        if token.text.lower() in ("he", "she")
+        for word in [other for other in reading.tokens[at + 1 : at + 8] if other.is_content][:2]
+    }
+
+
 def check_event_date(pair: Comparison) -> Iterator[Veto]:
     """The month or year of something else: "died in March", where the book came out in March and she died in May."""
     theirs, is_back = _dated_clauses(read(pair.passage)), points_back(pair.claim.text)  # she: no word of hers is a name
     for clause, dates in _dated_clauses(pair.claim):
         holders = _holders(pair) or list(pair.claim.units[0] if pair.claim.units and not is_back else ())
-        deed = [word for word in clause if word.kind is Kind.WORD and not word.values and word not in holders]
+        deed = [word for word in clause if not word.values and not calendar_of(word) and word not in holders]
         for date in dates:
             told = [_share_of(deed, words) for words, found in theirs if any(one.stem == date.stem for one in found)]
             others = [
@@ -435,36 +472,6 @@ def _share_kind(reading: Reading, number: Token) -> str:
     return "per cent" if dimension_of(reading, number) == "share" else ""
 
 
-def check_signs(pair: Comparison) -> Iterator[Veto]:
-    """A number below zero in one of both alone: 30 °C and -30 °C."""
-    for number in pair.claim.numbers:
-        there = _signs(pair.home).get(number.stem) or _signs(pair.wider).get(number.stem)
-        is_below = _is_below_zero(pair.claim, number)
-        if there and is_below not in there and not _FALLS.search((pair.home if is_below else pair.claim).text):
-            said = "above zero" if is_below else "below zero"
-            yield Veto("numbers", Force.DOUBTS, f"the source has {number.text} {said}")
-            return
-
-
-@lru_cache(maxsize=256)
-def _signs(reading: Reading) -> dict[str, set[bool]]:
-    """Of each number of a text whether it is below zero there; where it stands twice it may be both."""
-    signs: dict[str, set[bool]] = {}
-    for number in reading.numbers:
-        signs.setdefault(number.stem, set()).add(_is_below_zero(reading, number))
-    return signs
-
-
-def _is_below_zero(reading: Reading, number: Token) -> bool:
-    return bool(
-        _MINUS.search(reading.text, max(0, number.start - 8), number.start)
-        or _BELOW.match(reading.text, number.end, number.end + 40)
-    )
-
-
-_MINUS = regex.compile(r"(?<![\p{L}\p{N})\]])(?:[-−–]|minus |menos |moins |meno )$")
-_BELOW = regex.compile(r"[^.,;]{0,20}\b(?:below|under|unter|bajo|sous|sotto|abaixo)\b.{0,4}\b(?:zero|null|cero|zéro)\b")
-_FALLS = pattern("falls")
 _CAUSAL = frozenset("because therefore thus hence".split())
 _CAUSES = frozenset("because so therefore thus hence thereby as since due owing caus reason".split())
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own
@@ -501,6 +508,8 @@ def _check_mixture(pair: Comparison) -> Iterator[Veto]:
         skipped = [word for word in pair.home.content if left.end <= word.start and word.end <= right.start]
         rivals = [word for word in skipped if _rival_kind(word) in kinds and not pair.claim.match(word)]
         rivals = [word for word in rivals if word.kind is not Kind.NUMBER or not _is_day(pair.home, word)]
+        if any(_PERSON.fullmatch(token.text) for token in pair.claim.tokens):
+            rivals = [word for word in rivals if not has_name(word, pair.before)]  # whom the claim calls he
         between = pair.home.text[left.end : right.start]
         if rivals and not _ASIDE.fullmatch(between) and _CLAUSE.search(between[: skipped[-1].start - left.end]):
             yield Veto("mixture", Force.DOUBTS, f'the source says "{right.text}" after {rivals[0].text}')
@@ -559,6 +568,6 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, check_event_date, check_factors, check_signs,
+    check_invention, check_list, check_holder, check_clause, check_gender, check_event_date, check_factors,
     _check_additions, _check_mixture, _check_replaced_word,
 )  # fmt: skip

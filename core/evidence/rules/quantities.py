@@ -108,25 +108,6 @@ def unit_words(reading: Reading) -> frozenset[Token]:
     return frozenset(word for word in reading.content for start, end in spans if start <= word.start < end)
 
 
-def is_weighed(reading: Reading) -> bool:
-    """Whether its pounds are no money."""
-    return _WEIGHS.search(reading.text) is not None
-
-
-_WEIGHS = regex.compile(r"\b(?:weigh\w*|heav\w+|lb|lbs|kg|mass)\b", regex.IGNORECASE)
-
-
-def is_most(text: str, bound: str) -> bool:
-    """Whether a text's "greatest" says of its number what "up to" does; "more than" says another thing."""
-    return _UP_TO.match(bound) is not None and _MOST.search(text) is not None
-
-
-_MOST = regex.compile(
-    r"\b(?:(?!west|for|inter|requ|prot|harv|gu|late)\p{L}{2,}est|maximum|minimum|peak|record)\b", regex.IGNORECASE
-)
-_UP_TO = regex.compile(
-    r"up to|at (?:most|least)|max|min|no |bis|höchst|mind|au |jusq|como|al |hasta|até|fino|tot|hoog", regex.IGNORECASE
-)
 _PART_OF = regex.compile(r" (?:of )?an? (?P<unit>\p{L}+)")
 
 
@@ -181,7 +162,10 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
     is_nth = number.is_ordinal or is_ordinal(number.text.lower())
-    is_worked_out = _is_difference(claim, number, reading) or _is_sum_or_share(claim, number, reading)
+    is_worked_out = "by" in claim.lead(number) and any(
+        abs(times - grown) <= ABOUT for times in factors_in(reading).values() for grown in grown_by(claim)
+    )
+    is_worked_out = is_worked_out or _is_difference(claim, number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
     dated = (
@@ -204,123 +188,26 @@ MAX_WORKED = 6  # numbers of a text, of which two may be compared; among more, s
 
 
 def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
-    """Whether something moves by as much as two numbers of one thing differ: by 2.7, from 6.8 to 4.1."""
-    value, ours = number.value or 0.0, dimension_of(claim, number)
-    if "by" not in claim.lead(number) or len(reading.numbers) > 2 * MAX_WORKED:
+    """Whether something moves by as much as the text says from one number to another: by 2.7, from 6.8 to 4.1."""
+    ours, slack = dimension_of(claim, number), 0.01
+    if "by" not in claim.lead(number):
         return False
-    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    for one, other in combinations(counted, 2):
-        kinds = {dimension_of(reading, one), dimension_of(reading, other)} - {""}
-        theirs = next(iter(kinds), "")
-        is_of_one = len(kinds) < 2 and (ours == theirs or (ours != "share" and "" in (ours, theirs)))
-        gap = abs((one.value or 0.0) - (other.value or 0.0))
+    for one, other in _changes(reading):
+        gap, kinds = abs((one.value or 0.0) - (other.value or 0.0)), {dimension_of(reading, it) for it in (one, other)}
         if ours == "share" and not is_in_points(claim, number):
             gap *= 100 / (one.value or 1.0)  # of what it was
-        if is_of_one and abs(gap - value) <= 0.01 * max(one.value or 0.0, other.value or 0.0):
-            if "from" in reading.lead(one) and "to" in reading.lead(other):
-                return True
-            if _is_same_thing(claim, reading, one, other):
-                return True
+        is_of_one = ours in kinds or (ours != "share" and "" in (ours, *kinds))
+        if is_of_one and abs(gap - (number.value or 0.0)) <= slack * max(one.value or 0.0, other.value or 0.0):
+            return True
     return False
 
 
-def _is_sum_or_share(claim: Reading, number: Token, reading: Reading) -> bool:
-    """Whether it is two counts of one thing together, a part of a count, or a year so many after another."""
-    value = number.value or 0.0
-    counts = _counts(reading)
-    if is_year(number.text, value):
-        return any(later == value and _says_most(claim, words) for later, words in _later_years(reading))
-    if len(counts) > MAX_WORKED:
-        return False
-    pairs = [(one, other) for one, other in combinations(counts, 2) if _are_added(claim, reading, one, other)]
-    worth = [(one.value or 0.0) + (other.value or 0.0) for one, other in pairs]
-    parts = shares(reading) if counts else ()
-    parts = tuple(share for share in parts[: MAX_WORKED + 1] if _says_most(claim, _said_of(reading, share)))
-    worth += [share.points / 100 * (other.value or 0.0) for share in parts for other in counts]
-    return any(abs(one - value) <= (0.02 * value if is_about(claim, number) else 0.0) for one in worth)
-
-
-@lru_cache(maxsize=256)
-def _counts(reading: Reading) -> tuple[Token, ...]:
-    """Its numbers that are neither years nor measures."""
-    return tuple(
-        other
-        for other in reading.numbers
-        if other.value and not is_year(other.text, other.value) and measure(reading, other) is None
-    )
-
-
-@lru_cache(maxsize=256)
-def _later_years(reading: Reading) -> tuple[tuple[float, tuple[Token, ...]], ...]:
-    """The years that a text says as so long after the last it named, with what it says came then."""
-    found: list[tuple[float, tuple[Token, ...]]] = []
-    year: Token | None = None
-    if len(reading.numbers) > 2 * MAX_WORKED:
-        return ()
-    for number in reading.numbers:
-        span = measure(reading, number)
-        if number.value and is_year(number.text, number.value):
-            year = number
-        elif year is not None and span is not None and span.dimension == "time":
-            later = _LATER.match(reading.text, span.end)
-            if later is not None:
-                came = _clause(reading, year.end, number.start)[-1:], _clause(reading, later.end(), len(reading.text))
-                found.append(((year.value or 0.0) + round(span.amount / YEAR), tuple(w for part in came for w in part)))
-    return tuple(found)
-
-
-_LATER = pattern("later")
-
-
-def _clause(reading: Reading, start: int, end: int) -> list[Token]:
-    """The content words between two places, up to the next stop, without numbers."""
-    stop = _STOP.search(reading.text, start, end)
-    end = stop.start() if stop else end
-    return [word for word in reading.content if start <= word.start < end and not word.values]
-
-
-_STOP = regex.compile(r"[.;:!?](?=\s|$)|, ")
-
-
-def _said_of(reading: Reading, share: Share) -> tuple[Token, ...]:
-    """What is said of a part: the words behind it, of its clause where there are none."""
-    behind = _clause(reading, share.end, len(reading.text))
-    if behind:
-        return tuple(behind)
-    first = max((stop.end() for stop in _STOP.finditer(reading.text, 0, share.start)), default=0)
-    return tuple(_clause(reading, first, len(reading.text)))
-
-
-def _says_most(claim: Reading, words: tuple[Token, ...]) -> bool:
-    """Whether the claim has more than half of the words, which it has of none."""
-    return not words or 2 * sum(claim.match(word) > 0 for word in words) > len(words)
-
-
-def _are_added(claim: Reading, reading: Reading, one: Token, other: Token) -> bool:
-    """Whether two counts of the same come to one: no part of the other, nor what there was at another time."""
-    first = max((stop.end() for stop in _STOP.finditer(reading.text, 0, one.start)), default=0)
-    between, around = reading.text[one.end : other.start], reading.text[first : other.end + 40]
-    if _PARTED.search(reading.text, one.end, other.end + 40) or _SENTENCE_END.search(between):
-        return False
-    is_timed = any(is_year(number.text, number.value or 0.0) for number in reading.numbers) or _TIMED.search(around)
-    return not (is_timed and _STATE.search(around)) and _is_same_thing(claim, reading, one, other)
-
-
-_SENTENCE_END = regex.compile(r"[.!?]\s")
-_PARTED = pattern("parted")
-_TIMED = regex.compile(
-    r"\b(?:now|today|then|later|earlier|before|ago|once|formerly|heute|damals|hoy|aujourd'hui)\b", regex.I
-)
-_STATE = pattern("state")
-
-
-def _is_same_thing(claim: Reading, reading: Reading, one: Token, other: Token) -> bool:
-    """Whether two numbers count the same at two times: nothing else is named between them or behind the second."""
-    behind = [reading.tokens[reading.positions[number] + 1 :][:2] for number in (one, other)]
-    named = [[word.stem for word in words if word.kind in (Kind.WORD, Kind.NAME)] for words in behind]
-    times = {word.stem for word in reading.tokens if word.stem in (*MONTHS, *listed("times_of_year"))}
-    between = {word.stem for word in reading.content if one.end <= word.start < other.start and not word.values}
-    return between <= {*named[0], *claim.stems, *times} and set(named[1]) <= {*named[0], *times}
+def _changes(reading: Reading) -> Iterator[tuple[Token, Token]]:
+    """Each "from 100 to 200" of a text."""
+    counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
+    for earlier, later in pairwise(counted):
+        if "from" in reading.lead(earlier) and "to" in reading.lead(later):
+            yield earlier, later
 
 
 # How many times one thing another is: "twice as many women as men", "half the size of"
@@ -396,15 +283,19 @@ def factors_in(reading: Reading) -> dict[str, float]:
 
 
 def grown_by(reading: Reading) -> list[float]:
-    """What each "from 100 to 200" of a text comes to, in times."""
+    """What each "from 100 to 200" or "grew by 100 %" of a text comes to, in times."""
     counted = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    return [
-        (later.value or 0.0) / (earlier.value or 1.0)
-        for earlier, later in pairwise(counted)
-        if "from" in reading.lead(earlier) and "to" in reading.lead(later)
+    shares_of_it = [
+        (other.value or 0.0) / 100 * (-1 if _SHRINKS.search(reading.text, 0, other.start) else 1)
+        for other in counted
+        if "by" in reading.lead(other) and dimension_of(reading, other) == "share" and not is_in_points(reading, other)
+    ]
+    return [1 + share for share in shares_of_it] + [
+        (later.value or 0.0) / (earlier.value or 1.0) for earlier, later in _changes(reading)
     ]
 
 
+_SHRINKS = pattern("falls")
 _POINTS = pattern("points")
 
 
@@ -496,13 +387,16 @@ def ratio_of(claim: Reading, number: Token, reading: Reading, other: Token) -> f
 
 def _has_share(claim: Reading, number: Token, reading: Reading) -> bool:
     ours = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
-    if ours is None:
-        return False
+    if ours is None or dimension_of(claim, number) not in ("", "share"):
+        return False  # half an hour
     for theirs in shares(reading):
         slack = FRACTION_POINTS if ours.is_fraction or theirs.is_fraction else SHARE_POINTS
         if abs(ours.points - theirs.points) <= slack:
             return True
-    return ours.is_fraction and any(abs(ours.points - points) <= FRACTION_POINTS for points in _ratios(reading))
+    of_what = next((word for word in claim.content if word.start >= ours.end), None)
+    if not ours.is_fraction or (of_what is not None and not reading.match(of_what)):
+        return False
+    return any(abs(ours.points - points) <= FRACTION_POINTS for points in _ratios(reading))
 
 
 MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part

@@ -58,6 +58,8 @@ _NEGATIVE = pattern("negative", is_cased=True)
 def _check_negation(pair: Comparison) -> Iterator[Veto]:
     """A negation on one side only, of a word that both sides have; two make none."""
     ours, theirs = denials(pair.claim, pair.language), denials(pair.home, pair.language)
+    if theirs and _OF_THEM.search(pair.claim.text):
+        return  # they stand in the sentence before
     for is_answer in (_is_same_denial, _overlaps):
         for scope in list(ours):
             answer = next((other for other in theirs if is_answer(pair, scope, other)), None)
@@ -102,6 +104,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         yield Veto("negation", force, f'the source denies "{dropped[0][0].text}"')
 
 
+_OF_THEM = regex.compile(r"\b(?:neither|none) of (?:them|these|those|the two)\b", regex.IGNORECASE)
 _REVERSED = pattern("reversed")
 
 
@@ -141,13 +144,16 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
 def _is_cue(reading: Reading, at: int, language: str) -> bool:
     if not is_denying(reading.tokens[at], language):
         return False
-    if any(token.text.lower() == "than" for token in reading.tokens[max(0, at - 5) : at]):
-        return False  # of those it is compared with
+    before = [token.text.lower() for token in reading.tokens[max(0, at - 5) : at]]
+    lower = reading.tokens[at].text.lower()
+    is_numeral = lower == "zero" and before and not reading.tokens[at - 1].is_content  # a zero, below zero
+    if is_numeral or "than" in before or (lower == "nor" and "neither" in before):
+        return False  # of those it is compared with; neither … nor is one
     following = [token.text.lower() for token in reading.tokens[at + 1 : at + 10]]
     is_limit = any(one in _BOUNDS and then == "than" for one, then in pairwise(following))  # none is larger than 3
     is_limit = is_limit or _NOBODY_ELSE.match(reading.text, reading.tokens[at].start) is not None
-    is_number = following[:1] and following[0].isdigit() and reading.tokens[at].text.lower() == "no"  # No. 5
-    return not (is_limit or is_number or (following[:1] and following[0] in listed("no_denial")))
+    next_one = following[0] if following else ""
+    return not (is_limit or (next_one.isdigit() and lower == "no") or next_one in listed("no_denial"))  # No. 5
 
 
 _NOBODY_ELSE = regex.compile(
@@ -230,10 +236,9 @@ _IS = regex.compile(
 
 
 def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
-    is_small = pair.home.text[: span[1]].lower().endswith("only") and _is_before_number(pair.home, span[1])
-    if cue is Cue.ONLY and (_is_denied(pair.home, span[0], pair.language) or is_small):
-        return False  # not only; only 3
-    if not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
+    is_small = pair.home.text[: span[1]][-4:].lower() == "only" and _is_before_number(pair.home, span[1])
+    is_no_limit = cue is Cue.ONLY and (_is_denied(pair.home, span[0], pair.language) or is_small)  # not only; only 3
+    if is_no_limit or not pair.claimed or any(span[0] <= word.start < span[1] for word in pair.claimed):
         return False
     if cue in (Cue.SAID, Cue.DENIED):
         last = max(word.end for word in pair.claimed)
@@ -242,23 +247,57 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
     if cue is Cue.LIMIT and any(word in pair.claimed for word in pair.home.content if 0 <= word.start - span[1] <= 2):
         return False  # said of the same, with another small word
     if cue is Cue.CONDITION or cue is Cue.LIMIT:
-        return pair.is_close and pair.has_near(span, back=2, ahead=2)
+        return pair.is_close and not _is_led(pair.home, span[0]) and pair.has_near(span, back=2, ahead=2)
+    clause = _WHICH.search(pair.home.text, span[1])
+    if clause and 2 * sum(word.start > clause.start() for word in pair.claimed) > len(pair.claimed):
+        return False  # of something that the clause tells more about
     is_behind_it = cue is Cue.ONLY and pair.home.text[: span[1]].lower().endswith("alone")  # she builds it alone
     leads_on = pair.home.text[: span[1]].lower().endswith(" to")  # who wanted to: of what follows alone
     return pair.has_near(span, back=0 if leads_on else 1, ahead=0 if is_behind_it else 3)
+
+
+_WHICH = regex.compile(r", (?:which|who|whose|where)\b")
 
 
 def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
     """A claim that denies or limits what its source does not, or another word of it."""
     for cue in (Cue.DENIED, Cue.ONLY):
         match = next(cue.find(pair.language, pair.claim.text), None)
-        if match is None or denials(pair.home, pair.language) or _is_denied(pair.claim, match.start(), pair.language):
+        if match is None or _is_denied(pair.claim, match.start(), pair.language):
+            continue
+        if _STRESSED.match(pair.claim.text, match.end()) or _is_before_number(pair.claim, match.end()):
+            continue
+        if cue is Cue.ONLY and pair.language == "en" and (both := _BOTH.search(pair.home.text)):
+            said = [word for word in pair.home.content if both.end() <= word.start][:3]
+            is_behind = match.group().lower() != "alone"
+            limited = _beside(pair.claim, match.span(), back=1 - is_behind, ahead=3 * is_behind)
+            if any(match_tokens(one, other) for one in limited for other in said):
+                yield Veto(cue.value, Force.DOUBTS, f'the source says "both … {said[0].text}"')
+                return
+        if any(token.text.lower() in negations(pair.language) for token in pair.home.tokens):
             continue
         is_said = bool(cue.first(pair.language, pair.wider.text))
         if cue is Cue.ONLY and is_said:
             is_said = any(_limits_same(pair, match.span(), reading) for reading in (pair.home, pair.wider))
         if not is_said and not any(pair.wider.match(token) for token in read(match.group()).content):
             yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{match.group()}"')
+
+
+_BOTH = regex.compile(r"\bboth\b", regex.IGNORECASE)
+_STRESSED = regex.compile(  # it only made things worse; alone or with others
+    r" (?:made|makes?|adds?|added|worsen\w*|deepen\w*|increas\w*|gr[eo]w\w*|f[eu]el\w*|began|after|until|when|or)\b",
+    regex.IGNORECASE,
+)
+
+
+def _check_certainty(pair: Comparison) -> Iterator[Veto]:
+    """A claim that something is proven, where the source says so nowhere or only that it may be."""
+    match = _CERTAIN.search(pair.claim.text)
+    if match and not Cue.HEDGE.first("en", pair.claim.text) and not _CERTAIN.search(pair.wider.text):
+        yield Veto("hedge", Force.DOUBTS, f'the source does not say "{match.group()}"')
+
+
+_CERTAIN = pattern("certain")
 
 
 def _is_denied(reading: Reading, at: int, language: str) -> bool:
@@ -290,12 +329,6 @@ def _beside(reading: Reading, span: tuple[int, int], *, back: int, ahead: int) -
     )
 
 
-def are_limits_opposed(pair: Comparison) -> bool:
-    """Whether one excepts and the other limits: forbidden except at three, allowed only at three."""
-    ours, theirs = (Cue.ONLY.first(pair.language, reading.text).lower() for reading in (pair.claim, pair.home))
-    return bool(ours and theirs) and (ours in listed("only")) is not (theirs in listed("only"))
-
-
 _CLAUSE_MARKS = ".,;:!?\n"
 
 
@@ -309,11 +342,20 @@ def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
             continue
         before = [other for other in pair.home.content if other.end <= word.start]
         is_held = not before or before[-1] in pair.claimed
-        if is_held and (lead[-1] not in ("in", "for", "on") or is_plural(word)):
+        if is_held and not _is_led(pair.home, word.start) and (lead[-1] not in ("in", "for", "on") or is_plural(word)):
             yield Veto("limit", Force.DOUBTS, f'the source says "{lead[-1]} … {word.text}"')
             return
 
 
+def _is_led(home: Reading, at: int) -> bool:
+    """Whether the place belongs to words for who led it or reigned then: under Captain Cook, during the reign of."""
+    return any(led.start() <= at < led.end() for led in _LED.finditer(home.text))
+
+
+_LED = regex.compile(
+    rf"\b(?:under|during) (?:(?:{'|'.join(sorted(listed('titles')))})\.? \p{{Lu}}|{pattern('led').pattern})",
+    regex.IGNORECASE,
+)
 _PREPOSITIONS = frozenset("among amongst under within without until for in during on".split())
 
 
@@ -352,7 +394,9 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         is_said = any(other.lower() == written.lower() and its >= rank for other, _, its in theirs)
         is_said = is_said or (rank == 2 and any(share.points > 50 for share in shares(pair.wider)))
         is_said = is_said or any(cue.first(pair.language, pair.claim.text[span[1] :]) for cue in (Cue.ABOVE, Cue.BELOW))
-        if rank >= 2 and rank > max(there) and not is_said:
+        some = next((share for share in shares(pair.home) if share.points < 100), None)
+        is_some = rank == 3 and not theirs and some is not None and not shares(pair.claim)
+        if (rank >= 2 and rank > max(there) and not is_said) or is_some:
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{written}"')
             return
     if ours:
@@ -405,7 +449,8 @@ def _check_rhythm(pair: Comparison) -> Iterator[Veto]:
     """A claim of each year where its source says of none how often; of so much a week, of so much a day."""
     for match in Cue.ALL.find(pair.language, pair.claim.text):
         time = _EACH_TIME.match(pair.claim.text, match.end())
-        if time is not None and time.lastgroup and not _RHYTHMS[time.lastgroup].search(pair.wider.text):
+        is_more = time is not None and pair.claim.text.startswith(" and a half", time.end())
+        if time is not None and time.lastgroup and not is_more and not _RHYTHMS[time.lastgroup].search(pair.wider.text):
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{match.group()}{time.group()}"')
             return
     speeds = [word.start for word in unit_words(pair.claim)]
@@ -492,7 +537,8 @@ def _is_past_form(word: Token, auxiliaries: frozenset[str]) -> bool:
 def _check_quotations(pair: Comparison) -> Iterator[Veto]:
     """Words in quotation marks that the source does not have letter by letter."""
     for quotation in quotations_in(pair.claim.text):
-        is_title = all(not word.text[0].islower() for word in read(quotation).content)  # its names are names
+        words = read(quotation).content  # of a title, which is a name, most are capitalised
+        is_title = quotation[:1].isupper() and 2 * sum(not word.text[0].islower() for word in words) > len(words) + 1
         if not is_title and verify_quote(quotation, pair.wider.text) is None:
             yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
 
@@ -513,6 +559,19 @@ def _check_spoken(pair: Comparison) -> Iterator[Veto]:
         if pair.is_close and inside > len(pair.claimed) / 2:
             yield Veto("said", Force.DOUBTS, "in the source somebody says it")
             return
+
+
+def _check_difference(pair: Comparison) -> Iterator[Veto]:
+    """No difference, where the source has more of one than of the other; and the other way round."""
+    if sum(pair.home.match(word) > 0 for word in pair.claim.content) < HALF * len(pair.claim.content):
+        return
+    for one, other in ((_ALIKE, _UNLIKE), (_UNLIKE, _ALIKE)):
+        ours, theirs = one.search(pair.claim.text), other.search(pair.home.text)
+        if ours and theirs and not other.search(pair.claim.text) and not one.search(pair.home.text):
+            yield Veto("difference", Force.DOUBTS, f'the source says "{theirs.group()}", not "{ours.group()}"')
+
+
+_ALIKE, _UNLIKE = pattern("alike"), pattern("unlike")
 
 
 def _check_frame(pair: Comparison) -> Iterator[Veto]:
@@ -536,5 +595,5 @@ AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can 
 LIMIT_RULES: tuple[Rule, ...] = (
     _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_rhythm, _check_quotations,
     _in_english(_check_dropped_phrases, _check_dropped_lead),
-    _in_english(_check_tense, _check_spoken),
+    _in_english(_check_tense, _check_spoken, _check_certainty, _check_difference),
 )  # fmt: skip

@@ -14,23 +14,23 @@ import regex
 
 from core.evidence.rules.alignment import (
     MIN_KEPT,
+    MOSTLY,
     Comparison,
     Force,
     Rule,
     Veto,
     align,
     calendar_of,
+    has_name,
     is_plural,
     is_year_token,
 )
-from core.evidence.rules.binding import BINDING_RULES, check_signs, check_subject, is_inverted, turned_in_german
+from core.evidence.rules.binding import BINDING_RULES, check_subject, is_inverted, turned_in_german
 from core.evidence.rules.quantities import (
     dimension_of,
     has_number,
     is_about,
-    is_most,
     is_part,
-    is_weighed,
     measure,
     multiple_in,
     near,
@@ -39,7 +39,7 @@ from core.evidence.rules.quantities import (
     slashed_dates,
     start_of_quantity,
 )
-from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, are_limits_opposed, check_language, denials
+from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_language, denials
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
 from core.evidence.verbatim import points_back
 from core.text.language import Cue, negations
@@ -68,9 +68,7 @@ def find_vetoes(claim: str, passage: str, *, context: str = "", before: str = ""
 @lru_cache(maxsize=1024)
 def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ...]:
     pair = Comparison(claim, passage, context, before)
-    rules = (
-        (check_language, check_signs, _check_numbers) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
-    )
+    rules = (check_language, _check_numbers) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
     found = list(dict.fromkeys(veto for rule in rules for veto in rule(pair)))
     return tuple(sorted(found, key=lambda veto: list(Force).index(veto.force)))
 
@@ -122,6 +120,8 @@ def _counting_same(pair: Comparison, number: Token) -> Token | None:
     """The home's number before the word that the claim has behind its own: 42 metres, where the claim has 58 metres."""
     counted = _counted(pair.claim, number)
     there = pair.partner.get(counted) if counted is not None else None
+    if counted is not None and there is None and not number.is_ordinal:
+        there = _only_place(pair.home, counted)
     return next((other for other in pair.home.numbers if there and _counted(pair.home, other) == there), None)
 
 
@@ -141,12 +141,24 @@ def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     """Whether the source has the number of something else, and `said` of what the claim counts."""
     if has_number(pair.home, said, pair.claim) or is_year_token(number) is not is_year_token(said):
         return False
+    own = next((other for other in pair.home.numbers if other.stem == number.stem), None)
+    if own is not None and not is_year_token(number) and _company(pair, own) > _company(pair, said):
+        return False  # it stands among the claim's words, and the other does not
     if pair.is_mostly and not _is_range_end(pair.home, number):
         return True
     ours, theirs = _counted(pair.claim, number), _counted(pair.home, said)
     there = [_counted(pair.wider, other) for other in pair.wider.numbers if other.stem == number.stem]
     is_elsewhere = any(other is None or (ours and match_tokens(ours, other)) for other in there)
     return bool(ours and theirs and match_tokens(ours, theirs)) and not is_elsewhere
+
+
+def _company(pair: Comparison, number: Token) -> int:
+    """How many of the home's content words around a number the claim has."""
+    at = pair.home.content.index(number)
+    return sum(pair.claim.match(word) > 0 for word in pair.home.content[max(0, at - COMPANY) : at + COMPANY + 1])
+
+
+COMPANY = 3  # content words on either side
 
 
 def _counted(reading: Reading, number: Token) -> Token | None:
@@ -219,7 +231,7 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
-        if {ours.dimension, theirs.dimension} == {"sterling", "mass"} and not is_weighed(pair.claim):
+        if {ours.dimension, theirs.dimension} == {"sterling", "mass"}:
             continue  # twelve pounds may be £12
         if ours.is_in_unit_of(theirs):
             continue  # another number, perhaps rounded, of the same
@@ -238,17 +250,14 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
     for word, said in pair.partner.items():
         if word.value is None or said.value is None:
             continue
+        if dimension_of(pair.claim, word) != dimension_of(pair.home, said):
+            continue  # three years, three hospitals
         ours, theirs = _bound(pair.claim, word, pair.language), _bound(pair.home, said, pair.language)
         if ours and theirs and ours[0] is not theirs[0]:
             bounds = [token for token in pair.missing if token.text.lower() in ours[1].lower().split()]
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {word.text}"
             yield Veto("bounds", pair.force(bounds), reason)
-        elif (
-            bool(ours) != bool(theirs)
-            and not _is_range_end(pair.home, said)
-            and not _is_beyond(word, said, ours)
-            and not is_most((pair.home if ours else pair.claim).text, (ours or theirs or ("", ""))[1])
-        ):
+        elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said) and not _is_beyond(word, said, ours):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
             yield Veto("bounds", Force.DOUBTS, f'the source {says} "{written}" of {said.text}')
@@ -286,11 +295,11 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
 
 
 def _is_place(word: str, behind: str) -> bool:
-    """Whether it says where something is: "the rooms below green roofs were 3" has a verb before the number."""
+    """Whether it says where or how long: "below roofs were 3" has a verb before the number, "over a 3" an article."""
     return word.lower() in ("below", "under", "above", "over") and _IS.search(behind) is not None
 
 
-_IS = regex.compile(r"\b(?:is|are|was|were|stayed|remained)\b", regex.IGNORECASE)
+_IS = regex.compile(r"\b(?:is|are|was|were|stayed|remained)\b|^\s(?:an?|the) $", regex.IGNORECASE)
 _BEHIND = regex.compile(
     r"[\s-]*(?:%|°?\p{L}{1,10})?(?: (?:old|of \p{L}{1,12}))?,? "
     r"(?:(?P<above>(?:or|and) (?:more|older|over|above|higher|longer|larger))|"
@@ -336,12 +345,16 @@ def _check_names(pair: Comparison) -> Iterator[Veto]:
         strange = [word for word in run if not pair.names(word)]
         said = next((other for word in run if (other := _replacing(pair, word))), None)
         name = pair.claim.text[run[0].start : run[-1].end]
-        if said is not None and strange and not _is_form_of(name, said, pair.home):
+        if said is not None and strange:
             force = pair.force(run) if len(strange) == len(run) or len(run) > 1 else Force.DOUBTS
             yield Veto("names", force, f"the source says {said.text}, not {name}")
         elif len(strange) == len(run):
             yield Veto("names", Force.DOUBTS, f"the source does not name {name}")
-        elif said is not None and pair.is_mostly and not (_is_form_of(name, said, pair.home) or _is_meant(pair, run)):
+        elif (
+            said is not None
+            and (pair.is_mostly or _is_elsewhere(pair, run))
+            and not (_is_meant(pair, run) or said.text.startswith(name))
+        ):
             yield Veto("names", Force.DOUBTS, f"the source says {said.text} there, not {name}")
 
 
@@ -388,11 +401,17 @@ def _names_nobody(word: Token) -> bool:
 
 def _replacing(pair: Comparison, word: Token) -> Token | None:
     """The name that stands in its place, unless the claim's stands beside it or has a capital by its place alone."""
-
     if word in pair.partner:
         return None
     said = pair.in_place_of(word, lambda other: other.kind is Kind.NAME and not _names_nobody(other))
     return said if said is not None and not pair.claim.match(said) else None
+
+
+def _is_elsewhere(pair: Comparison, run: list[Token]) -> bool:
+    """Whether the sentence has most of the rest of the claim, and none of the name."""
+    rest = [word for word in pair.claim.content if word not in run]
+    found = sum(pair.home.match(word) > 0 for word in rest)
+    return found >= MIN_KEPT and found >= MOSTLY * len(rest) and not any(has_name(word, pair.home) for word in run)
 
 
 def _is_meant(pair: Comparison, run: list[Token]) -> bool:
@@ -402,12 +421,6 @@ def _is_meant(pair: Comparison, run: list[Token]) -> bool:
 
 
 _PRONOUN = regex.compile(r"\b(?:it|he|she|they)\b")
-
-
-def _is_form_of(name: str, said: Token, home: Reading) -> bool:
-    """Whether one may be the short form of the other: initials, or one in brackets behind the other."""
-    letters = "".join(word[0] for word in name.split() if word[:1].isupper()).lower()
-    return said.text.lower() == letters or said.text.startswith(name) or name.lower() in home.initials
 
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
@@ -422,9 +435,7 @@ def _check_roles(pair: Comparison) -> Iterator[Veto]:
     if pair.multiple or in_german is False:
         return  # half as many men as women: twice as many women as men
     missing = any(not pair.home.match(word) for word in pair.claim.content)
-    if pair.is_close and (turned := _turned(pair)):
-        yield Veto("roles", pair.force(turned), "the source has it the other way round")
-    elif (exchanged := _exchanged(pair)) is not None and not pair.opposed:
+    if (exchanged := _exchanged(pair)) is not None and not pair.opposed:
         one, other = exchanged
         are_names = one.kind is other.kind is Kind.NAME and pair.language == "en"
         is_same = are_names or len(pair.home.content) <= len(pair.claim.content) + 1
@@ -459,7 +470,12 @@ def _check_doer(pair: Comparison) -> Iterator[Veto]:
     if passive or is_inverted(pair) or turned_in_german(pair) is not None:
         return
     for name, verb in pairwise(pair.claim.content):
-        if not name.text[0].isupper() or not _is_verb(pair, verb):
+        is_doer = (
+            name.text[0].isupper()
+            and not calendar_of(name)
+            and not _PRONOUN.search(pair.claim.text, name.end, verb.start)
+        )
+        if not is_doer or not _is_verb(pair, verb):
             continue
         there = pair.home.content
         verbs = [at for at, word in enumerate(there) if word.stem == verb.stem]
@@ -531,22 +547,6 @@ def _slot(reading: Reading, word: Token) -> tuple[str, ...]:
     return tuple(lead for lead in reading.lead(word) if lead not in negations("en"))[-1:]
 
 
-def _turned(pair: Comparison) -> list[Token]:
-    """What was done by somebody in the one and is done to them in the other; empty if nothing."""
-    for passive, active, is_ours in ((pair.claim, pair.home, True), (pair.home, pair.claim, False)):
-        if _PASSIVE.search(active.text):
-            continue
-        for verb, agent in pairwise(passive.content):
-            if passive.lead(agent)[:1] != ("by",) or not _PASSIVE.search(passive.text, verb.start, agent.end):
-                continue
-            does, doer = _only_place(active, verb), _only_place(active, agent)
-            patient = next((word for word in passive.content if word.end <= verb.start), None)
-            done = _only_place(active, patient) if patient else None
-            if does and doer and done and done.start < does.start < doer.start and not active.lead(doer):
-                return [verb, agent] if is_ours else [does, doer]
-    return []
-
-
 def _is_passive_turned(pair: Comparison) -> bool:
     """Whether both are passives of one verb, and the doers of each are whom the other says it was done to."""
     return any(
@@ -569,7 +569,7 @@ _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "
 
 def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     """A word in the place of its opposite; a denied opposite is the same thing said twice round."""
-    if pair.multiple or are_limits_opposed(pair):
+    if pair.multiple:
         return
     opposed = pair.opposed
     word, said = opposed[0] if opposed else (None, None)

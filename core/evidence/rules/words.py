@@ -34,6 +34,7 @@ from core.text.numbers import (
     numerals,
     read_number,
     same_values,
+    unit_of,
 )
 
 _WORD = r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’]\p{L}+)*"
@@ -142,7 +143,7 @@ def _read_word(text: str, match: regex.Match[str], known: Token, following: str,
         if is_named and (name := calendar_name(word, following, text[max(0, start - 8) : start], language)):
             return Token(word, name, name, start, end, Kind.NAME)
         kind = Kind.FUNCTION if known.stem in small_words(language) else Kind.WORD
-    if known.text == "half" and following.lower() in OF:
+    if known.text == "half" and following and (following.lower() in OF or unit_of(following)):
         return _quantity(word, start, end, (0.5,))
     if kind is Kind.WORD and _is_name(text, word, start, following, language):
         kind = Kind.NAME

@@ -13,7 +13,7 @@ import pytest
 from adapters.chat.discord.library import DiscordLibraryVoice
 from adapters.chat.slack.library import SlackLibraryVoice
 from adapters.durable.queue import InProcessQueue
-from adapters.records.deliveries import SqlOpenMessages
+from adapters.records.deliveries import SqlMessages
 from adapters.records.library import SqlConversations
 from core.library.desk import LibraryDesk
 from core.library.ingest import Ingestion
@@ -76,7 +76,7 @@ async def room(voice: Any, embedder: EmbeddingModel | None, model: FakeModel | N
     desk = LibraryDesk(Ingestion(deps.library, Reader().read, now, model, embedder), Finder())
     talks = LibraryTalks(
         researcher, desk, SqlConversations(MemoryTables()), PaperViews(deps.library, Painter().paint), now,
-        open_messages=SqlOpenMessages(MemoryTables(), BOX, clock=now),
+        messages=SqlMessages(MemoryTables(), BOX, clock=now),
     )  # fmt: skip
     return Room(talks, voice)
 

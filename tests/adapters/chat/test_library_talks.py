@@ -13,7 +13,7 @@ from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
 from adapters.chat.reply import AddressDead
 from adapters.durable.queue import InProcessQueue
-from adapters.records.deliveries import SqlOpenMessages
+from adapters.records.deliveries import SqlMessages
 from adapters.records.library import SqlConversations
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, Ingestion
@@ -84,7 +84,7 @@ async def house() -> House:
         SqlConversations(MemoryTables()),
         views,
         now,
-        open_messages=SqlOpenMessages(MemoryTables(), BOX, clock=now),
+        messages=SqlMessages(MemoryTables(), BOX, clock=now),
         rules=None,
     )
     return House(talks, researcher, Board(), go, deps.jobs)

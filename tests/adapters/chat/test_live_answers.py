@@ -15,7 +15,7 @@ from adapters.chat.connecting import keep_resuming
 from adapters.chat.live import ChatTurns, LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, EditPace, FilesRefused
 from adapters.records.deliveries import SqlStandingChecks
-from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlEventLog
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address
 from core.model.errors import StoreError

@@ -12,7 +12,7 @@ from adapters.chat.desk import Prove, Proving, Speaking, press, prove, thanks_fo
 from adapters.chat.discord.render import DiscordVoice
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.watching import WatchPlace
-from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlRatings, SqlSourceStore
+from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
 from core.model.answer import Rating
 from core.model.job import ResearchJob
 from core.pipeline.researcher import Researcher
@@ -96,7 +96,7 @@ async def test_a_bad_answer_is_made_a_test_by_an_admin_alone(place: Place):
     """Offered to an admin who votes; for others the same words say who may."""
     deed, kept = Prove(job(), "test", "It says\n 49."), SqlEvaluations(place.tables)
     early = await prove(place.proving, deed, admin)
-    await SqlRatings(place.tables).put(job(), Rating("U1", False, "", now()))
+    await SqlEvaluations(place.tables).rate(job(), Rating("U1", False, "", now()))
 
     refused = await prove(place.proving, deed, anybody)
     nothing = await kept.cases("")

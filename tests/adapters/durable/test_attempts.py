@@ -13,8 +13,8 @@ from core.model.answer import Claim, JobResult, Verdict
 from core.model.errors import StaleAttempt, StoreError
 from core.model.job import Event, JobStatus, ResearchJob
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
 from core.pipeline.runner import MAX_ATTEMPTS, DirectSteps, JobCancelled, run_job
+from core.pipeline.work import Progress
 from tests.fakes import FakeSearch, hit, make_deps, make_job
 
 T = TypeVar("T")
@@ -121,6 +121,23 @@ async def test_interrupted_job_is_left_for_the_next_attempt() -> None:
         await running
 
     assert (await deps.jobs.get(job.id)).status is JobStatus.SEARCHING
+
+
+async def test_attempt_whose_job_the_journal_gave_to_another_is_not_repeated() -> None:
+    """The other may not have begun: one attempt more would overtake them, and then nobody would end the job."""
+
+    class GivenAway:
+        async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+            raise StaleAttempt(f"step {name}: another worker has taken the job over")
+
+    deps = cats()
+    job = make_job("Why do cats purr?")
+    await deps.jobs.save(job)
+
+    await run_job(job.id, deps, GivenAway(), is_resumable=True)
+
+    left = await deps.jobs.get(job.id)
+    assert (left.status, left.attempt) == (JobStatus.PLANNING, job.attempt)
 
 
 async def test_step_that_says_cancelled_ends_the_job_as_cancelled() -> None:

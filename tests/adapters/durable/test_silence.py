@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -13,15 +14,24 @@ HOUR = 3600.0
 
 
 def when_given_up(
-    *, dies_at: float | None, jumps: float = 0.0, differs: float = 0.0, starts_at: float = 0.0, blind: range = range(0)
+    *,
+    dies_at: float | None,
+    jumps: float = 0.0,
+    differs: float = 0.0,
+    starts_at: float = 0.0,
+    blind: range = range(0),
+    stalled: Sequence[int] = (),
 ) -> float | None:
     """The second at which a worker that beats every 2 s is given up by one that looks every second; None: never.
 
-    At second 20 the clock of both `jumps`; the other's clock `differs` all the time; within `blind` no look succeeds.
+    At second 20 the clock of both `jumps`; the other's clock `differs` all the time; within `blind` no look succeeds,
+    while both are `stalled` nobody does anything.
     """
     silence = SilentWorkers(silent_s=15, confirm_s=5)
     beat = NOW
     for second in range(120):
+        if second in stalled:
+            continue
         clock = NOW + timedelta(seconds=second + (jumps if second >= 20 else 0))
         if second % 2 == 0 and (dies_at is None or second < dies_at) and second not in blind:
             beat = clock + timedelta(seconds=differs)
@@ -63,3 +73,14 @@ def test_who_died_long_ago_is_given_up_soon():
 def test_time_in_which_nobody_could_look_is_nobodys_silence():
     """The database was away for half a minute: nobody could beat either."""
     assert when_given_up(dies_at=None, blind=range(30, 60)) is None
+
+
+def test_a_machine_that_stood_still_is_nobodys_silence():
+    """Neither ran for half a minute, and who looks comes to itself a second before the other beats again."""
+    assert when_given_up(dies_at=None, stalled=range(30, 61)) is None
+
+
+def test_who_is_dead_is_given_up_on_a_machine_that_often_stands_still():
+    """Its last beat was at second 20; who runs every tenth second alone finds the dead all the same."""
+    looks = [second for second in range(120) if second % 10]
+    assert when_given_up(dies_at=30, stalled=looks) == 40

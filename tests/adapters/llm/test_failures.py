@@ -6,6 +6,7 @@ import inspect
 import json
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx2
 import openai
@@ -283,6 +284,24 @@ async def test_prompt_that_is_too_long_is_told_with_the_window(status, code, mes
 
     assert (caught.value.window, caught.value.sent) == (window, sent)
     assert "GORKD_CONTEXT_TOKENS" in caught.value.operator_message
+
+
+async def test_refusals_of_every_length_say_nothing_of_the_window():
+    """pf-33: an endpoint that calls any prompt too long for a while gets whole prompts again afterwards."""
+    long = replace(REQUEST, user=f"<source id='1'>\n{'The tower is 42 metres tall. ' * 300}\n</source>\n")
+    refusal = Fault(status=400, code="context_length_exceeded", message="Please reduce the length of the messages.")
+    async with openai_world(refusal) as world:
+        model = OpenAIChat(Endpoint(model="small", base_url=world.url))
+        for _ in range(2):
+            with pytest.raises(PromptTooLong):
+                await complete(model, long)
+        world.respond = ANSWER
+        await complete(model, long)
+        await model.aclose()
+
+    asked = [len(call.user) for call in world.calls]
+    assert min(asked) < len(long.user) == asked[-1]
+    assert model.window.tokens == 0
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,20 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from adapters.records.cache import SqlAnswerCache
-from adapters.records.deliveries import SqlDeliveries, SqlOpenMessages, SqlShownMessages
-from adapters.records.events import SqlEventLog
+from adapters.records.deliveries import SqlMessages
 from adapters.records.jobs import (
-    SqlAttachments,
+    SqlAdditions,
+    SqlEvaluations,
+    SqlEventLog,
     SqlHeartbeats,
     SqlJobMemo,
     SqlJobStore,
-    SqlRatings,
     SqlSourceStore,
-    SqlSteeringStore,
 )
 from adapters.records.postgres import PostgresDatabase
 from adapters.records.sql import Tables
 from adapters.records.sqlite import Database
-from adapters.records.tenants import SqlDepartures, SqlOneTimeStates, SqlSettings, SqlTokens, SqlTurns
+from adapters.records.tenants import SqlAppTenants, SqlSettings, SqlTurns
 from adapters.records.traces import SqlTraceStore
 from tests.adapters.records.samples import StandingClock, make_job
 from tests.records import BOX
@@ -119,23 +118,18 @@ def trace_store(tables) -> SqlTraceStore:
 
 
 @pytest.fixture
-def steering(with_jobs) -> SqlSteeringStore:
-    return SqlSteeringStore(with_jobs)
+def messages(with_jobs, clock) -> SqlMessages:
+    return SqlMessages(with_jobs, BOX, clock=clock)
 
 
 @pytest.fixture
-def deliveries(with_jobs, clock) -> SqlDeliveries:
-    return SqlDeliveries(with_jobs, BOX, clock=clock)
+def additions(with_jobs) -> SqlAdditions:
+    return SqlAdditions(with_jobs)
 
 
 @pytest.fixture
-def attachments(with_jobs) -> SqlAttachments:
-    return SqlAttachments(with_jobs)
-
-
-@pytest.fixture
-def ratings(with_jobs) -> SqlRatings:
-    return SqlRatings(with_jobs)
+def ratings(with_jobs) -> SqlEvaluations:
+    return SqlEvaluations(with_jobs)
 
 
 @pytest.fixture
@@ -144,21 +138,13 @@ def heartbeats(tables) -> SqlHeartbeats:
 
 
 @pytest.fixture
-def tenancy(tables, clock) -> tuple[SqlTokens, SqlOneTimeStates, SqlTurns, SqlDepartures]:
-    """Tokens, one-time states, turns and departures, none yet."""
-    tokens, states = SqlTokens(tables, BOX, clock=clock), SqlOneTimeStates(tables, clock=clock)
-    return tokens, states, SqlTurns(tables, clock=clock), SqlDepartures(tables)
+def app_tenants(tables, clock) -> SqlAppTenants:
+    return SqlAppTenants(tables, BOX, clock=clock)
 
 
 @pytest.fixture
-def shown(with_jobs, clock) -> tuple[SqlShownMessages, SqlDeliveries]:
-    """What chats show, nothing yet, and the addresses of what waits."""
-    return SqlShownMessages(with_jobs, BOX, clock=clock), SqlDeliveries(with_jobs, BOX, clock=clock)
-
-
-@pytest.fixture
-def open_messages(tables, clock) -> SqlOpenMessages:
-    return SqlOpenMessages(tables, BOX, clock=clock)
+def turns(tables, clock) -> SqlTurns:
+    return SqlTurns(tables, clock=clock)
 
 
 @pytest.fixture

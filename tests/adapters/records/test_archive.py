@@ -14,8 +14,7 @@ from redis.asyncio import Redis
 
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlRateLimits, SqlSingleFlight
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlJobMemo, SqlJobStore, SqlSourceStore
+from adapters.records.jobs import SqlEventLog, SqlJobMemo, SqlJobStore, SqlSourceStore
 from adapters.records.redis import RedisArchive, RedisSingleFlight
 from adapters.records.sqlite import FILE_NAME, Database
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore

@@ -1,4 +1,4 @@
-"""The contract of Deliveries, kept by every store alike, and that no file says what is in an address."""
+"""The contract of Messages, kept by every store alike, and that no file says what is in an address."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from adapters.records.archive import SqlArchive
-from adapters.records.deliveries import SqlDeliveries
+from adapters.records.deliveries import SqlMessages
 from adapters.records.sqlite import FILE_NAME
 from adapters.secrets import SecretBox
 from core.model.delivery import CONDEMNED_FOR, Address
@@ -21,83 +21,83 @@ TOKEN = "interaction-token-4711"
 PLACE = Address("discord", {"channel": 1, "token": TOKEN, "nested": [None, {"a": "ü\x00"}]})
 
 
-async def test_a_waiting_message_is_found_by_its_platform_until_it_is_delivered(deliveries):
+async def test_a_waiting_message_is_found_by_its_platform_until_it_is_delivered(messages):
     """A restarted bot asks for its own and gets them as they were."""
-    await deliveries.put(make_job(1), PLACE)
-    await deliveries.put(make_job(2), replace(PLACE, platform="slack"))
+    await messages.expect(make_job(1), PLACE)
+    await messages.expect(make_job(2), replace(PLACE, platform="slack"))
 
-    waiting = await deliveries.waiting("discord")
-    await deliveries.erase("job_1")
+    waiting = await messages.waiting("discord")
+    await messages.delivered("job_1")
 
     assert waiting == [("job_1", PLACE)]
-    assert await deliveries.waiting("discord") == []
-    assert [job_id for job_id, _ in await deliveries.waiting("slack")] == ["job_2"]
+    assert await messages.waiting("discord") == []
+    assert [job_id for job_id, _ in await messages.waiting("slack")] == ["job_2"]
 
 
-async def test_a_later_address_replaces_the_earlier_and_keeps_its_place(deliveries, clock):
+async def test_a_later_address_replaces_the_earlier_and_keeps_its_place(messages, clock):
     """The token's message becomes a channel's; who waited first is still first."""
-    await deliveries.put(make_job(2), PLACE)
+    await messages.expect(make_job(2), PLACE)
     clock.advance(timedelta(seconds=1))
-    await deliveries.put(make_job(1), PLACE)
+    await messages.expect(make_job(1), PLACE)
     clock.advance(timedelta(seconds=1))
     moved = Address("discord", {"message": 9}, NOON + timedelta(days=1))
 
-    await deliveries.put(make_job(2), moved)
+    await messages.expect(make_job(2), moved)
 
-    assert await deliveries.waiting("discord") == [("job_2", moved), ("job_1", PLACE)]
+    assert await messages.waiting("discord") == [("job_2", moved), ("job_1", PLACE)]
 
 
-async def test_an_expired_address_is_erased(deliveries, clock):
+async def test_an_expired_address_is_erased(messages, clock):
     """Nothing can be delivered there; what it held is not kept."""
-    await deliveries.put(make_job(1), replace(PLACE, expires_at=NOON + timedelta(minutes=15)))
-    before = await deliveries.waiting("discord")
+    await messages.expect(make_job(1), replace(PLACE, expires_at=NOON + timedelta(minutes=15)))
+    before = await messages.waiting("discord")
 
     clock.advance(timedelta(minutes=15))
 
     assert len(before) == 1
-    assert await deliveries.waiting("discord") == []
+    assert await messages.waiting("discord") == []
 
 
-async def test_an_open_message_waits_until_it_is_ended_or_a_day_has_passed(open_messages, clock):
+async def test_an_open_message_waits_until_it_is_ended_or_a_day_has_passed(messages, clock):
     """No job stands behind it; what was said may be said again a day later, without a word about it."""
     scope, later = Scope("discord:1", "channel:2"), Address("discord", {"message": 9})
     for number, platform in enumerate(("discord", "discord", "slack")):
-        await open_messages.put(f"key {number}", scope, "7", replace(PLACE, platform=platform))
+        await messages.begin(f"key {number}", scope, "7", replace(PLACE, platform=platform))
         clock.advance(timedelta(seconds=1))
 
-    await open_messages.put("key 0", scope, "7", later)
-    waiting = await open_messages.waiting("discord")
-    await open_messages.erase("key 0")
-    left = await open_messages.waiting("discord")
+    await messages.begin("key 0", scope, "7", later)
+    waiting = await messages.begun("discord")
+    await messages.end("key 0")
+    left = await messages.begun("discord")
     clock.advance(timedelta(days=1))
 
     assert waiting == [("key 0", later), ("key 1", PLACE)]
     assert left == [("key 1", PLACE)]
-    assert await open_messages.waiting("discord") == []
+    assert await messages.begun("discord") == []
 
 
 async def test_no_address_without_its_job(database, postgres, clock):
     """It could not be forgotten with it."""
     box = SecretBox(("a secret of this test",))
-    for store in (SqlDeliveries(database, box, clock=clock), SqlDeliveries(postgres, box, clock=clock)):
+    for store in (SqlMessages(database, box, clock=clock), SqlMessages(postgres, box, clock=clock)):
         with pytest.raises(StoreError, match="job_9"):
-            await store.put(make_job(9), PLACE)
+            await store.expect(make_job(9), PLACE)
 
 
 async def test_another_secret_loses_the_address_not_the_others(jobs_in_sqlite, clock):
     """A changed GORKD_SECRET costs what it sealed, not the start of the bot."""
-    old = SqlDeliveries(jobs_in_sqlite, SecretBox(("the secret before",)), clock=clock)
-    new = SqlDeliveries(jobs_in_sqlite, SecretBox(("the secret of today",)), clock=clock)
-    await old.put(make_job(1), PLACE)
-    await new.put(make_job(2), PLACE)
+    old = SqlMessages(jobs_in_sqlite, SecretBox(("the secret before",)), clock=clock)
+    new = SqlMessages(jobs_in_sqlite, SecretBox(("the secret of today",)), clock=clock)
+    await old.expect(make_job(1), PLACE)
+    await new.expect(make_job(2), PLACE)
 
     assert await new.waiting("discord") == [("job_2", PLACE)]
 
 
 async def test_the_file_does_not_say_what_is_in_an_address_and_forgetting_removes_it(jobs_in_sqlite, clock, tmp_path):
     """Sealed while it waits, gone with its job."""
-    store = SqlDeliveries(jobs_in_sqlite, SecretBox(("a secret of this test",)), clock=clock)
-    await store.put(make_job(1), PLACE)
+    store = SqlMessages(jobs_in_sqlite, SecretBox(("a secret of this test",)), clock=clock)
+    await store.expect(make_job(1), PLACE)
     files = b"".join(path.read_bytes() for path in tmp_path.glob(f"{FILE_NAME}*"))
 
     await SqlArchive(jobs_in_sqlite).erase(Whose(job_id="job_1"), ["job_1"])
@@ -107,11 +107,10 @@ async def test_the_file_does_not_say_what_is_in_an_address_and_forgetting_remove
     assert await store.waiting("discord") == []
 
 
-async def test_a_message_tells_its_job(shown):
+async def test_a_message_tells_its_job(messages):
     """By the address it was noted with, although that is sealed."""
-    messages, _ = shown
-    await messages.put("job_1", [PLACE])
-    await messages.put("job_2", [replace(PLACE, data={"message": 7})])
+    await messages.show("job_1", [PLACE])
+    await messages.show("job_2", [replace(PLACE, data={"message": 7})])
 
     found = [
         await messages.job_at(place)
@@ -121,16 +120,15 @@ async def test_a_message_tells_its_job(shown):
     assert found == ["job_1", "job_2", ""]
 
 
-async def test_what_is_shown_of_a_forgotten_job_is_to_be_taken_away_until_it_is(shown, clock):
+async def test_what_is_shown_of_a_forgotten_job_is_to_be_taken_away_until_it_is(messages, clock):
     """Also what comes too late, and what still waited for the answer; nothing of another job."""
-    messages, waiting = shown
-    await messages.put("job_1", [PLACE, replace(PLACE, platform="slack")])
-    await messages.put("job_2", [PLACE])
-    await waiting.put(make_job(1), replace(PLACE, data={"message": 7}))
+    await messages.show("job_1", [PLACE, replace(PLACE, platform="slack")])
+    await messages.show("job_2", [PLACE])
+    await messages.expect(make_job(1), replace(PLACE, data={"message": 7}))
     before = await messages.condemned("discord")
 
     await messages.condemn(["job_1"])
-    await messages.put("job_9", [replace(PLACE, data={"message": 9})])
+    await messages.show("job_9", [replace(PLACE, data={"message": 9})])
     condemned = await messages.condemned("discord")
     for key, _ in condemned:
         await messages.taken_away(key)

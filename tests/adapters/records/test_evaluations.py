@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from adapters.records.archive import SqlArchive
-from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlRatings
+from adapters.records.jobs import SqlEvaluations, SqlJobStore
 from adapters.records.sql import Tables
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
 from core.model.errors import JobNotFound
@@ -36,7 +36,7 @@ async def answered(tables: Tables, number: int, level: Confidence, tenant: str =
 
 async def vote(tables: Tables, job: ResearchJob, *votes: bool) -> None:
     for number, is_good in enumerate(votes):
-        await SqlRatings(tables).put(job, Rating(f"U{number}", is_good, '"is_good":true', AT))
+        await SqlEvaluations(tables).rate(job, Rating(f"U{number}", is_good, '"is_good":true', AT))
 
 
 async def test_cases_are_kept_by_tenant_oldest_first(tables: Tables):

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from adapters.records.events import Tail, follow_log
+from adapters.records.jobs import Tail, follow_log
 from core.model.errors import StaleAttempt, StoreError
 from core.model.job import Event
 from tests.adapters.records.samples import NOON

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.records.jobs import SqlAttachments, SqlJobMemo, SqlRatings, SqlSteeringStore
+from adapters.records.jobs import SqlAdditions, SqlEvaluations, SqlJobMemo
 from core.model.answer import JobResult, Rating
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
 from core.model.job import Attachment, JobStatus, ResearchJob, Scope, Steering
@@ -329,21 +329,21 @@ async def test_unfinished_jobs_are_listed_oldest_first(jobs):
 PAPER = Attachment("paper.pdf", "application/pdf", "On Water", "first page\fsecond page \x00 ü", "cut here")
 
 
-async def test_attachments_are_found_by_job_in_order(attachments):
+async def test_attachments_are_found_by_job_in_order(additions):
     """With their pages; another job has none."""
     notes = replace(PAPER, name="notes.md")
-    await attachments.put(make_job(1), [PAPER, notes])
+    await additions.attach(make_job(1), [PAPER, notes])
 
-    assert await attachments.of("job_1") == [PAPER, notes]
-    assert await attachments.of("job_2") == []
+    assert await additions.attached("job_1") == [PAPER, notes]
+    assert await additions.attached("job_2") == []
 
 
-async def test_attachments_put_again_replace(attachments):
+async def test_attachments_put_again_replace(additions):
     """A re-sent event may put them twice."""
-    await attachments.put(make_job(1), [PAPER, PAPER])
-    await attachments.put(make_job(1), [PAPER])
+    await additions.attach(make_job(1), [PAPER, PAPER])
+    await additions.attach(make_job(1), [PAPER])
 
-    assert await attachments.of("job_1") == [PAPER]
+    assert await additions.attached("job_1") == [PAPER]
 
 
 async def test_a_vote_is_one_an_asker_and_the_later_counts(ratings):
@@ -352,50 +352,50 @@ async def test_a_vote_is_one_an_asker_and_the_later_counts(ratings):
     bad = Rating("U1", is_good=False, reason="wrong year \x00", at=NOON + timedelta(seconds=2))
     other = Rating("U2", is_good=True, reason="", at=NOON + timedelta(seconds=1))
 
-    told = [await ratings.put(make_job(1), vote) for vote in (good, good, other, bad)]
+    told = [await ratings.rate(make_job(1), vote) for vote in (good, good, other, bad)]
 
     assert told == [True, False, True, True]
-    assert await ratings.of("job_1") == [other, bad]
-    assert await ratings.of("job_2") == []
+    assert await ratings.ratings("job_1") == [other, bad]
+    assert await ratings.ratings("job_2") == []
 
 
 async def test_no_file_is_kept_for_a_job_that_is_not_stored(database, postgres):
     """A row without its job could not be forgotten with it."""
-    for store in (SqlAttachments(database), SqlAttachments(postgres)):
+    for store in (SqlAdditions(database), SqlAdditions(postgres)):
         with pytest.raises(JobNotFound):
-            await store.put(make_job(9), [PAPER])
-    for votes in (SqlRatings(database), SqlRatings(postgres)):
+            await store.attach(make_job(9), [PAPER])
+    for votes in (SqlEvaluations(database), SqlEvaluations(postgres)):
         with pytest.raises(JobNotFound):
-            await votes.put(make_job(9), Rating("U1", is_good=True, reason="", at=NOON))
+            await votes.rate(make_job(9), Rating("U1", is_good=True, reason="", at=NOON))
 
 
-async def test_what_is_said_is_read_in_its_order(steering):
+async def test_what_is_said_is_read_in_its_order(additions):
     """From any number on, and each job by itself."""
     said = [Steering("add_item", "the dose"), Steering("constraint", 'only "adults" \u00fc'), Steering("answer_now")]
 
-    numbers = [await steering.add("job_1", entry) for entry in said]
-    await steering.add("job_2", Steering("go_deeper"))
+    numbers = [await additions.steer("job_1", entry) for entry in said]
+    await additions.steer("job_2", Steering("go_deeper"))
 
     assert numbers == [1, 2, 3]
-    assert await steering.read("job_1") == said
-    assert await steering.read("job_1", after=2) == said[2:]
-    assert await steering.read("job_1", after=3) == []
-    assert await steering.read("job_2") == [Steering("go_deeper")]
+    assert await additions.steered("job_1") == said
+    assert await additions.steered("job_1", after=2) == said[2:]
+    assert await additions.steered("job_1", after=3) == []
+    assert await additions.steered("job_2") == [Steering("go_deeper")]
 
 
-async def test_those_who_speak_at_once_are_all_heard(steering):
+async def test_those_who_speak_at_once_are_all_heard(additions):
     """No number is given twice."""
-    numbers = await asyncio.gather(*(steering.add("job_1", Steering("constraint", str(n))) for n in range(8)))
+    numbers = await asyncio.gather(*(additions.steer("job_1", Steering("constraint", str(n))) for n in range(8)))
 
     assert sorted(numbers) == list(range(1, 9))
-    assert len(await steering.read("job_1")) == 8
+    assert len(await additions.steered("job_1")) == 8
 
 
 async def test_a_job_that_is_not_stored_cannot_be_steered(database, postgres):
     """A row without its job could not be forgotten with it."""
-    for store in (SqlSteeringStore(database), SqlSteeringStore(postgres)):
+    for store in (SqlAdditions(database), SqlAdditions(postgres)):
         with pytest.raises(StoreError, match="job_9"):
-            await store.add("job_9", Steering("answer_now"))
+            await store.steer("job_9", Steering("answer_now"))
 
 
 SECOND = timedelta(seconds=1)

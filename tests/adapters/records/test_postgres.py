@@ -10,8 +10,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlJobMemo, SqlJobStore, SqlSourceStore
+from adapters.records.jobs import SqlEventLog, SqlJobMemo, SqlJobStore, SqlSourceStore
 from adapters.records.postgres import MIGRATING, PostgresDatabase, look_at
 from adapters.records.schema import NEWEST, Outlook, steps
 from adapters.records.sql import Sql, digest

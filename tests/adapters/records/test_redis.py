@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from adapters.records.events import POLL_S, RUNG_POLL_S, SqlEventLog
-from adapters.records.jobs import SqlJobStore
+from adapters.records.jobs import POLL_S, RUNG_POLL_S, SqlEventLog, SqlJobStore
 from adapters.records.redis import RedisDoorbell
 from adapters.records.sqlite import Database
 from core.model.errors import SetupError
@@ -69,7 +68,7 @@ import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from adapters.records.redis import RedisDoorbell
-from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlEventLog
 from adapters.records.sqlite import Database
 from core.model.ports import NoRecorder
 

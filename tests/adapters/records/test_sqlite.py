@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from adapters.records.cache import SqlAnswerCache
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlJobMemo, SqlJobStore, SqlSourceStore
+from adapters.records.jobs import SqlEventLog, SqlJobMemo, SqlJobStore, SqlSourceStore
 from adapters.records.schema import NEWEST, Outlook, steps
 from adapters.records.sql import place_token
 from adapters.records.sqlite import FILE_NAME, Database, _open, look_at
@@ -285,7 +284,7 @@ APPEND = """
 import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlEventLog
 from adapters.records.sqlite import Database
 
 async def main():

@@ -12,7 +12,7 @@ from adapters.records.archive import SqlArchive
 from adapters.records.jobs import SqlJobStore
 from adapters.records.library import SqlConversations
 from adapters.records.sqlite import FILE_NAME, Database
-from adapters.records.tenants import SqlRevocations, SqlSettings, SqlTokens
+from adapters.records.tenants import SqlAppTenants, SqlRevocations, SqlSettings
 from adapters.secrets import SecretBox
 from core.library.states import Conversation
 from core.model.errors import StoreError
@@ -26,25 +26,24 @@ TTL = timedelta(minutes=10)
 TOKEN = "xoxb-0123456789-a-token"
 
 
-async def test_a_token_is_its_own_tenants_until_it_is_replaced_or_erased(tenancy):
-    tokens = tenancy[0]
-    await tokens.put("slack:T1", "one")
-    await tokens.put("slack:T2", "two")
+async def test_a_token_is_its_own_tenants_until_it_is_replaced_or_erased(app_tenants):
+    await app_tenants.put_token("slack:T1", "one")
+    await app_tenants.put_token("slack:T2", "two")
 
-    await tokens.put("slack:T1", "one again")
-    await tokens.erase("slack:T2")
+    await app_tenants.put_token("slack:T1", "one again")
+    await app_tenants.erase_token("slack:T2")
 
-    assert await tokens.get("slack:T1") == "one again"
-    assert await tokens.get("slack:T2") is None
-    assert await tokens.get("slack:T") is None
+    assert await app_tenants.token("slack:T1") == "one again"
+    assert await app_tenants.token("slack:T2") is None
+    assert await app_tenants.token("slack:T") is None
 
 
 async def test_no_file_says_what_a_token_is(database, tmp_path, clock):
     """Encrypted with the installation's secret; another secret does not open it."""
-    await SqlTokens(database, SecretBox(("a secret of this test",)), clock=clock).put("slack:T1", TOKEN)
+    await SqlAppTenants(database, SecretBox(("a secret of this test",)), clock=clock).put_token("slack:T1", TOKEN)
 
     with pytest.raises(StoreError) as refused:
-        await SqlTokens(database, SecretBox(("another secret of it",)), clock=clock).get("slack:T1")
+        await SqlAppTenants(database, SecretBox(("another secret of it",)), clock=clock).token("slack:T1")
 
     assert "GORKD_SECRET" in refused.value.operator_message
     files = [path for path in tmp_path.iterdir() if path.name.startswith(FILE_NAME)]
@@ -52,24 +51,21 @@ async def test_no_file_says_what_a_token_is(database, tmp_path, clock):
     assert not any(TOKEN.encode() in path.read_bytes() for path in files)
 
 
-async def test_a_state_is_redeemed_once_and_in_time(tenancy, clock):
+async def test_a_state_is_redeemed_once_and_in_time(app_tenants, clock):
     """G-03: the state of an installation. Of twenty at once, one has it."""
-    states = tenancy[1]
-    await states.issue("once", ttl=TTL)
-    await states.issue("late", ttl=TTL)
+    await app_tenants.issue("once", ttl=TTL)
+    await app_tenants.issue("late", ttl=TTL)
 
-    redeemed = await asyncio.gather(*(states.redeem("once") for _ in range(20)))
+    redeemed = await asyncio.gather(*(app_tenants.redeem("once") for _ in range(20)))
     clock.advance(TTL)
 
     assert sorted(redeemed) == [False] * 19 + [True]
-    assert not await states.redeem("late")
-    assert not await states.redeem("never issued")
+    assert not await app_tenants.redeem("late")
+    assert not await app_tenants.redeem("never issued")
 
 
-async def test_a_turn_is_one_holders_until_it_is_given_back_or_ends(tenancy, clock):
+async def test_a_turn_is_one_holders_until_it_is_given_back_or_ends(turns, clock):
     """Who dies in its turn holds up the others for `ttl` at most; nobody gives back another's."""
-    turns = tenancy[2]
-
     taken = await asyncio.gather(*(turns.take("T1", f"process {n}", ttl=TTL) for n in range(20)))
     first = f"process {taken.index(True)}"
     await turns.give_back("T1", "somebody else")
@@ -84,9 +80,8 @@ async def test_a_turn_is_one_holders_until_it_is_given_back_or_ends(tenancy, clo
     assert await turns.take("T1", "after its end", ttl=TTL)
 
 
-async def test_a_turn_is_kept_as_long_as_nobody_else_has_taken_it(tenancy, clock):
+async def test_a_turn_is_kept_as_long_as_nobody_else_has_taken_it(turns, clock):
     """Also past its end; and nobody keeps what never was theirs."""
-    turns = tenancy[2]
     await turns.take("T1", "first", ttl=TTL)
     clock.advance(TTL)
 
@@ -100,31 +95,29 @@ async def test_a_turn_is_kept_as_long_as_nobody_else_has_taken_it(tenancy, clock
     assert not await turns.keep("T2", "first", ttl=TTL)
 
 
-async def test_a_departure_waits_until_it_is_struck_out(tenancy):
+async def test_a_departure_waits_until_it_is_struck_out(app_tenants):
     """A later departure of the same tenant is not struck out with the earlier one."""
-    departures = tenancy[3]
     first, again = Departure("slack:T1", NOON), Departure("slack:T1", NOON + TTL)
     other = Departure("discord:7", NOON + timedelta(seconds=1), is_erased=True)
-    await departures.put(first)
-    await departures.put(other)
+    await app_tenants.depart(first)
+    await app_tenants.depart(other)
 
-    waiting = await departures.waiting()
-    await departures.put(again)
-    await departures.strike(first)
-    await departures.strike(other)
+    waiting = await app_tenants.departures()
+    await app_tenants.depart(again)
+    await app_tenants.strike(first)
+    await app_tenants.strike(other)
 
     assert waiting == [first, other]
-    assert await departures.waiting() == [again]
+    assert await app_tenants.departures() == [again]
 
 
-async def test_who_has_an_app_is_noted_once_and_by_app(tenancy):
-    *_, departures = tenancy
-    await departures.note("discord:1", {"discord:7", "discord:8"})
-    await departures.note("discord:1", {"discord:8", "discord:9"})
-    await departures.note("discord:2", set())
+async def test_who_has_an_app_is_noted_once_and_by_app(app_tenants):
+    await app_tenants.note("discord:1", {"discord:7", "discord:8"})
+    await app_tenants.note("discord:1", {"discord:8", "discord:9"})
+    await app_tenants.note("discord:2", set())
 
-    assert await departures.noted("discord:1") == {"discord:7", "discord:8", "discord:9"}
-    assert await departures.noted("discord:2") == set()
+    assert await app_tenants.noted("discord:1") == {"discord:7", "discord:8", "discord:9"}
+    assert await app_tenants.noted("discord:2") == set()
 
 
 STRICT = TenantSettings(

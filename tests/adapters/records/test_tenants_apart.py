@@ -156,12 +156,12 @@ async def count_usage(town: Town, tenant: str) -> None:
 async def vote(town: Town, tenant: str) -> None:
     job = town.any_job(tenant)
     if job is not None:
-        await town.records.ratings.put(job, Rating("U1", True, f"reason of {tenant}", NOW))
+        await town.records.evaluations.rate(job, Rating("U1", True, f"reason of {tenant}", NOW))
 
 
 async def install(town: Town, tenant: str) -> None:
-    before = await town.records.tokens.get(tenant)
-    await town.records.tokens.put(tenant, f"token of {tenant}")
+    before = await town.records.tenants.token(tenant)
+    await town.records.tenants.put_token(tenant, f"token of {tenant}")
     town.saw("tokens", tenant, *([before] if before else []))
 
 

@@ -15,12 +15,13 @@ from adapters.records.cache import MemoryRateLimits
 from adapters.search import surroundings
 from adapters.search.arxiv import build as build_arxiv
 from adapters.search.europepmc import EuropePmc
-from adapters.search.registries import REGISTRIES, OpenRegistry, PaperCatalogues, build_registries
+from adapters.search.registries import REGISTRIES, PaperCatalogues, build_registries
 from core.model.config import SearchSettings
 from core.model.errors import ProviderError, ProviderGarbled, ProviderUnavailable, SetupError
 from core.model.source import section_at
 from core.model.works import Notice, OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import SharedTurns
+from core.works.registry import Registry
 from tests.fakes import Ledger
 from tests.loopback.registries import Paper, Update
 from tests.loopback.search_faults import Fault
@@ -78,7 +79,7 @@ BY_TITLE = ["crossref", "europepmc", "openalex"]
 @asynccontextmanager
 async def registry(
     name: str, *, papers: Sequence[Paper] = PAPERS, fault: Fault | None = None
-) -> AsyncIterator[OpenRegistry]:
+) -> AsyncIterator[Registry]:
     async with SearchWorld(papers, faults={name: fault} if fault else {}) as world:
         env = {**world.env(), "GORKD_REGISTRIES": name}
         silence_s = 1.0 if fault and fault.kind == "hang" else 10.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlRatings, SqlSourceStore
+from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
 from adapters.web.settings import WebSettings
 from core.model.answer import Confidence, Rating
 from core.receipts.container import Receipts, public_key
@@ -38,7 +38,7 @@ class Place:
         at_once(SqlSourceStore(self.tables).put(JOB, samples.SOURCES))
 
     def vote(self, *, is_good: bool) -> None:
-        at_once(SqlRatings(self.tables).put(JOB, Rating("U1", is_good, "REASON", samples.NOON)))
+        at_once(SqlEvaluations(self.tables).rate(JOB, Rating("U1", is_good, "REASON", samples.NOON)))
 
     def open(self) -> ConformingClient:
         jobs, sources = SqlJobStore(self.tables), SqlSourceStore(self.tables)

@@ -14,7 +14,7 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from adapters.durable.queue import InProcessQueue
-from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlEventLog
 from core.model.job import EventType, JobStatus, Json
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher

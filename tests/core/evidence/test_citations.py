@@ -10,9 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence.citations import MARKS, Marker, keep_markers, parse_markers, rewrite_markers, strip_markers
+from core.evidence.citations import (
+    MARKS,
+    Grammar,
+    KeyRef,
+    Marker,
+    PageRef,
+    SourceRef,
+    Target,
+    UrlRef,
+    keep_markers,
+    parse_markers,
+    rewrite_markers,
+    strip_markers,
+)
 from core.model.answer import Verdict
-from core.text.markers import Grammar, KeyRef, PageRef, SourceRef, Target, UrlRef
 
 LABELS = {
     "smith2024quantum": "Smith et al., 2024",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.findings.results import Telling
 from core.model.job import Event, JobStatus
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.presentation.snapshot import Snapshot
 from tests.fakes import make_deps, make_job
 

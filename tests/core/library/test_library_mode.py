@@ -16,8 +16,8 @@ from core.model.answer import Confidence, Verdict
 from core.model.errors import ModelTimeout, ModelUnavailable
 from core.model.job import LOCAL, Event, JobStatus, Scope
 from core.model.source import READ_BY_OCR, SourceKind
-from core.pipeline.progress import Progress
 from core.pipeline.runner import DirectSteps, run_job
+from core.pipeline.work import Progress
 from core.prompts import load_prompt
 from core.text.passages import Passage
 from tests.core.cats import written

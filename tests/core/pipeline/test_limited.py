@@ -14,6 +14,7 @@ from core.model.errors import ProviderRateLimited
 from core.model.job import LOCAL
 from core.model.source import SearchQuery
 from core.pipeline.limits import CallRate, LimitedSearch
+from core.text.saying import say_again, speaking
 from tests.fakes import FakeSearch, Ledger, hit
 
 QUERY = SearchQuery("moon tides")
@@ -69,7 +70,9 @@ async def test_who_would_wait_too_long_is_refused_at_once():
         await search.search(QUERY, limit=5, scope=LOCAL)
 
     assert refused.value.retry_after_s == pytest.approx(10.0, abs=0.01)
-    assert "1 call in 10 s" in str(refused.value)
+    assert "(1 in 10 s) is used up" in str(refused.value)
+    with speaking("de"):
+        assert say_again(refused.value.plain) == "sein Kontingent an Aufrufen (1 in 10 s) ist aufgebraucht"
     assert clock.slept == []
     assert len(provider.asked) == 1
 

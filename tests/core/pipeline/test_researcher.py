@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from adapters.records.events import SqlEventLog
+from adapters.records.jobs import SqlEventLog
 from core.model.answer import JobResult
 from core.model.delivery import Address
 from core.model.errors import InvalidQuery, JobNotFound, QueueFull, StoreError
@@ -114,7 +114,7 @@ async def test_the_message_that_waits_is_stored_before_the_work_starts() -> None
 
     class Watching(Idle):
         async def enqueue(self, job: ResearchJob) -> None:
-            waiting.append(await deps.deliveries.waiting("discord"))
+            waiting.append(await deps.messages.waiting("discord"))
             if job.query.startswith("How"):
                 raise QueueFull(1)
 
@@ -126,7 +126,7 @@ async def test_the_message_that_waits_is_stored_before_the_work_starts() -> None
 
     assert waiting[0] == [(job.id, address)]
     assert len(waiting[1]) == 2
-    assert await deps.deliveries.waiting("discord") == [(job.id, address)]
+    assert await deps.messages.waiting("discord") == [(job.id, address)]
 
 
 @pytest.mark.parametrize("status", [JobStatus.PENDING, JobStatus.SEARCHING, JobStatus.COMPLETED])
@@ -222,7 +222,7 @@ async def test_votes_are_counted_once_an_asker() -> None:
     for good in (True, True, False):
         await door.rate(job.id, "U1", good=good, reason=" wrong year ", scope=CHANNEL)
 
-    (vote,) = await deps.ratings.of(job.id)
+    (vote,) = await deps.evaluations.ratings(job.id)
     assert (vote.is_good, vote.reason) == (False, "wrong year")
     ledger = cast(Ledger, deps.recorder)
     assert (ledger.values("ratings", "good"), ledger.values("ratings", "bad")) == ([1], [1])
@@ -329,13 +329,13 @@ async def test_files_are_stored_before_the_job_can_begin() -> None:
 
     class Eager(Idle):
         async def enqueue(self, job: ResearchJob) -> None:
-            seen.append(len(await deps.attachments.of(job.id)))
+            seen.append(len(await deps.additions.attached(job.id)))
 
     door = Researcher(deps, Eager())
     note = await door.read_attachment("note.txt", "text/plain", b"Cats purr.")
     request = ResearchRequest(QUESTION, CHANNEL, asker="U1")
     job = await door.submit(request, dedupe_key="k", attachments=[note])
-    await deps.attachments.put(job, [])
+    await deps.additions.attach(job, [])
     await door.submit(request, dedupe_key="k", attachments=[note])
 
     assert seen == [1, 1]

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.records.events import SqlEventLog
-from adapters.records.jobs import SqlJobStore
+from adapters.records.jobs import SqlEventLog, SqlJobStore
 from core.model.answer import Claim, Evidence, Verdict
 from core.model.errors import StaleAttempt, StoreError
 from core.model.job import Event, EventType, JobStatus, ResearchJob
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.presentation.wording import STATUS_MESSAGES
 from core.text.saying import speaking
 from tests.fakes import NOW, Ledger, make_deps, make_job, make_source

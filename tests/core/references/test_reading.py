@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from core.model.errors import InvalidQuery
 from core.model.works import WorkIds
+from core.presentation import wording
 from core.references.reading import Reference, read_references, without_markers
+from core.text.saying import LANGUAGES, say, speaking
 from tests.evals.references import STYLES, read_rightly, reference_set
 
 TITLE = "Sea bathing and the mood of swimmers in winter"
@@ -99,6 +101,17 @@ def test_ids_are_found_in_prose(entry: str, expected: dict[str, str]) -> None:
 )  # fmt: skip
 def test_entries_are_parted(text: str, count: int) -> None:
     assert len(read_references([("a.md", text)])) == count
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_list_is_found_under_the_headings_of_our_own_exports(language: str) -> None:
+    """What stands before it are sentences that cite, and no entries."""
+    with speaking(language):
+        headings = [say(wording.SOURCES), say("References")]
+
+    for heading in headings:
+        text = f"Tides follow the Moon [1].\n\n## {heading}\n\n1. One, A. (2001). X.\n2. Two, B. (2002). Y.\n"
+        assert [one.label for one in read_references([("a.md", text)])] == ["1", "2"], heading
 
 
 @pytest.mark.parametrize("columns", [1, 2])

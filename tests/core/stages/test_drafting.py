@@ -23,9 +23,9 @@ from core.model.source import SearchHit, SearchQuery
 from core.modes import MODES
 from core.modes.quick import MODE as QUICK
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
+from core.pipeline.work import Progress
 from core.stages.drafting import NO_DETAIL, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
 from core.stages.synthesize import LATE_NOTICE

@@ -23,8 +23,7 @@ from core.model.job import Scope
 from core.model.ports import Vector
 from core.model.source import Page, SearchHit, SearchPlan, SearchQuery, Source, SourceCollection, SourceKind
 from core.model.works import WorkIds
-from core.pipeline.deps import Deps
-from core.pipeline.limits import REST_S, Setbacks
+from core.pipeline.deps import REST_S, Deps, Setbacks
 from core.pipeline.tracing import WatchedSearch
 from core.presentation.wording import STILL_READING
 from core.stages.gathering import Gathering

@@ -20,7 +20,7 @@ from core.model.errors import ModelUnavailable
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
 from core.pipeline.deps import Deps
-from core.pipeline.progress import Progress
+from core.pipeline.work import Progress
 from core.stages.writing import Writing
 from tests.core.judging import judge_text
 from tests.fakes import FakeModel, make_deps, make_job, make_source

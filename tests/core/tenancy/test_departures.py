@@ -18,7 +18,7 @@ TEAM = "slack:T1"
 
 @dataclass
 class Office:
-    """`Departures`, `Turns` and what forgets, with a clock that sleeping moves on."""
+    """`AppTenants`, `Turns` and what forgets, with a clock that sleeping moves on."""
 
     now: datetime = NOON
     departed: dict[str, Departure] = field(default_factory=dict)
@@ -28,10 +28,10 @@ class Office:
     failures: dict[str, str] = field(default_factory=dict)
     erasing: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def put(self, departure: Departure) -> None:
+    async def depart(self, departure: Departure) -> None:
         self.departed[departure.tenant] = departure
 
-    async def waiting(self) -> list[Departure]:
+    async def departures(self) -> list[Departure]:
         return list(self.departed.values())
 
     async def strike(self, departure: Departure) -> None:

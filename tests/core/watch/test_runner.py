@@ -75,7 +75,7 @@ class World:
         return await self.deps.watches.notices(watch.id)
 
     async def delivered(self) -> list[str]:
-        return [job_id for job_id, _ in await self.deps.deliveries.waiting("discord")]
+        return [job_id for job_id, _ in await self.deps.messages.waiting("discord")]
 
     async def _run(self, job: ResearchJob) -> ResearchJob:
         await run_job(job.id, self.deps, DirectSteps())
@@ -375,12 +375,12 @@ async def test_two_who_watch_one_answer_are_both_told_below_it():
     await world.pass_until(NOW + 32 * DAY, step=timedelta(hours=6))
 
     told = []
-    while waiting := await world.deps.deliveries.waiting("discord"):
+    while waiting := await world.deps.messages.waiting("discord"):
         (at,) = [address for _, address in waiting]
         notice = await desk.told_at(at)
         assert notice is not None
         told.append((notice.watch_id, notice.tone, at.data["channel_id"]))
-        await world.deps.deliveries.erase(job.id)
+        await world.deps.messages.delivered(job.id)
     assert sorted(told) == sorted((watch.id, "still", number) for number, watch in enumerate(watches))
 
 
@@ -469,12 +469,12 @@ async def test_several_watches_of_a_place_are_told_in_one_message_a_day():
 
     await world.pass_until(NOW + timedelta(hours=20))
 
-    ((job_id, at),) = await world.deps.deliveries.waiting("discord")
+    ((job_id, at),) = await world.deps.messages.waiting("discord")
     digest = await desk.told_at(at)
     assert early == []
     assert digest is not None
     assert (digest.tone, {part.watch_id for part in digest.parts}) == ("digest", {watch.id for watch in watches})
-    await world.deps.deliveries.erase(job_id)
+    await world.deps.messages.delivered(job_id)
     await world.pass_until(NOW + timedelta(hours=48))
     assert await world.delivered() == []
 
@@ -489,7 +489,7 @@ async def digest_of_two(world: World) -> tuple[str, Address, list[Watch]]:
     await world.pass_until(NOW + timedelta(hours=3))
     world.pages |= {URL: AFTER, f"{URL}/2": AFTER}
     await world.pass_until(NOW + timedelta(hours=26))
-    ((job_id, at),) = await world.deps.deliveries.waiting("discord")
+    ((job_id, at),) = await world.deps.messages.waiting("discord")
     return job_id, at, watches
 
 
@@ -536,7 +536,7 @@ async def test_a_digest_that_cannot_be_opened_holds_up_no_run():
 
     await world.runner.tick(world.now)
     (carrier,) = await world.delivered()
-    await world.deps.deliveries.erase(carrier)
+    await world.deps.messages.delivered(carrier)
     await tables.execute("UPDATE tellings SET sealed = 'other'")
 
     assert carrier != job_id
@@ -550,7 +550,7 @@ async def test_a_correction_is_never_written_over_a_digest():
     standing = SqlStandingChecks(world.deps.jobs._tables, clock=lambda: world.now)  # type: ignore[attr-defined]
     await standing.expect(job_id, world.now, world.now + DAY)
 
-    await world.deps.deliveries.erase(job_id)
+    await world.deps.messages.delivered(job_id)
     await standing.corrected(job_id, "one of its sources was retracted")
 
     assert await world.delivered() == []
@@ -564,7 +564,7 @@ async def test_a_digest_whose_job_was_forgotten_goes_out_with_another():
     await SqlArchive(world.deps.jobs._tables).erase(Whose(job_id=first), [first])  # type: ignore[attr-defined]
     await world.pass_until(world.now + timedelta(hours=1))
 
-    ((_, at),) = await world.deps.deliveries.waiting("discord")
+    ((_, at),) = await world.deps.messages.waiting("discord")
     digest = await world.researcher.watching.told_at(at)
     assert digest is not None
     assert [part.job_id == first for part in digest.parts] == [False]

@@ -16,7 +16,8 @@ from core.model.errors import FetchError, PageStatus
 from core.model.job import QuestionType
 from core.model.source import Page, Source, SourceCollection, SourceKind
 from core.model.works import OpenCopy, WorkIds, WorkRecord
-from core.works.registry import Works, with_full_texts
+from core.works.registry import Works
+from core.works.standing import with_full_texts
 from tests.core.works.test_registry import Catalogue, Clock, Shelf
 from tests.fakes import NOW, make_source
 from tests.loopback.registries import Paper

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from adapters.records.cache import SqlReuseStore
-from adapters.records.deliveries import SqlDeliveries, SqlStandingChecks
+from adapters.records.deliveries import SqlMessages, SqlStandingChecks
 from core.evidence.confidence import short_conflicts
 from core.model.answer import (
     SAID_TOGETHER,
@@ -95,10 +95,10 @@ def eight_papers(registry: Standing, *, model: FakeModel | None = None) -> tuple
     clock, tables = Clock(), MemoryTables()
     deps = make_deps(search=[FakeSearch("web", [paper(number) for number in range(1, 9)])], clock=clock, tables=tables)
     works = Works([registry], deps.reuse, clock)
-    deliveries = SqlDeliveries(tables, BOX, clock=clock)
+    messages = SqlMessages(tables, BOX, clock=clock)
     settings = replace(deps.settings, search=replace(deps.settings.search, max_per_domain=8))
     standing = SqlStandingChecks(tables, clock=clock)
-    return replace(deps, works=works, standing=standing, deliveries=deliveries, model=model, settings=settings), clock
+    return replace(deps, works=works, standing=standing, messages=messages, model=model, settings=settings), clock
 
 
 async def answered(deps: Deps) -> tuple[ResearchJob, JobResult, list[Source]]:

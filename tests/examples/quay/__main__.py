@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from aiohttp import ClientSession, ClientTimeout
 
 from adapters.chat.live import ChatTurns
-from adapters.logs import configure_logging
+from adapters.observability import configure_logging
 from bots.config import environment, read_settings
 from bots.processes import chat_deps
 from bots.wiring import open_house

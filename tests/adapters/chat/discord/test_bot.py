@@ -20,7 +20,7 @@ from adapters.chat.discord.delivery import MessageAddress, acknowledge, nonce_of
 from adapters.chat.discord.incoming import elsewhere
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.translate import DiscordPlace, is_open, question_of
-from adapters.records.deliveries import SqlOpenMessages
+from adapters.records.deliveries import SqlMessages
 from adapters.records.tenants import SqlSettings
 from core.model.errors import SetupError
 from core.model.job import Scope
@@ -135,7 +135,7 @@ class Arriving(ResearchBot):
 
     def __init__(self) -> None:
         super().__init__(
-            replace(samples.chat_deps(), open_messages=SqlOpenMessages(MemoryTables(), BOX, clock=now)),
+            replace(samples.chat_deps(), messages=SqlMessages(MemoryTables(), BOX, clock=now)),
             DiscordSettings(TOKEN),
         )
         self.begins, self.goes_on = asyncio.Event(), asyncio.Event()

@@ -48,6 +48,13 @@ def test_markdown_is_shown_as_discord_writes_it(text: str, shown: str) -> None:
     assert rich(text, 500) == shown
 
 
+def test_help_says_how_papers_are_added() -> None:
+    """Whose library is empty has nothing else to do; the terminal has a command for it."""
+    help_ = SaidToLibrary(Reply("You can say now:\n- `list` – …", "Help"))
+
+    assert "“add to library”" in VOICE.said(SPEAKER, help_).text
+
+
 def test_code_of_an_answer_is_a_block_and_its_signs_are_not_escaped() -> None:
     shown = rich("## Use\n\nRun *this*:\n\n```python\ntides = __import__('tides')  # [1] *not* bold\n```\n\nDone.", 500)
 

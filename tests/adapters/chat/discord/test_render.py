@@ -17,6 +17,7 @@ from adapters.chat.discord.markup import plain, rich
 from adapters.chat.discord.payload import DiscordMessage, view_of
 from adapters.chat.discord.render import DiscordVoice, sources_text
 from adapters.chat.fitting import units
+from adapters.chat.watching import WatchSaid
 from core.deep.state import Coverage
 from core.deep.viewing import CardItem, ChecklistCard
 from core.model.answer import Citation, Confidence, RemovedSentence, Verdict
@@ -24,6 +25,7 @@ from core.model.job import Scope
 from core.presentation import wording
 from core.presentation.page_links import PageLinks
 from core.presentation.snapshot import Snapshot
+from core.watch.words import list_lines
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.strategies import outcomes, texts
@@ -228,18 +230,21 @@ def test_sentences_are_shown_as_they_are_checked():
 
 
 @pytest.mark.parametrize(
-    ("cited", "listed"),
+    ("cited", "detailed", "listed"),
     [
-        pytest.param([1, 4], ["1.", "4.", "2. (also read)"], id="what is cited, filled up to three"),
-        pytest.param([9, 8, 7, 6, 5, 4, 3], ["3.", "4.", "5.", "6.", "7.", "8.", "and 1 more"], id="at most six"),
+        pytest.param([1, 4], [], ["1.", "4.", "2. (also read)"], id="what is cited, filled up to three"),
+        pytest.param([1], [5], ["1.", "5. (cited in the details)", "2. (also read)"], id="what the details cite"),
+        pytest.param([9, 8, 7, 6, 5, 4, 3], [], ["3.", "4.", "5.", "6.", "7.", "8.", "and 1 more"], id="at most six"),
     ],
 )
-def test_the_sources_below_are_those_that_the_shown_sentences_cite(cited: list[int], listed: list[str]):
+def test_the_sources_below_are_those_that_the_shown_sentences_cite(
+    cited: list[int], detailed: list[int], listed: list[str]
+):
     """D26: by number, whatever its place; Discord's own numbering of lists changes none of them."""
     sources = [samples.source(n, url=f"https://a{n}.test", title="T", domain=f"a{n}.test") for n in range(1, 10)]
     markers = "".join(f"[{number}]" for number in cited)
     answer = replace(samples.ANSWER, summary=f"So it is {markers}.", claims=(), conflicts=(), citations=tuple(
-        Citation("So it is", f"src_{number}", None, Verdict.PARTIAL) for number in cited
+        Citation("So it is", f"src_{number}", None, Verdict.PARTIAL) for number in [*cited, *detailed]
     ))  # fmt: skip
 
     text = text_of(VOICE.outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), sources))
@@ -248,6 +253,25 @@ def test_the_sources_below_are_those_that_the_shown_sentences_cite(cited: list[i
     bare = [re.sub(r"^(\d)\\?\. .* - T", r"\1.", line) for line in lines]
     assert bare == listed
     assert ("\n4\\. " in text) is (4 in cited and 3 not in cited)
+
+
+def test_what_is_to_be_typed_to_watch_stands_as_code():
+    """Discord shows escaped signs of code as they are."""
+    shown = VOICE.watching(WatchSaid(tuple(list_lines([]))))
+
+    assert "`watch this daily`" in shown.text
+    assert "\\`" not in shown.text
+
+
+def test_no_relevance_is_told_of_a_source_that_shares_no_word_with_the_question():
+    """As of one in another language: that is no measure of it, and "0 %" beside what is cited would be false."""
+    foreign = replace(samples.SOURCES[0], scores=replace(samples.SOURCES[0].scores, relevance=0.004))
+
+    shown = sources_text([foreign, *samples.SOURCES[1:]], samples.ANSWER)
+
+    first, *others = shown.splitlines()
+    assert "relevance" not in first
+    assert all("relevance" in line for line in others)
 
 
 def test_a_comparison_shows_its_table():

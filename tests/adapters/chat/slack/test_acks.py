@@ -75,7 +75,7 @@ async def test_whatever_slack_is_slow_to_say_is_acknowledged_at_once_and_answere
     assert {ack.attempts for ack in acks.values()} == {1}
     assert acks["research"].payload["text"] == "On it …"
     async with front(house.env) as records:
-        assert await records.open_messages.waiting(INBOX) == []
+        assert await records.messages.begun(INBOX) == []
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from adapters.chat.slack.poster import PROMPTS
+from core.text.saying import say, speaking
 from tests.adapters.chat.slack.house import COMPLETE, PUBLIC_URL, SlackHouse
 from tests.adapters.durable.outside import QUESTION
 from tests.loopback.slack_forms import filled
@@ -79,8 +81,12 @@ async def test_direct_message_needs_no_mention(house: SlackHouse) -> None:
 async def test_messages_with_an_agent_have_prompts_and_each_is_a_session_with_status_and_title(
     either: SlackHouse,
 ) -> None:
-    """The question is the root of its thread; it works until the answer is there, however progress is shown."""
+    """The question is the root of its thread; it works until the answer is there, however progress is shown.
+
+    N-28: the questions to begin with are in the person's language.
+    """
     ada = either.person()
+    either.slack.state.locales[ada] = "de-DE"
 
     channel = await either.slack.opens_messages(ada)
     await either.slack.until(lambda: channel in either.slack.state.prompts)
@@ -93,7 +99,7 @@ async def test_messages_with_an_agent_have_prompts_and_each_is_a_session_with_st
     await either.slack.until(lambda: session.titles[2:])
 
     assert session.statuses[-1] == "active"
-    assert len(either.slack.state.prompts[channel]) == 3
+    assert [one["title"] for one in either.slack.state.prompts[channel]] == prompts_in("de")
     assert (session.titles[0], session.user, session.statuses[0]) == (QUESTION, ada, "processing")
     assert session.titles[1:] == ["The tides are caused by the gravity of the Moon and of the Sun."] * 2
     assert {answer.thread_ts, further.thread_ts} == {asked.ts}
@@ -127,7 +133,7 @@ async def test_a_word_in_direct_messages_is_about_the_newest_answer_there(house:
 async def test_an_app_made_before_the_agent_view_keeps_its_pane(house: SlackHouse) -> None:
     """Its pane offers questions, says what it does, and its thread gets the answer as its title."""
     ada = house.person()
-    house.slack.state.is_agent = False
+    house.slack.state.locales[ada], house.slack.state.is_agent = "fr-FR", False
     try:
         thread = await house.slack.opens_pane(ada)
         await house.slack.until(lambda: thread in house.slack.state.prompts)
@@ -137,7 +143,7 @@ async def test_an_app_made_before_the_agent_view_keeps_its_pane(house: SlackHous
     finally:
         house.slack.state.is_agent = True
 
-    assert len(house.slack.state.prompts[thread]) == 3
+    assert [one["message"] for one in house.slack.state.prompts[thread]] == prompts_in("fr")
     assert (thread, "is looking for sources…") in house.slack.state.statuses
     assert answer.thread_ts == thread
 
@@ -328,3 +334,8 @@ async def test_who_asks_too_often_is_told_how_long_to_wait(house: SlackHouse) ->
     refusals = [one.text for one in house.endings(channel) if one.text.startswith("Please wait ")]
     assert len(refusals) == 1
     assert refusals[0].endswith("seconds…")
+
+
+def prompts_in(language: str) -> list[str]:
+    with speaking(language):
+        return [say(prompt) for prompt in PROMPTS]

@@ -11,7 +11,7 @@ import pytest
 from adapters.chat.live import ChatTurns
 from adapters.chat.slack.client import NotInstalled
 from adapters.chat.slack.inbox import INBOX, TRIES, Inbox, Letter
-from adapters.records.deliveries import SqlOpenMessages
+from adapters.records.deliveries import SqlMessages
 from core.model.delivery import Address
 from core.model.errors import StoreError
 from core.model.job import Scope
@@ -21,7 +21,7 @@ from tests.records import BOX, MemoryTables
 LETTER = Letter("message", "T1", "U1", "C1:1.2", {"text": "Why?"})
 
 
-class Away(SqlOpenMessages):
+class Away(SqlMessages):
     """Records that cannot be written."""
 
     async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
@@ -44,7 +44,7 @@ class Reader:
             raise self.errors.pop(0)
 
 
-def inbox_of(reader: Reader, kept: SqlOpenMessages) -> Inbox:
+def inbox_of(reader: Reader, kept: SqlMessages) -> Inbox:
     inbox = Inbox(kept, ChatTurns())
     inbox.openers["message"] = reader
     return inbox
@@ -58,23 +58,23 @@ async def settled(inbox: Inbox) -> None:
 
 async def test_a_letter_is_stored_first_and_erased_when_it_has_been_opened():
     """Sent twice at once and once more later, it is opened once."""
-    kept, reader = SqlOpenMessages(MemoryTables(), BOX, clock=now), Reader()
+    kept, reader = SqlMessages(MemoryTables(), BOX, clock=now), Reader()
     reader.may_end.clear()
     inbox = inbox_of(reader, kept)
 
     await asyncio.gather(inbox.take(LETTER), inbox.take(LETTER))
-    (before,) = await kept.waiting(INBOX)
+    (before,) = await kept.begun(INBOX)
     reader.may_end.set()
     await settled(inbox)
     await inbox.take(LETTER)
 
     assert before[1].data["body"] == LETTER.body
-    assert await kept.waiting(INBOX) == []
+    assert await kept.begun(INBOX) == []
     assert reader.read == [LETTER.body]
 
 
 async def test_what_a_process_left_is_opened_by_the_next():
-    kept, slow, reader = SqlOpenMessages(MemoryTables(), BOX, clock=now), Reader(), Reader()
+    kept, slow, reader = SqlMessages(MemoryTables(), BOX, clock=now), Reader(), Reader()
     slow.may_end.clear()
     first = inbox_of(slow, kept)
     await first.take(LETTER)
@@ -100,7 +100,7 @@ async def test_what_a_process_left_is_opened_by_the_next():
     ],
 )
 async def test_what_breaks_is_tried_again_but_not_for_ever(error: Exception, times: int, opened: int):
-    kept, reader = SqlOpenMessages(MemoryTables(), BOX, clock=now), Reader(*[error] * times)
+    kept, reader = SqlMessages(MemoryTables(), BOX, clock=now), Reader(*[error] * times)
     inbox = inbox_of(reader, kept)
 
     await inbox.take(LETTER)
@@ -110,7 +110,7 @@ async def test_what_breaks_is_tried_again_but_not_for_ever(error: Exception, tim
         await settled(inbox)
 
     assert len(reader.read) == opened
-    assert await kept.waiting(INBOX) == []
+    assert await kept.begun(INBOX) == []
 
 
 async def test_while_the_records_are_away_it_is_opened_all_the_same():
@@ -125,7 +125,7 @@ async def test_while_the_records_are_away_it_is_opened_all_the_same():
 
 
 async def test_what_was_taken_back_is_not_opened_again():
-    kept, slow, reader = SqlOpenMessages(MemoryTables(), BOX, clock=now), Reader(), Reader()
+    kept, slow, reader = SqlMessages(MemoryTables(), BOX, clock=now), Reader(), Reader()
     slow.may_end.clear()
     first = inbox_of(slow, kept)
     await first.take(LETTER)

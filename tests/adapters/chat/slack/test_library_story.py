@@ -256,7 +256,7 @@ async def test_what_a_killed_app_was_doing_is_to_be_said_again(tmp_path: Path) -
                 await asyncio.wait_for(slack.socket.connected.wait(), 20)
                 await slack.until(lambda: two.of("I was restarted"), within_s=40)
                 async with asyncio.timeout(20):  # killed before it is recorded, the next makes the same edit again
-                    while await house.open_messages.waiting("slack"):  # noqa: ASYNC110  # another process records it
+                    while await house.messages.begun("slack"):  # noqa: ASYNC110  # another process records it
                         await asyncio.sleep(0.05)
 
         (ended,) = slack.state.of_bot(GENERAL)

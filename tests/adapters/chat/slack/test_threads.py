@@ -149,6 +149,7 @@ async def test_a_command_watches_no_answer_of_another_channel():
         assert none == []
         assert wording.NOTHING_HERE in refused
         assert "Watching this question" in begun
+        assert open_one.query in begun
         assert [watch.origin for watch in await here.watches()] == [open_one.id]
 
 

@@ -18,7 +18,7 @@ from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from adapters.chat.slack.client import NotInstalled, web_client
 from adapters.chat.slack.installations import Installations, InstalledWorkspaces
 from adapters.records.sqlite import Database
-from adapters.records.tenants import SqlTokens, SqlTurns
+from adapters.records.tenants import SqlAppTenants, SqlTurns
 from adapters.secrets import SecretBox
 from tests.loopback.slack_city import CLIENT_ID, CLIENT_SECRET, TOKEN_S, SlackCity
 
@@ -39,7 +39,7 @@ async def processes(city: SlackCity, folder: Path, count: int) -> AsyncIterator[
         for _ in range(count):
             database = await Database.open(folder)
             stack.push_async_callback(database.aclose)
-            tokens = SqlTokens(database, SecretBox(("a secret of this test",)), clock=now)
+            tokens = SqlAppTenants(database, SecretBox(("a secret of this test",)), clock=now)
             rotator = AsyncTokenRotator(client_id=CLIENT_ID, client_secret=CLIENT_SECRET, client=client_of(""))
             workspaces = InstalledWorkspaces(Installations(tokens), SqlTurns(database, clock=now), rotator, client_of)
             stack.push_async_callback(workspaces.aclose)
@@ -51,7 +51,7 @@ async def installed(city: SlackCity, folder: Path, *, left_s: int, refresh_token
     """A workspace whose token has so long to live; gives the token."""
     given = city.grant("T1")
     database = await Database.open(folder)
-    tokens = SqlTokens(database, SecretBox(("a secret of this test",)), clock=now)
+    tokens = SqlAppTenants(database, SecretBox(("a secret of this test",)), clock=now)
     bot = Bot(
         team_id="T1", bot_token=given["access_token"], bot_id="B1", bot_user_id="UBOT", installed_at=time.time(),
         bot_refresh_token=refresh_token or given["refresh_token"], bot_token_expires_at=int(time.time()) + left_s,
