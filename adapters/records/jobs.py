@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -393,23 +394,36 @@ class SqlEventLog:
         self._bell = Bell()
         self._doorbell = doorbell
         self._failing_since: float | None = None
+        self._drafts: dict[str, list[_Draft]] = {}  # by job, what is not yet being written
+        self._writing: dict[str, asyncio.Task[None]] = {}
 
     async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
-        at = self._clock()
+        """Returns once it is stored. What comes while others of the job's events are written shares a transaction."""
+        event: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+        draft = _Draft(attempt, type, self._clock(), data, encode_data(data), event)
+        self._drafts.setdefault(job_id, []).append(draft)
+        if job_id not in self._writing:
+            self._writing[job_id] = asyncio.create_task(self._write(job_id))
+        return await event
 
-        def change(sql: Sql) -> Event:
-            ((seq, newest, last_type),) = sql.rows(_LAST, (job_id,)) or [(0, 0, "")]
-            refuse_append(job_id, attempt, newest=newest, is_complete=last_type == "complete")
-            row = (seq + 1, attempt, type, at, encode_data(data), job_id)
-            if sql.execute(_INSERT, row) == 0:
-                raise JobNotFound(job_id)
-            return Event(seq=seq + 1, type=type, attempt=attempt, at=at, data=data)
-
-        event = await self._tables.write(change, key=f"events:{job_id}")
-        self._bell.ring(job_id)
-        if self._doorbell:
-            self._doorbell.ring(job_id)
-        return event
+    async def _write(self, job_id: str) -> None:
+        while drafts := self._drafts.pop(job_id, []):
+            outcomes: Sequence[Event | Exception]
+            try:
+                outcomes = await self._tables.write(partial(_append_all, job_id, drafts), key=f"events:{job_id}")
+            except Exception as exc:  # noqa: BLE001  # for each who waits, who decide what it means
+                outcomes = [exc] * len(drafts)
+            for draft, outcome in zip(drafts, outcomes, strict=True):
+                if draft.event.done():
+                    continue  # whoever appended it waits no more
+                if isinstance(outcome, Exception):
+                    draft.event.set_exception(outcome)
+                else:
+                    draft.event.set_result(outcome)
+            self._bell.ring(job_id)
+            if self._doorbell:
+                self._doorbell.ring(job_id)
+        del self._writing[job_id]
 
     async def read(self, job_id: str, *, after: int = 0) -> list[Event]:
         return await self._tables.read(lambda sql: _events(sql, job_id, after))
@@ -444,6 +458,35 @@ class SqlEventLog:
             return Tail((), 0, False)
         self._failing_since = None
         return tail
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """An event to append; `kept` is its data as it is stored, `event` what becomes of it."""
+
+    attempt: int
+    type: EventType
+    at: datetime
+    data: Mapping[str, Json]
+    kept: str
+    event: asyncio.Future[Event]
+
+
+def _append_all(job_id: str, drafts: Sequence[_Draft], sql: Sql) -> list[Event | Exception]:
+    """Of each the event, or why it is refused, which refuses no other."""
+    ((seq, newest, last_type),) = sql.rows(_LAST, (job_id,)) or [(0, 0, "")]
+    outcomes: list[Event | Exception] = []
+    for draft in drafts:
+        try:
+            refuse_append(job_id, draft.attempt, newest=newest, is_complete=last_type == "complete")
+            row = (seq + 1, draft.attempt, draft.type, draft.at, draft.kept, job_id)
+            if sql.execute(_INSERT, row) == 0:
+                raise JobNotFound(job_id)
+            seq, newest, last_type = seq + 1, draft.attempt, draft.type
+            outcomes.append(Event(seq=seq, type=draft.type, attempt=newest, at=draft.at, data=draft.data))
+        except (StaleAttempt, JobNotFound) as exc:
+            outcomes.append(exc)
+    return outcomes
 
 
 def _events(sql: Sql, job_id: str, after: int) -> list[Event]:

@@ -384,5 +384,4 @@ class HeadStart:
     async def _write_from(self, sources: Sequence[Source]) -> None:
         script = await self._deps.turns.take(early_script, self._job, sources, self._deps, is_first=True)
         self._begun = begin_summary(self._job, sources, self._deps, self._progress, script, ends_at=self._ends_at)
-        for source in sources:
-            await self._progress.source(source)
+        await asyncio.gather(*map(self._progress.source, sources))
