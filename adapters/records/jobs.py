@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.records.sql import POSITION, Dialect, Sql, SqlStore, Tables, digest, moment
 from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
@@ -393,23 +394,43 @@ class SqlEventLog:
         self._bell = Bell()
         self._doorbell = doorbell
         self._failing_since: float | None = None
+        self._drafts: dict[str, list[_Draft]] = {}  # by job that is being written to, what waits for it
+        self._writing: dict[str, asyncio.Task[None]] = {}
 
     async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
-        at = self._clock()
+        """Returns once it is stored. What comes while others of the job's events are written shares a transaction."""
+        event: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+        drafts = [_Draft(attempt, type, self._clock(), data, event)]
+        if job_id in self._drafts:
+            self._drafts[job_id] += drafts
+            return await event
+        self._drafts[job_id] = []
+        try:
+            await self._append(job_id, drafts)
+        finally:
+            self._writing[job_id] = asyncio.create_task(self._write(job_id))
+        return await event
 
-        def change(sql: Sql) -> Event:
-            ((seq, newest, last_type),) = sql.rows(_LAST, (job_id,)) or [(0, 0, "")]
-            refuse_append(job_id, attempt, newest=newest, is_complete=last_type == "complete")
-            row = (seq + 1, attempt, type, at, encode_data(data), job_id)
-            if sql.execute(_INSERT, row) == 0:
-                raise JobNotFound(job_id)
-            return Event(seq=seq + 1, type=type, attempt=attempt, at=at, data=data)
+    async def _write(self, job_id: str) -> None:
+        while drafts := self._drafts[job_id]:
+            self._drafts[job_id] = []
+            await self._append(job_id, drafts)
+        del self._drafts[job_id], self._writing[job_id]
 
-        event = await self._tables.write(change, key=f"events:{job_id}")
+    async def _append(self, job_id: str, drafts: Sequence[_Draft]) -> None:
+        outcomes: Sequence[Event | Exception]
+        try:
+            outcomes = await self._tables.write(partial(_append_all, job_id, drafts), key=f"events:{job_id}")
+        except Exception as exc:  # noqa: BLE001  # for each who waits, who decide what it means
+            outcomes = [exc] * len(drafts)
+        for draft, outcome in zip(drafts, outcomes, strict=True):
+            if isinstance(outcome, Event) and not draft.event.done():  # else whoever appended it waits no more
+                draft.event.set_result(outcome)
+            elif isinstance(outcome, Exception) and not draft.event.done():
+                draft.event.set_exception(outcome)
         self._bell.ring(job_id)
         if self._doorbell:
             self._doorbell.ring(job_id)
-        return event
 
     async def read(self, job_id: str, *, after: int = 0) -> list[Event]:
         return await self._tables.read(lambda sql: _events(sql, job_id, after))
@@ -444,6 +465,33 @@ class SqlEventLog:
             return Tail((), 0, False)
         self._failing_since = None
         return tail
+
+
+class _Draft(NamedTuple):
+    """An event to append; `event` is what becomes of it."""
+
+    attempt: int
+    type: EventType
+    at: datetime
+    data: Mapping[str, Json]
+    event: asyncio.Future[Event]
+
+
+def _append_all(job_id: str, drafts: Sequence[_Draft], sql: Sql) -> list[Event | Exception]:
+    """Of each the event, or why it is refused, which refuses no other."""
+    ((seq, newest, last_type),) = sql.rows(_LAST, (job_id,)) or [(0, 0, "")]
+    outcomes: list[Event | Exception] = []
+    for draft in drafts:
+        try:
+            refuse_append(job_id, draft.attempt, newest=newest, is_complete=last_type == "complete")
+            row = (seq + 1, draft.attempt, draft.type, draft.at, encode_data(draft.data), job_id)
+            if sql.execute(_INSERT, row) == 0:
+                raise JobNotFound(job_id)
+            seq, newest, last_type = seq + 1, draft.attempt, draft.type
+            outcomes.append(Event(seq=seq, type=draft.type, attempt=newest, at=draft.at, data=draft.data))
+        except (StaleAttempt, JobNotFound, StoreError) as exc:
+            outcomes.append(exc)
+    return outcomes
 
 
 def _events(sql: Sql, job_id: str, after: int) -> list[Event]:

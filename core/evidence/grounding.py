@@ -115,11 +115,9 @@ class Grounder:
         self._known_terms = {*terms(question), *_LABEL_TERMS}
 
     def extend(self, more: Grounder) -> None:
-        """Take in the sources of another one, with what it has indexed."""
-        self._sources.update(more._sources)
-        self._whole |= more._whole
-        self._retracted |= more._retracted
-        self._read |= more._read  # the same where all was read
+        """Take in the sources of another one, with what it has indexed; not for what is proposed meanwhile."""
+        self._sources, self._retracted = {**self._sources, **more._sources}, self._retracted | more._retracted
+        self._whole, self._read = {**self._whole, **more._whole}, {**self._read, **more._read}
         self._passages = {**self._passages, **more._passages}
         self._numbers.update(more._numbers)
         self._orders += more._orders
@@ -293,18 +291,21 @@ class Grounder:
 
     def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[AskedPair]:
         """Sources that nobody cited and that may say it too, or otherwise: suspected contradictions first."""
-        found: list[tuple[bool, float, AskedPair]] = []
+        seen: list[tuple[bool, float, str, tuple[Evidence, ...]]] = []
         for source_id in source_ids:
-            index = self._read[source_id]
-            contrary = contrary_passages(words, index)
-            best = index.passages.best(words)
-            is_near = contrary or best or len(source_ids) <= most
-            near = index.nearest(words, count=PASSAGES) if is_near else ()
+            contrary = contrary_passages(words, self._read[source_id])
+            best = self._read[source_id].passages.best(words)
+            if contrary or best or len(source_ids) <= most:
+                seen.append((not contrary, -best.score if best else 0.0, source_id, contrary))
+        found: list[AskedPair] = []
+        for *_, source_id, contrary in sorted(seen, key=lambda entry: entry[:2]):
+            if len(found) == most:
+                break
+            near = self._read[source_id].nearest(words, count=PASSAGES)
             passages = [self._literal(entry) for entry in dict.fromkeys((*contrary, *near))][:PASSAGES]
             if passages:
-                asked = self._other(words, judged.before, passages, contrary, near)
-                found.append((not contrary, -best.score if best else 0.0, asked))
-        return [asked for *_, asked in sorted(found, key=lambda entry: entry[:2])][:most]
+                found.append(self._other(words, judged.before, passages, contrary, near))
+        return found
 
     def _other(
         self,

@@ -85,14 +85,14 @@ def begin_writing(
     """What takes a writer's words, and the reading for their check, done while the model thinks about its first."""
     loop = asyncio.get_running_loop()
     grounder = script.grounder(sources, job.query, script.passages)
-    reading = asyncio.create_task(asyncio.to_thread(read_ahead, grounder))
+    reading = asyncio.create_task(deps.turns.take(read_ahead, grounder, is_first=True))
     judging = Judging(
         deps.judge,
         lambda: ends_at - loop.time() - END_RESERVE_S,
         call_timeout_s=deps.settings.synthesis.check_timeout_s,
     )
     correction = CORRECTIONS.get(job.intent.language, CORRECTIONS["en"])
-    return Writing(grounder, progress, judging, job.query, correction, script.has_opening), reading
+    return Writing(grounder, progress, judging, job.query, correction, script.has_opening, deps.turns), reading
 
 
 def tries_at(writing: Writing, script: Script, deps: Deps, *, ends_at: float) -> Tries:
@@ -257,9 +257,9 @@ class _Detail:
         begun, writing = self.begun, self.begun.writing
         script = self.script or begun.script
         if self.late:
-            script = await asyncio.to_thread(full_script, self.job, begun.script, self.sources, self.deps)
+            script = await self.deps.turns.take(full_script, self.job, begun.script, self.sources, self.deps)
             more = script.grounder(self.late, "", {one.id: script.passages.get(one.id, ()) for one in self.late})
-            await asyncio.to_thread(read_ahead, more)
+            await self.deps.turns.take(read_ahead, more)
             writing.grounder.extend(more)
             looking = self._start(writing.look_again([source.id for source in self.late]))
         while not (
@@ -384,7 +384,6 @@ class HeadStart:
         return sources
 
     async def _write_from(self, sources: Sequence[Source]) -> None:
-        script = await asyncio.to_thread(early_script, self._job, sources, self._deps)
+        script = await self._deps.turns.take(early_script, self._job, sources, self._deps, is_first=True)
         self._begun = begin_summary(self._job, sources, self._deps, self._progress, script, ends_at=self._ends_at)
-        for source in sources:
-            await self._progress.source(source)
+        await asyncio.gather(*map(self._progress.source, sources))

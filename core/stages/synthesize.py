@@ -190,16 +190,16 @@ async def _written(
 ) -> Draft:
     """Written by two calls at once where the model serves that; by one where it does not, or nothing came of them."""
     spent: tuple[ModelUsage, ...] = ()
-    given = await asyncio.to_thread(script) if script else None
+    given = await deps.turns.take(script, is_first=True) if script else None
     if begun is None and deps.writes_in_parallel:
-        shared = given if given else await asyncio.to_thread(early_script, job, sources, deps)
+        shared = given if given else await deps.turns.take(early_script, job, sources, deps, is_first=True)
         begun = begin_summary(job, sources, deps, progress, shared, ends_at=ends_at)
     if begun is not None:
         draft = await write_in_parts(job, sources, deps, begun, given, ends_at=ends_at)
         if draft.is_whole:
             return draft
         spent = draft.all_usage
-    whole = given if given else await asyncio.to_thread(answer_script, job, sources, deps)
+    whole = given if given else await deps.turns.take(answer_script, job, sources, deps, is_first=True)
     draft = await _write(job, sources, deps, progress, script=whole, ends_at=ends_at)
     draft.usage = (*spent, *draft.usage)
     return draft

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 import regex
@@ -42,6 +43,7 @@ from core.llm.ask_model import (
 from core.model.answer import Citation, Claim, ModelUsage, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
+from core.pipeline.limits import ComputingTurns
 from core.pipeline.work import Progress
 from core.text.saying import say
 from core.text.sentences import Sentence, may_end, split_sentences
@@ -106,6 +108,7 @@ class Writing:
     question: str = ""
     correction: str = "Correction"  # the word for it, with which a sentence begins that sets the summary right
     has_opening: bool = False
+    turns: ComputingTurns = field(default_factory=ComputingTurns)
     judged: list[Judged] = field(default_factory=list)
     draft: DraftAnswer | None = None
     prose: DraftAnswer | None = None
@@ -125,7 +128,7 @@ class Writing:
     async def write(self, model: ChatModel, request: ChatRequest, part: Section | None = None) -> None:
         """Stream one call to its end, of which only `part` is taken. Raises `ModelError`; what was judged stays."""
         stream, self._is_alone = AnswerStream(), part is None
-        is_done = False
+        is_done = is_heard = False
         self.judging.hurry(is_on=False)
         try:
             async for delta in model.stream(replace(request, accepts=is_answer)):
@@ -139,6 +142,7 @@ class Writing:
                 is_done = part is not None and self._has_ended(part)
                 if part == "summary" and stream.is_asking_on:
                     self.end("opening")
+            is_heard = True
         finally:
             draft, heard = stream.finish(), stream.heard
             self.written[part] = WrittenPart(draft, heard.cost(request), heard.is_cut, heard.notes, is_done)
@@ -146,7 +150,7 @@ class Writing:
             if not (draft.is_complete or self.judged or part == "detail"):
                 prose = read_prose(heard.text)
                 self.prose = replace(prose, is_complete=not heard.is_cut) if prose else self.prose
-            if part != "detail":
+            if part != "detail" and not is_heard:  # else once its last sentence is taken
                 self.end("summary")
         await self._take_all(draft, part)
 
@@ -191,7 +195,7 @@ class Writing:
             return
         for place, sentence in enumerate(split_sentences(f"{self.correction}: {text.strip()}")):
             reached = self._reached.setdefault("summary", _Reached())
-            judged = self._propose("summary", reached.place, sentence, gap=" " if place else "\n\n")
+            judged = await self._propose("summary", reached.place, sentence, gap=" " if place else "\n\n")
             reached.place += 1
             self.judged.append(judged)
             self._decide(judged)
@@ -211,7 +215,8 @@ class Writing:
         What says otherwise becomes a conflict, what says the same another voice.
         """
         written = [entry for entry in self.judged if entry.section != "detail" and entry.claim]
-        asked = [await asyncio.to_thread(self.grounder.propose_more, entry, source_ids, most=1) for entry in written]
+        propose = partial(self.grounder.propose_more, source_ids=source_ids, most=1)
+        asked = [await self.turns.take(propose, entry) for entry in written]
         rulings = [
             self.judging.rule([one.pair for one in entry.asked], may_wait=True, needs_reason=False) for entry in asked
         ]
@@ -314,8 +319,6 @@ class Writing:
         if section == "summary":
             self.summary_so_far = text
             self.summary_begun.set()
-        if is_final:
-            self.end(section)
         reached = self._reached.setdefault(section, _Reached(place=self._first_place(section)))
         if not text.startswith(reached.seen):
             await self._start_over(section)
@@ -332,7 +335,7 @@ class Writing:
             whole = replace(sentence, text=text[first:end]) if first > paragraph + sentence.start else sentence
             gap, start = text[start:first], end
             if not is_repeated(whole, [entry for entry in self.judged if entry.section == section]):
-                judged = self._propose(section, reached.place, whole, gap=gap)
+                judged = await self._propose(section, reached.place, whole, gap=gap)
                 self.judged.append(judged)
                 reached.place += 1
                 self._decide(judged)
@@ -340,6 +343,8 @@ class Writing:
             blank = end if "\n\n" in whole.text else text.rfind("\n\n", 0, end) + 2
             reached.paragraph = max(reached.paragraph, blank if blank > 1 else 0)
         reached.seen = text[:start]
+        if is_final:
+            self.end(section)
         if section == "summary" and is_final and self._answering is None:
             self._answering = self._started(self._ask_answer())
         await asyncio.sleep(0)  # what is decided already is shown before more is read
@@ -362,13 +367,13 @@ class Writing:
         self._reached.pop(section, None)
         self._settling.pop(section, None)
 
-    def _propose(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
+    async def _propose(self, section: Section, place: int, sentence: Sentence, *, gap: str) -> Judged:
         before = before_of(self.judged, section, sentence.text, gap)
         named: Section = "summary" if section == "summary" else "detail"
+        said, asserts = sentence.text, sentence.asserts
+        propose = partial(self.grounder.propose, named, place, said, gap=gap, asserts=asserts, before=before)
         try:
-            judged = self.grounder.propose(
-                named, place, sentence.text, gap=gap, asserts=sentence.asserts, before=before
-            )
+            judged = await self.turns.take(propose, is_first=named == "summary")
         except Exception:  # a bug in a rule must not cost the answer: it goes out as not confirmed
             log.exception("checking a sentence broke")
             judged = self.grounder.pass_unchecked(named, place, sentence.text, gap=gap)

@@ -48,6 +48,20 @@ async def test_data_of_any_kind_survives(events):
     assert (await events.read("job_1"))[0].data == data
 
 
+async def test_events_that_come_at_once_keep_their_order(events):
+    """One that is refused, since a newer attempt has begun or what it says cannot be stored, costs no other."""
+    drafts = [(1, {"place": 0}), (2, {"place": 1}), (1, {"place": 2}), (2, {"place": "\ud83d"}), (2, {"place": 3})]
+
+    outcomes = await asyncio.gather(
+        *(events.append("job_1", attempt, "status", data) for attempt, data in drafts), return_exceptions=True
+    )
+
+    kept = await events.read("job_1")
+    assert [(event.seq, event.data["place"]) for event in kept] == [(1, 0), (2, 1), (3, 3)]
+    assert [type(outcome) for outcome in outcomes] == [Event, Event, StaleAttempt, StoreError, Event]
+    assert [outcome for outcome in outcomes if isinstance(outcome, Event)] == kept
+
+
 async def test_reading_after_a_number_gives_the_rest(events):
     """A reader that reconnects sees only what it has missed."""
     for _ in range(3):

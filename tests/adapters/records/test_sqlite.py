@@ -166,6 +166,33 @@ async def test_every_row_carries_its_jobs_tenant_and_visibility(database, clock)
         assert rows == [(CHANNEL.tenant, CHANNEL.visibility)], table
 
 
+class CountedTables:
+    """The tables of a database, with how many transactions were written."""
+
+    dialect = "sqlite"
+
+    def __init__(self, database: Database) -> None:
+        self.database, self.writes = database, 0
+        self.read = database.read
+
+    async def write(self, work, *, key: str = ""):
+        self.writes += 1
+        return await self.database.write(work, key=key)
+
+
+async def test_events_of_a_job_are_written_in_groups(database, clock):
+    """Whoever appends is answered once its event is stored; what comes meanwhile is stored in one go."""
+    await SqlJobStore(database).save(make_job())
+    tables = CountedTables(database)
+    log = SqlEventLog(tables, clock=clock)
+
+    appended = await asyncio.gather(*(log.append("job_1", 1, "source", {"place": place}) for place in range(10)))
+
+    assert [event.seq for event in appended] == list(range(1, 11))
+    assert await log.read("job_1") == appended
+    assert tables.writes == 2  # the first, and all that came behind it
+
+
 async def test_nothing_is_kept_for_a_job_that_was_never_saved(database, clock):
     """Without its job a row would belong to nobody."""
     with pytest.raises(JobNotFound):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from adapters.records.cache import MemoryRateLimits
 from core.model.errors import ProviderRateLimited
 from core.model.job import LOCAL
 from core.model.source import SearchQuery
-from core.pipeline.limits import CallRate, LimitedSearch
+from core.pipeline.limits import CallRate, ComputingTurns, LimitedSearch
 from core.text.saying import say_again, speaking
 from tests.fakes import FakeSearch, Ledger, hit
 
@@ -109,3 +110,37 @@ def test_a_burst_and_what_follows_stay_within_the_published_calls(calls: int, pe
     given_out = rate.burst + rate.per_second * period_s
 
     assert given_out <= calls + 1.000001  # the last one comes exactly when the period is over
+
+
+async def test_what_a_first_sentence_waits_for_is_computed_first():
+    """One piece of work at a time; who gives up while it waits, or while its work goes on, holds nobody up."""
+    turns, done, may_end = ComputingTurns(), [], threading.Event()
+
+    def work(name: str) -> str:
+        may_end.wait(10)
+        done.append(name)
+        return name
+
+    given_up = asyncio.create_task(turns.take(work, "under way"))
+    await asyncio.sleep(0)
+    late, left, first, later = (
+        asyncio.create_task(turns.take(work, name, is_first=name == "first"))
+        for name in ("late", "left", "first", "later")
+    )
+    await asyncio.sleep(0)
+    given_up.cancel()
+    left.cancel()
+    may_end.set()
+
+    assert await asyncio.gather(later, first, late) == ["later", "first", "late"]
+    assert done == ["under way", "first", "late", "later"]
+
+
+async def test_work_that_fails_passes_its_turn_on():
+    """Its error is whoever's asked for it."""
+    turns = ComputingTurns()
+
+    failed, done = await asyncio.gather(turns.take(int, "x"), turns.take(int, "1"), return_exceptions=True)
+
+    assert isinstance(failed, ValueError)
+    assert done == 1
