@@ -74,8 +74,8 @@ async def test_whatever_slack_is_slow_to_say_is_acknowledged_at_once_and_answere
     assert {how: ack.seconds for how, ack in acks.items() if ack.seconds >= BUSY_S} == {}
     assert {ack.attempts for ack in acks.values()} == {1}
     assert acks["research"].payload["text"] == "On it …"
-    async with front(house.env) as records:
-        assert await records.messages.begun(INBOX) == []
+    async with front(house.env) as other_process:
+        assert await other_process.records.messages.begun(INBOX) == []
 
 
 @pytest.mark.asyncio(loop_scope="module")
