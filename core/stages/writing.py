@@ -123,7 +123,7 @@ class Writing:
     _repeated: tuple[Judged, Rulings, Rulings] | None = None  # the sentence before, if the summary has said it already
     _correcting: asyncio.Task[None] | None = None
     _answering: asyncio.Task[AnswerRuling] | None = None
-    _tasks: set[asyncio.Task[object]] = field(default_factory=set)
+    _tasks: list[asyncio.Task[object]] = field(default_factory=list)  # ended ones too: see `aclose`
 
     async def write(self, model: ChatModel, request: ChatRequest, part: Section | None = None) -> None:
         """Stream one call to its end, of which only `part` is taken. Raises `ModelError`; what was judged stays."""
@@ -238,7 +238,7 @@ class Writing:
         return await self._answering
 
     async def aclose(self) -> None:
-        """End what is still going on; nothing more is shown."""
+        """End what is still going on; nothing more is shown. What broke whoever waited for it tells."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -403,8 +403,7 @@ class Writing:
 
     def _started(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.append(task)
         return task
 
     async def _ask_answer(self) -> AnswerRuling:

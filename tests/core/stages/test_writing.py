@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import JsonJudge, Judging
 from core.evidence.structure import assemble
 from core.model.answer import Citation, ModelUsage
-from core.model.errors import ModelUnavailable
+from core.model.errors import ModelUnavailable, StaleAttempt
 from core.model.job import Json
 from core.model.ports import ChatDelta, ChatRequest
 from core.pipeline.deps import Deps
@@ -268,3 +269,21 @@ async def test_the_last_sentences_do_not_wait_for_others_that_might_come() -> No
 
     assert len(judged) == 2
     assert all(entry.claim and entry.claim.evidence for entry in judged)
+
+
+async def test_an_attempt_that_was_overtaken_says_so_once() -> None:
+    """Whoever waits for its sentences is told; what waited for the same beside them is not in the log as forgotten."""
+    writing, deps = await started()
+    forgotten: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, said: forgotten.append(said["message"]))
+    await deps.events.append("job_1", 99, "status", {})
+
+    await writing.write(Pieces([answer(f"{BULGES} [1].")]), REQUEST)
+    with pytest.raises(StaleAttempt):
+        await writing.decided()
+    await asyncio.sleep(0)
+    await writing.aclose()
+    del writing
+    gc.collect()
+
+    assert forgotten == []
