@@ -311,13 +311,21 @@ class OpenAIChat:
             return
         if content_type in {"text/html", "application/xhtml+xml"}:
             raise wrong_page(self._endpoint, content_type)
-        events = EventReader()
+        events, broken = EventReader(), None
         async with aclosing(_gathered(opened.response.aiter_bytes())) as blocks:
             async for block in blocks:
-                if pieces := [read_piece(told(said, opened.response.request)) for said in events.feed(block)]:
-                    yield pieces
+                pieces: list[StreamPiece] = []
+                try:
+                    pieces.extend(read_piece(told(said, opened.response.request)) for said in events.feed(block))
+                except call_failures() as exc:
+                    broken = exc
+                if pieces:
+                    yield pieces  # what came before a break is not lost
+                if broken:
+                    raise broken
                 if events.is_done:
-                    with suppress(TimeoutError):  # a connection is used again only where all of it was read
+                    # a connection is used again only where all of it was read; how it ends is of no account any more
+                    with suppress(TimeoutError, *call_failures()):
                         async with asyncio.timeout(DRAIN_S):
                             await anext(blocks, None)
                     return

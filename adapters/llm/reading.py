@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -53,7 +54,7 @@ class StreamPiece:
 
 
 class EventReader:
-    """Server-sent events out of the bytes of a stream: `feed` gives what each says, parsed from JSON.
+    """Server-sent events out of the bytes of a stream: `feed` gives what each says, parsed from JSON as it is taken.
 
     `is_done` from `[DONE]` on, behind which nothing is read. Raises `ValueError` for what is no JSON.
     """
@@ -63,11 +64,10 @@ class EventReader:
         self._data: list[bytes] = []
         self.is_done = False
 
-    def feed(self, block: bytes) -> list[object]:
+    def feed(self, block: bytes) -> Iterator[object]:
         block = self._rest + block
         end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1  # a last \r may be half of a line's end
         self._rest = block[end:]
-        said: list[object] = []
         for line in block[:end].splitlines():
             if line.startswith(b"data:"):
                 self._data.append(line[5:])
@@ -75,9 +75,9 @@ class EventReader:
                 data, self._data = b"\n".join(self._data).strip(), []
                 if data.startswith(b"[DONE]"):
                     self.is_done = True
-                    break
-                said.append(json.loads(data))
-        return said
+                    return
+                if data:
+                    yield json.loads(data)
 
 
 def read_piece(chunk: object) -> StreamPiece:

@@ -7,6 +7,7 @@ import json
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx2
 import openai
@@ -25,7 +26,7 @@ from core.model.errors import (
     ModelUnavailable,
     PromptTooLong,
 )
-from tests.adapters.llm.test_openai import ANSWER, REQUEST
+from tests.adapters.llm.test_openai import ANSWER, REQUEST, chunk_of
 from tests.loopback.openai_world import Fault, openai_world
 from tests.shared_data import shared_data
 
@@ -331,3 +332,39 @@ async def test_words_name_the_cause_where_the_number_does_not(fault, error, says
 
     assert type(caught.value) is error
     assert says in caught.value.operator_message
+
+
+async def _texts(*chunks: bytes) -> list[str]:
+    """What a model says in a stream of these bytes, that breaks behind them, and how it ends."""
+
+    async def body():
+        for chunk in chunks:
+            yield chunk
+        raise httpx2.RemoteProtocolError("peer closed connection without sending complete message body")
+
+    headers, request = {"content-type": "text/event-stream"}, httpx2.Request("POST", "http://127.0.0.1/v1")
+    opened = SimpleNamespace(response=httpx2.Response(200, headers=headers, content=body(), request=request))
+    texts = []
+    model = OpenAIChat(ENDPOINT)
+    try:
+        async for pieces in model._pieces(opened):
+            texts += [piece.text for piece in pieces]
+    except call_failures() as exc:
+        texts.append(type(exc).__name__)
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("behind", "end"),
+    [
+        (b'data: {"error": {"message": "overloaded"}}\n\n', ["APIError"]),
+        (b"data: {half\n\n", ["JSONDecodeError"]),
+        (b'data: {"choices"', ["RemoteProtocolError"]),
+        (b"data: [DONE]\n\n", []),
+        (b"data:\n\ndata: [DONE]\n\n", []),
+    ],
+    ids=["an error is told", "no JSON", "a break", "a break behind the end", "an event without data"],
+)
+async def test_what_came_with_the_end_of_a_stream_is_not_lost(behind, end):
+    """However it ends: what stood in the same chunk before is an answer's text, or tells what it cost."""
+    assert await _texts(chunk_of("Swans") + chunk_of(" are white.") + behind) == ["Swans", " are white.", *end]

@@ -49,7 +49,7 @@ async def answer_of(world: OpenAIWorld, request: ChatRequest = REQUEST, *, stall
         await model.aclose()
 
 
-def _chunk(text: str) -> bytes:
+def chunk_of(text: str) -> bytes:
     return f"data: {json.dumps({'choices': [{'delta': {'content': text}}]})}\n\n".encode()
 
 
@@ -247,7 +247,7 @@ async def test_answer_cut_at_the_token_limit_ends_as_far_as_it_came():
         pytest.param(Fault(text=" \n\t"), ModelGarbled, id="blank"),
         pytest.param(Fault(text="", finish_reason="length"), ModelGarbled, id="all-spent-on-reasoning"),
         pytest.param(Fault(text="", finish_reason="tool_calls"), ModelGarbled, id="tool-call"),
-        pytest.param(Fault(raw=_chunk("x" * 400_001)), ModelGarbled, id="endless"),
+        pytest.param(Fault(raw=chunk_of("x" * 400_001)), ModelGarbled, id="endless"),
         *(
             pytest.param(Fault(text=ANSWER, cut_after=n), ModelUnavailable, id=f"dropped-after-{n}")
             for n in (0, 1, 10, len(tokenise(ANSWER)))
@@ -346,7 +346,7 @@ async def test_connection_that_was_closed_meanwhile_is_opened_anew(drops, is_ans
         if head.startswith("POST"):
             await reader.readexactly(int(head.lower().partition("content-length: ")[2].split()[0]))
             asked.append(head)
-        body = _chunk(ANSWER) + b'data: {"choices": [{"finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+        body = chunk_of(ANSWER) + b'data: {"choices": [{"finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
         status = b"200 OK\r\nContent-Type: text/event-stream" if head.startswith("POST") else b"404 Not Found"
         if not head.startswith("POST") or len(asked) > drops:
             writer.write(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body)) + body)
