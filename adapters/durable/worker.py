@@ -18,7 +18,6 @@ from typing import TypeVar
 
 from dbos import DBOS, DBOSClient, WorkflowHandleAsync, error
 from dbos import _dbos as dbos_module
-from dbos._datasource import _still_owns
 from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, DurableSettings, quiet_logs
@@ -39,6 +38,15 @@ _STOP_POLLING_S = 0.5  # more than one turn of the threads that take work
 _INTERRUPT_S = 5.0
 STORE_PATIENCE_S = 300.0  # then the job is given up, and failed in words by whoever finds it when the store is back
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0
+
+
+def _still_owns(job_id: str) -> bool:
+    """Whether the journal has given the job to who asks. A DBOS that cannot be asked leaves it to the later attempt."""
+    try:
+        from dbos._datasource import _still_owns
+    except ImportError:  # none of its public functions
+        return False
+    return _still_owns(job_id)
 
 
 class DurableWorker:

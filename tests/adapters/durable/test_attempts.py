@@ -160,6 +160,13 @@ async def test_of_two_attempts_the_one_goes_on_that_the_journal_has_given_the_jo
     assert attempts == 2
 
 
+async def test_a_journal_that_cannot_tell_whose_a_job_is_leaves_it_to_the_later_attempt(monkeypatch) -> None:
+    """The question is none of DBOS's public ones: without it a worker still starts, and an older attempt ends."""
+    monkeypatch.delattr("dbos._datasource._still_owns")
+
+    assert not worker._still_owns("job_1")
+
+
 async def test_step_that_says_cancelled_ends_the_job_as_cancelled() -> None:
     """Once, with its last event."""
 
