@@ -13,7 +13,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -23,7 +22,7 @@ from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
 
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, pattern, read, tokenize
 from core.text.language import Cue, detect_language, negations
-from core.text.sentences import Sentence, sentences_of
+from core.text.sentences import Sentence, kept_by_length, sentences_of
 
 MIN_ALIKE = 85.0  # per cent, rapidfuzz's partial ratio
 MIN_QUOTE_CHARS = 8  # a shorter run occurs by chance
@@ -99,7 +98,7 @@ def _plain(text: str) -> _Plain:
     return _Plain("".join(pieces), offsets)
 
 
-@lru_cache(maxsize=128)  # of a page five bytes a character
+@kept_by_length  # of a page five bytes a character
 def _plain_content(content: str) -> _Plain:
     return _plain(content)
 
@@ -401,7 +400,7 @@ def _is_quoted(content: str, start: int) -> bool:
     return before.count('"') % 2 == 1 or opened > closed
 
 
-@lru_cache(maxsize=64)
+@kept_by_length
 def _starts(content: str) -> tuple[int, ...]:
     return tuple(one.start for one in sentences_of(content))
 

@@ -15,7 +15,7 @@ from itertools import accumulate
 import regex
 
 from core.text.language import told_beside
-from core.text.sentences import Sentence, sentences_of
+from core.text.sentences import Sentence, kept_by_length, sentences_of
 
 # How a pattern begins says where it is looked for: where a sentence or an order can begin, at any word, or at a sign.
 _SENTENCE, _START, _ANY, _SIGN = "(?#sentence)", "(?#order)", "(?#word)", "(?#sign)"
@@ -115,7 +115,7 @@ def without_quoted(sentence: str, before: str = "") -> str:
     return bare
 
 
-@lru_cache(maxsize=256)
+@kept_by_length
 def _instructions_in(text: str) -> tuple[tuple[int, int], ...]:
     sentences = sentences_of(text)
     flagged: set[int] = set()

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import regex
 
 from core.model.source import Source
 from core.text.language import detect_language
-from core.text.sentences import Sentence, sentences_of
+from core.text.sentences import Sentence, kept_by_length, sentences_of
 from core.text.terms import AskedTerms, terms
 
 PASSAGE_CHARS = 700  # about 120 words: a paragraph, small enough that a bad one costs little of the prompt
@@ -34,7 +33,7 @@ class Passage:
     sentences: tuple[Sentence, ...] = ()
 
 
-@lru_cache(maxsize=256)
+@kept_by_length
 def split_passages(content: str) -> tuple[Passage, ...]:
     """Paragraphs of `content` in order, long ones cut between sentences; headings and blank text give none.
 
@@ -64,7 +63,7 @@ def split_passages(content: str) -> tuple[Passage, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=256)
+@kept_by_length
 def passage_terms(content: str) -> tuple[frozenset[str], ...]:
     """The terms of each of `split_passages(content)`, without its heading's. Three stages ask; a page is read once."""
     return tuple(frozenset(terms(passage.text)) for passage in split_passages(content))

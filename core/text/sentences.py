@@ -7,12 +7,43 @@ Nothing is lost: between two sentences there is only white space. Linear in the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, wraps
+from threading import Lock
+from typing import TypeVar
 
 from core.text.language import told_beside
+
+T = TypeVar("T")
+MAX_KEPT, MAX_KEPT_CHARS = 256, 8_000_000  # long pages of a few questions, or four theses of 700 pages
+
+
+def kept_by_length(read: Callable[[str], T]) -> Callable[[str], T]:
+    """`read`, remembered for the texts asked for last: as many as fit into `MAX_KEPT_CHARS`. For threads, too."""
+    kept: OrderedDict[str, T] = OrderedDict()
+    lock = Lock()
+    chars = 0
+
+    @wraps(read)
+    def remembered(text: str) -> T:
+        nonlocal chars
+        with lock:
+            if text in kept:
+                kept.move_to_end(text)
+                return kept[text]
+        found = read(text)
+        with lock:
+            if text not in kept:
+                kept[text] = found
+                chars += len(text)
+            while len(kept) > 1 and (len(kept) > MAX_KEPT or chars > MAX_KEPT_CHARS):
+                chars -= len(kept.popitem(last=False)[0])
+        return found
+
+    return remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +139,7 @@ def split_sentences(text: str) -> list[Sentence]:
     return sentences
 
 
-@lru_cache(maxsize=256)
+@kept_by_length
 def sentences_of(text: str) -> tuple[Sentence, ...]:
     """`split_sentences` of a page as read. Several stages ask for them; a page is cut once."""
     return tuple(split_sentences(text))

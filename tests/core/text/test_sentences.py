@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.sentences import code_spans, may_end, split_sentences
+from core.text.sentences import MAX_KEPT_CHARS, code_spans, kept_by_length, may_end, split_sentences
 from tests.shared_data import shared_data
 
 
@@ -336,3 +336,15 @@ def test_real_pages_give_sentences_of_readable_length() -> None:
 def test_nothing_ends_where_neither_a_stop_nor_a_line_end_stands(text: str) -> None:
     """`may_end` is never wrongly False: a text that it calls open is one sentence at most."""
     assert may_end(text, 0) or len(split_sentences(text)) <= 1
+
+
+def test_pages_are_kept_by_their_length_not_by_their_number() -> None:
+    """A thesis takes the room of many pages: as many of the last as fit are known, and the last one always."""
+    cut: list[str] = []
+    page, thesis = "a" * (MAX_KEPT_CHARS // 4), "b" * (MAX_KEPT_CHARS + 1)
+    remembered = kept_by_length(cut.append)
+
+    for text in (page, "", page, "", thesis, thesis, page, page):
+        remembered(text)
+
+    assert cut == [page, "", thesis, page]
