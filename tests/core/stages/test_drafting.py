@@ -244,6 +244,14 @@ async def test_the_summarys_call_writes_how_the_detail_begins(first: str) -> Non
     assert "from its second paragraph on" in model.calls("detail")[0].user
 
 
+@pytest.mark.parametrize("torn", ["\n\n## Conditions", " There are three reasons for this:", "\n\n---"])
+async def test_what_the_beginning_announces_is_not_what_another_call_writes(torn: str) -> None:
+    """A heading or a lead at its end was to hold something else (D20)."""
+    model = TwoCalls(summary=written(TWITCH, f"{BONES}{torn}"), detail=written("", LIONS), holds=IN_TIME)
+
+    assert final(await research(deps_of(model)))["answer"]["detail"] == f"{BONES}\n\n{LIONS}"
+
+
 async def test_a_call_that_breaks_behind_its_text_is_not_paid_again() -> None:
     """Nobody misses the citations that should have followed."""
     model = Breaking(summary=written(TWITCH, BONES), holds=IN_TIME)
