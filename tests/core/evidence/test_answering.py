@@ -83,6 +83,8 @@ def test_a_questions_own_words_say_what_it_asks_for(language: str, question: str
         ("en", "How long did the siege last?", "It lasted three days."),
         ("en", "How many seconds may it take?", "It may take 30 s."),
         ("en", "How many days does it stay open?", "It stays open for a day."),
+        ("en", "How many years did the dynasty last?", "The dynasty lasted a thousand years."),
+        ("en", "How many hours is the shortest course?", "The shortest course takes half an hour."),
         ("en", "Which port does the server use?", "The server uses 8080."),
         ("en", "Which version of the library is needed?", "3.11 or newer."),
         ("en", "Can the boat sail without an engine?", "The boat needs no engine."),
