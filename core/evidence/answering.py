@@ -98,6 +98,7 @@ _NUMBERED = regex.compile(r"\b(?:which|what|welche[rsnm]?)\s+(?:\w+\s+){0,4}?(?:
 _PORT_OR_VERSION = regex.compile(r"\b\d{2,5}\b|\d\.\d|\bv\d")
 _LACKING = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\s+(?P<what>.+)", regex.IGNORECASE)
 _LACKED_AFTER, _NEEDED_AFTER = 30, 45  # characters, from a word of absence to what is lacking, and from that to need
+_LACKS = pattern("lacks")
 _OF_ABSENCE = pattern("of_absence")
 _OF_NEED = pattern("of_need")
 _DEFINED = pattern("defined", is_cased=True)
@@ -260,6 +261,7 @@ def _gives_default(question: str, text: str) -> bool:
 
 
 _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str], bool]], ...] = (
+    (_LACKING, lambda asked, text, _: bool(_YES_OR_NO.match(text)) or _says_of_lacking(asked["what"], text)),
     (_COUNTING, lambda asked, text, language: _counts(asked["rest"], text, language)),
     (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
@@ -350,8 +352,7 @@ def _says_yes_or_no(question: str, text: str, languages: tuple[str, ...]) -> boo
     """
     if len(languages) > 1 or _YES_OR_NO.match(text):
         return True
-    lacking = _LACKING.search(question)
-    if lacking and not _says_of_lacking(lacking["what"], text):
+    if _LACKING.search(question) and not _LACKS.search(text):
         return False
     asked = {term[:_BEGINNING] for term in terms(question)}
     said = {
