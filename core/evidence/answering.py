@@ -133,6 +133,8 @@ _GIVEN_DEFAULT = pattern("given_default")
 _INSTRUCTS = pattern("instructs")
 _MAY_ONE = pattern("may_one")
 _PERMITS = pattern("permits")
+_MUST_ONE = pattern("must_one")
+_OBLIGES = pattern("obliges")
 _WHO_DID = regex.compile(
     r"^who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
     regex.IGNORECASE,
@@ -267,6 +269,7 @@ _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str]
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
     (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),
     (_WHY, lambda _, text, __: bool(_CAUSES.search(text))),
+    (_MUST_ONE, lambda _, text, __: any(one.search(text) for one in (_OBLIGES, _PERMITS))),
     (_MAY_ONE, lambda _, text, __: bool(_PERMITS.search(text))),
     (_WHO_DID, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
     (_WHAT_DOES, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
