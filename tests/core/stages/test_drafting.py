@@ -26,7 +26,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.pipeline.work import Progress
-from core.stages.drafting import NO_DETAIL, OUT_OF_TIME
+from core.stages.drafting import NO_DETAIL, NO_REST, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
 from core.stages.synthesize import LATE_NOTICE
 from core.stages.writing import Writing, is_same_claim
@@ -602,14 +602,15 @@ async def test_nobody_waits_for_questions_to_ask_next() -> None:
     assert answer.follow_ups == ("Do lions purr as well?",)
 
 
-async def test_a_detail_that_fails_does_not_cost_the_summary() -> None:
-    """It is asked for twice (S003-23), and its absence is said."""
-    model = TwoCalls(detail=ModelUnavailable("down"), holds=IN_TIME)
+@pytest.mark.parametrize(("opening", "said"), [("", NO_DETAIL), (BONES, NO_REST)])
+async def test_a_detail_that_fails_does_not_cost_the_summary(opening: str, said: str) -> None:
+    """It is asked for twice (S003-23), and its absence is said, that of its rest behind how it begins."""
+    model = TwoCalls(summary=written(TWITCH, opening), detail=ModelUnavailable("down"), holds=IN_TIME)
 
     done = final(await research(deps_of(model)))
 
-    assert done["answer"]["summary"] == TWITCH
-    assert NO_DETAIL in done["answer"]["limitations"]
+    assert (done["answer"]["summary"], done["answer"]["detail"]) == (TWITCH, opening)
+    assert said in done["answer"]["limitations"]
     assert len(model.calls("detail")) == 2
 
 
