@@ -98,6 +98,7 @@ _NUMBERED = regex.compile(r"\b(?:which|what|welche[rsnm]?)\s+(?:\w+\s+){0,4}?(?:
 _PORT_OR_VERSION = regex.compile(r"\b\d{2,5}\b|\d\.\d|\bv\d")
 _LACKING = regex.compile(r"\b(?:without|ohne|sans|sin|senza|sem|zonder)\s+(?P<what>.+)", regex.IGNORECASE)
 _LACKED_AFTER, _NEEDED_AFTER = 30, 45  # characters, from a word of absence to what is lacking, and from that to need
+_LACKS = pattern("lacks")
 _OF_ABSENCE = pattern("of_absence")
 _OF_NEED = pattern("of_need")
 _DEFINED = pattern("defined", is_cased=True)
@@ -132,6 +133,8 @@ _GIVEN_DEFAULT = pattern("given_default")
 _INSTRUCTS = pattern("instructs")
 _MAY_ONE = pattern("may_one")
 _PERMITS = pattern("permits")
+_MUST_ONE = pattern("must_one")
+_OBLIGES = pattern("obliges")
 _WHO_DID = regex.compile(
     r"^who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
     regex.IGNORECASE,
@@ -260,11 +263,13 @@ def _gives_default(question: str, text: str) -> bool:
 
 
 _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str], bool]], ...] = (
+    (_LACKING, lambda asked, text, _: bool(_YES_OR_NO.match(text)) or _says_of_lacking(asked["what"], text)),
     (_COUNTING, lambda asked, text, language: _counts(asked["rest"], text, language)),
     (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
     (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),
     (_WHY, lambda _, text, __: bool(_CAUSES.search(text))),
+    (_MUST_ONE, lambda _, text, __: any(one.search(text) for one in (_OBLIGES, _PERMITS))),
     (_MAY_ONE, lambda _, text, __: bool(_PERMITS.search(text))),
     (_WHO_DID, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
     (_WHAT_DOES, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
@@ -350,8 +355,7 @@ def _says_yes_or_no(question: str, text: str, languages: tuple[str, ...]) -> boo
     """
     if len(languages) > 1 or _YES_OR_NO.match(text):
         return True
-    lacking = _LACKING.search(question)
-    if lacking and not _says_of_lacking(lacking["what"], text):
+    if _LACKING.search(question) and not _LACKS.search(text):
         return False
     asked = {term[:_BEGINNING] for term in terms(question)}
     said = {

@@ -197,10 +197,15 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
 
 
 def joined_detail(judged: Sequence[Judged]) -> list[Judged]:
-    """The sentences with what two calls wrote of the detail as one text: its opening, and behind it the rest."""
-    has_opening = any(entry.section == "opening" for entry in judged)
+    """The sentences with what two calls wrote of the detail as one text: its opening, and behind it the rest.
+
+    A heading or a lead at the opening's end is left out: it would announce what another call has written.
+    """
+    opening = [entry for entry in judged if entry.section == "opening"]
+    own = [entry for at, entry in enumerate(opening) if entry.is_cut or _line(opening, at) is not None]
     first = next((entry.id for entry in judged if entry.section == "detail"), "")
-    behind = [replace(entry, gap="\n\n") if has_opening and entry.id == first else entry for entry in judged]
+    kept = [entry for entry in judged if entry.section != "opening" or entry in own]
+    behind = [replace(entry, gap="\n\n") if own and entry.id == first else entry for entry in kept]
     return [replace(entry, section="detail") if entry.section == "opening" else entry for entry in behind]
 
 

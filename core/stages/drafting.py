@@ -41,6 +41,7 @@ UNCHECKED_NOTICE = later("citations unchecked")
 OUT_OF_TIME = "time limit reached"
 CUT_OFF = "The model's answer was cut off at its length limit; its end is missing."
 NO_DETAIL = "The model did not write the detailed part."
+NO_REST = "The model did not write all of the detailed part."
 MIN_CHECK_S = 2.0  # of the time for an answer, kept for what the judge has still to say
 END_RESERVE_S = 0.5  # kept for putting the answer together; what is not judged by then is not confirmed
 TOLD = "told"  # in the job's memo
@@ -217,7 +218,8 @@ async def write_in_parts(
         raise
     left_s = ends_at - asyncio.get_running_loop().time()
     if begun.writing.judged:
-        draft.limitations = (say(NO_DETAIL),) if detail.has_failed else ()
+        has_begun = any(entry.section != "summary" for entry in begun.writing.judged)
+        draft.limitations = (say(NO_REST if has_begun else NO_DETAIL),) if detail.has_failed else ()
         try:
             await finish(draft, deps)
         finally:

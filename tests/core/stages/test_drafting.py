@@ -26,7 +26,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.pipeline.work import Progress
-from core.stages.drafting import NO_DETAIL, OUT_OF_TIME
+from core.stages.drafting import NO_DETAIL, NO_REST, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
 from core.stages.synthesize import LATE_NOTICE
 from core.stages.writing import Writing, is_same_claim
@@ -242,6 +242,14 @@ async def test_the_summarys_call_writes_how_the_detail_begins(first: str) -> Non
     assert [id for id, text in shown(events)] == ["summary-0", "detail-0", "detail-11"]
     assert "first paragraph of `detail`" in model.calls("summary")[0].user
     assert "from its second paragraph on" in model.calls("detail")[0].user
+
+
+@pytest.mark.parametrize("torn", ["\n\n## Conditions", " There are three reasons for this:", "\n\n---"])
+async def test_what_the_beginning_announces_is_not_what_another_call_writes(torn: str) -> None:
+    """A heading or a lead at its end was to hold something else (D20)."""
+    model = TwoCalls(summary=written(TWITCH, f"{BONES}{torn}"), detail=written("", LIONS), holds=IN_TIME)
+
+    assert final(await research(deps_of(model)))["answer"]["detail"] == f"{BONES}\n\n{LIONS}"
 
 
 async def test_a_call_that_breaks_behind_its_text_is_not_paid_again() -> None:
@@ -594,14 +602,15 @@ async def test_nobody_waits_for_questions_to_ask_next() -> None:
     assert answer.follow_ups == ("Do lions purr as well?",)
 
 
-async def test_a_detail_that_fails_does_not_cost_the_summary() -> None:
-    """It is asked for twice (S003-23), and its absence is said."""
-    model = TwoCalls(detail=ModelUnavailable("down"), holds=IN_TIME)
+@pytest.mark.parametrize(("opening", "said"), [("", NO_DETAIL), (BONES, NO_REST)])
+async def test_a_detail_that_fails_does_not_cost_the_summary(opening: str, said: str) -> None:
+    """It is asked for twice (S003-23), and its absence is said, that of its rest behind how it begins."""
+    model = TwoCalls(summary=written(TWITCH, opening), detail=ModelUnavailable("down"), holds=IN_TIME)
 
     done = final(await research(deps_of(model)))
 
-    assert done["answer"]["summary"] == TWITCH
-    assert NO_DETAIL in done["answer"]["limitations"]
+    assert (done["answer"]["summary"], done["answer"]["detail"]) == (TWITCH, opening)
+    assert said in done["answer"]["limitations"]
     assert len(model.calls("detail")) == 2
 
 

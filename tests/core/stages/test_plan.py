@@ -129,6 +129,7 @@ def test_a_dated_question_is_not_cut_to_the_last_weeks() -> None:
         ("What is f(x) for cats?", "f(x) cats"),
         ("Please find the height of the Eiffel Tower.", "height Eiffel Tower"),
         ("Write me a short poem about the tides", "tides"),
+        ("Find command exclude directory", "Find command exclude directory"),
         ("Could you look up who invented the telephone?", "invented telephone"),
         ("I'd like to know how bees navigate", "bees navigate"),
         ("Schreib mir ein Gedicht über die Gezeiten", "Gezeiten"),
