@@ -86,7 +86,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
     ]
     if (len(added) + len(dropped)) % 2 == 0:
         if ours and not theirs and not any(_is_negative(token, pair.language) for token in pair.wider.tokens):
-            yield Veto("negation", pair.unfound, f'the source denies nothing, the claim "{ours[0][0].text}"')
+            yield Veto("negation", Force.DOUBTS, f'the source denies nothing, the claim "{ours[0][0].text}"')
         return
     said_so = [match.group() for match in _REVERSED.finditer(pair.claim.text)]
     if (
