@@ -1,8 +1,8 @@
 """Binding an answer's sentences to the sources: what may be shown, with which citations, and what the judge is asked.
 
 Two keys (D18): ✓ is for a sentence that stands in its source word for word, or that the judge confirms and no veto
-doubts. A sentence is cut only for a named contradiction, on the judge's word, for want of any passage, or as an order
-taken from a page (D19); everything else is shown as not confirmed.
+doubts; what a rule only asks is told to the judge, who decides. A sentence is cut only for a named contradiction, on
+the judge's word, for want of any passage, or as an order taken from a page (D19); all else is shown as not confirmed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.evidence.conflicts import contrary_passages
 from core.evidence.judge import MAX_PASSAGE_CHARS, AskedPair, Judgement, Pair, Ruling
 from core.evidence.passages import EvidenceIndex
 from core.evidence.rules.alignment import Force
-from core.evidence.rules.vetoes import find_vetoes
+from core.evidence.rules.vetoes import Veto, find_vetoes
 from core.evidence.structure import (
     RULE,
     Grounded,
@@ -184,7 +184,7 @@ class Grounder:
                 if judgement and judgement.ruling is Ruling.CONTRADICTED:
                     contrary.append(entry)
         carried = [entry for entry in evidence if entry.verdict is not Verdict.UNSUPPORTED]
-        if any(_is_joint(asked, judgement) for asked, judgement in said) and len(carried) > 1:
+        if len(carried) > 1 and any(len(asked.evidence) > 1 and _supports(asked, word) for asked, word in said):
             carried = [replace(entry, verdict=Verdict.SUPPORTED, reasons=(SAID_TOGETHER,)) for entry in carried]
         others = [
             _ruled(asked, judgement) for asked, judgement in said if not asked.is_cited and _supports(asked, judgement)
@@ -281,13 +281,13 @@ class Grounder:
             return self._guess(words, source_id, before)
         context = self._read[source_id].context(words, found[0], self._whole[source_id])
         vetoes = find_vetoes(words, found[0].quote, context=context, before=before)
-        against = tuple(veto.reason for veto in vetoes if veto.force is Force.CONTRADICTS)
-        if against:
+        if against := tuple(veto.reason for veto in vetoes if veto.force is Force.CONTRADICTS):
             return replace(found[0], verdict=Verdict.UNSUPPORTED, reasons=against), None
-        doubts = tuple(veto.reason for veto in vetoes)
-        is_by_ocr = self._sources[source_id].is_by_ocr(found[0].start)
-        entry = replace(found[0], reasons=(*doubts, BY_OCR) if is_by_ocr else doubts)
-        return entry, AskedPair(self._pair(words, found, before, doubts), (entry,))
+        asked = self._asked(words, found, before, vetoes)
+        entry = asked.evidence[0]
+        if self._sources[source_id].is_by_ocr(entry.start):
+            entry = replace(entry, reasons=(*entry.reasons, BY_OCR))
+        return entry, replace(asked, evidence=(entry,))
 
     def _others(self, words: str, judged: Judged, source_ids: Sequence[str], *, most: int) -> list[AskedPair]:
         """Sources that nobody cited and that may say it too, or otherwise: suspected contradictions first."""
@@ -316,15 +316,13 @@ class Grounder:
         near: Sequence[Evidence],
     ) -> AskedPair:
         """What the judge is asked of a source that nobody cited, with what the rules say of its passages."""
-        nearest = near[0] if near else passages[0]
-        doubts = tuple(veto.reason for veto in find_vetoes(words, nearest.quote, before=before))
         against = any(
             veto.force is Force.CONTRADICTS
             for entry in contrary
             for veto in find_vetoes(words, entry.quote, before=before)
         )
-        pair = self._pair(words, passages, before, doubts)
-        return AskedPair(pair, (replace(passages[0], reasons=doubts),), is_cited=False, is_contrary=against)
+        asked = self._asked(words, passages, before, find_vetoes(words, (near or passages)[0].quote, before=before))
+        return replace(asked, is_cited=False, is_contrary=against)
 
     def _verbatim(self, words: str, judged: Judged, cited: Sequence[str]) -> list[Evidence]:
         """The sentence word for word in sources that it does not cite."""
@@ -370,10 +368,12 @@ class Grounder:
         pair = Pair(words, tuple(entry.quote for entry in found), before, self._sources[source_id].title)
         return found[0], AskedPair(pair, (found[0],), is_guess=is_guess)
 
-    def _pair(self, words: str, found: Sequence[Evidence], before: str, doubts: tuple[str, ...]) -> Pair:
+    def _asked(self, words: str, found: Sequence[Evidence], before: str, vetoes: Sequence[Veto]) -> AskedPair:
         index = self._whole[found[0].source_id]
         passages = tuple(_with_sentence_before(index, entry) for entry in found)
-        return Pair(words, passages, before=before, title=index.source.title, doubts=doubts)
+        told = tuple(veto.reason for veto in vetoes)
+        pair = Pair(words, passages, before=before, title=index.source.title, doubts=told)
+        return AskedPair(pair, (replace(found[0], reasons=told),), doubts=_doubting(vetoes))
 
     def _evidence(
         self,
@@ -485,16 +485,17 @@ def _jointly(words: str, asked: Sequence[AskedPair]) -> AskedPair:
     passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
     vetoes = find_vetoes(words, "\n".join(entry.evidence[0].quote for entry in asked), before=first.before)
     pair = replace(first, passages=passages, title="", doubts=tuple(veto.reason for veto in vetoes))
-    return AskedPair(pair, tuple(entry.evidence[0] for entry in asked))
+    return AskedPair(pair, tuple(entry.evidence[0] for entry in asked), doubts=_doubting(vetoes))
 
 
-def _is_joint(asked: AskedPair, judgement: Judgement | None) -> bool:
-    return len(asked.evidence) > 1 and _supports(asked, judgement)
+def _doubting(vetoes: Sequence[Veto]) -> tuple[str, ...]:
+    """What keeps the claim from ✓ whatever the judge says."""
+    return tuple(veto.reason for veto in vetoes if veto.force is not Force.ASKS)
 
 
 def _supports(asked: AskedPair, judgement: Judgement | None) -> bool:
     """Both keys: the judge confirms, and no rule doubts."""
-    return judgement is not None and judgement.ruling is Ruling.SUPPORTED and not asked.pair.doubts
+    return judgement is not None and judgement.ruling is Ruling.SUPPORTED and not asked.doubts
 
 
 def _says_otherwise(asked: AskedPair, judgement: Judgement | None) -> bool:
@@ -512,7 +513,7 @@ def _ruled(asked: AskedPair, judgement: Judgement | None) -> Evidence:
     if judgement is None:
         return replace(entry, reasons=entry.reasons or (NOT_CONFIRMED,))
     if judgement.ruling is Ruling.SUPPORTED:
-        if doubts := asked.pair.doubts or ((NOT_CONFIRMED,) if asked.is_guess else ()):
+        if doubts := asked.doubts or ((NOT_CONFIRMED,) if asked.is_guess else ()):
             return replace(entry, verdict=Verdict.PARTIAL, reasons=doubts)
         read = (BY_OCR,) if BY_OCR in entry.reasons else ()
         return replace(entry, verdict=Verdict.SUPPORTED, reasons=("a model confirmed it", *read))

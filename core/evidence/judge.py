@@ -75,7 +75,7 @@ class AskedPair:
     """A pair with its evidence: a passage of the source, or of each of the cited sources, that is asked about.
 
     `is_cited` is False for a source that nobody cited; `is_guess` says that no word of the claim led to the passages,
-    `is_contrary` that a rule found them to say otherwise.
+    `is_contrary` that a rule found them to say otherwise, `doubts` are those of the pair's that no judge overrules.
     """
 
     pair: Pair
@@ -83,6 +83,7 @@ class AskedPair:
     is_cited: bool = True
     is_guess: bool = False
     is_contrary: bool = False
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -301,7 +301,7 @@ def _checked(
         elif judgement.ruling is Ruling.CONTRADICTED:
             contradicting.append(replace(evidence, verdict=Verdict.SUPPORTED, reasons=(judgement.reason,)))
         elif judgement.ruling is not Ruling.UNSUPPORTED:
-            is_whole = judgement.ruling is Ruling.SUPPORTED and not entry.pair.doubts
+            is_whole = judgement.ruling is Ruling.SUPPORTED and not entry.doubts
             supporting.append(replace(evidence, verdict=Verdict.SUPPORTED if is_whole else Verdict.PARTIAL))
     supporting.sort(key=lambda evidence: evidence.verdict is not Verdict.SUPPORTED)
     return CheckedClaim(said, tuple(supporting[:MAX_EVIDENCE]), tuple(contradicting[:MAX_EVIDENCE]))

@@ -77,6 +77,7 @@ def numerals(language: str) -> Numerals:
     else:  # "mil", "tausend": a number by itself, as "thousand" is not
         numbers |= {word: value for word, value in scales.items() if value == 1000}
     months = {word: MONTHS[int(value) - 1] for word, value in table["months"].items()}
+    months |= {"sept": "september"} if code == "en" else {}
     longest = {max((word for word in months if months[word] == name), key=len) for name in MONTHS}
     return Numerals(
         str(table["decimal"]),

@@ -187,8 +187,11 @@ MIN_KEPT = 3  # content words that a claim must share with the sentence, lest tw
 
 
 class Force(StrEnum):
+    """What a finding does: cuts the claim, keeps it from ✓, or is told to the judge, who decides."""
+
     CONTRADICTS = "contradicts"
     DOUBTS = "doubts"
+    ASKS = "asks"
 
 
 @dataclass(frozen=True)
@@ -301,6 +304,13 @@ class Comparison:
     @property
     def is_close(self) -> bool:
         return self.alignment.matched >= CLOSE
+
+    @property
+    def unfound(self) -> Force:
+        """Where no word of the source is found for one of the claim's, which in free wording may be said otherwise."""
+        found = sum(self.home.match(word) > 0 for word in self.claim.content)
+        is_near = self.is_mostly or found >= TOLD * len(self.claim.content)
+        return Force.DOUBTS if is_near and not self.is_translated else Force.ASKS
 
     @property
     def is_mostly(self) -> bool:

@@ -43,7 +43,8 @@ def check_language(pair: Comparison) -> Iterator[Veto]:
                 return
         is_new = ours and not theirs and not any(_is_negative(token, there) for token in read(pair.passage).tokens)
         if there in KNOWN and (is_new or (theirs and not ours)):
-            yield Veto("negation", Force.DOUBTS, f"the source {'denies something' if theirs else 'denies nothing'}")
+            force = Force.DOUBTS if theirs else pair.unfound
+            yield Veto("negation", force, f"the source {'denies something' if theirs else 'denies nothing'}")
 
 
 LONGER = 1.6  # times the claim's content words; a longer sentence in another language says more than the claim
@@ -300,14 +301,12 @@ def _check_added_cues(pair: Comparison) -> Iterator[Veto]:
         if cue is Cue.ONLY and is_said:
             is_said = any(_limits_same(pair, match.span(), reading) for reading in (pair.home, pair.wider))
         if not is_said and not any(pair.wider.match(token) for token in read(match.group()).content):
-            yield Veto(cue.value, Force.DOUBTS, f'the source does not say "{match.group()}"')
+            force = pair.unfound if cue is Cue.ONLY else Force.DOUBTS
+            yield Veto(cue.value, force, f'the source does not say "{match.group()}"')
 
 
 _BOTH = regex.compile(r"\bboth\b", regex.IGNORECASE)
-_STRESSED = regex.compile(  # it only made things worse; alone or with others
-    r" (?:made|makes?|adds?|added|worsen\w*|deepen\w*|increas\w*|gr[eo]w\w*|f[eu]el\w*|began|after|until|when|or)\b",
-    regex.IGNORECASE,
-)
+_STRESSED = pattern("stressed")
 
 
 def _check_certainty(pair: Comparison) -> Iterator[Veto]:
@@ -388,8 +387,8 @@ def _check_dropped_lead(pair: Comparison) -> Iterator[Veto]:
     first = min((word.start for word in pair.claimed), default=0)
     lead = pair.home.text[:first]
     match = _LEAD.match(lead)
-    if match is None or not pair.is_close:
-        return
+    if match is None or not pair.is_close or len(pair.claimed) < MIN_KEPT - 1:
+        return  # or it is an item of a list
     words = [word for word in pair.home.content if match.start("one") <= word.start < match.end()]
     if any(word.kind is Kind.WORD for word in words) and not any(pair.claim.match(word) for word in words):
         yield Veto("limit", Force.DOUBTS, f'the source says "{match["one"]}"')

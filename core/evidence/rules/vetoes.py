@@ -75,7 +75,7 @@ def find_vetoes(claim: str, passage: str, *, context: str = "", before: str = ""
 def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ...]:
     pair = Comparison(claim, passage, context, before)
     rules = (check_language, _check_numbers) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
-    found = list(dict.fromkeys(veto for rule in rules for veto in rule(pair)))
+    found = dict.fromkeys(veto for rule in rules for veto in rule(pair))
     return tuple(sorted(found, key=lambda veto: list(Force).index(veto.force)))
 
 
@@ -136,7 +136,8 @@ def _counting_same(pair: Comparison, number: Token) -> Token | None:
     there = pair.partner.get(counted) if counted is not None else None
     if counted is not None and there is None and not number.is_ordinal:
         there = only_place(pair.home, counted)
-    return next((other for other in pair.home.numbers if there and _counted(pair.home, other) == there), None)
+    alike = [other for other in pair.home.numbers if other.is_ordinal is number.is_ordinal]
+    return next((other for other in alike if there and _counted(pair.home, other) == there), None)
 
 
 def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
@@ -188,6 +189,8 @@ def _may_be(pair: Comparison, number: Token) -> bool:
     others = home.numbers
     if is_about(claim, number):
         return any(near(claim, number, home, other) for other in others)
+    if claim.text[: number.start].lower().endswith(("half ", "halbe ", "medio ", "demi ")):  # half a million
+        return any(0.45 < (ratio_of(claim, number, home, other) or 0) < 0.55 for other in others)
     bound = _bound(claim, number, pair.language)
     part = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
     if not bound or is_year_token(number):
@@ -247,7 +250,7 @@ _MOVES = pattern("moves")
 def _check_bounds(pair: Comparison) -> Iterator[Veto]:
     """More than it is not fewer than it, nor the number itself; risen to 5 is not risen by 5."""
     for word, said in pair.partner.items():
-        if word.value is None or said.value is None:
+        if word.value is None or said.value is None or word.is_ordinal:
             continue
         if dimension_of(pair.claim, word) != dimension_of(pair.home, said):
             continue  # three years, three hospitals
@@ -259,7 +262,7 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
         elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said) and not _is_beyond(word, said, ours):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
-            yield Veto("bounds", Force.DOUBTS, f'the source {says} "{written}" of {said.text}')
+            yield Veto("bounds", pair.unfound, f'the source {says} "{written}" of {said.text}')
         led, leads = _steps(pair.claim, word), _steps(pair.home, said)
         if led and leads and led != leads:
             reason = f'the source says "{leads} {said.text}", not "{led} {word.text}"'
@@ -276,7 +279,7 @@ def _is_beyond(number: Token, said: Token, bound: tuple[Cue, str] | None) -> boo
 
 def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | None:
     first = start_of_quantity(reading, number)
-    start = max([first - _BOUND_REACH, *(token.end for token in reading.numbers if token.end <= first)])
+    start = max([first - _BOUND_REACH, *(n.end for n in reading.numbers if n.end <= first and not n.is_ordinal)])
     before = reading.text[max(0, start) : first]
     after = _BEHIND.match(reading.text, number.end)
     if before[-1:] in (">", "≥", "<", "≤") and before:

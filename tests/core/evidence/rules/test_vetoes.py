@@ -74,6 +74,7 @@ def test_one_thing_replaced_in_a_sentence_of_the_source_contradicts(claim: str, 
 
 
 ALMA = "The Alma bridge crosses the Varn. It was designed by Ida Holt and opened on 14 May 1931."
+SCHOOL = "Clara Voss, a smith from Malmo, opened the school of Lund in 1931."
 LAKES = "Of the lakes, Orm is 40 m deep, Vatn 62 m and Skjold 18 m."
 SLEPT = "41% of the walkers and 20% of the sitters slept."
 WATER = "The forge uses 80 litres an hour and the mill 40 litres."
@@ -777,12 +778,67 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
             "The band began in 1954 with Sam Phillips.",
             "The band began in 1954 with Sam Phillips, who wanted to travel.",
         ),
+        ("About half a million people visit the lake.", "Approximately 500,000 people visit the lake."),
+        ("Lund opened on 12 September.", "Lund opened on Sept. 12."),
+        ("Berg eroberte zwei Bälle zurück.", "Berg erzielte in Lund zwei gewonnene Bälle."),
+        ("In Lund lebte nur eine Person.", "In Lund lebte eine einzige Person."),
+        ("Only about a third of the smiths survived.", "Around 33% of the smiths survived."),
+        ("Pain came back in ten patients.", "Pain came back in 10 and fever in 12 patients."),
+        ("Lo han logrado, sin embargo, en pocos años.", "Lo han logrado en pocos años."),
+        ("All had the salve within nine days.", "All had the salve within the first 9 days."),
+        ("The salve was given within the first month.", "The salve was given during the first month."),
     ],
-    ids=["initials", "of a place", "dotted", "short year", "a rank is no change", "a hedge of what follows"],
+    ids=[
+        "initials",
+        "of a place",
+        "dotted",
+        "short year",
+        "a rank is no change",
+        "a hedge of what follows",
+        "half of it",
+        "Sept",
+        "a verb in two parts",
+        "nur eine",
+        "only about",
+        "counted once",
+        "sin embargo",
+        "the first days",
+        "first month",
+    ],
 )
 def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str) -> None:
     """D18: a rule that doubts what is true takes its ✓."""
     assert find_vetoes(claim, passage) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("Der Rat wies die Klage zurück.", "Der Rat las die Klage."),
+        ("Nur ein Arzt darf impfen.", "Ein Arzt darf impfen."),
+        ("Pain came back in five women.", "Pain came back in 5 men and 9 women."),
+        ("Lund had half a million people.", "Lund had 800,000 people."),
+        ("Only Clara Voss, a smith from Malmo, opened the school of Lund.", SCHOOL),
+    ],
+    ids=["refused", "one alone", "counted twice", "half of more", "only"],
+)
+def test_what_differs_beside_the_same_words_is_doubted(claim: str, passage: str) -> None:
+    """D18: and no judge overrules it."""
+    assert find_vetoes(claim, passage)[0].force is Force.DOUBTS
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Only thanks to her smithy did Lund get somewhere for children to learn.",
+        "Clara Voss gave the children of Lund somewhere warm to learn reading.",
+        "Die Schmiedin hat die Schule nicht in Malmo gegründet.",
+    ],
+    ids=["only", "no word for it", "denied in another language"],
+)
+def test_of_free_wording_a_rule_that_finds_no_word_only_asks(claim: str) -> None:
+    """D18: others may have said it in words of their own; that is for the judge to tell."""
+    assert {veto.force for veto in find_vetoes(claim, SCHOOL)} == {Force.ASKS}
 
 
 @pytest.mark.parametrize(
