@@ -33,6 +33,13 @@ def test_every_file_that_is_named_exists(place: str):
     assert missing == []
 
 
+def test_every_room_is_in_the_table():
+    """A room is a folder of a floor with code in it; what lies deeper belongs to its room."""
+    rooms = {path.parent.relative_to(ROOT) for floor in ("core", "adapters") for path in (ROOT / floor).glob("*/*.py")}
+
+    assert {str(room) for room in rooms if f"`{room.as_posix()}/`" not in PAGE} == set()
+
+
 async def test_a_job_takes_the_steps_of_the_diagram():
     """C-04: stored and enqueued by `submit`, then the steps of `quick` in the drawn order, then delivered."""
     deps, queue, journal = deps_of_cats(), Idle(), Journal()

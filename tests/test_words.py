@@ -29,7 +29,6 @@ ROOMS = ("core/presentation", "core/library", "core/deep", "core/stages", "core/
 LOGS = frozenset({"debug", "info", "warning", "error", "exception"})
 OPERATORS = frozenset({"SetupError", "operator_message", "alias", "extra"})
 OWN = {  # what only operators and admins read
-    "core/tenancy/budget.py": "GORKD_PRICES",
     "core/evidence/authority.py": "GORKD_SOURCE_KINDS",
     "core/pipeline/tracing.py": "GORKD_PRICES",
     "core/pipeline/checkup.py": "gorkd worker",

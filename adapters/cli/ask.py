@@ -230,7 +230,7 @@ def _print_rest(
     _print_list(paper, said(wording.LIMITATIONS), card.limitations)
     _print_list(paper, said("Read, not cited"), [_label(source) for source in card.uncited])
     _print_foot(paper, job, result, card)
-    _print_legend(paper, answer)
+    _print_legend(paper, answer, content_of(result))
 
 
 def print_sources(console: Console, heading: str, sources: Sequence[Source]) -> None:
@@ -387,9 +387,11 @@ def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, card: Answer
     paper.write(Text(f"{card.footer} · {job.id}", style="dim"))
 
 
-def _print_legend(paper: _Paper, answer: ResearchAnswer) -> None:
+def _print_legend(paper: _Paper, answer: ResearchAnswer, library: str) -> None:
+    """The marks that are shown: an answer of the library has few, since it names pages."""
     verdicts = {evidence.verdict for claim in answer.claims for evidence in claim.evidence}
-    meanings = [f"{mark} {words}" for mark, words in marks_legend(verdicts).items()]
+    legend = marks_legend(verdicts).items()
+    meanings = [f"{mark} {words}" for mark, words in legend if not library or mark in library]
     if meanings:
         paper.write(Text(said("Citations: {marks}", marks=" · ".join(meanings)), style="dim"))
 

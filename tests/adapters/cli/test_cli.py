@@ -122,6 +122,14 @@ def test_a_quoted_answer_is_said_once_and_without_the_signs_of_its_markup():
     assert "Towers of granite · 49 metres [1]" in paper
 
 
+def test_only_marks_that_are_shown_are_explained():
+    """An answer of the library names pages in place of marks."""
+    result = replace(samples.RESULT, details={"query_result": {"content": "49 metres [0603.10002, page 2]."}})
+
+    assert "Citations: ✓" in printed(samples.RESULT, samples.SOURCES)
+    assert "Citations: " not in printed(result, samples.SOURCES)
+
+
 def test_a_table_is_read_row_by_row_without_its_bars():
     table = "| Place | Built |\n|---|---|\n| Lund | 1931 |\n| […] | |\n| Ystad | 1950 |"
     answer = replace(samples.RESULT.answer, detail=table)

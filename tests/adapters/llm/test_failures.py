@@ -216,7 +216,7 @@ async def test_rate_limit_carries_the_time_to_wait():
 
 
 def test_every_listed_model_fault_has_a_case():
-    """The list of provider faults is covered here, in test_openai, test_embeddings or core/test_llm."""
+    """The list of provider faults is covered here, in test_openai, test_embeddings or core/llm."""
     rows = [json.loads(line) for line in shared_data("hostile_sample", "provider_faults.jsonl").open()]
 
     listed = {row["id"] for row in rows if row["who"] in {"llm", "embed"}}

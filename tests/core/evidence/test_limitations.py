@@ -14,6 +14,7 @@ from core.model.answer import Claim, Confidence, Conflict, ConflictPosition, Evi
 from core.model.job import QuestionType
 from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata
 from core.presentation.wording import limitations_beside
+from core.text.saying import speaking
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -192,6 +193,15 @@ CASES = {
 def test_each_limitation_names_its_fact(found: tuple[str, ...], expected: tuple[str, ...]) -> None:
     """S003-16: conflicts, missing perspectives, recency; nothing vague, and nothing where nothing is wrong."""
     assert found == expected
+
+
+def test_several_places_that_gave_nothing_take_the_plural() -> None:
+    with speaking("de"):
+        one = find(A, B, failures={"arxiv": "could not be reached"})
+        two = find(A, B, failures={"arxiv": "could not be reached", "pubmed": "could not be reached"})
+
+    assert one == ("arXiv ergab nichts: nicht erreichbar.",)
+    assert two == ("arXiv und PubMed ergaben nichts: nicht erreichbar.",)
 
 
 def test_only_the_sources_that_claims_rest_on_are_judged() -> None:
