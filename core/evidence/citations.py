@@ -21,6 +21,8 @@ from core.model.answer import Verdict
 from core.text.sentences import code_spans
 from core.text.urls import canonical_url
 
+_END = regex.compile(r"[.!?。！？।؟:：]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
+
 # The grammars (D3): what a bracket must look like, and what its words point to, whatever text stands around it
 
 
@@ -529,3 +531,27 @@ def _known(found: regex.Match[str], known: Collection[str]) -> str:
     address = found["url"].rstrip(".,;:!?*_")
     behind = found["url"][len(address) :]
     return f"{address}{behind}" if canonical_url(address) in known else f"{REMOVED}{behind}"
+
+
+def marker_numbers(text: str) -> list[int]:
+    """The source numbers that a sentence cites, in order, each once."""
+    numbers = [marker.number for marker in parse_markers(text, Grammar.NUMBER) if marker.number is not None]
+    return list(dict.fromkeys(numbers))
+
+
+def with_markers(text: str, source_ids: Sequence[str]) -> str:
+    """The sentence with exactly these citations: wrong markers go, missing ones come before the final stop."""
+    numbers = [int(source_id.removeprefix("src_")) for source_id in source_ids]
+    kept = keep_markers(text, set(numbers), Grammar.NUMBER)
+    kept = rewrite_markers(kept, Grammar.NUMBER, lambda group: "".join(f"[{marker.number}]" for marker in group))
+    missing = "".join(f"[{number}]" for number in numbers if number not in marker_numbers(kept))
+    if not missing:
+        return kept
+    markers = parse_markers(kept, Grammar.NUMBER)
+    if markers:  # beside those that are there, wherever the writer put them
+        at = markers[-1].end
+        return f"{kept[:at]}{missing}{kept[at:]}"
+    body = kept.rstrip()
+    stop = _END.search(body)
+    at = stop.start() if stop else len(body)
+    return f"{body[:at]} {missing}{body[at:]}"

@@ -18,10 +18,9 @@ from core.evidence.answering import states_aim
 from core.evidence.authority import is_retracted
 from core.evidence.citations import (
     Grammar,
-    keep_markers,
-    parse_markers,
-    rewrite_markers,
+    marker_numbers,
     strip_markers,
+    with_markers,
     without_addresses,
     without_foreign_links,
 )
@@ -80,7 +79,6 @@ _LABEL_TERMS = frozenset(
     )
 )  # what a heading may say besides the words of the question and of what was read
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
-_END = regex.compile(r"[.!?。！？।؟:：]*(?:\s*\|)?$")  # the final stop; in a row of a table, its closing bar
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
@@ -422,7 +420,7 @@ class Grounder:
         verdict = min((entry.verdict for entry in kept), key=_WEIGHT.index)
         doubts = () if verdict in (Verdict.SUPPORTED, Verdict.MOVED) else kept[0].reasons or (NOT_CONFIRMED,)
         settled = replace(claim, verdict=verdict, evidence=kept, reasons=tuple(doubts))
-        return replace(judged, claim=settled, shown=_with_markers(judged.text, [entry.source_id for entry in kept]))
+        return replace(judged, claim=settled, shown=with_markers(judged.text, [entry.source_id for entry in kept]))
 
     def _with_given_quote(self, citation: Citation, given: Sequence[Citation]) -> Citation:
         for candidate in given:
@@ -574,28 +572,4 @@ def as_told(judged: Judged) -> str | None:
     claim = judged.claim
     if claim is None or judged.shown is None:
         return judged.shown
-    return _with_markers(judged.text, [entry.source_id for entry in claim.evidence if entry.verdict is claim.verdict])
-
-
-def marker_numbers(text: str) -> list[int]:
-    """The source numbers that a sentence cites, in order, each once."""
-    numbers = [marker.number for marker in parse_markers(text, Grammar.NUMBER) if marker.number is not None]
-    return list(dict.fromkeys(numbers))
-
-
-def _with_markers(text: str, source_ids: Sequence[str]) -> str:
-    """The sentence with exactly these citations: wrong markers go, missing ones come before the final stop."""
-    numbers = [int(source_id.removeprefix("src_")) for source_id in source_ids]
-    kept = keep_markers(text, set(numbers), Grammar.NUMBER)
-    kept = rewrite_markers(kept, Grammar.NUMBER, lambda group: "".join(f"[{marker.number}]" for marker in group))
-    missing = "".join(f"[{number}]" for number in numbers if number not in marker_numbers(kept))
-    if not missing:
-        return kept
-    markers = parse_markers(kept, Grammar.NUMBER)
-    if markers:  # beside those that are there, wherever the writer put them
-        at = markers[-1].end
-        return f"{kept[:at]}{missing}{kept[at:]}"
-    body = kept.rstrip()
-    stop = _END.search(body)
-    at = stop.start() if stop else len(body)
-    return f"{body[:at]} {missing}{body[at:]}"
+    return with_markers(judged.text, [entry.source_id for entry in claim.evidence if entry.verdict is claim.verdict])

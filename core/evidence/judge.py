@@ -291,10 +291,7 @@ def _yes_or_no(fields: Mapping[str, Json]) -> AnswerRuling | None:
 
 
 async def _completed(
-    model: ChatModel,
-    request: ChatRequest,
-    heard: Heard | None = None,
-    hear: Callable[[ChatDelta], None] | None = None,
+    model: ChatModel, request: ChatRequest, heard: Heard | None = None, hear: Callable[[ChatDelta], None] | None = None
 ) -> Completion:
     """As `complete`; an answer that is none is an empty one, which is asked for once more as any garbled one is."""
     try:
