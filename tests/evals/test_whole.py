@@ -33,7 +33,7 @@ def test_pairs_contradict_in_the_same_and_in_other_words_or_not_at_all():
     assert len(list(high_worlds())) >= 20
 
 
-@pytest.mark.parametrize("name", ["true", "false", "pairs", "high", "answers"])
+@pytest.mark.parametrize("name", ["true", "false", "pairs", "high", "answers", "later", "unseen"])
 def test_cases_are_short_and_stand_once(name):
     lines = read_lines(name)
 

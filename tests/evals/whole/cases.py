@@ -181,9 +181,9 @@ def sentence_worlds() -> Iterator[World]:
             yield _sentence_world(line, is_true=is_true)
 
 
-def later_worlds() -> Iterator[World]:
-    """Those of later.txt, whose headings say "true" or "false" before the kind. Raises `DataAbsent`."""
-    for line in read_lines("later"):
+def later_worlds(name: str = "later") -> Iterator[World]:
+    """Those of later.txt or unseen.txt, whose headings say "true" or "false" before the kind. Raises `DataAbsent`."""
+    for line in read_lines(name):
         truth, _, kind = line.kind.partition(" ")
         yield _sentence_world(replace(line, kind=kind), is_true=truth == "true")
 

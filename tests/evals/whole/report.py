@@ -71,15 +71,29 @@ def print_whole() -> None:
         print(f"{name}: {len({outcome.world.id for outcome in part})} worlds")
         for label, figure in _rows(part):
             print(f"  {label:<86} {figure}")
-    later = [run_world(world, Judge.CARELESS) for world in later_worlds()]
-    print("later: sentences written after the rules, careless judge")
-    print(f"  true sentences with ✓ {_share([one for one in later if one.world.is_true], lambda one: one.ticked)}")
-    print(f"  shown with ✓ that are true {_share(_ticked(later), lambda one: one.world.is_true)}")
+    for name in ("later", "unseen"):
+        print(f"{name}.txt")
+        for label, figure in _later_rows([*later_worlds(name)]):
+            print(f"  {label:<86} {figure}")
     _print_kinds(outcomes)
     unknown = Counter(claim for outcome in outcomes for claim in outcome.asked_in_vain)
     print(f"asked of the right judge, but no sentence of its world: {sum(unknown.values())}")
     if shown := os.environ.get(SHOW):
         _print_failures(outcomes if shown == "all" else _half(outcomes, is_dev=True))
+
+
+def _later_rows(worlds: Sequence[World]) -> list[tuple[str, str]]:
+    right = [run_world(world, Judge.RIGHT) for world in worlds if world.is_true]
+    careless = [run_world(world, Judge.CARELESS) for world in worlds]
+    return [
+        ("judge right: true sentences shown", _share(right, lambda one: one.shown)),
+        ("judge right: true sentences with ✓", _share(right, lambda one: one.ticked)),
+        ("careless judge: shown with ✓ that are true", _share(_ticked(careless), lambda one: one.world.is_true)),
+        (
+            "careless judge: false sentences with ✓",
+            _share([one for one in careless if not one.world.is_true], lambda one: one.ticked),
+        ),
+    ]
 
 
 def _be_quiet() -> None:
