@@ -132,10 +132,8 @@ class SupportJudge(Protocol):
 
 def judge_of(model: ChatModel, dialect: Dialect | None = None) -> JsonJudge | PairwiseJudge:
     """The judge that speaks `dialect`, by default the one that the model's name tells."""
-    is_pairwise = any(name in model.name.casefold() for name in _PAIRWISE_NAMES)
-    return (
-        PairwiseJudge(model) if (dialect or ("pairwise" if is_pairwise else "json")) == "pairwise" else JsonJudge(model)
-    )
+    named = "pairwise" if any(name in model.name.casefold() for name in _PAIRWISE_NAMES) else "json"
+    return PairwiseJudge(model) if (dialect or named) == "pairwise" else JsonJudge(model)
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,11 @@ class JsonJudge:
                 told.update(new)
                 hear(new, _spent(self.model, heard.cost(request)))
 
-        completion = await _completed(self.model, request, heard, listen)
+        try:
+            completion = await _completed(self.model, request, heard, listen)
+        except asyncio.CancelledError:  # given up, and paid all the same
+            hear({}, _spent(self.model, heard.cost(request)))
+            raise
         return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ from core.evidence.judge import (
 )
 from core.model.answer import ModelUsage
 from core.model.errors import ModelGarbled, ModelTimeout, ModelUnavailable
-from core.model.ports import ChatRequest
+from core.model.ports import ChatDelta, ChatRequest
 from tests.fakes import FakeModel
 
 SLEEP = Pair("Cats sleep.", ("Cats sleep a lot.",))
@@ -492,3 +492,25 @@ async def test_what_refuses_a_sentence_is_taken_with_its_reason() -> None:
     assert is_waiting
     assert await asked == [Judgement(Ruling.SUPPORTED, SLEEP.claim)]
     await judging.aclose()
+
+
+async def test_a_call_that_is_given_up_before_its_first_verdict_is_paid() -> None:
+    begun = asyncio.Event()
+
+    class Silent:
+        name = "silent-1"
+
+        async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+            begun.set()
+            await asyncio.Event().wait()
+            yield ChatDelta("")
+
+    judging = Judging(JsonJudge(Silent()), left_s=lambda: 60.0)
+    waiting = asyncio.create_task(judging.rule([SLEEP]))
+    await begun.wait()
+
+    await judging.aclose()
+
+    assert await waiting == [None]
+    assert [(spent.model, spent.completion_tokens) for spent in judging.usage] == [("silent-1", 0)]
+    assert judging.usage[0].prompt_tokens > 0
