@@ -23,7 +23,7 @@ gc.disable()  # until all is imported
 # No deadline: the machine may be busy. Fewer examples than Hypothesis' 100, and others in each run, keep the default
 # suite short.
 settings.register_profile(
-    "gorkd", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "gorkd", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("gorkd")
 

@@ -27,8 +27,8 @@ FLOOR_S = 0.003  # less is noise
 MAX_RATIO = 6.0
 TRIES = 4  # a collection of garbage or a cold cache happens once; slowness happens each time
 DRAWN = 2_000
-SAMPLE = 3  # of each length, a reader, in the default suite
-SHARE = 100  # of all strings, a reader, in the slow test
+SAMPLE = 6
+SHARE = 250  # of all strings, a reader, in the slow test
 EXHAUSTIVE = "GORKD_TEST_EXHAUSTIVE" in os.environ  # hours on two cores
 _number = itertools.count()
 

@@ -28,7 +28,6 @@ COAST = SitePage(
     "The largest tidal range on Earth is found in the Bay of Fundy, where it reaches 16 metres.\n\n"
     "Most coasts see two high tides and two low tides a day.",
 )
-WITHIN_MS = 5_000  # an answer without network
 
 
 async def ask(*arguments: str, env: Mapping[str, str]) -> Ended:
@@ -43,15 +42,9 @@ def unreachable() -> dict[str, str]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def offline(tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """A question about the project, on a machine without key and network, as the first thing that is ever run; again
-    where that was slow, since a machine that is busy with other tests may be so once.
-    """
-    for _ in range(3):
-        env = {"GORKD_DATA": str(tmp_path_factory.mktemp("offline")), **unreachable()}
-        ended = await gorkd("ask", "--json", "How is confidence scored?", env=env, anew=True)
-        if ended.code or ended.json["metadata"]["duration_ms"] < WITHIN_MS:
-            break
-    return ended
+    """A question about the project, on a machine without key and network, as the first thing that is ever run."""
+    env = {"GORKD_DATA": str(tmp_path_factory.mktemp("offline")), **unreachable()}
+    return await gorkd("ask", "--json", "How is confidence scored?", env=env, anew=True)
 
 
 async def test_without_key_and_network_a_question_about_the_project_is_answered_from_its_documents(
@@ -75,7 +68,7 @@ async def test_unreachable_providers_are_given_up_within_the_time_and_named(offl
     limitations = " ".join(offline.json["answer"]["limitations"]).casefold()
 
     assert offline.code == 0, offline.err
-    assert offline.json["metadata"]["duration_ms"] < WITHIN_MS
+    assert offline.json["metadata"]["duration_ms"] < 5000
     assert offline.seconds < 20  # with the start of the process, on a machine that is busy with other tests
     assert all(name in limitations for name in ("wikipedia", "pubmed", "arxiv"))
 

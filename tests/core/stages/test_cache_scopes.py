@@ -167,10 +167,10 @@ def make_world(
     return World([replace(base, cache=cache) for cache in caches], archives, random.Random(5), moments)
 
 
-MANY = pytest.param(5_000, marks=[pytest.mark.slow, pytest.mark.timeout(300)])
+MANY = pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(300)])
 
 
-@pytest.mark.parametrize("operations", [800, MANY])
+@pytest.mark.parametrize("operations", [2_000, MANY])
 async def test_no_answer_leaves_its_place_on_one_machine(database: Database, operations: int) -> None:
     """Three workspaces, open and closed channels and direct messages, five people, two processes on one file."""
     moments = [NOW]

@@ -68,7 +68,7 @@ def run(deps: Deps, job: ResearchJob) -> asyncio.Task[None]:
 
 async def told(deps: Deps, job: ResearchJob, stage: str) -> None:
     """Returns when the job has said that it is in `stage`."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(5):
         async for event in deps.events.follow(job.id):
             if event.type == "status" and event.data["stage"] == stage:
                 return
@@ -76,7 +76,7 @@ async def told(deps: Deps, job: ResearchJob, stage: str) -> None:
 
 async def shown_once(deps: Deps, job: ResearchJob, *, attempt: int = 1) -> None:
     """Returns when this attempt has shown a sentence."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(5):
         async for event in deps.events.follow(job.id):
             if event.type == "answer" and event.data["text"] and event.attempt == attempt:
                 return

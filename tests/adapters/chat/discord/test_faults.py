@@ -34,7 +34,7 @@ async def at_rest(house: House) -> AsyncIterator[None]:
     house.discord.faults.clear()
     yield
     assert house.discord.problems == []
-    await house.discord.until(lambda: not house.discord.thinking, within_s=20)
+    await house.discord.until(lambda: not house.discord.thinking, within_s=5)
 
 
 def ask(house: House, way: str) -> Interaction | Message:

@@ -35,7 +35,7 @@ async def accepted(house: House) -> AsyncIterator[None]:
     house.at_rest()
     yield
     assert house.discord.problems == []
-    await house.discord.until(lambda: not house.discord.thinking, within_s=20)
+    await house.discord.until(lambda: not house.discord.thinking, within_s=5)
 
 
 def job_of(message: Message) -> str:

@@ -129,7 +129,7 @@ async def test_no_entry_answers_in_a_channel_that_is_not_chosen(house: SlackHous
     for count, (name, enter) in enumerate(entries.items(), start=1):
         await enter()
         try:
-            await slack.until(partial(lambda least: refused() >= least, count), within_s=20)
+            await slack.until(partial(lambda least: refused() >= least, count), within_s=5)
         except TimeoutError:
             raise AssertionError(
                 f"{name} was not refused: {[one.shown for one in slack.state.of_bot(other)]}"
