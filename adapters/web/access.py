@@ -228,86 +228,42 @@ class JobLinks:
 
     @property
     def page(self) -> str:
-        return self._at("")
-
-    @property
-    def trace(self) -> str:
-        return self._at("/trace")
-
-    @property
-    def cancel(self) -> str:
-        return self._at("/cancel")
-
-    @property
-    def steering(self) -> str:
-        return self._at("/steering")
+        return self.at("")
 
     @property
     def still(self) -> str:
         """The page of a running job that does not load itself anew, so that somebody without a script can write."""
-        return self._at("", still="1")
+        return self.at("", still="1")
 
     def heard(self, kind: str) -> str:
         """The page after something was said to the job."""
-        return self._at("", heard=kind)
-
-    @property
-    def watch(self) -> str:
-        """Where watching it is begun; `stop` ends it."""
-        return self._at("/watch")
-
-    @property
-    def stop_watching(self) -> str:
-        return self._at("/watch/stop")
-
-    @property
-    def refresh(self) -> str:
-        return self._at(RENEWAL)
-
-    @property
-    def retry(self) -> str:
-        return self._at(RETRY)
-
-    @property
-    def follow_up(self) -> str:
-        return self._at(FOLLOW_UP)
-
-    @property
-    def stream(self) -> str:
-        return f"/v1{self._at('/stream')}"
+        return self.at("", heard=kind)
 
     def export(self, form: str) -> str:
         """`form` is one of the kinds of exports.py."""
-        return self._at(f"/answer.{form}")
-
-    @property
-    def receipt(self) -> str:
-        return self._at("/receipt.zip")
-
-    @property
-    def test(self) -> str:
-        return self._at("/test")
+        return self.at(f"/answer.{form}")
 
     def source(self, number: int, passage_id: str = "", *, start: int | None = None) -> str:
         """The text of a source, at one of its passages, or from a character on."""
         asked = {"claim": passage_id} if passage_id else {}
         if start is not None:
-            return self._at(f"/sources/{number}", **asked, start=str(start))
-        return self._at(f"/sources/{number}", **asked) + ("#passage" if passage_id else "")
+            return self.at(f"/sources/{number}", **asked, start=str(start))
+        return self.at(f"/sources/{number}", **asked) + ("#passage" if passage_id else "")
 
     def code(self, number: int) -> str:
         """All of an implementation's code."""
-        return self._at(f"/code/{number}")
+        return self.at(f"/code/{number}")
 
     def picture(self, number: int, passage_id: str) -> str:
         """The page of a paper that a passage stands on, as PNG."""
-        return self._at(f"/sources/{number}/page.png", claim=passage_id)
+        return self.at(f"/sources/{number}/page.png", claim=passage_id)
 
     def paper(self, number: int, page: int | None = None) -> str:
         """The PDF, at a page."""
-        return self._at(f"/sources/{number}/paper.pdf") + (f"#page={page}" if page else "")
+        return self.at(f"/sources/{number}/paper.pdf") + (f"#page={page}" if page else "")
 
-    def _at(self, below: str, **asked: str) -> str:
+    def at(self, below: str, **asked: str) -> str:
+        """What is `below` the page, as its routes are called."""
         if self.sig:
             asked["sig"] = self.sig
         return f"/jobs/{quote(self.job_id, safe='')}{below}{'?' if asked else ''}{urlencode(asked)}"

@@ -199,7 +199,7 @@ async def post_follow_up(request: web.Request) -> web.Response:
         dedupe_key = asked_once(request, asker, "form", key, encode(asked)) if key else ""
         followed = await request.app[RESEARCHER].submit(asked, dedupe_key=dedupe_key)
     except InvalidQuery as error:
-        action = _links(request, job).follow_up
+        action = _links(request, job).at(FOLLOW_UP)
         return await _ask_page(request, asked, refusal=error.user_message, action=action)
     raise web.HTTPSeeOther(request.app[LINKS].signed(followed, f"/jobs/{followed.id}"))
 

@@ -171,7 +171,13 @@ def test_signature_goes_along_and_never_breaks_out(job_id: str, sig: str):
     """Every address of a job carries the signature the reader came with, encoded."""
     links = JobLinks(job_id, sig)
 
-    for address in (links.page, links.trace, links.cancel, links.export("bib"), links.source(3, "summary-0")):
+    for address in (
+        links.page,
+        links.at("/trace"),
+        links.at("/cancel"),
+        links.export("bib"),
+        links.source(3, "summary-0"),
+    ):
         path, _, query = address.partition("?")
         assert path.startswith("/jobs/")
         assert path.count("/") <= 4
