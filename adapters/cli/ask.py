@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote, unquote
@@ -22,7 +23,6 @@ from rich.text import Text
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say_failure
 from core.evidence.citations import MARKS
 from core.evidence.structure import RULE, cells
-from core.library.paper import content_of
 from core.library.wording import EMPTY
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, say_place
@@ -90,19 +90,15 @@ def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
     return ask
 
 
-def retry_command(open_researcher: OpenResearcher) -> Callable[..., None]:
-    return _renewal_command(open_researcher, "retry")
-
-
-def refresh_command(open_researcher: OpenResearcher) -> Callable[..., None]:
-    return _renewal_command(open_researcher, "refresh")
-
-
 def _renewal_command(open_researcher: OpenResearcher, how: Renewal) -> Callable[..., None]:
     def renew(job: _Job, *, as_json: _AsJson = False) -> None:
         run_command(lambda: _renew(open_researcher, how, job, as_json=as_json), as_json=as_json)
 
     return renew
+
+
+retry_command = partial(_renewal_command, how="retry")
+refresh_command = partial(_renewal_command, how="refresh")
 
 
 def improve_command(open_researcher: OpenResearcher) -> Callable[..., None]:
@@ -180,22 +176,28 @@ def print_answer(
     paper, card = _Paper(console), answer_card(job, result, sources)
     paper.write(Text(one_line(job.query), style="bold"))
     _print_notices(paper, card)
-    library = content_of(result)
+    library = _library_text(result)
     for section in (library,) if library else (marked_section(answer, "summary"), card.part("detail").text):
         _print_prose(paper, section)
     _print_standing(paper, answer)
     if not library:
         _print_cited(paper, answer, card.cited)
-    _print_rest(paper, job, result, answer, sources)
+    _print_rest(paper, card, job, result, answer, sources=sources)
 
 
 def print_standing(console: Console, job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> None:
     """What is to be known of an answer that stands above: how sure it is, what was left out, who wrote it."""
     if result.answer is not None:
-        paper = _Paper(console)
-        _print_notices(paper, answer_card(job, result, sources))
+        paper, card = _Paper(console), answer_card(job, result, sources)
+        _print_notices(paper, card)
         _print_standing(paper, result.answer)
-        _print_rest(paper, job, result, result.answer, sources)
+        _print_rest(paper, card, job, result, result.answer, sources=sources)
+
+
+def _library_text(result: JobResult) -> str:
+    """The answer of a library with its `[PAPER_ID, page N]` and its references; "" for any other answer."""
+    view = result.details.get("query_result")
+    return str(view.get("content") or "") if isinstance(view, dict) else ""
 
 
 def _print_notices(paper: _Paper, card: AnswerCard) -> None:
@@ -217,9 +219,14 @@ def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
 
 
 def _print_rest(
-    paper: _Paper, job: ResearchJob, result: JobResult, answer: ResearchAnswer, sources: Sequence[Source]
+    paper: _Paper,
+    card: AnswerCard,
+    job: ResearchJob,
+    result: JobResult,
+    answer: ResearchAnswer,
+    *,
+    sources: Sequence[Source],
 ) -> None:
-    card = answer_card(job, result, sources)
     for conflict in answer.conflicts:
         _print_conflict(paper, conflict, {source.id: source for source in sources})
     _print_list(
@@ -230,7 +237,7 @@ def _print_rest(
     _print_list(paper, said(wording.LIMITATIONS), card.limitations)
     _print_list(paper, said("Read, not cited"), [_label(source) for source in card.uncited])
     _print_foot(paper, job, result, card)
-    _print_legend(paper, answer, content_of(result))
+    _print_legend(paper, answer, _library_text(result))
 
 
 def print_sources(console: Console, heading: str, sources: Sequence[Source]) -> None:

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.cli.running import Exit, Operating, run_command, say
-from adapters.cli.settings import known_tenant
+from adapters.cli.settings import tenant_option
 from core.evaluation.cases import Case, read_cases, voted_case
 from core.evaluation.report import (
     OutcomeChange,
@@ -81,14 +81,7 @@ def eval_command(operating: Operating) -> Callable[..., None]:
             bool, typer.Option("--from-votes", help="The questions that somebody made a test of a bad answer.")
         ] = False,
         tenant: Annotated[
-            str,
-            typer.Option(
-                "--tenant",
-                "--workspace",
-                metavar="TENANT",
-                help="Whose, with --from-votes: local, discord:<guild> or slack:<team>.",
-                callback=known_tenant,
-            ),
+            str, tenant_option(help="Whose, with --from-votes: local, discord:<guild> or slack:<team>.")
         ] = "",
         parallel: Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="Questions at once.")] = 4,
     ) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from adapters.cli.running import Exit, Operating, print_json, read_file, run_command, say, write_file
-from adapters.cli.settings import known_tenant
+from adapters.cli.settings import tenant_option
 from core.library import wording as library_wording
 from core.library.desk import LibraryDesk
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
@@ -32,16 +32,7 @@ _Listed = tuple[ListedPaper, Path | None]  # with the file beside the list
 _Thing = Path | str | _Listed | GorkdError
 _LISTS = SUFFIXES - {".json"}  # in a folder; a JSON there may be anything
 _SUFFIXES = frozenset({".pdf", ".md", ".markdown"}) | _LISTS
-_Workspace = Annotated[
-    str,
-    typer.Option(
-        "--tenant",
-        "--workspace",
-        metavar="TENANT",
-        help="Whose library: local, discord:<guild> or slack:<team>.",
-        callback=known_tenant,
-    ),
-]
+_Workspace = Annotated[str, tenant_option(help="Whose library: local, discord:<guild> or slack:<team>.")]
 _Channel = Annotated[str, typer.Option("--channel", metavar="ID", help="The library of one channel of it.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _What = Annotated[

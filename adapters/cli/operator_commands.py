@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.cli.running import Exit, Kept, Operating, ask_whether, print_json, run_command, say
-from adapters.cli.settings import OneTenant, known_tenant
+from adapters.cli.settings import OneTenant, tenant_option
 from core.deep.viewing import tool_trace_json, trace_lines
 from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import Json, ResearchJob
@@ -85,16 +85,7 @@ def forget_command(operating: Operating) -> Callable[..., None]:
         *,
         job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
         user: Annotated[str, typer.Option("--user", metavar="ID", help="All jobs of a user, by platform id.")] = "",
-        workspace: Annotated[
-            str,
-            typer.Option(
-                "--tenant",
-                "--workspace",
-                metavar="TENANT",
-                help="All of local, discord:<guild> or slack:<team>.",
-                callback=known_tenant,
-            ),
-        ] = "",
+        workspace: Annotated[str, tenant_option(help="All of local, discord:<guild> or slack:<team>.")] = "",
         is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
         as_json: _Json = False,
     ) -> None:

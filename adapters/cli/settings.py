@@ -38,27 +38,14 @@ def known_tenant(text: str) -> str:
     return tenant
 
 
+def tenant_option(*, help: str) -> object:
+    """Whose something is, as the same option of every command."""
+    return typer.Option("--tenant", "--workspace", metavar="TENANT", help=help, callback=known_tenant)
+
+
 LOG_LENGTH = 100
-_Tenant = Annotated[
-    str,
-    typer.Option(
-        "--tenant",
-        "--workspace",
-        metavar="TENANT",
-        help="One of local, discord:<guild> or slack:<team>.",
-        callback=known_tenant,
-    ),
-]
-OneTenant = Annotated[
-    str,
-    typer.Option(
-        "--tenant",
-        "--workspace",
-        metavar="TENANT",
-        help="Only local, discord:<guild> or slack:<team>.",
-        callback=known_tenant,
-    ),
-]
+_Tenant = Annotated[str, tenant_option(help="One of local, discord:<guild> or slack:<team>.")]
+OneTenant = Annotated[str, tenant_option(help="Only local, discord:<guild> or slack:<team>.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 

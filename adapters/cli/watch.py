@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adapters.cli.running import Exit, OpenResearcher, run_command, say
-from adapters.cli.settings import known_tenant
+from adapters.cli.settings import tenant_option
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL, ResearchRequest
 from core.presentation.render import iso_utc, printable
@@ -99,10 +99,7 @@ def _add_care(app: typer.Typer, run: Callable[[Doing], None]) -> None:
     @app.command("list")
     def list_them(
         *,
-        tenant: Annotated[
-            str,
-            typer.Option("--tenant", "--workspace", metavar="TENANT", help="Of one of them.", callback=known_tenant),
-        ] = LOCAL.tenant,
+        tenant: Annotated[str, tenant_option(help="Of one of them.")] = LOCAL.tenant,
     ) -> None:
         """Print what is watched, and when it is looked at next."""
 

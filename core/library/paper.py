@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from core.evidence.citations import Grammar, PageRef, parse_markers
-from core.model.answer import JobResult
 from core.model.job import Scope
 from core.model.ports import Vector
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
@@ -273,12 +272,6 @@ def format_reference(number: int, paper: Paper) -> str:
 def format_references(papers: Sequence[Paper]) -> str:
     """`papers` in the given order, under its heading."""
     return "\n\n".join([HEADING, *(format_reference(number, paper) for number, paper in enumerate(papers, start=1))])
-
-
-def content_of(result: JobResult) -> str:
-    """The answer of a library with its `[PAPER_ID, page N]` and its references; "" for any other answer."""
-    view = result.details.get("query_result")
-    return str(view.get("content") or "") if isinstance(view, dict) else ""
 
 
 def names_no_page(answer: str, paper: Paper) -> bool:
