@@ -55,6 +55,8 @@ MAX_LATELY = 50  # of a scope's newest jobs, looked through for one that still r
 Renewal = Literal["retry", "refresh", "improve"]
 RENEWALS: tuple[Renewal, ...] = ("retry", "refresh", "improve")
 
+Admit = Callable[[ResearchRequest], Awaitable[ResearchRequest]]
+
 log = logging.getLogger(__name__)
 
 
@@ -76,7 +78,8 @@ class Researcher:
         """
         self._deps = deps
         self._queue = queue
-        self._submission = Submission(deps, queue, admit)
+        self._admit = admit
+        self._telling: set[asyncio.Task[None]] = set()
         self._erase = erase
         self.watching = watching or WatchDesk(deps)
 
@@ -98,7 +101,29 @@ class Researcher:
         in one scope gives the same job, which counts once against quotas. Raises `InvalidQuery`, `QueueFull`,
         `StoreError`, and what refuses admission.
         """
-        return await self._submission.submit(request, dedupe_key=dedupe_key, attachments=attachments, address=address)
+        with self._deps.stage("intake"):
+            request = _read_request(request, attachments)
+        twin = await self._deps.jobs.asked(request.scope, dedupe_key) if dedupe_key else None
+        if twin is not None:
+            await self._begin(twin, attachments, is_new=False)
+            return twin
+        if self._admit is not None:
+            request = await self._admit(request)
+        job = ResearchJob(
+            id=self._deps.new_id(),
+            request=request,
+            intent=parse_intent(request.query),
+            status=JobStatus.PENDING,
+            created_at=self._deps.clock(),
+        )
+        stored = await self._deps.jobs.save(job, dedupe_key=dedupe_key)
+        is_new = stored.id == job.id
+        if is_new:
+            log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
+        if address is not None and is_new:
+            await self._deps.messages.expect(stored, address)
+        await self._begin(stored, attachments, is_new=is_new)
+        return stored
 
     async def conversation(self, job: ResearchJob) -> list[ResearchJob]:
         """The questions that a job follows or that followed it, with itself, oldest first; [] where it stands alone."""
@@ -365,12 +390,16 @@ class Researcher:
         return await self._deps.jobs.get(job_id)
 
     async def settle(self) -> None:
-        """Wait for what is still told of questions that were taken."""
-        await self._submission.settle()
+        """Wait until everybody who must wait has been told."""
+        await asyncio.gather(*self._telling, return_exceptions=True)
 
     async def position(self, job_id: str) -> int | None:
         """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
-        return await self._submission.position(job_id)
+        try:
+            return await self._queue.position(job_id)
+        except StoreError as exc:
+            self._deps.count_error("intake", exc)
+            return None
 
     async def tool_trace(self, job_id: str) -> ToolTrace | None:
         """What a job that researches in rounds has written of its plan and its rounds."""
@@ -422,6 +451,42 @@ class Researcher:
         lately = await self._deps.jobs.recent(scope, limit=MAX_LATELY)
         return [job for job in lately if job.request.asker == asker and job.status not in TERMINAL_STATUSES]
 
+    async def _begin(self, job: ResearchJob, attachments: Sequence[Attachment], *, is_new: bool) -> None:
+        """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
+        if attachments and (is_new or not await self._deps.jobs.attached(job.id)):
+            await self._deps.jobs.attach(job, attachments)
+        if is_new and (earlier := await cached_result(job, self._deps)):
+            await deliver_result(job, self._deps, earlier, started=perf_counter())
+            return
+        await self._enqueue(job, is_new=is_new)
+        if is_new:  # behind the acknowledgement: in a rush, finding its place takes longer than storing it
+            telling = asyncio.create_task(self._tell_wait(job))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+
+    async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
+        """What the queue cannot take now is found by a worker later; a new job that it refuses has failed."""
+        if job.status in TERMINAL_STATUSES:
+            return
+        try:
+            await self._queue.enqueue(job)
+        except QueueFull as exc:
+            if not is_new:
+                return  # it was accepted when it was first sent
+            error = JobError(exc.code, exc.user_message, exc.retryable, exc.operator_message)
+            await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
+            await self._deps.messages.delivered(job.id)  # whoever asked is told by the error
+            raise
+        except StoreError as exc:
+            self._deps.count_error("intake", exc)
+
+    async def _tell_wait(self, job: ResearchJob) -> None:
+        if ahead := await self.position(job.id):
+            try:
+                await Progress(job, self._deps).waiting(ahead)
+            except StaleAttempt:
+                log.info("it did not wait", extra={"job": job.id})
+
     async def _visible(self, job_id: str, scope: Scope) -> ResearchJob:
         job = await self._deps.jobs.get(job_id)
         if job.scope != scope:
@@ -461,97 +526,6 @@ _TOO_MANY_FILES = "Please attach at most {most} files to one question."
 def retry_key(job_id: str) -> str:
     """Under which the retry of a job is submitted: however often it is asked for, it is one."""
     return f"retry:{job_id}"
-
-
-# The way of a question into the queue: checked, admitted, stored with what belongs to it, then enqueued once
-
-
-Admit = Callable[[ResearchRequest], Awaitable[ResearchRequest]]
-
-
-class Submission:
-    """`Researcher.submit`, step by step."""
-
-    def __init__(self, deps: Deps, queue: JobQueue, admit: Admit | None) -> None:
-        self._deps = deps
-        self._queue = queue
-        self._admit = admit
-        self._telling: set[asyncio.Task[None]] = set()
-
-    async def submit(
-        self, request: ResearchRequest, *, dedupe_key: str, attachments: Sequence[Attachment], address: Address | None
-    ) -> ResearchJob:
-        with self._deps.stage("intake"):
-            request = _read_request(request, attachments)
-        twin = await self._deps.jobs.asked(request.scope, dedupe_key) if dedupe_key else None
-        if twin is not None:
-            await self._begin(twin, attachments, is_new=False)
-            return twin
-        if self._admit is not None:
-            request = await self._admit(request)
-        job = ResearchJob(
-            id=self._deps.new_id(),
-            request=request,
-            intent=parse_intent(request.query),
-            status=JobStatus.PENDING,
-            created_at=self._deps.clock(),
-        )
-        stored = await self._deps.jobs.save(job, dedupe_key=dedupe_key)
-        is_new = stored.id == job.id
-        if is_new:
-            log.info("submitted", extra={"job": job.id, "mode": ",".join(request.modes), "tenant": job.scope.tenant})
-        if address is not None and is_new:
-            await self._deps.messages.expect(stored, address)
-        await self._begin(stored, attachments, is_new=is_new)
-        return stored
-
-    async def position(self, job_id: str) -> int | None:
-        """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
-        try:
-            return await self._queue.position(job_id)
-        except StoreError as exc:
-            self._deps.count_error("intake", exc)
-            return None
-
-    async def settle(self) -> None:
-        """Wait until everybody who must wait has been told."""
-        await asyncio.gather(*self._telling, return_exceptions=True)
-
-    async def _begin(self, job: ResearchJob, attachments: Sequence[Attachment], *, is_new: bool) -> None:
-        """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
-        if attachments and (is_new or not await self._deps.jobs.attached(job.id)):
-            await self._deps.jobs.attach(job, attachments)
-        if is_new and (earlier := await cached_result(job, self._deps)):
-            await deliver_result(job, self._deps, earlier, started=perf_counter())
-            return
-        await self._enqueue(job, is_new=is_new)
-        if is_new:  # behind the acknowledgement: in a rush, finding its place takes longer than storing it
-            telling = asyncio.create_task(self._tell_wait(job))
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
-
-    async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
-        """What the queue cannot take now is found by a worker later; a new job that it refuses has failed."""
-        if job.status in TERMINAL_STATUSES:
-            return
-        try:
-            await self._queue.enqueue(job)
-        except QueueFull as exc:
-            if not is_new:
-                return  # it was accepted when it was first sent
-            error = JobError(exc.code, exc.user_message, exc.retryable, exc.operator_message)
-            await deliver_failure(job, self._deps, JobStatus.FAILED, error=error)
-            await self._deps.messages.delivered(job.id)  # whoever asked is told by the error
-            raise
-        except StoreError as exc:
-            self._deps.count_error("intake", exc)
-
-    async def _tell_wait(self, job: ResearchJob) -> None:
-        if ahead := await self.position(job.id):
-            try:
-                await Progress(job, self._deps).waiting(ahead)
-            except StaleAttempt:
-                log.info("it did not wait", extra={"job": job.id})
 
 
 def _read_request(request: ResearchRequest, attachments: Sequence[Attachment]) -> ResearchRequest:
