@@ -21,7 +21,7 @@ from adapters.web.monitor import serve_metrics
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
 from bots.config import BotSettings
 from bots.records import Records
-from bots.wiring import GRACE_S, House, open_house, utc_now
+from bots.wiring import GRACE_S, House, Role, open_house, utc_now
 from core.library.pages import PaperViews
 from core.model.errors import SetupError
 from core.presentation.page_links import PageLinks
@@ -59,13 +59,20 @@ async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
         await asyncio.Event().wait()
 
 
-async def run_worker(env: Mapping[str, str], settings: BotSettings) -> None:
-    """Research what the other processes have enqueued; says on standard output when it is ready."""
+@asynccontextmanager
+async def _measured(env: Mapping[str, str], settings: BotSettings, role: Role) -> AsyncIterator[House]:
+    """A house that is warm, with its metrics served at a port of their own."""
     async with (
-        open_house(env, settings, grace_s=GRACE_S, role="worker") as house,
+        open_house(env, settings, grace_s=GRACE_S if role == "worker" else 0, role=role) as house,
         serve_metrics(house.metrics.render, env, house.readiness.reasons),
     ):
         await house.warm_up()
+        yield house
+
+
+async def run_worker(env: Mapping[str, str], settings: BotSettings) -> None:
+    """Research what the other processes have enqueued; says on standard output when it is ready."""
+    async with _measured(env, settings, "worker"):
         print("gorkd worker is ready", flush=True)  # noqa: T201  # for whoever started it
         await asyncio.Event().wait()
 
@@ -77,20 +84,12 @@ async def run_web(env: Mapping[str, str], settings: BotSettings) -> None:
 
 
 async def run_discord(env: Mapping[str, str], settings: BotSettings) -> None:
-    async with (
-        open_house(env, settings, grace_s=0, role="front") as house,
-        serve_metrics(house.metrics.render, env, house.readiness.reasons),
-    ):
-        await house.warm_up()
+    async with _measured(env, settings, "front") as house:
         await _discord(env, house)
 
 
 async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
-    async with (
-        open_house(env, settings, grace_s=0, role="front") as house,
-        serve_metrics(house.metrics.render, env, house.readiness.reasons),
-    ):
-        await house.warm_up()
+    async with _measured(env, settings, "front") as house:
         await _slack(env, house)
 
 

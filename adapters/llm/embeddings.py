@@ -59,7 +59,7 @@ class OpenAIEmbeddings:
     """
 
     def __init__(self, endpoint: Endpoint, *, timeout_s: float = TIMEOUT_S, text_s: float = TEXT_S) -> None:
-        self.endpoint = endpoint
+        self.endpoint, self.name = endpoint, endpoint.model
         self._connection = Connection(endpoint)
         self._timeout_s = timeout_s
         self._text_s = text_s
@@ -68,10 +68,6 @@ class OpenAIEmbeddings:
         self._max_chars = MAX_CHARS
         self._batch = BATCH
         self._dimension = 0
-
-    @property
-    def name(self) -> str:
-        return self.endpoint.model
 
     async def warm_up(self) -> None:
         """Import the SDK and open the client; no network."""

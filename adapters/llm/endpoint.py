@@ -22,11 +22,11 @@ from pydantic import BaseModel, SecretStr
 from adapters.proxies import DIRECT, Proxies
 from core.model.errors import SetupError
 from core.model.job import Json
-from core.model.ports import ChatRequest, Tool, ToolTurn
+from core.model.ports import ChatRequest, ToolTurn
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
+    from openai.types.chat import ChatCompletionMessageParam
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"  # the SDK insists on a key; local endpoints ignore it
@@ -274,7 +274,13 @@ def request_body(endpoint: Endpoint, request: ChatRequest, dialect: Dialect) -> 
     if endpoint.reasoning_effort and dialect.takes("effort"):
         body["reasoning_effort"] = endpoint.reasoning_effort
     if request.tools:
-        body["tools"] = tool_params(request.tools)
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+            }
+            for tool in request.tools
+        ]
     elif is_asked:
         body["response_format"] = _response_format(request, dialect)
     return body
@@ -352,16 +358,6 @@ REFUSALS = {
 
 
 # Tools and the turns with them, in the words of the OpenAI-compatible API
-
-
-def tool_params(tools: Sequence[Tool]) -> list[ChatCompletionFunctionToolParam]:
-    return [
-        {
-            "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
-        }
-        for tool in tools
-    ]
 
 
 def turn_messages(turns: Sequence[ToolTurn]) -> Iterator[ChatCompletionMessageParam]:

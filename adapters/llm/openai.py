@@ -140,13 +140,10 @@ class OpenAIChat:
     def __init__(self, endpoint: Endpoint, *, stall_s: float = STALL_S) -> None:
         self.dialect = first_dialect(endpoint)
         self.window = Window(endpoint)
+        self.name = endpoint.model
         self._endpoint = endpoint
         self._connection = Connection(endpoint)
         self._stall_s = stall_s
-
-    @property
-    def name(self) -> str:
-        return self._endpoint.model
 
     @property
     def host(self) -> str:
@@ -416,12 +413,9 @@ class OpenAIWebSearch:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._connection = Connection(endpoint)
+        self.name = endpoint.model
         self._is_offered = True
         self._lists_sources = True
-
-    @property
-    def name(self) -> str:
-        return self._endpoint.model
 
     async def aclose(self) -> None:
         await self._connection.aclose()

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from adapters.records.sql import Sql, Tables, digest, moment
+from adapters.records.sql import Sql, Tables, TimedStore, digest, moment
 from core.model.errors import JobNotFound, StoreError
 from core.model.job import Scope
 from core.model.ports import Clock, KeptAnswer, Measurement, Record, SimilarAnswer, Vector
@@ -36,13 +36,20 @@ _CLAIM = "INSERT INTO flights (tenant, visibility, key, job_id, expires_at) VALU
 _RELEASE = "DELETE FROM flights WHERE tenant = ? AND visibility = ? AND key = ? AND job_id = ?"
 
 
-class SqlRateLimits:
-    """`RateLimits`. Buckets that are full again are dropped."""
+class _LettingPass(TimedStore):
+    """What lets pass while the database is away, which is counted."""
 
     def __init__(self, tables: Tables, *, clock: Clock, record: Record) -> None:
-        self._tables = tables
-        self._clock = clock
+        super().__init__(tables, clock=clock)
         self._record = record
+
+    def _let_pass(self, part: str, exc: StoreError) -> None:
+        logger.warning("%s let pass: %s", part, exc)
+        self._record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
+
+
+class SqlRateLimits(_LettingPass):
+    """`RateLimits`. Buckets that are full again are dropped."""
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         now = self._clock().timestamp()
@@ -59,25 +66,20 @@ class SqlRateLimits:
         try:
             return await self._tables.write(change)
         except StoreError as exc:
-            _let_pass("limits", exc, self._record)
+            self._let_pass("limits", exc)
             return 0.0
 
     async def full_in_s(self, key: str) -> float:
         try:
             rows = await self._tables.rows("SELECT full_at FROM buckets WHERE key = ?", (key,))
         except StoreError as exc:
-            _let_pass("limits", exc, self._record)
+            self._let_pass("limits", exc)
             return 0.0
         return max(rows[0][0] - self._clock().timestamp(), 0.0) if rows else 0.0
 
 
-class SqlSingleFlight:
+class SqlSingleFlight(_LettingPass):
     """A `SingleFlight`. Keys are kept as digests, since they say what was asked."""
-
-    def __init__(self, tables: Tables, *, clock: Clock, record: Record) -> None:
-        self._tables = tables
-        self._clock = clock
-        self._record = record
 
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
         now = self._clock()
@@ -93,7 +95,7 @@ class SqlSingleFlight:
         try:
             return await self._tables.write(change)
         except StoreError as exc:
-            _let_pass("single flight", exc, self._record)
+            self._let_pass("single flight", exc)
             return job_id
 
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
@@ -101,7 +103,7 @@ class SqlSingleFlight:
         try:
             await self._tables.execute(_RELEASE, (*place, job_id))
         except StoreError as exc:
-            _let_pass("single flight", exc, self._record)
+            self._let_pass("single flight", exc)
 
 
 class MemoryRateLimits:
@@ -138,11 +140,6 @@ class MemorySingleFlight:
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
         if self._flights.get((scope, key), ("",))[0] == job_id:
             del self._flights[scope, key]
-
-
-def _let_pass(part: str, exc: StoreError, record: Record) -> None:
-    logger.warning("%s let pass: %s", part, exc)
-    record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
 
 
 MAX_ENTRIES = 20_000  # in a process, all places together; 120 MB at 1,536 numbers a vector

@@ -118,7 +118,7 @@ class SqlTraceStore(SqlStore):
         def apply(sql: Sql) -> ToolTrace:
             stored = _find(sql, trace_id)
             if stored is None:
-                raise no_such_trace(trace_id)
+                raise StoreError(f"no trace {trace_id}")
             changed = change(stored)
             if changed is not stored:
                 sql.execute(_WRITE, _row(changed))
@@ -238,10 +238,6 @@ def _trace(row: Sequence[object]) -> ToolTrace:
         )
     except ValueError as exc:  # pydantic's own included
         raise StoreError(f"trace {cells['id']} cannot be read: {type(exc).__name__}") from exc
-
-
-def no_such_trace(trace_id: str) -> StoreError:
-    return StoreError(f"no trace {trace_id}")
 
 
 def _dump(value: Mapping[str, Json] | None) -> str | None:

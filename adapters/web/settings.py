@@ -133,16 +133,12 @@ def counted_as(request: web.Request, proxies: Sequence[IPv4Network | IPv6Network
     """
     address = _peer(request)
     for named in reversed(",".join(request.headers.getall("X-Forwarded-For", [])).split(",")):
-        if address is None or not _is_trusted(address, proxies):
+        if address is None or not (address.is_loopback or any(address in network for network in proxies)):
             break
         address = _address(named.strip()) or address
     if isinstance(address, IPv6Address):
         return str(ipaddress.ip_network((address, _IPV6_CUSTOMER), strict=False))
     return str(address)
-
-
-def _is_trusted(address: Address, proxies: Sequence[IPv4Network | IPv6Network]) -> bool:
-    return address.is_loopback or any(address in network for network in proxies)
 
 
 def _peer(request: web.Request) -> Address | None:

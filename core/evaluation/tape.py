@@ -173,15 +173,8 @@ class TapedSearch:
     """A `SearchProvider`, recorded or replayed; `provider` may be None for a recorded one that is not set up here."""
 
     def __init__(self, name: str, provider: SearchProvider | None, tape: Tape) -> None:
-        self._name, self._provider, self._tape = name, provider, tape
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def strength(self) -> ProviderStrength:
-        return self._provider.strength if self._provider else "factual"
+        self.name, self._provider, self._tape = name, provider, tape
+        self.strength: ProviderStrength = provider.strength if provider else "factual"
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         if self._tape.is_replayed or self._provider is None:
@@ -232,11 +225,7 @@ class TapedModel:
     """A `ChatModel` whose whole answers are recorded, or replayed where it was asked the same before."""
 
     def __init__(self, model: ChatModel, tape: Tape) -> None:
-        self._model, self._tape = model, tape
-
-    @property
-    def name(self) -> str:
-        return self._model.name
+        self._model, self.name, self._tape = model, model.name, tape
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         key = _key(self.name, request)
@@ -258,11 +247,7 @@ class TapedWebSearch:
     """A `WebSearchModel`, recorded or replayed; a search that was not recorded is one that it does not offer."""
 
     def __init__(self, model: WebSearchModel, tape: Tape) -> None:
-        self._model, self._tape = model, tape
-
-    @property
-    def name(self) -> str:
-        return self._model.name
+        self._model, self.name, self._tape = model, model.name, tape
 
     async def search_and_write(self, request: ChatRequest, *, depth: Depth) -> SearchedText:
         key = _key(self.name, request, depth)

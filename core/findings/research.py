@@ -37,7 +37,7 @@ async def conduct(work: Work) -> JobResult:
     )
     telling = Telling(work.progress, modes)
     drafts = await work.steps.run("draft", lambda: _draft(work, model, modes, telling), Drafts)
-    return await work.steps.run("check", lambda: _check(work, model, modes, drafts), JobResult)
+    return await work.steps.run("check", lambda: _check(work, modes, drafts), JobResult)
 
 
 async def _draft(work: Work, model: ChatModel, modes: Sequence[ResearchMode], telling: Telling) -> Drafts:
@@ -45,12 +45,12 @@ async def _draft(work: Work, model: ChatModel, modes: Sequence[ResearchMode], te
         return await draft_all(work, model, modes, telling)
 
 
-async def _check(work: Work, model: ChatModel, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
+async def _check(work: Work, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
     with work.deps.stage("check"):
-        return await _checked(work, model, modes, drafts)
+        return await _checked(work, modes, drafts)
 
 
-async def _checked(work: Work, model: ChatModel, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
+async def _checked(work: Work, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
     started = asyncio.get_running_loop().time()
     await work.progress.status(JobStatus.FETCHING, message=say("Opening the pages that are cited"))
     outputs = {draft.mode: read_output(draft.text, draft.mode) for draft in drafts.drafts if draft.text}

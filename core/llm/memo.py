@@ -24,34 +24,39 @@ T = TypeVar("T")
 
 async def remembered(memo: JobMemo, job_id: str, key: str, kind: type[T], pay: Callable[[], Awaitable[T]]) -> T:
     """What is kept under `key`, else what `pay` gives, kept. A memo that fails costs a repetition, never the step."""
-    kept = await _find(memo, job_id, key, kind)
+    kept = await recalled(memo, job_id, key, kind)
     return kept if kept is not None else await kept_anew(memo, job_id, key, await pay())
 
 
 async def kept_anew(memo: JobMemo, job_id: str, key: str, value: T) -> T:
-    """`value`, from now on what is kept under `key`."""
-    await _keep(memo, job_id, key, value)
+    """`value`, from now on what is kept under `key`, unless the memo fails."""
+    try:
+        await memo.put(job_id, key, encode(value))
+    except StoreError as exc:
+        log.warning("memo not kept", extra={"entry": _entry(key), "error": str(exc)})
     return value
 
 
 async def recalled(memo: JobMemo, job_id: str, key: str, kind: type[T]) -> T | None:
-    """What is kept under `key`; None also where the memo fails."""
-    return await _find(memo, job_id, key, kind)
+    """What is kept under `key`; None also where the memo fails, or has what another version wrote."""
+    try:
+        text = await memo.get(job_id, key)
+        return None if text is None else decode(text, kind)
+    except StoreError as exc:
+        log.warning("memo not read", extra={"entry": _entry(key), "error": str(exc)})
+        return None
 
 
 class RememberingModel:
     """A model whose accepted answers are kept for the job; what was interrupted or of no use is asked for again."""
 
     def __init__(self, model: ChatModel, memo: JobMemo, job_id: str) -> None:
-        self._model, self._memo, self._job_id = model, memo, job_id
-
-    @property
-    def name(self) -> str:
-        return self._model.name
+        self._model, self.name = model, model.name
+        self._memo, self._job_id = memo, job_id
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         key = f"model:{request.purpose}:{_digest(request)}"
-        kept = await _find(self._memo, self._job_id, key, Heard)
+        kept = await recalled(self._memo, self._job_id, key, Heard)
         if kept is not None:
             yield kept.delta
             return
@@ -77,7 +82,7 @@ class RememberingModel:
         try:
             await complete(self._model, request, heard=heard, hear=deltas.put_nowait)
             if _is_accepted(request, heard):
-                await _keep(self._memo, self._job_id, key, heard)
+                await kept_anew(self._memo, self._job_id, key, heard)
         finally:
             deltas.put_nowait(None)
 
@@ -89,23 +94,6 @@ def _is_accepted(request: ChatRequest, heard: Heard) -> bool:
     if request.schema and not request.tools:
         return read_object(heard.text, request.schema) is not None
     return bool(heard.text.strip() or heard.calls)
-
-
-async def _find(memo: JobMemo, job_id: str, key: str, kind: type[T]) -> T | None:
-    """None also where the memo fails, or has what another version wrote."""
-    try:
-        text = await memo.get(job_id, key)
-        return None if text is None else decode(text, kind)
-    except StoreError as exc:
-        log.warning("memo not read", extra={"entry": _entry(key), "error": str(exc)})
-        return None
-
-
-async def _keep(memo: JobMemo, job_id: str, key: str, value: object) -> None:
-    try:
-        await memo.put(job_id, key, encode(value))
-    except StoreError as exc:
-        log.warning("memo not kept", extra={"entry": _entry(key), "error": str(exc)})
 
 
 def _entry(key: str) -> str:
@@ -127,13 +115,9 @@ class RememberingEmbeddings:
     """An `EmbeddingModel` that asks `model` for no text twice while it is remembered. It keeps digests, no texts."""
 
     def __init__(self, model: EmbeddingModel, *, max_remembered: int = MAX_REMEMBERED) -> None:
-        self._model = model
+        self._model, self.name = model, model.name
         self._max_remembered = max_remembered
         self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def warm_up(self) -> None:
         await warm_up(self._model)

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
-from core.model.ports import Measurement, ProviderStrength, Record, SearchProvider, unread, warm_up
+from core.model.ports import Measurement, Record, SearchProvider, unread, warm_up
 from core.model.source import SearchHit, SearchQuery
 
 T = TypeVar("T")
@@ -150,14 +150,7 @@ class AroundSearch:
 
     def __init__(self, provider: SearchProvider) -> None:
         self._provider = provider
-
-    @property
-    def name(self) -> str:
-        return self._provider.name
-
-    @property
-    def strength(self) -> ProviderStrength:
-        return self._provider.strength
+        self.name, self.strength = provider.name, provider.strength
 
     async def warm_up(self) -> None:
         await warm_up(self._provider)

@@ -308,11 +308,7 @@ class WatchedModel:
     """A `ChatModel` whose every call is traced, counted and priced: also one that failed or was given up."""
 
     def __init__(self, model: ChatModel, tracer: Tracer, record: Record, prices: Prices) -> None:
-        self._model, self._books = model, _Books(tracer, record, prices)
-
-    @property
-    def name(self) -> str:
-        return self._model.name
+        self._model, self.name, self._books = model, model.name, _Books(tracer, record, prices)
 
     async def warm_up(self) -> None:
         await warm_up(self._model)
@@ -346,11 +342,8 @@ class WatchedWebSearch:
     """A `WebSearchModel` whose every call is traced and priced as a model's, and its searches as a provider's."""
 
     def __init__(self, model: WebSearchModel, tracer: Tracer, record: Record, prices: Prices) -> None:
-        self._model, self._tracer, self._books = model, tracer, _Books(tracer, record, prices)
-
-    @property
-    def name(self) -> str:
-        return self._model.name
+        self._model, self.name = model, model.name
+        self._tracer, self._books = tracer, _Books(tracer, record, prices)
 
     async def search_and_write(self, request: ChatRequest, *, depth: Depth) -> SearchedText:
         started = perf_counter()

@@ -56,7 +56,6 @@ LATE_NOTICE = later("quoted from the sources; the model did not answer in time")
 UNREAD_NOTICE = later("quoted from the sources; the model's answer could not be read")
 UNCONFIRMED_NOTICE = later("quoted from the sources; the model's own sentences could not be confirmed")
 SILENT_NOTICE = later("quoted from the sources; the model itself gave no answer")
-NOT_DIRECT_BECAUSE = "This is near the question, but may not answer it ({why})."
 NOT_DIRECT = "This is near the question, but may not answer it."
 
 

@@ -179,10 +179,14 @@ class ResearchBot(ResearchClient):
         await welcome_guild(self, guild)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
-        await leave_guild(self, guild)
+        """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
+        with best_effort(_log.error, "a server's departure is not noted", guild=guild.id):
+            await self.leaving.leave(_tenant(guild.id))
 
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
-        await end_watches(self, channel.guild.id, str(channel.id))
+        """Nothing can be told there any more."""
+        with best_effort(_log.error, "the watches of a channel go on", channel=channel.id):
+            await self.researcher.watching.place_closed(_tenant(channel.guild.id), str(channel.id))
 
     async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
         await forget_messages(self, event, [event.message_id])
@@ -255,18 +259,6 @@ async def welcome_guild(bot: ResearchClient, guild: discord.Guild) -> None:
         _log.warning("what was kept before is not gone yet", extra={"guild": guild.id, "error": str(error)})
     except discord.HTTPException as exc:
         _log.warning("nobody was welcomed", extra={"guild": guild.id, "error": str(exc)})
-
-
-async def leave_guild(bot: ResearchClient, guild: discord.Guild) -> None:
-    """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
-    with best_effort(_log.error, "a server's departure is not noted", guild=guild.id):
-        await bot.leaving.leave(_tenant(guild.id))
-
-
-async def end_watches(bot: ResearchClient, guild_id: int, channel: str) -> None:
-    """A channel was deleted: nothing can be told there any more."""
-    with best_effort(_log.error, "the watches of a channel go on", channel=channel):
-        await bot.researcher.watching.place_closed(_tenant(guild_id), channel)
 
 
 async def is_member(bot: ResearchClient, at: MessageAddress) -> bool:

@@ -47,7 +47,7 @@ def extract_pdf(body: bytes, *, max_chars: int = MAX_TEXT_CHARS, ocr_s: float = 
         if not any(page.lines for page in pages):
             raise NoText(_why_silent(document, pages))
     paper = to_markdown(lay_out(pages))
-    first_line = _first_line("\n".join(paper.pages))
+    first_line = next((line.strip("# ") for line in "\n".join(paper.pages).splitlines() if line.strip()), "")[:200]
     whole = PAGE_BREAK.join(
         _marked(text.replace(PAGE_BREAK, ""), page) for text, page in zip(paper.pages, pages, strict=True)
     )
@@ -152,7 +152,3 @@ def _told_authors(said: str, seen: Sequence[str], text: str) -> str:
     begins = text[:_TITLE_WITHIN_CHARS].casefold()
     is_told = any(word in begins for word in words) and len(re.split(r"[,;]| and ", said)) >= len(seen)
     return said if is_told or (said and not seen) else "; ".join(seen)
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip("# ") for line in text.splitlines() if line.strip()), "")[:200]

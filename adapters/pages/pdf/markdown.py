@@ -318,7 +318,7 @@ def _in_reading_order(lines: Sequence[Line], width: float) -> list[Line]:
     ordered: list[Line] = []
     band: list[Line] = []
     for line in sorted(lines, key=lambda line: -line.bottom):
-        if _crosses(line, middle):
+        if line.left < middle - _SLACK and line.right > middle + _SLACK:
             ordered += _columns(band, middle)
             band = []
             ordered.append(line)
@@ -344,10 +344,6 @@ def _gutter(lines: Sequence[Line], width: float) -> float | None:
 
 def _length(lines: Sequence[Line]) -> int:
     return sum(len(line.text) for line in lines)
-
-
-def _crosses(line: Line, middle: float) -> bool:
-    return line.left < middle - _SLACK and line.right > middle + _SLACK
 
 
 def _columns(band: Sequence[Line], middle: float) -> list[Line]:

@@ -64,6 +64,8 @@ def build_registry(env: Mapping[str, str], around: Surroundings) -> Crossref:
 class Crossref:
     """A `Registry`. `base_url` is the folder of `works`, or an origin."""
 
+    name = SERVICE.name
+
     def __init__(self, base_url: str, around: Surroundings, *, contact: str = "") -> None:
         self._url = with_path(base_url, API_PATH)
         self._always = {"mailto": contact} if contact else {}
@@ -72,10 +74,6 @@ class Crossref:
         lists = replace(around, rates=rates) if SERVICE.is_at_home(self._url) else around
         self._records = GetClient(service, around, self._url)
         self._lists = GetClient(service, lists, self._url, bucket="crossref lists")
-
-    @property
-    def name(self) -> str:
-        return SERVICE.name
 
     async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
         if not ids.doi:

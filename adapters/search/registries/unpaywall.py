@@ -44,14 +44,12 @@ def build_registry(env: Mapping[str, str], around: Surroundings) -> Unpaywall | 
 class Unpaywall:
     """A `Registry` that knows DOIs alone and is not searched. `base_url` is an origin, or ends in the version."""
 
+    name = SERVICE.name
+
     def __init__(self, base_url: str, around: Surroundings, *, contact: str) -> None:
         self._url = with_path(base_url, API_PATH)
         self._always = {"email": contact}
         self._api = GetClient(SERVICE, around, self._url)
-
-    @property
-    def name(self) -> str:
-        return SERVICE.name
 
     async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
         if not ids.doi:
