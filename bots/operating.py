@@ -20,7 +20,7 @@ from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
-from core.model.ports import PageFetcher, record_nothing
+from core.model.ports import PageFetcher, record_nothing, utc_now
 from core.pipeline.checkup import Doubt, Finding, Probe, Trials, examine
 from core.pipeline.deps import Deps
 from core.presentation.render import job_json
@@ -51,7 +51,6 @@ async def open_kept() -> AsyncIterator[Kept]:
     from adapters.durable.queue import DurableQueue, JournalArchive
     from bots.processes import page_links, receipts_of
     from bots.records import open_records
-    from bots.wiring import utc_now
 
     env, settings = _surroundings()
     async with AsyncExitStack() as stack:
@@ -97,11 +96,11 @@ async def open_laboratory(changes: Mapping[str, str]) -> AsyncIterator[Deps]:
     Raises `SetupError`.
     """
     from bots.records import open_records
-    from bots.wiring import open_house, utc_now
+    from bots.wiring import open_house
 
     env = {name: value for name, value in {**environment(), **changes}.items() if value}
     settings = read_settings(env)
-    configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    configure_logging(settings.log_level, stream=sys.stderr, secrets=secrets_in(env))
     shared = ("DATABASE_URL", "REDIS_URL")
     async with AsyncExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="gorkd-eval-")))
@@ -134,7 +133,7 @@ async def _fetch_key(url: str) -> str:
 async def open_library() -> AsyncIterator[LibraryDesk]:
     """Raises `SetupError`."""
     from bots.records import open_records
-    from bots.wiring import library_desk, utc_now
+    from bots.wiring import library_desk
 
     env, settings = _surroundings()
     async with AsyncExitStack() as stack:
@@ -265,7 +264,6 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
 
     async def open_records_once() -> None:
         from bots.records import open_records
-        from bots.wiring import utc_now
 
         async with AsyncExitStack() as opened:
             records = await open_records(env, settings, opened, clock=utc_now, record=record_nothing)
@@ -367,5 +365,5 @@ def _surroundings(values: Mapping[str, str] | None = None) -> tuple[Mapping[str,
     collect_rarely()
     env = {**environment(), **(values or {})}
     settings = read_settings(env)
-    configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    configure_logging(settings.log_level, stream=sys.stderr, secrets=secrets_in(env))
     return env, settings

@@ -21,9 +21,10 @@ from adapters.web.monitor import serve_metrics
 from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
 from bots.config import BotSettings
 from bots.records import Records
-from bots.wiring import GRACE_S, House, Role, open_house, utc_now
+from bots.wiring import GRACE_S, House, Role, open_house
 from core.library.pages import PaperViews
 from core.model.errors import SetupError
+from core.model.ports import utc_now
 from core.presentation.page_links import PageLinks
 from core.receipts.container import Receipts
 

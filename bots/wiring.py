@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
@@ -37,7 +36,7 @@ from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient
 from core.model.errors import ModelError
 from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
-from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, job_id_var, warm_up
+from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, job_id_var, utc_now, warm_up
 from core.modes import MODES
 from core.pipeline.checkup import Readiness, watch_backlog
 from core.pipeline.deps import Deps
@@ -129,10 +128,6 @@ async def _measure_two(model: OpenAIChat, deps: Deps) -> None:
 def new_job_id() -> str:
     """`job_` and 128 random bits."""
     return f"job_{secrets.token_hex(16)}"
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
-from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, ping, tried, utc_now
+from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, ping, tried
 from adapters.chat.reply import ChatReply, EditPace, best_effort
 from core.library import wording as library_wording
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker, waiting_at
@@ -24,6 +24,7 @@ from core.library.words import Addition, Incoming
 from core.model.delivery import Address
 from core.model.errors import GorkdError
 from core.model.job import JobStatus, ResearchJob
+from core.model.ports import utc_now
 from core.presentation import wording
 from core.presentation.render import one_line
 from core.text.saying import say

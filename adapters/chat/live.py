@@ -13,7 +13,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -23,7 +23,7 @@ from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address, Delivery
 from core.model.errors import GorkdError, JobNotFound, StoreError
 from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, ResearchRequest, Scope
-from core.model.ports import Turns
+from core.model.ports import Turns, utc_now
 from core.modes import files_of
 from core.presentation import wording
 from core.presentation.snapshot import Snapshot
@@ -97,10 +97,6 @@ _ALONE = ChatTurns()
 
 def turn_of(job_id: str) -> str:
     return f"message:{job_id}"
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class LivingMessages(Generic[Payload]):

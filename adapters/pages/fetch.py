@@ -38,7 +38,7 @@ from core.model.errors import (
     PageUnreadable,
     RobotsDisallowed,
 )
-from core.model.ports import Clock
+from core.model.ports import Clock, utc_now
 from core.model.source import Page
 
 if TYPE_CHECKING:
@@ -66,10 +66,6 @@ class FetchLimits:
     at_once: int = 64  # pages; bounds memory to this many times `max_bytes`
     per_host_at_once: int = 4  # a browser opens six connections to a host
     per_host_per_second: float = 5.0
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ class WebPages:
         robot: str = ROBOT,
         limits: FetchLimits = FetchLimits(),
         workers: int | None = None,
-        clock: Clock = _now,
+        clock: Clock = utc_now,
         resolver: AbstractResolver | None = None,
         new_socket: NewSocket = socket.socket,
         proxy: str = "",
@@ -134,7 +130,7 @@ class WebPages:
         self._reads: dict[tuple[str, Page | None], _Read] = {}
 
     @classmethod
-    def from_env(cls, env: Mapping[str, str], *, clock: Clock = _now) -> WebPages:
+    def from_env(cls, env: Mapping[str, str], *, clock: Clock = utc_now) -> WebPages:
         """Reads `GORKD_FETCH_ALLOW GORKD_FETCH_PROXY`. Raises `SetupError`."""
         allow, proxy = parse_allow(env.get("GORKD_FETCH_ALLOW", "")), read_proxy(env, "GORKD_FETCH_PROXY")
         return cls(allow=allow, clock=clock, proxy=proxy)

@@ -226,14 +226,25 @@ class RedisDoorbell:
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
 
-class RedisRateLimits:
-    """`RateLimits`. Close it with `aclose`."""
+class _OverRedis:
+    """A client of its own. Close it with `aclose`."""
+
+    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
+        """Connects at the first call. Raises `SetupError` when `url` is not an address of a Redis."""
+        self._redis = open_redis(url, timeout_s=timeout_s)
+        self._timeout_s = timeout_s
+
+    async def aclose(self) -> None:
+        await self._redis.aclose()
+
+
+class RedisRateLimits(_OverRedis):
+    """`RateLimits`."""
 
     def __init__(self, url: str, *, clock: Clock, record: Record, timeout_s: float = TIMEOUT_S) -> None:
-        """Connects at the first call; `clock` is for the time without Redis. Raises `SetupError` for a bad address."""
-        self._redis = open_redis(url, timeout_s=timeout_s)
+        """`clock` is for the time without Redis. Raises `SetupError` for a bad address."""
+        super().__init__(url, timeout_s=timeout_s)
         self._take = self._redis.register_script(_TAKE)
-        self._timeout_s = timeout_s
         self._outage = Outage("limits", record)
         self._clock = clock
         self._alone = MemoryRateLimits(clock=clock)
@@ -265,19 +276,15 @@ class RedisRateLimits:
                 return max(left_ms, 0) / 1000
         return await self._alone.full_in_s(key)
 
-    async def aclose(self) -> None:
-        await self._redis.aclose()
 
-
-class RedisSingleFlight:
-    """A `SingleFlight`. Close it with `aclose`."""
+class RedisSingleFlight(_OverRedis):
+    """A `SingleFlight`."""
 
     def __init__(self, url: str, *, clock: Clock, record: Record, timeout_s: float = TIMEOUT_S) -> None:
-        """Connects at the first call; `clock` is for the time without Redis. Raises `SetupError` for a bad address."""
-        self._redis = open_redis(url, timeout_s=timeout_s)
+        """`clock` is for the time without Redis. Raises `SetupError` for a bad address."""
+        super().__init__(url, timeout_s=timeout_s)
         self._claim = self._redis.register_script(_CLAIM)
         self._release = self._redis.register_script(_RELEASE)
-        self._timeout_s = timeout_s
         self._outage = Outage("single flight", record)
         self._alone = MemorySingleFlight(clock=clock)
 
@@ -304,9 +311,6 @@ class RedisSingleFlight:
         except TROUBLE as exc:
             self._outage.failed(exc)
 
-    async def aclose(self) -> None:
-        await self._redis.aclose()
-
 
 def _bucket(key: str) -> str:
     return f"gorkd:bucket:{digest(key).hex()}"
@@ -318,13 +322,8 @@ def _name(scope: Scope, key: str) -> str:
     return f"gorkd:flight:{scope.tenant}:{scope.visibility}:{place}"
 
 
-class RedisReuseStore:
-    """A `ReuseStore` in Redis. Close it with `aclose`."""
-
-    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Connects at the first call. Raises `SetupError` when `url` is not an address of a Redis."""
-        self._redis = open_redis(url, timeout_s=timeout_s)
-        self._timeout_s = timeout_s
+class RedisReuseStore(_OverRedis):
+    """A `ReuseStore` in Redis."""
 
     async def get(self, key: str) -> str | None:
         try:
@@ -351,31 +350,18 @@ class RedisReuseStore:
         except TROUBLE as exc:
             raise away(exc) from exc
 
-    async def aclose(self) -> None:
-        await self._redis.aclose()
-
 
 def _reused(key: str) -> str:
     return f"gorkd:reused:{digest(key).hex()}"
 
 
-class RedisArchive:
-    """An `Archive`. Close it with `aclose`."""
+class RedisArchive(_OverRedis):
+    """An `Archive`."""
 
     name = "Redis"
 
     def __init__(self, url: str) -> None:
-        """Connects at the first call. Raises `SetupError` when `url` is not an address of a Redis."""
-        try:
-            self._redis = Redis.from_url(
-                url,
-                decode_responses=True,
-                socket_connect_timeout=COMMAND_TIMEOUT_S,
-                socket_timeout=COMMAND_TIMEOUT_S,
-                retry=Retry(NoBackoff(), 0),
-            )
-        except ValueError as exc:
-            raise SetupError("REDIS_URL is not an address such as redis://host:6379/0") from exc
+        super().__init__(url, timeout_s=COMMAND_TIMEOUT_S)
 
     async def erase(self, whose: Whose, job_ids: Sequence[str]) -> int:
         """Raises `StoreError`."""
@@ -396,9 +382,6 @@ class RedisArchive:
 
     async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
         return 0
-
-    async def aclose(self) -> None:
-        await self._redis.aclose()
 
     async def _erase_scoped(self, prefix: str, whose: Whose, job_ids: frozenset[str]) -> int:
         gone = 0

@@ -33,7 +33,7 @@ from core.model.errors import (
     ProviderUnavailable,
     SetupError,
 )
-from core.model.ports import Clock
+from core.model.ports import Clock, utc_now
 from core.model.source import Page
 from core.pipeline.limits import CallRate, SharedTurns
 
@@ -168,7 +168,7 @@ class Surroundings:
     rates: Mapping[str, CallRate] = field(default_factory=dict)
     turns: Callable[[str, CallRate], SharedTurns] | None = None
     agent: str = "gorkd"
-    clock: Clock = lambda: datetime.now(UTC)
+    clock: Clock = utc_now
     pages: Fetcher | None = None
     corpora: PlacesOf = no_places
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, TypeVar
 
 import numpy as np
@@ -23,6 +23,12 @@ T = TypeVar("T")
 Vector = NDArray[np.float32]
 
 Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 WEB_SEARCH = "web_search"  # the name, as a provider, of a model's own search
 
 

@@ -21,11 +21,11 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from adapters.pages.papers import PagePictures, PaperFiles
 from bots.processes import chat_previews
-from bots.wiring import utc_now
 from core.evaluation.report import page_of
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.pages import PaperViews
 from core.model.job import LOCAL, ResearchJob, ResearchRequest
+from core.model.ports import utc_now
 from core.tenancy.usage import Usage
 from core.watch.watch import Change, Rhythm, WatchNotice, WatchTelling
 from tests.adapters.web.site import Site, open_site

@@ -20,12 +20,12 @@ from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
-from bots.wiring import new_job_id, observed, utc_now
+from bots.wiring import new_job_id, observed
 from core.findings.results import ALL_MODES
 from core.library.pages import PaperViews
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL, ResearchJob, ResearchRequest, Scope
-from core.model.ports import ChatDelta, ChatRequest, ProviderStrength
+from core.model.ports import ChatDelta, ChatRequest, ProviderStrength, utc_now
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
