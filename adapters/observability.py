@@ -22,7 +22,7 @@ import structlog
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
-from structlog.typing import EventDict, Processor
+from structlog.typing import EventDict
 
 from core.model.ports import Measurement, job_id_var
 
@@ -49,18 +49,16 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 )
 
 
-def configure_logging(
-    level: str, *, stream: TextIO | None = None, json: bool = True, secrets: Iterable[str] = ()
-) -> None:
-    """Send everything from `level` (`DEBUG` … `ERROR`) on to `stream` (standard error when None), one line an entry.
+def configure_logging(level: str, *, stream: TextIO, secrets: Iterable[str] = ()) -> None:
+    """Send everything from `level` (`DEBUG` … `ERROR`) on to `stream`, one line of JSON an entry.
 
     `secrets` are the values that must appear in no line, in whatever encoding; things that look like
     keys are removed in any case. Replaces an earlier configuration. Raises `ValueError` on an
     unknown level.
     """
     redactor = Redactor(secrets)
-    handler = _RedactingHandler(stream or sys.stderr)
-    handler.setFormatter(_formatter(redactor, json=json))
+    handler = _RedactingHandler(stream)
+    handler.setFormatter(_formatter(redactor))
     root = logging.getLogger()
     root.setLevel(level.upper())
     for previous in root.handlers[:]:
@@ -116,13 +114,10 @@ class _RedactingHandler(logging.StreamHandler[TextIO]):
         print(f"a log line could not be written: {record.pathname}:{record.lineno}", file=sys.stderr)  # noqa: T201
 
 
-def _formatter(redactor: Redactor, *, json: bool) -> structlog.stdlib.ProcessorFormatter:
+def _formatter(redactor: Redactor) -> structlog.stdlib.ProcessorFormatter:
     def redact(_: object, __: str, event_dict: EventDict) -> EventDict:
         return {key: redactor.redact_field(key, value) for key, value in event_dict.items()}
 
-    render: Processor = (
-        structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer(colors=False, timestamp_key="ts")
-    )
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
             _add_extras,
@@ -135,7 +130,7 @@ def _formatter(redactor: Redactor, *, json: bool) -> structlog.stdlib.ProcessorF
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             redact,
-            render,
+            structlog.processors.JSONRenderer(),
         ],
     )
 

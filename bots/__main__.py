@@ -68,7 +68,7 @@ async def open_researcher() -> AsyncIterator[Researcher]:
     collect_rarely()
     env = environment()
     settings = read_settings(env)
-    configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    configure_logging(settings.log_level, stream=sys.stderr, secrets=secrets_in(env))
     async with open_house(env, settings, grace_s=_ASK_GRACE_S) as house:
         yield house.researcher
 
@@ -102,7 +102,7 @@ def _run(runner: Callable[[Mapping[str, str], BotSettings], Awaitable[None]]) ->
     env = environment()
     settings = read_settings(env)
     level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"
-    configure_logging(level, stream=sys.stderr, json=True, secrets=secrets_in(env))
+    configure_logging(level, stream=sys.stderr, secrets=secrets_in(env))
     try:
         with speaking(ENGLISH):  # whoever is served has a language of their own, never this terminal's
             asyncio.run(_until_signalled(runner(env, settings)))

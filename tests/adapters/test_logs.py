@@ -130,9 +130,8 @@ def test_unknown_level_is_refused():
         configure_logging("loud", stream=io.StringIO())
 
 
-def test_text_for_people_is_redacted_too():
-    """Without JSON the same line is plain text."""
-    stream = configured(json=False, secrets=[PLANTED])
+def test_a_message_is_redacted_as_fields_are():
+    stream = configured(secrets=[PLANTED])
 
     logger.warning("refused: %s", PLANTED, extra={"stage": "search"})
 

@@ -88,7 +88,7 @@ class RoundDone:
 async def serve() -> None:
     opening = decode(await _next_line(), OpenHouse)
     settings = read_settings(opening.env)
-    configure_logging(settings.log_level, stream=sys.stderr, json=True, secrets=[])
+    configure_logging(settings.log_level, stream=sys.stderr, secrets=[])
     async with open_house(opening.env, settings, grace_s=0.0) as house:
         if opening.is_warmed:
             await house.warm_up()

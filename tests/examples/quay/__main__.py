@@ -29,5 +29,5 @@ async def run_quay(env: Mapping[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    configure_logging("info", stream=sys.stderr, json=True)
+    configure_logging("info", stream=sys.stderr)
     asyncio.run(run_quay(environment()))
