@@ -70,7 +70,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             stack.push_async_callback(queue.aclose)
             archives = [*records.archives, JournalArchive(queue, durable.file)]
             return await forget(
-                whose, records.register, archives, cancel=queue.cancel, condemn=records.messages.condemn
+                whose, records.archive.jobs_of, archives, cancel=queue.cancel, condemn=records.messages.condemn
             )
 
         yield Kept(

@@ -58,7 +58,7 @@ from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
-from core.tenancy.forgetting import AppTenants, Archive, Register
+from core.tenancy.forgetting import AppTenants, Archive
 from core.tenancy.usage import EvaluationStore
 from core.watch.watch import Watches
 from core.works.standing import StandingChecks
@@ -94,7 +94,7 @@ class Records:
     turns: Turns
     settings: SettingsStore
     evaluations: EvaluationStore
-    register: Register
+    archive: SqlArchive
     archives: tuple[Archive, ...]
     try_out: TryOut
 
@@ -180,7 +180,7 @@ def _records(
         turns=SqlTurns(database, clock=clock),
         settings=SqlSettings(database),
         evaluations=SqlEvaluations(database),
-        register=archive,
+        archive=archive,
         archives=(archive, *shared.archives),
         try_out=partial(try_out, database, clock, database.damage),
     )

@@ -197,7 +197,7 @@ async def _keep_house(
     await stack.enter_async_context(_in_background(sweeping))
     if deps.standing is not None:
         await stack.enter_async_context(_in_background(keep_standing(deps, deps.standing)))
-    of_tenants = keep_sweeping_tenants(records.settings, records.register, archives, clock=utc_now)
+    of_tenants = keep_sweeping_tenants(records.settings, records.archive.outlived, archives, clock=utc_now)
     await stack.enter_async_context(_in_background(of_tenants))
 
 
@@ -263,7 +263,7 @@ async def _erase(
     condemn: Callable[[Sequence[str]], Awaitable[None]],
     whose: Whose,
 ) -> Forgotten:
-    return await forget(whose, records.register, archives, cancel=queue.cancel, condemn=condemn)
+    return await forget(whose, records.archive.jobs_of, archives, cancel=queue.cancel, condemn=condemn)
 
 
 async def _leave_shown(job_ids: Sequence[str]) -> None:

@@ -55,7 +55,7 @@ _TABLES_WITH: dict[Dialect, str] = {  # our own tables with this column; jobs la
 
 
 class SqlArchive(SqlStore):
-    """A `Register` and an `Archive`."""
+    """An `Archive`, which also knows what is kept."""
 
     name = "database"
 
@@ -89,19 +89,19 @@ class SqlArchive(SqlStore):
         await self._scrub()
         return gone
 
-    async def outlived(self, tenant: str, *, before: datetime) -> list[str]:
+    async def outlived(self, tenant: str, before: datetime) -> list[str]:
+        """A `FindOutlived`."""
+        await self._drop_talks(tenant, before)
         query = f"SELECT id FROM jobs WHERE tenant = ? AND created_at < ? AND {_ENDED}"  # noqa: S608 -- our words
         return [job_id for (job_id,) in await self._tables.rows(query, (tenant, before))]
 
-    async def drop_talks(self, tenant: str, *, before: datetime) -> int:
+    async def _drop_talks(self, tenant: str, before: datetime) -> None:
         def drop(sql: Sql) -> int:
             _overwrite(sql)
             return sql.execute("DELETE FROM conversations WHERE tenant = ? AND put_at < ?", (tenant, before))
 
-        gone = await self._tables.write(drop)
-        if gone:
+        if await self._tables.write(drop):
             await self._scrub_file()
-        return gone
 
     async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
         """Events of a job stay until it has ended. Raises `StoreError`."""

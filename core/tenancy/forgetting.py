@@ -71,18 +71,12 @@ class Retention:
         return cls(answers, min(answers, TRACES_KEPT)) if days else cls()
 
 
-class Register(Protocol):
-    """What is kept, by whose it is and by its age. Each method raises `StoreError`."""
+# What is kept, by whose it is. Raises `StoreError`.
+FindJobs = Callable[[Whose], Awaitable[list[Filed]]]
 
-    async def jobs_of(self, whose: Whose) -> list[Filed]: ...
-
-    async def outlived(self, tenant: str, *, before: datetime) -> list[str]:
-        """Jobs that were asked before and have ended."""
-        ...
-
-    async def drop_talks(self, tenant: str, *, before: datetime) -> int:
-        """Remove conversations that nobody has gone on with since; how many went."""
-        ...
+# Jobs of a tenant that were asked before then and have ended; conversations that nobody has gone on with since go at
+# once. Raises `StoreError`.
+FindOutlived = Callable[[str, datetime], Awaitable[list[str]]]
 
 
 class Archive(Protocol):
@@ -105,7 +99,7 @@ class Archive(Protocol):
 
 async def forget(
     whose: Whose,
-    register: Register,
+    jobs_of: FindJobs,
     archives: Sequence[Archive],
     *,
     cancel: Callable[[str], Awaitable[None]],
@@ -122,7 +116,7 @@ async def forget(
     entries = 0
     failures: dict[str, str] = {}
     for round_number in range(MAX_ROUNDS):
-        filed = await register.jobs_of(whose)
+        filed = await jobs_of(whose)
         if round_number and not filed:
             break
         running = [job.job_id for job in filed if not job.has_ended]
@@ -173,7 +167,7 @@ async def keep_sweeping(
 
 
 async def sweep_tenants(
-    settings: SettingsStore, register: Register, archives: Sequence[Archive], *, now: datetime
+    settings: SettingsStore, outlived: FindOutlived, archives: Sequence[Archive], *, now: datetime
 ) -> int:
     """Remove of each tenant what is older than it has set; how many jobs went. A tenant that fails waits."""
     gone = 0
@@ -183,8 +177,7 @@ async def sweep_tenants(
             continue
         before = now - timedelta(days=days)
         try:
-            await register.drop_talks(tenant, before=before)
-            old = await register.outlived(tenant, before=before)
+            old = await outlived(tenant, before)
             for archive in archives if old else ():
                 await archive.erase(Whose(), old)
         except GorkdError as exc:
@@ -198,7 +191,7 @@ async def sweep_tenants(
 
 async def keep_sweeping_tenants(
     settings: SettingsStore,
-    register: Register,
+    outlived: FindOutlived,
     archives: Sequence[Archive],
     *,
     clock: Clock,
@@ -207,7 +200,7 @@ async def keep_sweeping_tenants(
     """`sweep_tenants` now and every hour, until it is cancelled."""
     while True:
         try:
-            await sweep_tenants(settings, register, archives, now=clock())
+            await sweep_tenants(settings, outlived, archives, now=clock())
         except GorkdError as exc:
             log.warning("old entries stay", extra={"error": str(exc)})
         await sleep(SWEEP_TENANTS_EVERY.total_seconds())

@@ -195,8 +195,8 @@ async def test_what_a_tenant_keeps_no_longer_goes_and_nothing_of_others(kept, cl
         await jobs.finish(finished(job), RESULT)
     month = NOON.replace(year=NOON.year + 1)
 
-    early = await sweep_tenants(settings, archive, [archive], now=NOON)
-    gone = await sweep_tenants(settings, archive, [archive], now=month)
+    early = await sweep_tenants(settings, archive.outlived, [archive], now=NOON)
+    gone = await sweep_tenants(settings, archive.outlived, [archive], now=month)
 
     assert (early, gone) == (0, 1)
     assert await archive.outlived(mine.tenant, before=month) == []

@@ -178,7 +178,7 @@ async def leave(town: Town, tenant: str) -> None:
     """Everything of one is forgotten, and nothing of the others."""
     await forget(
         Whose(tenant=tenant),
-        town.records.register,
+        town.records.archive.jobs_of,
         town.records.archives,
         cancel=_nothing,
         condemn=_nothing,

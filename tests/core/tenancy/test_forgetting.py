@@ -65,7 +65,7 @@ async def test_what_runs_is_cancelled_and_everything_is_erased_everywhere() -> N
     async def sleep(seconds: float) -> None:
         pauses.append(("job_2" in records.jobs, seconds))
 
-    gone = await forget(MINE, records, [records, journal], cancel=cancel, condemn=_nothing, sleep=sleep)
+    gone = await forget(MINE, records.jobs_of, [records, journal], cancel=cancel, condemn=_nothing, sleep=sleep)
 
     assert cancelled == [("job_2", True)]
     assert pauses == [(True, TOLD_S)]
@@ -77,7 +77,7 @@ async def test_a_question_asked_meanwhile_is_forgotten_too() -> None:
     """It is looked for again until nothing is found."""
     records = Shelf(Filed("job_1", True), late=[Filed("job_2", True)])
 
-    gone = await forget(MINE, records, [records], cancel=_never, condemn=_nothing)
+    gone = await forget(MINE, records.jobs_of, [records], cancel=_never, condemn=_nothing)
 
     assert records.jobs == {}
     assert gone.jobs == 2
@@ -88,7 +88,7 @@ async def test_an_archive_that_fails_keeps_no_other_from_forgetting_and_is_named
     records = Shelf(Filed("job_1", True))
     away = Shelf(error=StoreError("connection refused", user_message="Redis does not answer."))
 
-    gone = await forget(MINE, records, [away, records], cancel=_never, condemn=_nothing)
+    gone = await forget(MINE, records.jobs_of, [away, records], cancel=_never, condemn=_nothing)
 
     assert records.jobs == {}
     assert dict(gone.failures) == {"shelf": "Redis does not answer."}
@@ -102,7 +102,9 @@ async def test_a_job_that_cannot_be_cancelled_is_erased_all_the_same(error: Gork
     async def cancel(job_id: str) -> None:
         raise error
 
-    gone = await forget(Whose(job_id="job_1"), records, [records], cancel=cancel, condemn=_nothing, sleep=_at_once)
+    gone = await forget(
+        Whose(job_id="job_1"), records.jobs_of, [records], cancel=cancel, condemn=_nothing, sleep=_at_once
+    )
 
     assert records.jobs == {}
     assert gone.jobs == 1
@@ -112,7 +114,7 @@ async def test_a_job_that_is_no_longer_filed_is_still_erased_from_the_other_plac
     """Its events may have outlived its record."""
     leftover = Shelf(Filed("job_1", True))
 
-    gone = await forget(Whose(job_id="job_1"), Shelf(), [leftover], cancel=_never, condemn=_nothing)
+    gone = await forget(Whose(job_id="job_1"), Shelf().jobs_of, [leftover], cancel=_never, condemn=_nothing)
 
     assert leftover.jobs == {}
     assert (gone.jobs, gone.entries) == (0, 1)
