@@ -196,17 +196,68 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
     return said_before(claims) if gap.count("\n") < 2 else ""
 
 
-def joined_detail(judged: Sequence[Judged]) -> list[Judged]:
+def joined_detail(judged: Sequence[Judged], *, is_cut_off: bool = False) -> list[Judged]:
     """The sentences with what two calls wrote of the detail as one text: its opening, and behind it the rest.
 
-    A heading or a lead at the opening's end is left out: it would announce what another call has written.
+    A heading or a lead at the opening's end is left out: it would announce what another call has written. Where the
+    opening `is_cut_off` in its midst, that place is marked; a list that the rest goes on with is numbered on.
     """
     opening = [entry for entry in judged if entry.section == "opening"]
     own = [entry for at, entry in enumerate(opening) if entry.is_cut or _line(opening, at) is not None]
-    first = next((entry.id for entry in judged if entry.section == "detail"), "")
-    kept = [entry for entry in judged if entry.section != "opening" or entry in own]
-    behind = [replace(entry, gap="\n\n") if own and entry.id == first else entry for entry in kept]
-    return [replace(entry, section="detail") if entry.section == "opening" else entry for entry in behind]
+    rest = numbered_on(own, [entry for entry in judged if entry.section == "detail"])
+    if own and rest:
+        rest[0] = replace(rest[0], gap="\n" if _goes_on_with(own, rest) else "\n\n")
+    if own and is_cut_off and not own[-1].is_cut:
+        own.append(Judged("", "detail", CUT, _gap_of_cut(own[-1].text), None, CUT))
+    others = [entry for entry in judged if entry.section == "summary"]
+    return [*others, *(replace(entry, section="detail") for entry in own), *rest]
+
+
+def numbered_on(opening: Sequence[Judged], rest: Sequence[Judged]) -> list[Judged]:
+    """The rest, its first list numbered on from the one that the opening ends with: one call does not see the other's
+    numbers.
+    """
+    last, first = _last_number(opening), _number(rest[0]) if rest else None
+    if last is None or first is None or first > last or not _goes_on_with(opening, rest):
+        return list(rest)
+    numbered: list[Judged] = []
+    in_list = True
+    for entry in rest:
+        in_list = in_list and (entry.is_item or "\n" not in entry.gap)
+        number = _number(entry) if in_list and _indent(entry) == _indent(rest[0]) else None
+        numbered.append(entry if number is None else _renumbered(entry, number + last + 1 - first))
+    return numbered
+
+
+def _goes_on_with(opening: Sequence[Judged], rest: Sequence[Judged]) -> bool:
+    """Whether the rest begins with another item of the list that the opening ends with."""
+    at = next((at for at in range(len(opening) - 1, -1, -1) if "\n" in opening[at].gap or not at), None)
+    last = opening[at] if at is not None else None
+    return (
+        last is not None and last.is_item and rest[0].is_item and (_number(last) is None) is (_number(rest[0]) is None)
+    )
+
+
+def _last_number(opening: Sequence[Judged]) -> int | None:
+    return next((number for entry in reversed(opening) if (number := _number(entry)) is not None), None)
+
+
+def _number(entry: Judged) -> int | None:
+    found = ITEM.match(entry.text)
+    digits = found["bullet"].strip("(.)") if found else ""
+    return int(digits) if digits.isdigit() else None
+
+
+def _indent(entry: Judged) -> int:
+    return len(entry.gap.rpartition("\n")[2])
+
+
+def _renumbered(entry: Judged, number: int) -> Judged:
+    text, shown = (one and _NUMBER.sub(str(number), one, count=1) for one in (entry.text, entry.shown))
+    return replace(entry, text=text or "", shown=shown)
+
+
+_NUMBER = regex.compile(r"\d{1,3}")
 
 
 def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True, cut_off: Collection[Section] = ()) -> Grounded:
@@ -290,7 +341,11 @@ def untied(entries: Sequence[Judged], at: int) -> Judged:
 def _cut_off(text: str) -> str:
     if text.endswith(CUT):
         return text
-    return f"{text}\n\n{CUT}" if text.endswith(("```", "~~~", "|")) else f"{text} {CUT}"
+    return f"{text}{_gap_of_cut(text)}{CUT}"
+
+
+def _gap_of_cut(text: str) -> str:
+    return "\n\n" if text.endswith(("```", "~~~", "|")) else " "
 
 
 def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
@@ -358,12 +413,26 @@ def _has_kept_row(entries: Sequence[Judged], at: int) -> bool:
 def _line(entries: Sequence[Judged], at: int) -> str | None:
     """An entry as it is shown; None where it is not. A table that has lost its head becomes a list."""
     entry = entries[at]
+    if entry.text == CUT:
+        return CUT
     is_above = entry.claim is None or is_lead(entry.text)
+    if entry.shown is None and entry.claim is None:
+        return _nameless(entries, at)
     if entry.shown is None or (is_above and not _holds(entries, at)):
         return None
     if entry.claim is not None and entry.is_row and not _has_head(entries, at):
         return "- " + " · ".join(cells(entry.shown))
     return entry.shown
+
+
+def _nameless(entries: Sequence[Judged], at: int) -> str | None:
+    """In the place of a heading that may not be shown: what stands below it is not of the heading above it."""
+    level = _level(entries[at])
+    if not 0 < level <= _BOLD or not _holds(entries, at):
+        return None
+    if not any(0 < _level(above) <= _BOLD and above.shown is not None for above in entries[:at]):
+        return None
+    return f"{'#' * level} {CUT}" if level < _BOLD else f"**{CUT}**"
 
 
 def _has_head(entries: Sequence[Judged], at: int) -> bool:

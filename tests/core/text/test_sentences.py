@@ -46,6 +46,8 @@ ONE_SENTENCE = {
         "Built by the Romans, who came with ships from Ostia and Puteoli,\n"
         "Misenum and Ravenna to trade oil and wine here."
     ),
+    "bold-label": "**Origin.** The bacterium came in as food.",
+    "bold-question": "1. **How it was done**. They lowered the temperature.",
     "wrapped-title": "This line is long enough to look like one that was wrapped by Dr.\nSmith and others.",
 }
 
@@ -68,6 +70,8 @@ TWO_SENTENCES = {
     "spanish": ("Es cierto.", "¿Por qué no?"),
     "russian": ("Это первое.", "А это второе."),
     "bold": ("**It works.**", "*It is fast.*"),
+    "bold-claim": ("**The tea is safe.**", "Nobody fell ill."),
+    "bold-cited": ("**Origin.** [5]", "The bacterium came in as food."),
 }
 
 
