@@ -363,7 +363,7 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
             lost_break, is_marked = "", False
             continue
         lost_break = max(gap, lost_break, key=len)
-        if not entry.is_cut:
+        if not (entry.is_cut or _is_lost(entries, at)):
             is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
             continue
         if marks_cuts and entry.is_row and _has_kept_row(entries, at) and _has_head(entries, at):
@@ -374,7 +374,8 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
         kin = [place for place in _list_around(entries, at) if entries[place].shown is not None]
         item = ITEM.match(entry.text) if kin else None
         is_numbered = item is not None and item["bullet"][-1] in ".)"
-        if not marks_cuts or entry.is_row or (is_marked and not is_numbered):
+        is_told = is_marked if entry.is_cut else any(piece.endswith(CUT) for piece in pieces[-1:])
+        if not marks_cuts or entry.is_row or (is_told and not is_numbered):
             continue
         if item is None or is_numbered or _goes_on(entries, at):
             pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
@@ -385,6 +386,16 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
     return "".join(pieces).strip()
 
 
+def _is_lost(entries: Sequence[Judged], at: int) -> bool:
+    """Whether what is not shown is no claim and yet missed: code that no source has, or the number of a list's item."""
+    entry = entries[at]
+    if entry.claim is not None or entry.is_row:
+        return False
+    is_numbered = entry.is_item and _number(entry) is not None
+    is_kept_list = is_numbered and any(_line(entries, item) is not None for item in _list_around(entries, at))
+    return is_kept_list or (entry.shown is None and _is_code(entry))
+
+
 def _goes_on(entries: Sequence[Judged], at: int) -> bool:
     """Whether more of the item that a sentence begins is shown."""
     rest = takewhile(lambda entry: "\n" not in entry.gap, entries[at + 1 :])
@@ -392,12 +403,17 @@ def _goes_on(entries: Sequence[Judged], at: int) -> bool:
 
 
 def _list_around(entries: Sequence[Judged], at: int) -> list[int]:
+    """The items of the list that an entry stands in, with whatever stands below them."""
     first = last = at
-    while first and (entries[first - 1].is_item or "\n" not in entries[first].gap) and entries[first].is_item:
+    while first and _is_in_list(entries[first]) and _is_in_list(entries[first - 1]):
         first -= 1
-    while last + 1 < len(entries) and (entries[last + 1].is_item or "\n" not in entries[last + 1].gap):
+    while last + 1 < len(entries) and _is_in_list(entries[last + 1]):
         last += 1
     return [place for place in range(first, last + 1) if entries[place].is_item]
+
+
+def _is_in_list(entry: Judged) -> bool:
+    return entry.is_item or "\n" not in entry.gap or _indent(entry) > 1
 
 
 def _has_kept_row(entries: Sequence[Judged], at: int) -> bool:
@@ -453,9 +469,12 @@ def _holds(entries: Sequence[Judged], at: int) -> bool:
         return True
     if text.startswith("|") and RULE.fullmatch(text) and (at == 0 or entries[at - 1].shown is None):
         return False
-    return any(
-        entries[child].claim is not None and entries[child].shown is not None for child in _children(entries, at)
-    )
+    held = [entries[child] for child in _children(entries, at) if entries[child].shown is not None]
+    return any(entry.claim is not None or _is_code(entry) for entry in held)
+
+
+def _is_code(entry: Judged) -> bool:
+    return "```" in entry.text or "~~~" in entry.text
 
 
 def _children(entries: Sequence[Judged], at: int) -> list[int]:
@@ -485,48 +504,18 @@ _BOLD, _LEAD, _TABLE, _OTHER = 7, 8, 9, 10
 
 
 def _level(entry: Judged) -> int:
-    """1…6 for Markdown headings, 7 for a bold line, 8 for a lead, 9 for a table's head; 0 for a claim."""
+    """1…6 for Markdown headings, 7 for an emphasized line, 8 for a lead, 9 for a table's head; 0 for a claim."""
     text = entry.text.strip()
     if entry.claim is not None:
         return _LEAD if is_lead(text) else 0
     if text.startswith("#"):
         return len(text) - len(text.lstrip("#"))
-    if regex.fullmatch(r"(\*\*|__).+\1[:：]?", text):
+    if regex.fullmatch(r"(\*\*|__|\*|_)\S.*\1[:：]?", text):
         return _BOLD
     return _LEAD if is_lead(text) else _TABLE if text.startswith("|") else _OTHER
 
 
-# Numbered lists and tables of a source: steps come whole, and a row says nothing without its table's head
-
-_HOW_TO = regex.compile(
-    r"\W*(?:how\s+(?:do|does|can|should|must|would)\s+(?:i|you|we|one)\b|how\s+to\b|what\s+are\s+the\s+steps"
-    r"|wie\s+(?:\w+\s+)?(?:ich|man|wir)\b|comment\s|cómo\s|come\s|como\s|hoe\s)",
-    regex.IGNORECASE,
-)
-_MARK = r"[ \t]*\d{1,2}[.)][ \t]+(?=\S)"
-_LIST = regex.compile(  # items with their indented lines; blank lines between them
-    rf"(?:^{_MARK}.*+(?:\n|\Z)(?:(?:[ \t]*\n)?[ \t]+(?!\d{{1,2}}[.)])\S.*+(?:\n|\Z))*+(?:[ \t]*\n)?){{2,}}+",
-    regex.MULTILINE,
-)
-_STEP = regex.compile(f"^{_MARK}", regex.MULTILINE)
-
-
-def asks_how_to(question: str) -> bool:
-    return _HOW_TO.match(question) is not None
-
-
-def find_steps(content: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Half-open spans of the items, without their numbers, of the list within or right behind `content[start:end]`."""
-    for found in _LIST.finditer(content):
-        is_within = found.start() < end and start < found.end()
-        if is_within or (end <= found.start() and not content[end : found.start()].strip()):
-            begins = [item.end() for item in _STEP.finditer(content, found.start(), found.end())]
-            marks = [item.start() for item in _STEP.finditer(content, found.start(), found.end())]
-            ends = [*marks[1:], found.end()]
-            return [
-                (first, first + len(content[first:last].rstrip())) for first, last in zip(begins, ends, strict=True)
-            ]
-    return []
+# Tables: a row says nothing without its table's head
 
 
 def head_of_row(content: str, start: int) -> tuple[int, int]:

@@ -109,10 +109,11 @@ _FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
 _BULLET = re.compile(r"(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)]|\(?[a-z]\)|\(?[ivx]{1,4}[.)])\s+(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s+\S")
 _UNDERLINE = re.compile(r"(?:={3,}|-{3,})$")
-_TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?$")
-_EMPHASIZED = re.compile(r"(\*\*|__)[^*_\n]+\1[:：]?$")
+_TABLE_RULE = re.compile(r"\|?(?:-|\s*(?::?-{2,}:?|:-:?|-:)\s*)(?:\|(?:-|\s*(?::?-{2,}:?|:-:?|-:)\s*))*\|?$")
+_EMPHASIZED = re.compile(r"(\*\*|__|\*|_)[^*_\n]+\1[:：]?$")
 _RULE_LINE = re.compile(r"(?:[-*_=~+]\s?){3,}$")
 _LINE_END = re.compile(r"(\w[\w.]*|\W)[.!?…]+[\"'”’)\]]*$")
+_DEFINITION = re.compile(r":\s+\S")  # below the term that it defines
 _UNFINISHED = _pattern("unfinished")
 _MIN_WRAP = 35  # characters; no one wraps prose at less, so shorter lines are menus and headings
 _WRAP_SLACK = 0.85  # of the usual line; ragged and justified lines of books and papers stay above it
@@ -270,6 +271,8 @@ def _join_lines(text: str, lines: list[tuple[int, int]]) -> list[_Block]:
             last.kind = _Kind.SILENT
         if last and last.kind is _Kind.PROSE and last.lines == 1 and _UNDERLINE.match(line):
             last.kind, last.end = _Kind.HEADING, end
+        elif last and _DEFINITION.match(line) and (last.kind is _Kind.PROSE or text[last.body] in "*_"):
+            last.kind, last.end, last.lines = _Kind.PROSE, end, last.lines + 1
         elif last and block.kind is _Kind.PROSE and _continues(text, last, lines[position - 1], line, width):
             last.end, last.lines = end, last.lines + 1
         else:
