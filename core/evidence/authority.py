@@ -340,9 +340,7 @@ def _is_copy(first: str, second: str) -> bool:
 @lru_cache(maxsize=256)
 def _shingles(text: str) -> frozenset[int]:
     words = _WORD.findall(text[: _MAX_WORDS * 8].casefold())[:_MAX_WORDS]
-    return frozenset(
-        hash(tuple(words[start : start + _SHINGLE_WORDS])) for start in range(len(words) - _SHINGLE_WORDS + 1)
-    )
+    return frozenset(map(hash, zip(*(words[at:] for at in range(_SHINGLE_WORDS)), strict=False)))
 
 
 _WORD = re.compile(r"[^\W_]+")
