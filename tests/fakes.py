@@ -23,7 +23,7 @@ from adapters.records.jobs import (
 from adapters.records.library import SqlLibrary
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore
-from core.evidence.control import CONTROLS, control_of
+from core.evidence.control import CONTROLS, controls_of
 from core.evidence.judge import Pair
 from core.model.answer import ModelUsage
 from core.model.codec import decode, encode
@@ -112,7 +112,7 @@ def is_control(text: str) -> bool:
     asked = re.findall(r"<claim>(.*)</claim>\n<passage>(.*)</passage>\s*(?:</item>|\Z)", text)
     asked += [(claim, passage) for passage, claim in re.findall(r"\ADocument: (.*)\nClaim: (.*)\Z", text)]
     return any(control.claim in text for control in CONTROLS) or any(
-        control_of([Pair("", (passage,))])[0] == Pair(claim, (passage,)) for claim, passage in asked
+        controls_of([Pair("", (passage,))])[0][0] == Pair(claim, (passage,)) for claim, passage in asked
     )
 
 

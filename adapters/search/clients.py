@@ -19,7 +19,7 @@ import aiohttp
 import stamina
 from aiolimiter import AsyncLimiter
 
-from adapters.proxies import DaemonResolver
+from adapters.proxies import DaemonResolver, authorities
 from adapters.search.hits import tidy
 from adapters.search.service import (
     Service,
@@ -248,7 +248,11 @@ class VendorClient(Generic[Vendor]):
             import httpx
 
             self._http = httpx.AsyncClient(
-                base_url=self._base_url, timeout=self._limits.search_s, proxy=self._proxy, trust_env=False
+                base_url=self._base_url,
+                timeout=self._limits.search_s,
+                proxy=self._proxy,
+                verify=authorities(),
+                trust_env=False,
             )
             self._http.event_hooks = {"request": [self._before], "response": [self._after]}
             self._vendor, self._loop = self._connect(self._http), loop

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Protocol, TypeVar
@@ -195,14 +196,18 @@ def read_settings(model: type[Model], env: Mapping[str, str]) -> Model:
 
 def user_agent(env: Mapping[str, str]) -> str:
     """Names the program and where its operator can be found, as the keyless services ask callers to do."""
-    try:
-        release = version("gorkd")
-    except PackageNotFoundError:
-        release = "0"
     contact = env.get("GORKD_PUBLIC_URL", "").strip()
     if not (contact.isascii() and contact.isprintable() and contact):
         contact = "self-hosted research assistant"
-    return f"gorkd/{release} ({contact})"
+    return f"gorkd/{_release()} ({contact})"
+
+
+@cache
+def _release() -> str:
+    try:
+        return version("gorkd")
+    except PackageNotFoundError:
+        return "0"
 
 
 def with_path(url: str, default_path: str) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from time import perf_counter
 from typing import Literal
 
@@ -37,7 +38,7 @@ from core.modes.mode import Mode
 from core.pipeline.conversation import conversation_of, read_reply
 from core.pipeline.deps import Deps
 from core.pipeline.trace import ToolTrace, trace_id_of
-from core.pipeline.work import Progress
+from core.pipeline.work import SILENCE_S, Progress
 from core.presentation.render import job_json, one_line
 from core.presentation.wording import CHECK_QUESTION, IMPROVE_IT, NO_LIST, NOT_ANSWERED_YET, WAS_ANSWERED
 from core.section.sections import read_section_request
@@ -466,7 +467,7 @@ class Researcher:
 
     async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
         """What the queue cannot take now is found by a worker later; a new job that it refuses has failed."""
-        if job.status in TERMINAL_STATUSES:
+        if job.status in TERMINAL_STATUSES or (not is_new and await self._is_under_way(job)):
             return
         try:
             await self._queue.enqueue(job)
@@ -479,6 +480,14 @@ class Researcher:
             raise
         except StoreError as exc:
             self._deps.count_error("intake", exc)
+
+    async def _is_under_way(self, job: ResearchJob) -> bool:
+        """In whichever process: whoever began it, too, would take it. Who is silent for long has lost it."""
+        if job.status is JobStatus.PENDING:
+            return False
+        told = await self._deps.events.read(job.id)
+        silence_s = SILENCE_S * self._deps.settings.patience
+        return bool(told) and self._deps.clock() - told[-1].at < timedelta(seconds=silence_s)
 
     async def _tell_wait(self, job: ResearchJob) -> None:
         if ahead := await self.position(job.id):

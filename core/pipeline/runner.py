@@ -26,7 +26,7 @@ from core.model.job import TERMINAL_STATUSES, Event, JobError, JobStatus, Resear
 from core.model.ports import Measurement, Steps, job_id_var
 from core.modes import find_modes
 from core.pipeline.deps import Deps
-from core.pipeline.work import Deadline, Progress, Work
+from core.pipeline.work import SILENCE_S, Deadline, Progress, Work
 from core.presentation.render import job_json
 from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.stages.cache import answer_key, cached_result, is_hidden, may_repeat, repeat_result
@@ -214,7 +214,6 @@ def rehearse() -> None:
 
 
 CLAIM_TTL = timedelta(hours=1)  # longer than any job; what is left of an older one is nobody's
-SILENCE_S = 75.0  # a call may take 60 s (core/model/config.py); a job whose worker is lost goes on elsewhere after 20 s
 MAX_LEADERS = 3  # who was let down as often looks for itself
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -14,12 +14,13 @@ from core.deep.viewing import COMPLETE, REFINING, STARTING, covered_items
 from core.model.answer import Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.config import DeepSettings, Settings, SynthesisSettings
 from core.model.errors import ModelRejected, ModelUnavailable, ProviderTimeout
-from core.model.job import JobStatus, Steering
+from core.model.job import JobStatus, Scope, Steering
 from core.model.ports import ChatDelta, ChatRequest
+from core.model.source import Page, SearchHit, SearchQuery
 from core.tenancy.admission import BudgetSpent
-from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
+from tests.core.deep.making import SOUND, address, deep_deps, page_text, pubmed, research, scripted, tavily
 from tests.core.deep.world import CHLORIDE, QUESTION
-from tests.fakes import FakeModel, make_job
+from tests.fakes import FakeModel, FakePages, FakeSearch, make_job
 
 
 def coverage(*levels: str) -> Callable[[ChatRequest], str]:
@@ -48,6 +49,33 @@ async def test_a_question_ends_in_an_answer_that_covers_the_checklist():
     asked = [call.purpose for call in model.asked]
     assert len([purpose for purpose in asked if purpose != "check"]) == 5  # refine, three of a round, answer
     assert answer.metadata.model_calls == len(asked)
+
+
+async def test_pages_of_a_quick_service_are_read_while_a_slow_one_is_still_searching():
+    """S002-09: PubMed asks twice, and pages that the web has found long since do not wait for it."""
+    deps = deep_deps()
+    is_read = asyncio.Event()
+
+    class Telling(FakePages):
+        async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+            is_read.set()
+            return await super().fetch(url, known=known)
+
+    class Late(FakeSearch):
+        async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+            await is_read.wait()
+            return await super().search(query, limit=limit, scope=scope)
+
+    slow = pubmed(*SOUND)
+    deps = replace(
+        deps,
+        pages=Telling({address(study): page_text(study) for study in CHLORIDE}),
+        providers={**deps.providers, "pubmed": Late(slow.name, slow.hits, strength=slow.strength)},
+    )
+
+    ran = await research(deps)
+
+    assert {source["type"] for source in ran.details["sources"]} == {"pubmed", "web"}
 
 
 async def test_the_output_has_exactly_the_fields_of_the_tool():
