@@ -390,13 +390,13 @@ class SqlEventLog:
         self._bell = Bell()
         self._doorbell = doorbell
         self._failing_since: float | None = None
-        self._drafts: dict[str, list[_Draft]] = {}  # by job that is being written to, what waits for it
+        self._drafts: dict[str, list[_QueuedEvent]] = {}  # by job that is being written to, what waits for it
         self._writing: dict[str, asyncio.Task[None]] = {}
 
     async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
         """Returns once it is stored. What comes while others of the job's events are written shares a transaction."""
         event: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
-        drafts = [_Draft(attempt, type, self._clock(), data, event)]
+        drafts = [_QueuedEvent(attempt, type, self._clock(), data, event)]
         if job_id in self._drafts:
             self._drafts[job_id] += drafts
             return await event
@@ -413,7 +413,7 @@ class SqlEventLog:
             await self._append(job_id, drafts)
         del self._drafts[job_id], self._writing[job_id]
 
-    async def _append(self, job_id: str, drafts: Sequence[_Draft]) -> None:
+    async def _append(self, job_id: str, drafts: Sequence[_QueuedEvent]) -> None:
         outcomes: Sequence[Event | Exception]
         try:
             outcomes = await self._tables.write(partial(_append_all, job_id, drafts), key=f"events:{job_id}")
@@ -463,7 +463,7 @@ class SqlEventLog:
         return tail
 
 
-class _Draft(NamedTuple):
+class _QueuedEvent(NamedTuple):
     """An event to append; `event` is what becomes of it."""
 
     attempt: int
@@ -473,7 +473,7 @@ class _Draft(NamedTuple):
     event: asyncio.Future[Event]
 
 
-def _append_all(job_id: str, drafts: Sequence[_Draft], sql: Sql) -> list[Event | Exception]:
+def _append_all(job_id: str, drafts: Sequence[_QueuedEvent], sql: Sql) -> list[Event | Exception]:
     """Of each the event, or why it is refused, which refuses no other."""
     ((seq, newest, last_type),) = sql.rows(_LAST, (job_id,)) or [(0, 0, "")]
     outcomes: list[Event | Exception] = []
