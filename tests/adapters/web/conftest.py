@@ -20,8 +20,7 @@ async def browser() -> AsyncIterator[Browser]:
             pytest.fail("no chromium: apt-get install chromium")
         pytest.skip("no chromium (apt-get install chromium)")
     async with async_playwright() as playwright:
-        # No sandbox: in a container chromium cannot set one up, and it visits nothing but this machine. Its GPU is none, and
-        # painting in the same process takes a sixth less processor time.
-        launched = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--in-process-gpu"])
+        # No sandbox: in a container chromium cannot set one up, and it visits nothing but this machine.
+        launched = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield launched
         await launched.close()
