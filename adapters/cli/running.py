@@ -37,7 +37,7 @@ from core.presentation.snapshot import Snapshot
 from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
-from core.tenancy.usage import EvaluationStore, UsageLog
+from core.tenancy.usage import CountUsage, EvaluationStore
 from core.text.saying import say as said
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class Kept:
     reuse: ReuseStore
     links: Callable[[], PageLinks]
     revocations: Revocations
-    usage: UsageLog
+    usage: CountUsage
     sources: SourceStore
     receipts: Callable[[], Receipts]
     evaluations: EvaluationStore

@@ -13,7 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import aiohttp
 import stamina
@@ -23,7 +23,6 @@ from adapters.proxies import DaemonResolver, authorities
 from adapters.search.hits import tidy
 from adapters.search.service import (
     Service,
-    ServiceClient,
     Surroundings,
     TimeLimits,
     broken,
@@ -61,7 +60,7 @@ class OnlineSearch(ABC):
     service: Service
     strength: ProviderStrength
 
-    def __init__(self, client: ServiceClient, around: Surroundings) -> None:
+    def __init__(self, client: GetClient | VendorClient[Any], around: Surroundings) -> None:
         self._client = client
         self._search_s = around.limits.search_s
 

@@ -18,7 +18,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
@@ -43,15 +43,6 @@ TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, an
 RATES = "GORKD_SEARCH_RATES"
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-@runtime_checkable
-class ServiceClient(Protocol):
-    """What keeps connections open: a provider, or what it calls its service through."""
-
-    async def warm_up(self) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -293,7 +293,7 @@ class Researcher:
         job = await self._visible(job_id, scope)
         rating = Rating(asker, good, reason.strip()[:MAX_REASON_CHARS], self._deps.clock())
         if await self._deps.evaluations.rate(job, rating):
-            self._deps.recorder.record(Measurement("ratings", 1, "good" if good else "bad"))
+            self._deps.record(Measurement("ratings", 1, "good" if good else "bad"))
 
     async def asked(self, dedupe_key: str, *, scope: Scope) -> ResearchJob | None:
         """The job that was submitted with this key, None when there is none."""
@@ -405,10 +405,10 @@ class Researcher:
             return
         if not can_be_steered(job.request.modes):
             raise InvalidQuery(say("Only deep research can be steered while it runs."), rule="not-steerable")
-        if len(await self._deps.additions.steered(job.id)) >= MAX_STEERINGS:
+        if len(await self._deps.jobs.steered(job.id)) >= MAX_STEERINGS:
             raise InvalidQuery(say("That is more than one job can mind; please wait for its answer."), rule="too-much")
         text = one_line(steering.text)[:MAX_STEERING_CHARS]
-        await self._deps.additions.steer(job.id, replace(steering, text=text))
+        await self._deps.jobs.steer(job.id, replace(steering, text=text))
 
     async def under_way(self, thread: str, *, scope: Scope) -> ResearchJob | None:
         """The newest job of a conversation that can be steered and has not ended: who a reply there speaks to."""
@@ -444,7 +444,7 @@ class Researcher:
     async def _again(
         self, old: ResearchJob, request: ResearchRequest, dedupe_key: str, address: Address | None = None
     ) -> ResearchJob:
-        kept = await self._deps.additions.attached(old.id) if old.request.attachments else []
+        kept = await self._deps.jobs.attached(old.id) if old.request.attachments else []
         request = replace(request, heard_before=old.request.heard_before or old.created_at)
         return await self.submit(request, dedupe_key=dedupe_key, attachments=kept, address=address)
 
@@ -520,8 +520,8 @@ class Submission:
 
     async def _begin(self, job: ResearchJob, attachments: Sequence[Attachment], *, is_new: bool) -> None:
         """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
-        if attachments and (is_new or not await self._deps.additions.attached(job.id)):
-            await self._deps.additions.attach(job, attachments)
+        if attachments and (is_new or not await self._deps.jobs.attached(job.id)):
+            await self._deps.jobs.attach(job, attachments)
         if is_new and (earlier := await cached_result(job, self._deps)):
             await deliver_result(job, self._deps, earlier, started=perf_counter())
             return

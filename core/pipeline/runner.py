@@ -135,7 +135,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     await progress.status(JobStatus.PLANNING)
     if job.attempt > 1:
         log.info("resumed", extra={"attempt": job.attempt})
-        deps.recorder.record(Measurement("jobs_resumed", 1))
+        deps.record(Measurement("jobs_resumed", 1))
         steps = _Resuming(steps, progress)
     if job.attempt > MAX_ATTEMPTS:
         raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=say(SOMETHING_BROKE))
@@ -235,7 +235,7 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
             log.info("shared an answer", extra={"leader": leader_id})
             return result
         await progress.take_back()
-        if await deps.additions.steered(job.id):
+        if await deps.jobs.steered(job.id):
             return None
         await deps.flights.release(job.scope, key, leader_id)
     return None
@@ -250,7 +250,7 @@ async def _share(leader_id: str, job: ResearchJob, deps: Deps, progress: Progres
         answered_at = leader.completed_at
         if leader.status is not JobStatus.COMPLETED or answered_at is None or answered_at <= job.created_at:
             return None  # an answer from before this question was asked is the cache's business
-        if await deps.additions.steered(leader_id) or await deps.additions.steered(job.id):
+        if await deps.jobs.steered(leader_id) or await deps.jobs.steered(job.id):
             return None  # what people said to either has made them different questions
         return await repeat_result(leader_id, job, deps, answered_at=answered_at)
     except StaleAttempt:
@@ -268,7 +268,7 @@ async def _retell(leader_id: str, deps: Deps, progress: Progress) -> None:
     while (event := await _next(events, silence_s)) is not None and event.type != "complete":
         if event.type != "status":
             await progress.emit(event.type, event.data)
-        elif await deps.additions.steered(progress.job.id):
+        elif await deps.jobs.steered(progress.job.id):
             return
         else:
             await _retell_status(event, progress)

@@ -241,7 +241,7 @@ async def test_votes_are_counted_once_an_asker() -> None:
 
     (vote,) = await deps.evaluations.ratings(job.id)
     assert (vote.is_good, vote.reason) == (False, "wrong year")
-    ledger = cast(Ledger, deps.recorder)
+    ledger = cast(Ledger, deps.record)
     assert (ledger.values("ratings", "good"), ledger.values("ratings", "bad")) == ([1], [1])
 
 
@@ -346,13 +346,13 @@ async def test_files_are_stored_before_the_job_can_begin() -> None:
 
     class Eager(Idle):
         async def enqueue(self, job: ResearchJob) -> None:
-            seen.append(len(await deps.additions.attached(job.id)))
+            seen.append(len(await deps.jobs.attached(job.id)))
 
     door = Researcher(deps, Eager())
     note = await door.read_attachment("note.txt", "text/plain", b"Cats purr.")
     request = ResearchRequest(QUESTION, CHANNEL, asker="U1")
     job = await door.submit(request, dedupe_key="k", attachments=[note])
-    await deps.additions.attach(job, [])
+    await deps.jobs.attach(job, [])
     await door.submit(request, dedupe_key="k", attachments=[note])
 
     assert seen == [1, 1]
