@@ -17,6 +17,9 @@ from xdist.workermanage import WorkerController
 
 from adapters.pages.workers import NURSERY
 from tests import commands, forked
+from tests.servers import postgres_server, postgres_url, redis_server, redis_url
+
+__all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]  # one of each a worker
 
 gc.disable()  # until all is imported
 

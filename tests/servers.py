@@ -1,6 +1,7 @@
 """Real servers on free ports of this machine, for the tests of everything that talks to one.
 
-Import the fixtures into a conftest. Where a binary is missing the tests skip and say so; with CI=true they fail.
+Its fixtures are everybody's by tests/conftest.py. Where a binary is missing the tests skip and say so; with CI=true
+they fail.
 """
 
 from __future__ import annotations

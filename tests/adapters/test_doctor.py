@@ -32,9 +32,7 @@ from tests.loopback.search_faults import Fault
 from tests.loopback.search_world import SearchWorld
 from tests.loopback.slack_state import APP_TOKEN, BOT_TOKEN
 from tests.loopback.slack_world import SlackWorld
-from tests.servers import RedisServer, redis_server
-
-__all__ = ["redis_server"]
+from tests.servers import RedisServer
 
 KEY = "sk-planted-0123456789"
 

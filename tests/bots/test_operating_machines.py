@@ -12,9 +12,6 @@ from tests.bots.test_ask import TIDES
 from tests.bots.test_operating import QUESTION
 from tests.commands import gorkd
 from tests.loopback.world import World
-from tests.servers import postgres_server, postgres_url, redis_server, redis_url
-
-__all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]
 
 WORD = "zanzibar-lantern"
 _TABLES = """

@@ -20,9 +20,9 @@ from core.pipeline.checkup import HEARD_WITHIN_S
 from tests.adapters.durable.conftest import many_machines, one_machine, world
 from tests.adapters.durable.processes import Process
 from tests.adapters.durable.test_disk import fill, small_disk
-from tests.servers import PostgresServer, postgres_server, postgres_url, redis_server, redis_url
+from tests.servers import PostgresServer
 
-__all__ = ["many_machines", "one_machine", "postgres_server", "postgres_url", "redis_server", "redis_url"]
+__all__ = ["many_machines", "one_machine"]
 __all__ += ["small_disk", "world"]
 
 Env = dict[str, str]

@@ -9,9 +9,6 @@ import pytest
 
 from tests.adapters.durable.outside import PAGES
 from tests.loopback.world import World
-from tests.servers import postgres_server, postgres_url, redis_server, redis_url
-
-__all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]
 
 
 @pytest.fixture

@@ -23,9 +23,7 @@ from adapters.records.tenants import SqlAppTenants, SqlSettings, SqlTurns
 from adapters.records.traces import SqlTraceStore
 from tests.adapters.records.samples import StandingClock, make_job
 from tests.records import BOX
-from tests.servers import fresh_database, postgres_server, postgres_url, redis_server, redis_url
-
-__all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]
+from tests.servers import fresh_database
 
 DATABASES = {"sqlite": "database", "postgres": "postgres"}  # by parameter, the fixture that opens it
 

@@ -28,9 +28,6 @@ from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import Library, open_site
 from tests.fakes import make_deps
-from tests.servers import postgres_server, postgres_url
-
-__all__ = ["postgres_server", "postgres_url"]
 
 TOKENS = ("a-token-of-this-server", "a-token-of-another-one")
 SETTINGS = WebSettings(api_tokens=TOKENS, asks_per_minute=1000)

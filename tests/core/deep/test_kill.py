@@ -23,9 +23,6 @@ from tests.loopback.openai_responders import (
     by_schema,
     verdicts_responder,
 )
-from tests.servers import postgres_server, postgres_url, redis_server, redis_url
-
-__all__ = ["postgres_server", "postgres_url", "redis_server", "redis_url"]
 
 ROUNDS = 3
 STEPS = ("queries", "facts", "coverage")

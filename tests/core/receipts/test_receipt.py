@@ -6,7 +6,7 @@ import io
 import json
 import random
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +27,7 @@ from tests.fakes import NOW
 
 SCHEMA = Path(__file__).resolve().parents[3] / "docs" / "receipt.schema.json"
 TRIALS = 1_000
+Written = Callable[[], Receipt]  # made in its test: each worker reads this file, and one alone tries it
 
 
 def members(content: bytes) -> dict[str, bytes]:
@@ -147,37 +148,41 @@ def with_claim(place: int, **changes: object) -> Receipt:
     return written_anew(claims=tuple(claims))
 
 
-LIES = {
-    "another quote": (with_evidence(0, quote="It is 71 metres tall."), "quotes"),
-    "another place": (with_evidence(0, start=5763), "quotes"),
-    "a source nobody read": (with_evidence(0, source_id="src_9"), "quotes"),
-    "a claim that is not in the answer": (with_claim(0, text="The tower is 71 metres tall."), "answer"),
-    "a better verdict than its evidence": (with_evidence(1, verdict=Verdict.PARTIAL), "answer"),
-    "word for word where it is not": (with_evidence(1, stands_verbatim=True), "verbatim"),
+LIES: dict[str, tuple[Written, str]] = {
+    "another quote": (lambda: with_evidence(0, quote="It is 71 metres tall."), "quotes"),
+    "another place": (lambda: with_evidence(0, start=5763), "quotes"),
+    "a source nobody read": (lambda: with_evidence(0, source_id="src_9"), "quotes"),
+    "a claim that is not in the answer": (lambda: with_claim(0, text="The tower is 71 metres tall."), "answer"),
+    "a better verdict than its evidence": (lambda: with_evidence(1, verdict=Verdict.PARTIAL), "answer"),
+    "word for word where it is not": (lambda: with_evidence(1, stands_verbatim=True), "verbatim"),
 }
 
 
 @pytest.mark.parametrize(("lie", "check"), LIES.values(), ids=LIES)
-def test_a_receipt_that_was_written_anew_must_still_hold(lie: Receipt, check: str):
+def test_a_receipt_that_was_written_anew_must_still_hold(lie: Written, check: str):
     """Whoever forges an unsigned receipt, hashes included, has to deceive the rules as well."""
-    assert check in failed(verify_receipt(sealed(lie)))
+    assert check in failed(verify_receipt(sealed(lie())))
 
 
 def orders(*spans: tuple[int, int]) -> Receipt:
     return with_evidence(0, excerpt=replace(samples.receipt().claims[0].evidence[0].excerpt, instructs=spans))
 
 
-NONSENSE = {
-    "a date that is none": written_anew(sources=(replace(samples.receipt().sources[0], published_at="yesterday"),)),
-    "an order before the excerpt": orders((-9, 4)),
-    "an order of a billion characters": orders((5_763, 10**9)),
-    "an order that ends before it begins": orders((5_770, 5_765)),
+def on(published_at: str) -> Receipt:
+    return written_anew(sources=(replace(samples.receipt().sources[0], published_at=published_at),))
+
+
+NONSENSE: dict[str, Written] = {
+    "a date that is none": lambda: on("yesterday"),
+    "an order before the excerpt": lambda: orders((-9, 4)),
+    "an order of a billion characters": lambda: orders((5_763, 10**9)),
+    "an order that ends before it begins": lambda: orders((5_770, 5_765)),
 }
 
 
 @pytest.mark.parametrize("nonsense", NONSENSE.values(), ids=NONSENSE)
-def test_what_nobody_writes_neither_breaks_nor_stalls_who_verifies(nonsense: Receipt):
-    found = verify_receipt(sealed(nonsense))
+def test_what_nobody_writes_neither_breaks_nor_stalls_who_verifies(nonsense: Written):
+    found = verify_receipt(sealed(nonsense()))
 
     assert failed(found) == ["file"]
     assert found.receipt is None
@@ -204,9 +209,13 @@ def test_a_newer_format_is_refused_by_its_number():
     assert "format 2" in found.checks[0].says
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"not a zip", samples.file()[:-30], samples.file()[:200]])
-def test_what_is_no_receipt_is_a_sentence(content: bytes):
-    found = verify_receipt(content)
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PK\x03\x04", b"not a zip", slice(-30), slice(200)],
+    ids=["nothing", "a beginning", "text", "all but its end", "its beginning"],
+)
+def test_what_is_no_receipt_is_a_sentence(content: bytes | slice):
+    found = verify_receipt(samples.file()[content] if isinstance(content, slice) else content)
 
     assert failed(found) == ["file"]
     assert found.receipt is None

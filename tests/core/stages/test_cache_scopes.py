@@ -24,9 +24,6 @@ from core.stages.intake import parse_intent
 from core.tenancy.forgetting import Archive, Whose
 from tests.core.stages.test_similar import FakeEmbedder
 from tests.fakes import NOW, make_deps, make_source
-from tests.servers import redis_server, redis_url
-
-__all__ = ["redis_server", "redis_url"]
 
 WORKSPACES = ("discord:1", "discord:2", "slack:T1")
 USERS = ("ada", "bob", "eve", "kim", "lea")
