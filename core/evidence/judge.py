@@ -108,10 +108,10 @@ class AnswerRuling:
     usage: tuple[ModelUsage, ...] = ()
 
 
-Hear = Callable[[Mapping[int, Judgement], ModelUsage], None]
+Hear = Callable[[Mapping[int, Judgement], Sequence[ModelUsage]], None]
 
 
-def unheard(found: Mapping[int, Judgement], spent: ModelUsage) -> None:
+def unheard(found: Mapping[int, Judgement], spent: Sequence[ModelUsage]) -> None:
     """Nobody hears it."""
 
 
@@ -179,12 +179,12 @@ class JsonJudge:
             new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
             if new:
                 told.update(new)
-                hear(new, _spent(self.model, heard.cost(request)))
+                hear(new, (_spent(self.model, heard.cost(request)),))
 
         try:
             completion = await _completed(self.model, request, heard, listen)
         except asyncio.CancelledError:  # given up, and paid all the same
-            hear({}, _spent(self.model, heard.cost(request)))
+            hear({}, (_spent(self.model, heard.cost(request)),))
             raise
         return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
 
@@ -568,8 +568,8 @@ class Judging:
     async def _call(self, judge: SupportJudge, batch: Sequence[_Asked]) -> None:
         spent: list[ModelUsage] = []
 
-        def hear(found: Mapping[int, Judgement], so_far: ModelUsage) -> None:
-            spent[:] = [so_far]
+        def hear(found: Mapping[int, Judgement], so_far: Sequence[ModelUsage]) -> None:
+            spent[:] = so_far
             for place, judgement in found.items():
                 batch[place].take(judgement)
             if all(one.ruled.done() for one in batch) and (call := asyncio.current_task()):

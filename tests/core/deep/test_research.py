@@ -424,9 +424,9 @@ async def test_what_is_said_meanwhile_is_heard_at_the_next_round():
     """An item that is added is searched for, one that is dropped is not missed, and a wish reaches every prompt."""
     deps = deep_deps(model=scripted())
     await deps.jobs.save(make_job(QUESTION))
-    await deps.additions.steer("job_1", Steering("add_item", "Which dose of chloride was given"))
-    await deps.additions.steer("job_1", Steering("drop_item", "2"))
-    await deps.additions.steer("job_1", Steering("constraint", "only adults"))
+    await deps.jobs.steer("job_1", Steering("add_item", "Which dose of chloride was given"))
+    await deps.jobs.steer("job_1", Steering("drop_item", "2"))
+    await deps.jobs.steer("job_1", Steering("constraint", "only adults"))
 
     ran = await research(deps)
 
@@ -445,8 +445,8 @@ async def test_answer_now_ends_the_search_before_the_next_round():
     usual = scripted(coverage=coverage("satisfied", "unsatisfied", "unsatisfied"))
 
     async def say(request: object) -> None:
-        if usual.calls("coverage") and not await deps.additions.steered("job_1"):
-            await deps.additions.steer("job_1", Steering("answer_now"))
+        if usual.calls("coverage") and not await deps.jobs.steered("job_1"):
+            await deps.jobs.steer("job_1", Steering("answer_now"))
 
     deps = replace(deps, model=usual, check_budget=say)
     ran = await research(deps, max_iterations=5)
@@ -460,7 +460,7 @@ async def test_going_deeper_makes_more_rounds_than_coverage_needs():
     """Two more, whatever is covered."""
     deps = deep_deps()
     await deps.jobs.save(make_job(QUESTION))
-    await deps.additions.steer("job_1", Steering("go_deeper"))
+    await deps.jobs.steer("job_1", Steering("go_deeper"))
 
     ran = await research(deps)
 
@@ -494,7 +494,7 @@ async def test_the_answer_does_not_wait_for_a_round_that_has_begun(purpose: str)
     partly = scripted(coverage=coverage("satisfied", "partial", "unsatisfied"))
     model = Hurried(partly.answers, purpose=purpose, turn=2)
     deps = deep_deps(model=model, settings=Settings(deep=DeepSettings(listen_s=0.001, sources_per_round=3)))
-    model.hurry = lambda: deps.additions.steer("job_1", Steering("answer_now"))
+    model.hurry = lambda: deps.jobs.steer("job_1", Steering("answer_now"))
 
     ran = await research(deps)
 
@@ -509,7 +509,7 @@ async def test_before_the_first_fact_the_round_is_finished():
     """There must be something to answer from."""
     model = Hurried(scripted().answers, purpose="facts", ends=True)
     deps = deep_deps(model=model, settings=Settings(deep=DeepSettings(listen_s=0.001)))
-    model.hurry = lambda: deps.additions.steer("job_1", Steering("answer_now"))
+    model.hurry = lambda: deps.jobs.steer("job_1", Steering("answer_now"))
 
     ran = await research(deps)
 
@@ -570,7 +570,7 @@ async def test_queries_are_worded_while_the_last_items_are_checked(is_steered: b
     model = Foreseeing(scripted(coverage=coverage("satisfied", "partial", "unsatisfied")).answers)
     deps = deep_deps(model=model, settings=Settings(synthesis=SynthesisSettings(is_parallel=True)))
     if is_steered:
-        model.meanwhile = [deps.additions.steer("job_1", Steering("constraint", "only adults"))]
+        model.meanwhile = [deps.jobs.steer("job_1", Steering("constraint", "only adults"))]
 
     ran = await research(deps, max_iterations=2)
 

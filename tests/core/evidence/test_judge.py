@@ -328,7 +328,7 @@ class Slow:
     async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
         self.batches.append(len(pairs))
         if self.early:
-            hear(dict.fromkeys(range(len(pairs)), self.early), ModelUsage(1, 1))
+            hear(dict.fromkeys(range(len(pairs)), self.early), (ModelUsage(1, 1),))
         await self.may_answer.wait()
         if self.error:
             raise self.error
