@@ -586,7 +586,7 @@ async def test_queries_that_were_worded_in_vain_are_paid_and_counted(stalls: boo
     model = Foreseeing(scripted(coverage=coverage("satisfied", "partial", "unsatisfied")).answers)
     deps = deep_deps(model=model, settings=Settings(synthesis=SynthesisSettings(is_parallel=True)))
     model.stalls = stalls
-    model.meanwhile = [deps.additions.steer("job_1", Steering("constraint", "only adults"))]
+    model.meanwhile = [deps.jobs.steer("job_1", Steering("constraint", "only adults"))]
 
     ran = await research(deps, max_iterations=2)
 
