@@ -88,6 +88,15 @@ def test_a_check_beside_the_answer_is_not_on_the_path_but_one_behind_it_is() -> 
     assert waited.behind_s == pytest.approx(1.5)
 
 
+def test_what_a_call_would_still_have_written_when_it_was_given_up_is_not_on_the_path() -> None:
+    """Nobody waited for the reasons of a check behind an answer of 3 s, with which it would have taken 2 s."""
+    calls = (ModelCall(10.0, "answer", 100, 10, 3.0), ModelCall(13.1, "verdicts", 100, 10, 2.0))
+
+    waited = read_journal(Journal(calls, (), (), late_s=0.0), Pace(), 10.0, 14.5)
+
+    assert waited.path_s == pytest.approx(3.0 + 1.4)
+
+
 @pytest.mark.parametrize(
     ("value", "goal", "mark"),
     [

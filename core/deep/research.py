@@ -35,9 +35,10 @@ from core.deep.state import (
 )
 from core.deep.viewing import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, estimate_from, share_of
 from core.evidence.authority import is_retracted
+from core.llm.ask_model import CountedModel
 from core.llm.memo import recalled, remembered
 from core.llm.prices import estimate_tokens
-from core.model.answer import JobResult, ResearchAnswer
+from core.model.answer import JobResult, ModelUsage, ResearchAnswer
 from core.model.errors import ModelError, ModelTimeout, StoreError, TookTooLong
 from core.model.job import Steering
 from core.model.ports import ChatRequest
@@ -124,6 +125,7 @@ class _DeepRun:
     _ran_s: float = 0.0
     _since: float = field(default_factory=lambda: asyncio.get_running_loop().time())
     _ahead: dict[str, asyncio.Task[RoundQueries]] = field(default_factory=dict)  # by their keys in the job's memo
+    _paid_ahead: dict[str, list[ModelUsage]] = field(default_factory=dict)  # for those that nobody has taken
 
     def __post_init__(self) -> None:
         self.settings = self.work.deps.settings.deep
@@ -198,7 +200,9 @@ class _DeepRun:
         """Those that were begun ahead; made anew where none were, or something was said since."""
         key = _queries_key(state, number)
         if ahead := self._ahead.get(key):
-            return await ahead
+            queries = await ahead
+            self._paid_ahead.pop(key)  # they tell it themselves
+            return queries
         kept = await recalled(self.work.deps.memo, self.work.job.id, key, RoundQueries)
         return kept or await generate_queries(state, self.work.deps, within_s=self._within_s)
 
@@ -208,9 +212,10 @@ class _DeepRun:
         limits = Limits(
             self.work.job.request.max_iterations, self.settings.idle_rounds, self.left_s, is_within_budget=True
         )
-        if deps.writes_in_parallel and decide(after, (), limits) is Stop.NONE:
+        if deps.model and deps.writes_in_parallel and decide(after, (), limits) is Stop.NONE:
             key = _queries_key(state, len(state.rounds) + 1)
-            ask = partial(generate_queries, after, deps, within_s=self._within_s)
+            counted = replace(deps, model=CountedModel(deps.model, self._paid_ahead.setdefault(key, [])))
+            ask = partial(generate_queries, after, counted, within_s=self._within_s)
             asking = remembered(deps.memo, self.work.job.id, key, RoundQueries, ask)
             self._ahead[key] = asyncio.create_task(asking)
 
@@ -259,6 +264,8 @@ class _DeepRun:
     async def answer(self, state: DeepState, stop: Stop) -> ResearchAnswer:
         await self.teller.synthesizing(state)
         left_s = max(self.settings.write_reserve_s, self.settings.max_runtime_s - self.runtime_s)
+        in_vain = (spent for paid in self._paid_ahead.values() for spent in paid)
+        state = replace(state, usage=(*state.usage, *in_vain))
         with self.work.deps.stage("synthesize"):
             return await synthesize_answer(
                 self.work, state, stopped_because=self._because(state, stop), within_s=min(left_s, 120.0)

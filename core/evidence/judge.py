@@ -28,9 +28,9 @@ from core.text.language import Cue
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # each costs a tenth of a second more for all of them, and a call a second
-PAIRS_AT_END = 2  # when the reader waits for nothing else; more only where that would be more calls than run at once
+PAIRS_AT_END = 3  # when the reader waits for nothing else; more only where that would be more calls than run at once
 CALLS_AT_ONCE, CALLS_BESIDE = 6, 2  # the latter while the answer is written: what comes meanwhile shares the next call
-LINGER_S, IDLE_S = 1.0, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
+LINGER_S, IDLE_S = 0.5, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -60,6 +60,29 @@ class Heard:
     def cost(self, request: ChatRequest) -> ModelUsage:
         """As the endpoint says; estimated where it does not."""
         return self.usage or estimate_usage(request, self.text)
+
+
+@dataclass(frozen=True)
+class CountedModel:
+    """A model whose calls' costs are put into `paid`, also those of one that is given up; not of one that fails."""
+
+    model: ChatModel
+    paid: list[ModelUsage]
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        heard = Heard()
+        try:
+            async for delta in self.model.stream(request):
+                heard.take(delta)
+                yield delta
+        except asyncio.CancelledError:
+            self.paid.append(heard.cost(request))
+            raise
+        self.paid.append(heard.cost(request))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.bench.conditions import Pace
 from tests.bench.model_script import ModelCall
@@ -35,9 +35,12 @@ def read_journal(journal: Journal, pace: Pace, begin: float, end: float, *, roun
     The critical path is plan + search + page + answer, as long as each was told to take: the plan's searches can only
     begin when it is there, their pages after them, and so on. One page is counted, since pages are read side by side;
     robots.txt, which comes before it, is not, nor is a check that begins while the answer is written. Of calls for the
-    same at once the longest counts. Each of several `rounds` has a search and a page of its own.
+    same at once the longest counts, of one that was given up what came by the end. Each of several `rounds` has a
+    search and a page of its own.
     """
-    calls = tuple(call for call in journal.model if begin <= call.at <= end)
+    calls = tuple(
+        replace(call, lasts_s=min(call.lasts_s, end - call.at)) for call in journal.model if begin <= call.at <= end
+    )
     searches = [at for at in journal.searches if begin <= at <= end]
     web = [(at, path) for at, path in journal.pages if begin <= at <= end]
     pages = [at for at, path in web if path != ROBOTS]

@@ -539,11 +539,14 @@ async def test_facts_of_a_round_are_taken_by_three_calls_at_once_and_one_that_fa
 
 
 class Foreseeing(FakeModel):
-    """The last item of its check comes once the next round's queries are asked for, and `meanwhile` is over."""
+    """The last item of its check comes once the next round's queries are asked for, and `meanwhile` is over.
+
+    Where it `stalls` it does not go on with the queries that it is asked for first then.
+    """
 
     def __init__(self, answers):
         super().__init__(answers)
-        self.is_asked_again, self.meanwhile = asyncio.Event(), []
+        self.is_asked_again, self.meanwhile, self.stalls = asyncio.Event(), [], False
 
     async def stream(self, request):
         if request.purpose == "queries" and self.calls("queries"):
@@ -552,6 +555,8 @@ class Foreseeing(FakeModel):
         text = "".join([delta.text async for delta in super().stream(request)])
         begun = text.rindex("{") + 1 if is_held else 0
         yield ChatDelta(text[:begun])
+        if self.stalls and request.purpose == "queries" and len(self.calls("queries")) == 2:
+            await asyncio.Event().wait()
         if is_held:
             await asyncio.wait_for(self.is_asked_again.wait(), 10)
             for said in self.meanwhile:
@@ -573,3 +578,17 @@ async def test_queries_are_worded_while_the_last_items_are_checked(is_steered: b
     assert [("only adults" in request.user) for request in asked] == [False, False, *([True] if is_steered else [])]
     assert ran.details["iterations_used"] == 2
     assert ran.job.status is JobStatus.COMPLETED
+
+
+@pytest.mark.parametrize("stalls", [False, True], ids=["whole", "given up"])
+async def test_queries_that_were_worded_in_vain_are_paid_and_counted(stalls: bool):
+    """Whether they were whole by the time that something was said, or are given up at the end."""
+    model = Foreseeing(scripted(coverage=coverage("satisfied", "partial", "unsatisfied")).answers)
+    deps = deep_deps(model=model, settings=Settings(synthesis=SynthesisSettings(is_parallel=True)))
+    model.stalls = stalls
+    model.meanwhile = [deps.jobs.steer("job_1", Steering("constraint", "only adults"))]
+
+    ran = await research(deps, max_iterations=2)
+
+    assert len(model.calls("queries")) == 3
+    assert ran.result.answer.metadata.model_calls == len(model.asked)

@@ -15,6 +15,7 @@ from core.evidence.judge import (
     MAX_CLAIM_CHARS,
     MAX_PASSAGE_CHARS,
     PAIRS_A_CALL,
+    PAIRS_AT_END,
     AnswerRuling,
     Dialect,
     Hear,
@@ -433,10 +434,10 @@ async def test_what_is_left_at_the_end_is_asked_in_as_many_calls_as_run_at_once(
     judging = Judging(judge, lambda: 90.0)
     judging.hurry()
 
-    for count in (3, 5 * CALLS_AT_ONCE):
+    for count in (PAIRS_AT_END + 1, 5 * CALLS_AT_ONCE):
         await judging.rule([Pair(f"{count}: {number}", ("p",)) for number in range(count)])
 
-    assert judge.batches == [2, 1, *[5] * CALLS_AT_ONCE]
+    assert judge.batches == [PAIRS_AT_END, 1, *[5] * CALLS_AT_ONCE]
 
 
 async def test_who_reads_along_waits_neither_for_company_nor_for_those_that_may_wait() -> None:
