@@ -14,7 +14,6 @@ from typing import TypeVar
 from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
 from adapters.records.deliveries import SqlMessages, SqlWatches
 from adapters.records.jobs import (
-    SqlAdditions,
     SqlEvaluations,
     SqlEventLog,
     SqlJobMemo,
@@ -227,11 +226,11 @@ class Died(BaseException):
 
 @dataclass
 class Ledger:
-    """A recorder that keeps what it hears."""
+    """Keeps what it is given to record."""
 
     kept: list[Measurement] = field(default_factory=list)
 
-    def record(self, measurement: Measurement) -> None:
+    def __call__(self, measurement: Measurement) -> None:
         self.kept.append(measurement)
 
     def values(self, name: str, label: str | None = None) -> list[float]:
@@ -283,7 +282,6 @@ def make_deps(
         events=SqlEventLog(kept, clock=clock),
         memo=SqlJobMemo(kept),
         tool_traces=SqlTraceStore(kept),
-        additions=SqlAdditions(kept),
         messages=SqlMessages(kept, BOX, clock=clock),
         read_attachment=FakeReader().read,
         evaluations=SqlEvaluations(kept),
@@ -292,7 +290,7 @@ def make_deps(
         cache=SqlAnswerCache(kept, clock=clock),
         flights=MemorySingleFlight(clock=clock),
         reuse=SqlReuseStore(kept, clock=clock),
-        recorder=Ledger(),
+        record=Ledger(),
         clock=clock,
         new_id=lambda: f"job_{next(ids)}",
         settings=settings or AT_ONCE,
@@ -329,12 +327,12 @@ async def tracing(log: MemoryTraceLog, job_id: str = "job_1", **more) -> AsyncIt
 
 @dataclass
 class KeptUsage:
-    """A `UsageLog` over entries by tenant and day; what a day or a tenant has is their sum."""
+    """A `CountUsage` over entries by tenant and day; what a day or a tenant has is their sum."""
 
     entries: Sequence[Usage] = ()
     asked: list[tuple[Period, str, UsageKey]] = field(default_factory=list)
 
-    async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
+    async def __call__(self, period: Period, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
         self.asked.append((period, tenant, by))
         sums: dict[tuple[str, str], Usage] = {}
         for entry in self.entries:

@@ -15,7 +15,6 @@ from itertools import pairwise
 from math import log, sqrt
 
 import regex
-import snowballstemmer  # type: ignore[import-untyped]  # ships no types
 from rapidfuzz.distance import OSA
 
 from core.text.language import fold, told_beside
@@ -342,6 +341,8 @@ def _root(word: str, language: str) -> str:
         return word
     stemmers = _local.__dict__.setdefault("stemmers", {})
     if name not in stemmers:
+        import snowballstemmer  # type: ignore[import-untyped]  # ships no types; 4 MB that a parser does not need
+
         stemmers[name] = snowballstemmer.stemmer(name)
     if language in ("de", "nl") and word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 6:
         word = word[2:]

@@ -48,6 +48,10 @@ ONE_SENTENCE = {
     ),
     "formula": "Hydrogen burns with O\n2 to H\n2O in the flame.",
     "formula-last": "The metal was cut by burning acetylene and compressed O\n2.",
+    "definition": "Plastome\n: the DNA of a chloroplast, often called ctDNA.",
+    "bold-definition": "**Plastome**\n: the DNA of a chloroplast, often called ctDNA.",
+    "bold-label": "**Origin.** The bacterium came in as food.",
+    "bold-question": "1. **How it was done**. They lowered the temperature.",
     "wrapped-title": "This line is long enough to look like one that was wrapped by Dr.\nSmith and others.",
 }
 
@@ -71,6 +75,8 @@ TWO_SENTENCES = {
     "spanish": ("Es cierto.", "¿Por qué no?"),
     "russian": ("Это первое.", "А это второе."),
     "bold": ("**It works.**", "*It is fast.*"),
+    "bold-claim": ("**The tea is safe.**", "Nobody fell ill."),
+    "bold-cited": ("**Origin.** [5]", "The bacterium came in as food."),
 }
 
 
@@ -181,6 +187,7 @@ SILENT = {
     "heading": "# Results",
     "setext": "Results\n=======",
     "bold-heading": "**Results**",
+    "italic-heading": "*Definitions*",
     "question": "Is it safe?",
     "chinese-question": "好吗？",
     "arabic-question": "هل هذا صحيح؟",
@@ -193,6 +200,8 @@ SILENT = {
     "rule": "---",
     "fence": "```\nAspirin cures it.\n```",
     "table-rule": "|---|---|",
+    "table-rule-aligned": "|:--|:-:|-:|",
+    "table-rule-short": "|-|-|",
     "question-heading": "## How confidence is scored",
     "title": "Side Effects\nThey are rare and mild.",
 }
