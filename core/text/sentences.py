@@ -116,6 +116,10 @@ _LINE_END = re.compile(r"(\w[\w.]*|\W)[.!?…]+[\"'”’)\]]*$")
 _DEFINITION = re.compile(r":\s+\S")  # below the term that it defines
 _UNFINISHED = _pattern("unfinished")
 _MIN_WRAP = 35  # characters; no one wraps prose at less, so shorter lines are menus and headings
+_MIN_BEFORE_FORMULA = 20  # characters; "Vitamin C" above "2. Vitamin D" is a list
+_LONGEST_FORMULA = 8  # characters, of its last line
+_ELEMENT = re.compile(r"(?:[\s(\d](?:[CNSFM]|Si|Ti|Al|Fe|Mn)?O|[\s(\d][CN]?H|[\s(\d](?:N|F|Cl))$")
+_LOW_FIGURE = re.compile(r"[2-9](?:[A-Z]|[.,;:)]?(?:\s|$)(?!\s*[A-Z][a-z]+\s*$))")
 _WRAP_SLACK = 0.85  # of the usual line; ragged and justified lines of books and papers stay above it
 
 
@@ -273,11 +277,24 @@ def _join_lines(text: str, lines: list[tuple[int, int]]) -> list[_Block]:
             last.kind, last.end = _Kind.HEADING, end
         elif last and _DEFINITION.match(line) and (last.kind is _Kind.PROSE or text[last.body] in "*_"):
             last.kind, last.end, last.lines = _Kind.PROSE, end, last.lines + 1
-        elif last and block.kind is _Kind.PROSE and _continues(text, last, lines[position - 1], line, width):
+        elif last and (
+            _goes_on_in_formula(text, last, line)
+            or (block.kind is _Kind.PROSE and _continues(text, last, lines[position - 1], line, width))
+        ):
             last.end, last.lines = end, last.lines + 1
         else:
             blocks.append(block)
     return blocks
+
+
+def _goes_on_in_formula(text: str, block: _Block, line: str) -> bool:
+    """Whether a line begins with the low figure of a formula that stands at the end of prose: O, and below it 2."""
+    is_prose = block.kind in (_Kind.PROSE, _Kind.ITEM) and block.end - block.body >= _MIN_BEFORE_FORMULA
+    return (
+        is_prose
+        and _LOW_FIGURE.match(line) is not None
+        and _ELEMENT.search(text, block.end - _LONGEST_FORMULA, block.end) is not None
+    )
 
 
 def _line_block(line: str, start: int, end: int) -> _Block:

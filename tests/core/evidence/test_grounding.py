@@ -616,3 +616,16 @@ def test_words_of_a_page_read_by_ocr_are_not_confirmed_by_being_there(judge: Rul
     assert BY_OCR in read_off.claim.evidence[0].reasons
     assert typed.claim
     assert typed.claim.verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize("written", ["O 2", "O\n2"])
+def test_a_line_break_inside_a_formula_leaves_a_sentence_verbatim(written: str) -> None:
+    """D18: page text has the low figure of a formula on a line of its own."""
+    text = "It was shown in 1901. Metal was cut by burning acetylene and compressed O\n2. It is common now."
+    grounder = Grounder([make_source(1, text)], "How was metal cut?")
+
+    judged = judge_text(grounder, "summary", f"Metal was cut by acetylene and compressed {written} [1].", nobody)
+    whole = judge_text(grounder, "summary", f"Metal was cut by burning acetylene and compressed {written} [1].", nobody)
+
+    assert [entry.claim.verdict for entry in whole if entry.claim] == [Verdict.SUPPORTED]
+    assert [entry.claim.verdict for entry in judged if entry.claim] == [Verdict.UNCHECKED]

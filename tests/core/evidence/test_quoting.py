@@ -129,6 +129,8 @@ def test_which_bridge_is_not_answered_by_the_bridge(question: str, is_direct: bo
         ("Do I need a ticket for the ferry?", "The ticket for the ferry was blue in 1911.", False),
         ("Does the ferry run without a pilot?", "The pilot decides, and without one of them the ferry runs.", False),
         ("Does the ferry run without a pilot?", "The book says how ferry and bus run, not how a pilot is paid.", False),
+        ("Does the ferry run without a pilot?", "A pilot of the ferry who has run it once is never paid again.", False),
+        ("Does the ferry run without a pilot?", "The ferry runs at night, too; a pilot is not used.", True),
         ("Which lantern did Anna van Orlen use?", "Anna van Orlen built 3 ferries for Vik.", False),
         ("Does the ferry run without a pilot?", "The ferry runs at night, too; no pilot is needed.", True),
         ("Why was the ferry sold?", "The ferry was sold in the autumn of that year.", False),

@@ -46,6 +46,8 @@ ONE_SENTENCE = {
         "Built by the Romans, who came with ships from Ostia and Puteoli,\n"
         "Misenum and Ravenna to trade oil and wine here."
     ),
+    "formula": "Hydrogen burns with O\n2 to H\n2O in the flame.",
+    "formula-last": "The metal was cut by burning acetylene and compressed O\n2.",
     "definition": "Plastome\n: the DNA of a chloroplast, often called ctDNA.",
     "bold-definition": "**Plastome**\n: the DNA of a chloroplast, often called ctDNA.",
     "bold-label": "**Origin.** The bacterium came in as food.",
@@ -59,6 +61,7 @@ TWO_SENTENCES = {
     "bracket": ("It works (mostly.)", "Then it fails."),
     "ellipsis": ("It went on...", "Then it stopped."),
     "etc": ("It has tea, milk, etc.", "Nothing else is there."),
+    "formula": ("The metal was cut by compressed O\n2.", "This became common."),
     "plan-b": ("This is plan B.", "The first failed."),
     "year": ("It was in 2020.", "3 people came."),
     "identifier": ("It was found.", "mRNA carries it."),
@@ -86,6 +89,11 @@ def test_a_dot_that_ends_nothing_does_not_split(text: str) -> None:
 @pytest.mark.parametrize("pair", TWO_SENTENCES.values(), ids=TWO_SENTENCES.keys())
 def test_a_stop_splits_in_every_script(pair: tuple[str, str]) -> None:
     assert texts(" ".join(pair)) == list(pair)
+
+
+def test_a_numbered_line_is_no_low_figure_of_a_formula() -> None:
+    for lines in (["1. Vitamin C", "2. Vitamin D"], ["1 Notes on the release of pure N", "2 Methods"]):
+        assert texts("\n".join(lines)) == lines
 
 
 def test_chinese_needs_no_blank_behind_the_stop() -> None:
