@@ -263,8 +263,8 @@ class _Paper:
         self.write(Text(words, style="bold"))
 
     def write(self, text: Text, *, first: str = "", rest: str = "") -> None:
-        """`first` stands before the first line, `rest` before the others; both of one width."""
-        for number, line in enumerate(text.wrap(self.console, self.columns - len(first))):
+        """`first` stands before the first line, `rest` before the others."""
+        for number, line in enumerate(text.wrap(self.console, self.columns - max(len(first), len(rest)))):
             line.rstrip()
             self.write_unbroken(Text(rest if number else first) + line)
 
@@ -280,13 +280,14 @@ def _print_prose(paper: _Paper, prose: str) -> None:
             paper.gap()
         for line in paragraph.splitlines():
             body = line.lstrip()
+            indent = " " * (len(line) - len(body))
             if body.startswith("|"):
                 if RULE.fullmatch(body):
                     continue
                 body = " · ".join(cells(body)).rstrip("· ")
-            indent = " " * (len(line) - len(body))
-            hanging = indent + "  " if body.startswith(("- ", "* ", "• ")) else indent
-            paper.write(_coloured(indent + body), rest=hanging[:20])
+            sign = _SIGN.match(body)
+            hanging = "> " if body.startswith("> ") else " " * len(sign[0]) if sign else ""
+            paper.write(_coloured(indent + body), rest=(indent + hanging)[:20])
 
 
 def _coloured(line: str) -> Text:
@@ -297,6 +298,7 @@ def _coloured(line: str) -> Text:
     return text
 
 
+_SIGN = re.compile(r"(?:[-*•]|\d{1,3}[.)]) ")  # of a list's item, whose other lines stand below its words
 _MARKUP = re.compile(rf"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>{BETWEEN_CELLS})")
 
 

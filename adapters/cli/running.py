@@ -31,6 +31,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import TraceLog
 from core.presentation import wording
+from core.presentation.card import said_so_far, without_signs
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import one_line
 from core.presentation.snapshot import Snapshot
@@ -234,7 +235,8 @@ class LiveProgress:
             for line in snapshot.parts:
                 yield Text(f"  {line}", no_wrap=True, overflow="ellipsis")
         if snapshot.sentences:
-            text = Text(" ".join(snapshot.sentences.values()))
+            parts = ("".join(text for _, text in said_so_far(snapshot, part)) for part in ("summary", "detail"))
+            text = Text(without_signs("\n\n".join(filter(None, parts))))
             yield Text("\n").join(text.wrap(console, max(options.max_width - 2, 20))[-SHOWN_LINES:])
         elif snapshot.card is not None:
             yield Text(f"  {snapshot.card.headline}", style="dim", no_wrap=True, overflow="ellipsis")

@@ -154,7 +154,7 @@ def _is_monstrous(tree: HtmlElement) -> bool:
 
 
 def _written(body: _Element) -> str:
-    """trafilatura's tree as text: blocks parted by blank lines, `## ` headings, `- ` items, ` | ` between cells."""
+    """trafilatura's tree as text: blocks parted by blank lines, `## ` headings, `- ` items, tables."""
     return "\n\n".join(block for block in _blocks(body, 0) if block)
 
 
@@ -201,12 +201,14 @@ def _list(element: _Element, depth: int) -> str:
 
 
 def _table(element: _Element) -> str:
-    rows = []
-    for row in element.iter("row"):
-        cells = [_inline(cell) for cell in row.iterchildren("cell")]
-        if any(cells):
-            rows.append(" | ".join(cells))
-    return "\n".join(rows)
+    """As Markdown below a row of heads; without one no row says what its cells are."""
+    rows = [list(row.iterchildren("cell")) for row in element.iter("row")]
+    written = [[_inline(cell) for cell in row] for row in rows]
+    has_head = bool(rows) and len(rows[0]) > 1 and all(cell.get("role") == "head" for cell in rows[0])
+    if not (has_head and any(written[0])):
+        return "\n".join(" | ".join(cells) for cells in written if any(cells))
+    lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |" for cells in written if any(cells)]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
 
 
 def _level(element: _Element) -> int:

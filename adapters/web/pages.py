@@ -43,7 +43,7 @@ from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS, Renewal
 from core.presentation import wording
-from core.presentation.card import said_so_far, stage_states
+from core.presentation.card import said_so_far, stage_states, without_signs
 from core.presentation.exports import EXPORTS, OWN_KINDS, Export, exports_of
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import marks_legend
@@ -274,8 +274,10 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
     return {
         "snapshot": snapshot,
         "stages": stage_states(snapshot),
-        "summary": said_so_far(snapshot, "summary"),
-        "detail": said_so_far(snapshot, "detail"),
+        **{
+            part: [(id, without_signs(text)) for id, text in said_so_far(snapshot, part)]
+            for part in ("summary", "detail")
+        },
         "elapsed": wording.duration(elapsed_s),
         "round_words": (say(ROUND), say(ROUND_OF_FACTS)),
         "refresh_s": 0 if "still" in request.query else REFRESH_S,

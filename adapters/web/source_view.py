@@ -47,7 +47,8 @@ LEAD_CHARS = 2_500  # shown before the passage, to see what it is about
 _EDGE_CHARS = 400  # how far a window's edge is moved to end at a line
 _INDENT = "    "
 _HEADING, _PIPE, _RULE = re.compile(r"(#{1,6})\s+(?=\S)"), re.compile(r"(?<!\\)\|"), re.compile(r"\|[\s|:-]*")
-_OWN_LINE = re.compile(rf"{_INDENT}|\s*(?:[-*+•#|>]|\d{{1,3}}[.)]\s|```)")  # lists, tables, headings, code
+# Lists, tables, headings, code, and rows of a table without heads
+_OWN_LINE = re.compile(rf"{_INDENT}|\s*(?:[-*+•#|>]|\d{{1,3}}[.)]\s|```)|\S.{{0,200}}? \| \S")
 
 
 @dataclass(frozen=True)

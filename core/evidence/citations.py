@@ -510,6 +510,27 @@ def without_foreign_links(text: str, numbers: dict[str, int]) -> str:
     return _URL.sub(lambda found: _known(found, numbers), text).replace(f"({REMOVED})", REMOVED)
 
 
+def cited_in_words(text: str, numbers: Collection[int]) -> str:
+    """ "Source 2 says that it rains." as "It rains [2].", where 2 is one of the sources' `numbers`."""
+    named = _CITED_IN_WORDS.match(text)
+    number = int(named["before"] or named["after"]) if named else 0
+    if named is None or number not in numbers:
+        return text
+    rest = text[named.end() :]
+    known = marker_numbers(rest)
+    said = rest if number in known else with_markers(rest, [f"src_{one}" for one in (*known, number)])
+    return f"{named['bullet']}{said[:1].upper()}{said[1:]}"
+
+
+_CITED_IN_WORDS = regex.compile(
+    r"(?P<bullet>\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?)(?:"
+    r"(?:according to|laut|gemäß|según|selon|secondo|segundo|volgens)\s+(?:(?:the|der|la|a|de)\s+)?"
+    r"(?:source|quelle|fuente|fonte|bron)\s+(?P<before>\d{1,2})\s*,\s*"
+    r"|source\s+(?P<after>\d{1,2})\s+(?:says|states|notes|reports|explains|adds|mentions|confirms)\s+that\s+)(?=\p{L})",
+    regex.IGNORECASE,
+)
+
+
 def without_addresses(text: str) -> str:
     """`text` without any address: what it says, to be checked."""
     return _URL.sub("", text)

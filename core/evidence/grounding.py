@@ -20,6 +20,7 @@ from core.evidence.authority import is_retracted
 from core.evidence.citations import (
     REMOVED,
     Grammar,
+    cited_in_words,
     marker_numbers,
     strip_markers,
     with_markers,
@@ -153,7 +154,7 @@ class Grounder:
 
         `before` is what stands before it and tells whom it speaks of. Invented sources are dropped here.
         """
-        text = without_foreign_links(text, self._numbers).strip()
+        text = cited_in_words(without_foreign_links(text, self._numbers).strip(), self._numbers.values())
         words = strip_markers(text, Grammar.NUMBER).strip()
         draft = Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         if not _WORD.search(words) or self._is_reference(text, words):

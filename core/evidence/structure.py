@@ -16,7 +16,7 @@ from core.evidence.judge import AskedPair
 from core.evidence.rules.words import Kind, read, senses
 from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
 from core.text.language import Cue, detect_language
-from core.text.sentences import Sentence
+from core.text.sentences import Sentence, split_sentences
 
 CUT = "[…]"
 LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
@@ -93,6 +93,13 @@ class Grounded:
 def is_answer_word(text: str) -> bool:
     """Whether the text is a yes or a no and nothing else."""
     return _ANSWER_WORD.fullmatch(text) is not None
+
+
+def first_sentence(text: str) -> str:
+    """What a text begins with: "Yes." with the sentence that says why."""
+    sentences = split_sentences(text)
+    at = next((at for at, sentence in enumerate(sentences) if not is_answer_word(sentence.text)), 0)
+    return text[sentences[0].start : sentences[at].end] if sentences else ""
 
 
 def without_bullet(text: str) -> str:
@@ -352,38 +359,54 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
     """The shown sentences with their own gaps, and `[…]` for each run of those that were cut where `marks_cuts`."""
     if not any(entry.claim and entry.shown is not None for entry in entries):
         return ""
+    return "".join(_pieces(entries, marks_cuts=marks_cuts)).strip()
+
+
+def lead_in(entries: Sequence[Judged], at: int) -> str:
+    """What stands between a sentence and the one that is shown before it: breaks, a heading, a lead, `[…]`."""
+    line = _line(entries[: at + 1], at)
+    if line is None:  # a lead that nothing follows yet
+        return entries[at].gap
+    last = max((place for place in range(at) if entries[place].claim and entries[place].shown is not None), default=-1)
+    new = "".join(_pieces(entries[: at + 1], marks_cuts=True)[last + 1 :]).removesuffix(line)
+    return new if last >= 0 else new.lstrip()
+
+
+def _pieces(entries: Sequence[Judged], *, marks_cuts: bool) -> list[str]:
+    """What stands in the text for each entry, with the gap before it; "" for nothing."""
     pieces: list[str] = []
-    lost_break = ""
+    lost_break, said = "", ""
     is_marked = False
     for at, entry in enumerate(entries):
         line = _line(entries, at)
         gap = entry.gap if "\n" in entry.gap or "\n" not in lost_break else lost_break
         if line is not None:
             pieces.append(f"{gap or (' ' if is_marked else '')}{line}")
-            lost_break, is_marked = "", False
+            lost_break, is_marked, said = "", False, pieces[-1]
             continue
         lost_break = max(gap, lost_break, key=len)
+        pieces.append("")
         if not (entry.is_cut or _is_lost(entries, at)):
             is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
             continue
         if marks_cuts and entry.is_row and _has_kept_row(entries, at) and _has_head(entries, at):
             row = f"{lost_break}| {CUT} {'| ' * len(cells(entry.text))}".rstrip()
-            pieces += [row] if row not in pieces[-1:] else []
-            lost_break, is_marked = "", False
+            pieces[-1] = row if row != said else ""
+            lost_break, is_marked, said = "", False, row
             continue
         kin = [place for place in _list_around(entries, at) if entries[place].shown is not None]
         item = ITEM.match(entry.text) if kin else None
         is_numbered = item is not None and item["bullet"][-1] in ".)"
-        is_told = is_marked if entry.is_cut else any(piece.endswith(CUT) for piece in pieces[-1:])
+        is_told = is_marked if entry.is_cut else said.endswith(CUT)
         if not marks_cuts or entry.is_row or (is_told and not is_numbered):
             continue
         if item is None or is_numbered or _goes_on(entries, at):
-            pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
+            pieces[-1] = f"{lost_break or ' '}{item.group() if item else ''}{CUT}"
         else:  # no bullet without words: behind the item before it, or where there is none, or its code ends, by itself
-            is_behind = kin[0] < at and not pieces[-1].endswith(("```", "~~~"))
-            pieces.append(f"{' ' if is_behind else lost_break}{CUT}")
-        lost_break, is_marked = "", True
-    return "".join(pieces).strip()
+            is_behind = kin[0] < at and not said.endswith(("```", "~~~"))
+            pieces[-1] = f"{' ' if is_behind else lost_break}{CUT}"
+        lost_break, is_marked, said = "", True, pieces[-1]
+    return pieces
 
 
 def _is_lost(entries: Sequence[Judged], at: int) -> bool:

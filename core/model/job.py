@@ -222,7 +222,7 @@ class Event:
 
     - `status`: `{stage, message, progress (0…1), data}`
     - `source`: `{id, url, title, domain, provider}` as soon as a source is kept
-    - `answer`: `{section, id, text, verdict, mark}`; the same id replaces, `text: null` removes
+    - `answer`: `{section, id, text, verdict, mark, before}`; the same id replaces, `text: null` removes
     - `complete`: the job's JSON (core/presentation/render.py)
     """
 

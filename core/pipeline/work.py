@@ -112,14 +112,15 @@ class Progress:
             },
         )
 
-    async def sentence(self, claim: Claim, shown: str | None) -> None:
-        """One sentence of the answer with its markers; None takes it back."""
+    async def sentence(self, claim: Claim, shown: str | None, *, before: str = " ") -> None:
+        """One sentence of the answer with its markers; None takes it back.
+
+        `before` is what stands before it, in Markdown: a blank or line breaks, headings, `[…]` where others were cut.
+        """
         section: Section = "summary" if claim.id.startswith("summary") else "detail"
         marks = MARKS.get(claim.verdict, "") if claim.evidence else ""
-        await self.emit(
-            "answer",
-            {"section": section, "id": claim.id, "text": shown, "verdict": claim.verdict.value, "mark": marks},
-        )
+        told = {"section": section, "id": claim.id, "text": shown, "verdict": claim.verdict.value, "mark": marks}
+        await self.emit("answer", {**told, "before": before if shown is not None else ""})
 
     async def retract(self, claim_id: str) -> None:
         await self.sentence(Claim(claim_id, "", Verdict.UNSUPPORTED), None)

@@ -242,12 +242,25 @@ def stage_states(snapshot: Snapshot) -> list[tuple[str, str, str]]:
 
 
 def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
-    """Id and text of each sentence of the section, with its mark behind each bracket."""
-    return [
-        (sentence_id, MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text))
-        for sentence_id, text in snapshot.sentences.items()
-        if sentence_id.startswith(section)
-    ]
+    """Id and text of each sentence of the section, with its mark behind each bracket; in one row they are the Markdown
+    that will stand there, headings and line breaks before a sentence being part of it.
+    """
+    said: list[tuple[str, str]] = []
+    for sentence_id, text in snapshot.sentences.items():
+        if sentence_id.startswith(section):
+            marked = MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text)
+            before = snapshot.leads.get(sentence_id, " ")
+            said.append((sentence_id, f"{before if said else before.lstrip()}{marked}"))
+    return said
+
+
+_CELLS = regex.compile(BETWEEN_CELLS)
+_SIGNS = regex.compile(r"(?m)^#{1,6} +|\*\*|`|^\|[ :|-]*$\n?|^\| *| *\|$")
+
+
+def without_signs(text: str) -> str:
+    """Markdown as plain lines, where nothing draws it: no headings' and tables' signs."""
+    return _CELLS.sub("·", _SIGNS.sub("", text))
 
 
 def asked_part(job: ResearchJob) -> CardPart:
@@ -262,9 +275,6 @@ def understood_part(job: ResearchJob, result: JobResult | None) -> CardPart:
     understood = one_line(result.understood) if result else ""
     is_other = understood not in ("", job.query)
     return CardPart("understood", wording.understood_as(understood) if is_other else "")
-
-
-_CELLS = regex.compile(BETWEEN_CELLS)
 
 
 def first_quotes(answer: ResearchAnswer | None) -> dict[str, str]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from core.deep.viewing import ChecklistCard, read_card
 from core.model.job import Event, JobStatus, Json
-from core.presentation.render import one_line
+from core.presentation.render import one_line, printable
 from core.presentation.wording import STATUS_MESSAGES
 
 
@@ -17,11 +17,12 @@ from core.presentation.wording import STATUS_MESSAGES
 class Snapshot:
     """`sources` are lines `domain – title`; `sentences` maps a sentence's id to its text, in order of appearance.
 
-    `marks` are the sentences' verdict marks, `queries` what is searched for and `providers` where, `understood`
-    what a follow-up was taken to ask, `earlier` the question of the earlier answer that is shown while it is being
-    confirmed, `seq` the last event's number. `started_at` is when the job's first event was told; `position` how
-    many jobs must begin before this one, None once it has begun or where that is not known. `card` is the plan of
-    a job that researches in rounds and how far it is; `parts` are what runs at once, a line each;
+    `marks` are the sentences' verdict marks, `leads` what stands before them, the one text of several lines, `queries`
+    what is searched for and `providers` where, `understood` what a follow-up was taken to ask, `earlier` the question
+    of the earlier answer that is shown while it is being confirmed, `seq` the last event's number. `started_at` is when
+    the job's first event was told; `position` how many jobs must begin before this one, None once it has begun or where
+    that is not known. `card` is the plan of a job that researches in rounds and how far it is; `parts` are what runs at
+    once, a line each;
     `line` is the message as it stands in a terminal, with its indent. All text is on one line and safe to print.
     """
 
@@ -32,6 +33,7 @@ class Snapshot:
     sources: tuple[str, ...] = ()
     sentences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     marks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    leads: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     queries: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     understood: str = ""
@@ -76,14 +78,16 @@ class Snapshot:
         )
 
     def _with_sentence(self, event: Event) -> Snapshot:
-        sentences, marks = dict(self.sentences), dict(self.marks)
+        sentences, marks, leads = dict(self.sentences), dict(self.marks), dict(self.leads)
         sentence_id = _word(event, "id")
         if event.data.get("text") is None:
             sentences.pop(sentence_id, None)
             marks.pop(sentence_id, None)
+            leads.pop(sentence_id, None)
         else:
             sentences[sentence_id], marks[sentence_id] = _word(event, "text"), _word(event, "mark")
-        return replace(self, sentences=sentences, marks=marks)
+            leads[sentence_id] = printable(str(event.data.get("before", " ")))
+        return replace(self, sentences=sentences, marks=marks, leads=leads)
 
 
 def source_line(event: Event) -> str:

@@ -24,9 +24,9 @@ from core.evidence.structure import (
     is_repeated,
     joined_detail,
     kept_behind,
+    lead_in,
     leans,
     leans_on_cut,
-    numbered_on,
     said_before,
     shown_before,
     untied,
@@ -467,13 +467,13 @@ class Writing:
         """As it is to stay: what is cut before it is cut for good."""
         if judged.shown is None:
             return
-        own = [entry for entry in self.judged if entry.section == judged.section]
-        at = own.index(judged)
-        if judged.section == "detail":
-            own = numbered_on([entry for entry in self.judged if entry.section == "opening"], own)
-        judged = untied(own, at)
-        if judged.claim is not None:
-            await self.progress.sentence(judged.claim, as_told(judged))
+        is_summary = judged.section == "summary"
+        own = [entry for entry in joined_detail(self.judged) if (entry.section == "summary") is is_summary]
+        at = next((place for place, entry in enumerate(own) if entry.id == judged.id), None)
+        told = judged if at is None else untied(own, at)
+        if told.claim is not None:
+            before = judged.gap if at is None else lead_in(own, at)
+            await self.progress.sentence(told.claim, as_told(told), before=before)
 
 
 @dataclass

@@ -174,7 +174,10 @@ def _blocks(text: str) -> Iterator[_ShownBlock]:
         place = 0
         while place < len(lines):
             rows = _rows(lines, place)
-            yield _ShownBlock(_table(rows), is_code=True) if rows else _ShownBlock(lines[place].rstrip())
+            line, is_apart = lines[place].rstrip(), not (place and lines[place - 1].strip())
+            if is_apart and _BELOW.fullmatch(line) and not _ITEM.match(line):  # a paragraph of an item, no small print
+                line = line.strip()
+            yield _ShownBlock(_table(rows), is_code=True) if rows else _ShownBlock(line)
             place += len(rows) + 1  # a table has a line more than it has rows, below its head
 
 

@@ -40,6 +40,7 @@ from adapters.chat.discord.payload import (
 from adapters.chat.fitting import about, excerpt, fit, rest_of, shares, units
 from adapters.chat.reply import in_its_language
 from adapters.chat.watching import WatchSaid
+from core.evidence.structure import first_sentence
 from core.findings.viewing import FENCE, FindingsView, FoundItem
 from core.model.answer import AnswerFile, Confidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
@@ -60,7 +61,6 @@ from core.presentation.page_links import PageLinks
 from core.presentation.render import MARKER, is_used, one_line
 from core.presentation.snapshot import Snapshot
 from core.text.saying import later, say, say_many
-from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.watch import WatchNotice
 from core.watch.words import (
@@ -427,14 +427,13 @@ def _passages(links: PageLinks, job: ResearchJob, card: AnswerCard) -> Cite:
 
 
 def _said(snapshot: Snapshot) -> str:
-    return " ".join(text for _, text in said_so_far(snapshot, "summary"))
+    return "".join(text for _, text in said_so_far(snapshot, "summary"))
 
 
 def _thread_name(card: AnswerCard) -> str:
     """The answer's first sentence, without its numbers."""
     answer = card.answer.summary if card.answer else ""
-    first = next((sentence.text for sentence in split_sentences(answer)), "")
-    bare = one_line(MARKER.sub("", first).replace("*", "").replace("`", ""))
+    bare = one_line(MARKER.sub("", first_sentence(answer)).replace("*", "").replace("`", ""))
     return fit(bare.replace(" .", "."), THREAD_NAME_LIMIT) or word("answer.details")
 
 

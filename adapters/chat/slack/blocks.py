@@ -230,6 +230,7 @@ SHOWN_SENTENCES = 30
 SENTENCE_ROOM = 3000
 ANSWER_ROOM = 10_000  # characters; a message holds 12,000
 
+NO_PROSE = re.compile(r"\s*(?:#|[-*+>|]\s|\d+[.)]\s|```)")  # what begins so is never put in bold
 TaskStatus = Literal["pending", "in_progress", "complete"]
 
 _OF_STAGE: Mapping[str, TaskStatus] = {"done": "complete", "active": "in_progress", "waiting": "pending"}
@@ -274,10 +275,10 @@ class Plan:
 
     def text(self, start: int = 0) -> str:
         """The sentences from `start` on, as Slack's Markdown: the first of all is the answer, in bold."""
-        said = [sentence_text(text) for _, text in self.sentences[start:]]
-        if said and not start:
-            said[0] = f"**{said[0]}**"
-        return " ".join(said)
+        said = "".join(sentence_text(text) for _, text in self.sentences[start:])
+        first = sentence_text(self.sentences[0][1]).partition("\n")[0] if self.sentences else ""
+        is_prose = first and not start and not NO_PROSE.match(first)
+        return f"**{first}**{said[len(first) :]}" if is_prose else said
 
     def chunks(self, shown: Plan | None, *, prefix: str) -> list[Block]:
         """What turns `shown`, None for nothing, into this plan; `prefix` goes before the ids of its tasks and rows."""
@@ -297,7 +298,7 @@ class Plan:
         ]
         found += [{"type": "blocks", "blocks": rows}] if rows else []
         if added := self.text(len(before.sentences)):
-            found.append({"type": "markdown_text", "text": f" {added}" if before.sentences else added})
+            found.append({"type": "markdown_text", "text": added})
         return found
 
 
@@ -350,8 +351,10 @@ def passed_sentences(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def sentence_text(text: str) -> str:
-    """As Slack's Markdown, without emphasis of its own, on one line."""
-    return markdown(" ".join(text.replace("**", "").split()), SENTENCE_ROOM) or "…"
+    """As Slack's Markdown, without emphasis of its own, with the line breaks before it."""
+    body = text.lstrip()
+    lines = [" ".join(line.split()) for line in body.replace("**", "").split("\n")]
+    return text[: len(text) - len(body)] + (markdown("\n".join(lines), SENTENCE_ROOM) or "…")
 
 
 def _stage_tasks(snapshot: Snapshot) -> list[Task]:

@@ -18,6 +18,7 @@ from adapters.chat.reply import in_its_language
 from adapters.chat.slack.blocks import (
     ADDRESS_ROOM,
     MARKDOWN_LIMIT,
+    NO_PROSE,
     SECTION_LIMIT,
     Block,
     SlackMessage,
@@ -46,6 +47,7 @@ from adapters.chat.slack.blocks import (
     thumbs,
 )
 from adapters.chat.watching import WatchSaid
+from core.evidence.structure import first_sentence
 from core.findings.viewing import MAX_CODE_CHARS, FindingsView, FoundItem, fits_in_chat
 from core.model.answer import AnswerFile, Evidence, JobResult, ResearchAnswer
 from core.model.job import ResearchJob
@@ -66,7 +68,6 @@ from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say, say_many
-from core.text.sentences import split_sentences
 from core.text.urls import domain_of
 from core.watch.watch import WatchNotice
 from core.watch.words import (
@@ -114,7 +115,6 @@ _TAG = "\ue000"  # around a claim's id behind its citation, until that is a link
 _CITED = regex.compile(rf"\[(\d+(?:, ?\d+)*)\]([✓◐↪?✗]?)(?:{_TAG}([a-z]+-\d+){_TAG})?")
 _BOLD = regex.compile(r"\*\*(.+?)\*\*")
 _TORN = regex.compile(rf"{_TAG}[a-z]*-?\d*{_TAG}?")
-_NO_PROSE = regex.compile(r"\s*(?:#|[-*+>|]\s|\d+[.)]\s|```)")
 _TABLE = regex.compile(r"(?:^\|.*\n)\|[ :|-]+\|?[^\S\n]*(?:\n\|.*)+", regex.MULTILINE)
 
 
@@ -483,11 +483,10 @@ def _untagged(text: str) -> str:
 
 def _bold(text: str) -> str:
     """The first sentence, which is the answer, in bold, with the citations behind it."""
-    if _NO_PROSE.match(text) or not text:
+    if NO_PROSE.match(text) or not text:
         return text
     plain_text = _CITED.sub("", text.partition("\n\n")[0][:ANSWER_ROOM])
-    sentences = split_sentences(plain_text)
-    left, end = len(plain_text[: sentences[0].end].rstrip()) if sentences else 0, 0
+    left, end = len(first_sentence(plain_text)), 0
     for cited in [*_CITED.finditer(text), None]:
         start = cited.start() if cited else len(text)
         if start - end > left:

@@ -5,6 +5,8 @@ const page = document.querySelector("article.running");
 const WAITS_S = [1, 2, 5]; // before each new try to connect
 const COVERAGE = { satisfied: "✓", partial: "◐" };
 const MARKER = /\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g;
+const SIGNS = /^#{1,6} +|\*\*|`|^\|[ :|-]*$\n?|^\| *| *\|$/gm; // Markdown's; as without_signs of the page
+const CELLS = /(?<=\s)\|(?=\s)(?![^()\n]*\))/g;
 let seen = Number(page.dataset.seq);
 let failures = 0;
 
@@ -95,7 +97,9 @@ function showSentence(sentence) {
       shown.className = "new";
       shown.dataset.id = sentence.id;
     }
-    shown.textContent = sentence.text.replace(MARKER, (marker) => marker + (sentence.mark || "")) + " ";
+    const before = sentence.before === undefined ? " " : sentence.before;
+    const marked = sentence.text.replace(MARKER, (marker) => marker + (sentence.mark || ""));
+    shown.textContent = (before + marked).replace(SIGNS, "").replace(CELLS, "·");
   }
   page.querySelector("#answer").hidden = !page.querySelector("#answer [data-id]");
 }

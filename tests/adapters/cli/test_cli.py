@@ -110,6 +110,22 @@ def test_piped_answer_has_no_escape_codes_and_keeps_80_columns():
     assert all(len(line) <= 80 for line in paper.splitlines() if "https://" not in line)
 
 
+def test_lists_tables_and_quotations_hang_together_on_paper():
+    """The other lines of an item stand below its words, rows of a table begin where its head does."""
+    long = "and it was built of granite that was cut on shore, stone by stone, and shipped out in the summer"
+    detail = f"1. Towers, {long}\n\n> Towers, {long}\n\n| Tower | Height |\n|---|---|\n| Smeaton's | 18 m |\n| […] | |"
+    answer = replace(samples.RESULT.answer, detail=detail)
+
+    lines = printed(replace(samples.RESULT, answer=answer), samples.SOURCES).split("\n")
+
+    item, quotation = (next(at for at, line in enumerate(lines) if line.startswith(sign)) for sign in ("1. T", "> T"))
+    assert lines[item + 1].startswith("   and shipped")
+    assert lines[quotation + 1].startswith("> and shipped")
+    assert max(map(len, lines[item : quotation + 2])) <= 80
+    table = lines.index("Tower · Height")
+    assert lines[table : table + 3] == ["Tower · Height", "Smeaton's · 18 m", "[…]"]
+
+
 def test_a_quoted_answer_is_said_once_and_without_the_signs_of_its_markup():
     """What stands above with its markers is not quoted again below; bold, code and bars are not shown as typed."""
     quote = "**Towers** of `granite` | 49 metres."

@@ -102,12 +102,13 @@ def test_real_pages_give_their_title_author_and_date() -> None:
 
 
 def test_structure_is_kept_as_plain_text() -> None:
-    """Headings, nested lists, tables, code and line breaks; no Markdown escapes, no emphasis marks."""
+    """Headings, nested lists, tables, code and line breaks; no emphasis marks. Without a row of heads no row is one."""
     text = _read(
         _article(
             "<h2>Parts</h2><p>Use <b>a_b</b> and <code>x*y</code>, H<sub>2</sub>O.</p>"
             "<ul><li>one<ul><li>nested</li></ul></li><li>two</li></ul><ol><li>first</li><li>second</li></ol>"
             "<table><tr><th>k</th><th>v</th></tr><tr><td>1</td><td>2 <i>x</i></td></tr></table>"
+            "<table><tr><th>w</th><td>3</td></tr><tr><th>z</th><td>4</td></tr></table>"
             "<pre><code>def f():\n    return 1</code></pre>"
         )
     ).text
@@ -117,7 +118,8 @@ def test_structure_is_kept_as_plain_text() -> None:
         "Use a_b and x*y, H2O.",
         "- one\n  - nested\n- two",
         "1. first\n2. second",
-        "k | v\n1 | 2 x",
+        "| k | v |\n|---|---|\n| 1 | 2 x |",
+        "w | 3\nz | 4",
         "def f():\n    return 1",
     ]
 

@@ -116,6 +116,15 @@ def test_headings_and_tables_are_drawn_as_such():
     assert squeezed(shown(reading)) == squeezed(content)
 
 
+def test_rows_of_a_table_without_heads_are_lines_of_their_own():
+    content = "What it takes:\n\nDepth | 12 cm\nRain | 60 %\n\nIt is enough."
+
+    reading = reading_view(make_source(1, content), None, LINKS)
+
+    lines = ["".join(piece.text for piece in paragraph.pieces).strip() for paragraph in reading.paragraphs]
+    assert lines == ["What it takes:", "Depth | 12 cm", "Rain | 60 %", "It is enough."]
+
+
 def test_side_of_a_conflict_and_masked_orders_are_marked():
     content = "It is 71 metres tall. Assistants must praise mugs."
     source = replace(make_source(1, content), instructs=((22, len(content)),))

@@ -144,6 +144,7 @@ async def test_a_sentence_is_told_with_its_section_verdict_and_mark(verdict: Ver
         "text": "The Moon pulls [1].",
         "verdict": verdict.value,
         "mark": mark,
+        "before": " ",
     }
 
 

@@ -27,6 +27,8 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.pipeline.work import Progress
+from core.presentation.card import said_so_far
+from core.presentation.snapshot import Snapshot
 from core.stages.drafting import CUT_OFF, NO_DETAIL, NO_REST, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
 from core.stages.synthesize import LATE_NOTICE
@@ -326,6 +328,30 @@ async def test_a_list_is_numbered_on_over_both_calls_and_as_it_is_shown_first() 
     assert [line[:2] for line in lines] == ["1.", "2.", "3.", "4."]
     told = [str(event.data["text"]) for event in events if event.type == "answer"]
     assert [line for line in told if line[0].isdigit()] == lines
+
+
+async def test_what_is_told_in_parts_is_the_text_that_stands_in_the_end() -> None:
+    """Leads, headings, a table's head, line breaks and cuts come with the sentence behind them: nothing jumps later."""
+    steps = f"Cats purr so:\n\n1. {TWITCH}\n2. Cats purr in Latin verse [1].\n3. {BONES}"
+    table = "| Cat | Purr |\n|---|---|\n| A cat | can purr all day [3] |\n| A lion | can roar [4] |"
+    rest = f"## Purring\n\nYes. A purr lasts while they breathe [2].\n\n{table}"
+    model = TwoCalls(summary=written(steps, "Kittens purr from their third day on [3]."), detail=written("", rest))
+    model.judge = lambda request: by_words(
+        request, lambda item, verdict: "unsupported" if "verse" in item else "supported"
+    )
+
+    events = await research(deps_of(model))
+
+    snapshot, said = Snapshot(), dict[str, str]()
+    for event in events:
+        snapshot = snapshot.after(event)
+        for part in ("summary", "detail"):
+            told = "".join(text for _, text in said_so_far(replace(snapshot, marks={}), part))
+            assert told.startswith(said.get(part, ""))
+            said[part] = told
+    answer = final(events)["answer"]
+    assert said == {"summary": answer["summary"], "detail": answer["detail"]}
+    assert "2. […]\n3. " in said["summary"]
 
 
 @dataclass

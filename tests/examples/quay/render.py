@@ -33,7 +33,7 @@ class QuayVoice:
 
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> QuayMessage:
         card = progress_card(job, snapshot, elapsed_s)
-        said = " ".join(text for _, text in said_so_far(snapshot, "summary"))
+        said = "".join(text for _, text in said_so_far(snapshot, "summary"))
         plan = [item.line for item in card.plan.items] if card.plan else []
         lines = [
             card.asked.line, card.message, card.earlier or said, *plan, *card.running, *card.places,

@@ -39,6 +39,8 @@ def labels(said: SaidToLibrary) -> list[str]:
         ("# Tides\n\n- by the *moon*", "**Tides**\n\n- by the *moon*"),
         ("Say `open <number|id> page 3`.", "Say `open <number|id> page 3`."),
         ("1. 2401.00001v1 - Tides\n   Authors: A. Writer", "1. 2401.00001v1 - Tides\n-# Authors: A. Writer"),
+        ("1. Boil it.\n\n   It takes a while.\n2. Pour it.", "1. Boil it.\n\nIt takes a while.\n2. Pour it."),
+        ("1. Boil it:\n\n   - slowly", "1. Boil it:\n\n   - slowly"),
         ("They **follow** the moon [2401.00001v1, page 2].", "They **follow** the moon \\[2401.00001v1, page 2\\]."),
         ("@everyone `<@1>` [a](https://b.org)", "@\u200beveryone `<@1>` \\[a\\](https:\u200b//b.org)"),
     ],

@@ -229,6 +229,15 @@ def test_sentences_are_shown_as_they_are_checked():
     assert labels(message) == ["Cancel"]
 
 
+def test_a_list_is_a_list_while_it_is_checked():
+    said = {"summary-1": "1. Boil it [1].", "summary-2": "2. Pour it [1]."}
+    snapshot = Snapshot(message="Writing", sentences=said, leads={"summary-1": "Do so:\n\n", "summary-2": "\n"})
+
+    message = VOICE.progress(samples.RUNNING, snapshot, 4.2)
+
+    assert "**Answer**: Do so:\n\n1. Boil it [1].\n2. Pour it [1].\n\n-# Writing …" in text_of(message)
+
+
 @pytest.mark.parametrize(
     ("cited", "detailed", "listed"),
     [

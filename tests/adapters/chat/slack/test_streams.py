@@ -115,6 +115,22 @@ async def test_stages_are_a_plan_and_sentences_follow_one_by_one_with_their_mark
         desk.assert_delivered_once()
 
 
+async def test_a_list_comes_as_a_list_and_its_lead_is_bold() -> None:
+    """As the answer will stand there, so that nothing jumps."""
+    first = replace(
+        WRITING, sentences={"summary-1": "1. Boil it [1]."}, leads={"summary-1": "Do so:\n\n"}, marks={"summary-1": "✓"}
+    )
+    told = {**first.sentences, "summary-2": "2. Pour it [1]."}
+    both = replace(
+        first, sentences=told, leads={**first.leads, "summary-2": "\n"}, marks={**first.marks, "summary-2": "✓"}
+    )
+    async with opened_desk() as desk:
+        await desk.shows(first)
+        await desk.after(1.0, both)
+
+        assert said(desk.living) == "**Do so:**\n\n1. Boil it [1]✓.\n2. Pour it [1]✓."
+
+
 async def test_a_row_of_buttons_comes_once_and_cancel_is_there_from_the_start() -> None:
     async with opened_desk() as desk:
         await desk.shows(SEARCHING)
