@@ -35,17 +35,35 @@ _VENDORS = (  # chatty below WARNING, and their debug lines carry whole requests
 )  # fmt: skip
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _SECRET_FIELD = re.compile(r"(?i)^(.*[-_])?(api[-_]?key|authorization|cookie|password|secret|sig|signature|token)$")
-_PARAMETER = r"(?:[\w-]{0,40}[-_])?(?:api[-_]?key|key|token|sig|signature|secret|password)"
-_PATTERNS: tuple[tuple[str, str], ...] = (
-    (r"\b(?:sk|tvly)-[A-Za-z0-9_-]{8,}", REDACTED),  # OpenAI and its kin, Tavily
-    (r"\b(?:xox[a-z]|xapp)(?:\.xox[a-z])?-[A-Za-z0-9-]{8,}", REDACTED),  # Slack
-    (r"\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}", REDACTED),  # Discord
-    (r"(?i)\b(bearer(?:\s+|%20))[A-Za-z0-9._~+/=%-]{4,}", rf"\1{REDACTED}"),
-    (r"(?i)\b((?:basic|bot)(?:\s+|%20))(?=[^\s\"',]*\d)[A-Za-z0-9._~+/=%-]{8,}", rf"\1{REDACTED}"),
-    (r"(?i)((?:authorization|x-api-key)[\"']?\s*[:=]\s*[\"']?(?:\w+\s+)?)[^\s\"',;}\[]+", rf"\1{REDACTED}"),
-    (rf"(?i)((?:\b|%[0-9a-f]{{2}}){_PARAMETER}(?:=|%3D))[^&\s\"'<>#\[]+", rf"\1{REDACTED}"),
-    (rf"(?i)([\"']{_PARAMETER}[\"']\s*:\s*[\"'])[^\"'\[]+", rf"\1{REDACTED}"),
-    (r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)", REDACTED),  # user:password@host
+_NAMES = ("key", "token", "sig", "signature", "secret", "password")
+_PARAMETER = rf"(?:[\w-]{{0,40}}[-_])?(?:api[-_]?key|{'|'.join(_NAMES)})"
+# What looks like a secret, and what takes its place; tried only on text that holds, in whatever case, one of the marks.
+_PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("sk-", "tvly-"), r"\b(?:sk|tvly)-[A-Za-z0-9_-]{8,}", REDACTED),  # OpenAI and its kin, Tavily
+    (("xox", "xapp"), r"\b(?:xox[a-z]|xapp)(?:\.xox[a-z])?-[A-Za-z0-9-]{8,}", REDACTED),  # Slack
+    (("",), r"\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}", REDACTED),  # Discord
+    (("bearer",), r"(?i)\b(bearer(?:\s+|%20))[A-Za-z0-9._~+/=%-]{4,}", rf"\1{REDACTED}"),
+    (
+        ("basic", "bot"),
+        r"(?i)\b((?:basic|bot)(?:\s+|%20))(?=[^\s\"',]*\d)[A-Za-z0-9._~+/=%-]{8,}",
+        rf"\1{REDACTED}",
+    ),
+    (
+        ("authorization", "x-api-key"),
+        r"(?i)((?:authorization|x-api-key)[\"']?\s*[:=]\s*[\"']?(?:\w+\s+)?)[^\s\"',;}\[]+",
+        rf"\1{REDACTED}",
+    ),
+    (
+        tuple(f"{name}{sign}" for name in _NAMES for sign in ("=", "%3d")),
+        rf"(?i)((?:\b|%[0-9a-f]{{2}}){_PARAMETER}(?:=|%3D))[^&\s\"'<>#\[]+",
+        rf"\1{REDACTED}",
+    ),
+    (
+        tuple(f"{name}{sign}" for name in _NAMES for sign in "\"'"),
+        rf"(?i)([\"']{_PARAMETER}[\"']\s*:\s*[\"'])[^\"'\[]+",
+        rf"\1{REDACTED}",
+    ),
+    (("://",), r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)", REDACTED),  # user:password@host
 )
 
 
@@ -86,8 +104,10 @@ class Redactor:
         """The text with every secret replaced by `[redacted]`."""
         if self._known is not None:
             text = self._known.sub(REDACTED, text)
-        for pattern, replacement in _PATTERNS:
-            text = re.sub(pattern, replacement, text)
+        folded = text.casefold()
+        for marks, pattern, replacement in _PATTERNS:
+            if any(mark in folded for mark in marks):
+                text = re.sub(pattern, replacement, text)
         return text
 
     def redact_field(self, name: str, value: object) -> object:

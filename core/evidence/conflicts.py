@@ -226,6 +226,7 @@ def _quoted(text: str) -> str:
     return f"“{cut(one_line(text).rstrip('.'), _CHARS)}”"
 
 
+@lru_cache(maxsize=64)  # of a claim, for every source
 def _words(text: str) -> frozenset[str]:
     return frozenset(term for term in terms(text) if term.isalpha())
 

@@ -229,6 +229,7 @@ def find_verbatim(claim: str, content: str, *, before: str = "") -> tuple[int, i
     return None
 
 
+@kept_by_length  # a sentence is looked for in every source
 def _bare(text: str) -> str:
     """As compared: without bullet, connective, outer marks and the last stop."""
     return _plain(text[start_of(text) :]).text.strip(_WRAPPING).rstrip(_STOPS + "*_|")

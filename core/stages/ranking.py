@@ -97,18 +97,21 @@ def coverage_of(sources: Sequence[Source], question: str, queries: Sequence[str]
     ]
     language = detect_language(question)
     wordings = [question_terms(text, language) for text in dict.fromkeys((question, *queries))]
+    weights = [{term: rarity(term, language) for term in wording} for wording in wordings]
     asked = AskedTerms(" ".join((question, *queries)), [bag for own in bags for bag in own], language)
-    return [max(_best_share(asked.found_in(bag), wordings, language) for bag in own) for own in bags]
+    return [max(_best_share(asked.found_in(bag), weights) for bag in own) for own in bags]
 
 
-def _best_share(found: Mapping[str, float], wordings: Sequence[Sequence[str]], language: str) -> float:
+def _best_share(found: Mapping[str, float], weights: Sequence[Mapping[str, float]]) -> float:
     """Of each wording's weight the share that is found, 0…1; the best of them."""
-    best = 0.0
-    for wording in wordings:
-        weights = {term: rarity(term, language) for term in wording}
-        total = sum(weights.values())
-        best = max(best, sum(weights[term] * found.get(term, 0.0) for term in weights) / total if total else 0.0)
-    return best
+    if not found:
+        return 0.0
+    shares = (
+        sum(weight * found[term] for term, weight in own.items() if term in found) / total
+        for own in weights
+        if (total := sum(own.values()))
+    )
+    return max(shares, default=0.0)
 
 
 def _score(
@@ -164,12 +167,12 @@ def _recency(published_at: datetime | None, intent: QueryIntent, now: datetime) 
 
 def _quality(source: Source) -> float:
     """Enough text to carry an answer, read from the page itself, in sentences rather than fragments."""
-    unspaced = len(_UNSPACED.findall(source.content[:_SEEN_CHARS]))
+    seen = source.content[:_SEEN_CHARS]
+    unspaced = len(_UNSPACED.findall(seen))
     length = min(1.0, (source.metadata.word_count + unspaced / 2) / _GOOD_WORDS)
-    lines = [line for line in source.content[:_SEEN_CHARS].splitlines() if line.strip()]
-    prose = (
-        sum(len(line) + len(_UNSPACED.findall(line)) > _PROSE_CHARS for line in lines) / len(lines) if lines else 0.0
-    )
+    lines = [line for line in seen.splitlines() if line.strip()]
+    lengths = [len(line) + len(_UNSPACED.findall(line)) for line in lines] if unspaced else map(len, lines)
+    prose = sum(chars > _PROSE_CHARS for chars in lengths) / len(lines) if lines else 0.0
     whole = 0.6 if source.extract_of_page else 1.0
     return length * (0.6 + 0.4 * prose) * whole
 

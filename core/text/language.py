@@ -236,27 +236,40 @@ class Cue(Enum):
 
     def find(self, language: str, text: str) -> Iterator[regex.Match[str]]:
         """Where its words stand; nowhere in a language without a line."""
-        pattern = _patterns().get((self.value, language))
+        pattern = _pattern(self.value, language)
         return pattern.finditer(text) if pattern else iter(())
 
     def end_at(self, language: str, text: str, start: int) -> int:
         """Where one of its words that begins at `start` ends; 0 where none does."""
-        pattern = _patterns().get((self.value, language))
+        pattern = _pattern(self.value, language)
         match = pattern.match(text, start) if pattern else None
         return match.end() if match else 0
 
     def first(self, language: str, text: str) -> str:
         """The first of its words; "" where there is none."""
-        return next((match.group() for match in self.find(language, text)), "")
+        pattern = _pattern(self.value, language)
+        return _first(pattern, text) if pattern else ""
+
+
+@lru_cache(maxsize=512)  # of a claim it is asked again for each source
+def _first(pattern: regex.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match.group() if match else ""
 
 
 @cache
-def _patterns() -> dict[tuple[str, str], regex.Pattern[str]]:
+def _cues() -> dict[tuple[str, str], list[str]]:
+    """The words of each cue in each language."""
     lines = files(__package__).joinpath("cues.txt").read_text(encoding="utf-8").splitlines()
-    return {(cue, language): _pattern(words) for cue, language, *words in map(str.split, lines)}
+    return {(cue, language): words for cue, language, *words in map(str.split, lines)}
 
 
-def _pattern(words: list[str]) -> regex.Pattern[str]:
+@cache
+def _pattern(cue: str, language: str) -> regex.Pattern[str] | None:
+    """Made when it is first asked for: those of all languages take a tenth of a second."""
+    words = _cues().get((cue, language))
+    if words is None:
+        return None
     escaped = sorted((regex.escape(word).replace("_", r"\s+").replace(r"\*", r"\p{L}*") for word in words), key=len)
     # "May" is a month; a sentence may begin with any of the others.
     return regex.compile(rf"(?<!\p{{L}})(?!(?-i:May)\b)(?:{'|'.join(escaped[::-1])})(?!\p{{L}})", regex.IGNORECASE)

@@ -142,6 +142,7 @@ class AskedTerms:
         told = {term: others for term in self.terms if (others := told_for(question, term, language))}
         for term, others in told.items():
             self._forms[term] = dict.fromkeys(others & vocabulary, _TOLD_SO) | self._forms[term]
+        self._every_form = frozenset[str]().union(*self._forms.values())
         held = [[term for term in self.terms if not bag.isdisjoint(self._forms[term])] for bag in bags]
         rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
         capitals = {term for found in _CAPITALS.finditer(question) for term in terms(found[0])}
@@ -164,8 +165,9 @@ class AskedTerms:
 
     def found_in(self, bag: Set[str]) -> dict[str, float]:
         """Of the question's words those that `bag` holds, each with how surely, 0…1."""
-        shared = {term: [sure for form, sure in forms.items() if form in bag] for term, forms in self._forms.items()}
-        return {term: max(sure) for term, sure in shared.items() if sure}
+        there = self._every_form.intersection(bag)  # a few words, and of most passages none
+        shared = {term: [forms[form] for form in there if form in forms] for term, forms in self._forms.items()}
+        return {term: max(sure) for term, sure in shared.items() if sure} if there else {}
 
     def coverage(self, bag: Set[str]) -> float:
         """The share of the question's weight that `bag` holds, 0…1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise, takewhile
@@ -334,9 +335,9 @@ def _dated_clauses(reading: Reading) -> tuple[tuple[tuple[Token, ...], tuple[Tok
     """
     clauses: list[list[Token]] = [[]]
     open_words: list[Token] = []
-    start = 0
+    start, content, starts = 0, reading.content, [word.start for word in reading.content]
     for end in [*(mark.start() for mark in _CLAUSE_END.finditer(reading.text)), len(reading.text)]:
-        words = [word for word in reading.content if start <= word.start < end]
+        words = [*content[bisect_left(starts, start) : bisect_left(starts, end)]]
         begins = reading.text[start : start + 1] in (".", "!", "?", "\n", ";")
         open_words = [] if begins else open_words
         if any(word.kind is Kind.WORD and word.text[0].islower() for word in words):
