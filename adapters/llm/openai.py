@@ -42,7 +42,16 @@ from adapters.llm.failures import (
     was_dropped,
     wrong_page,
 )
-from adapters.llm.reading import Answer, EventReader, StreamPiece, Thoughts, attribute, read_piece, read_usage
+from adapters.llm.reading import (
+    Answer,
+    EventReader,
+    StreamPiece,
+    Thoughts,
+    attribute,
+    check_size,
+    read_piece,
+    read_usage,
+)
 from adapters.llm.window import Fitted, Window, is_local
 from adapters.proxies import Proxies
 from core.llm.prices import estimate_usage
@@ -72,6 +81,7 @@ DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
 NO_TOOLS = "This model takes no tools."
 GATHER_S = 0.1  # too short to be seen; three tokens of a usual model, ten of a fast one
+MAX_AHEAD_BYTES = 1 << 18  # of a stream; a fast model sends 50 KB a second
 DRAIN_S = 0.1  # for what an endpoint still sends when it has said that it is done
 MAX_REFUSALS = 9  # ways in which an endpoint may differ, hence calls until all are known
 MAX_DROPPED = 2  # times in a row that a call may meet a connection which the endpoint has just closed
@@ -307,7 +317,11 @@ class OpenAIChat:
         """
         content_type = opened.response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type == "application/json":
-            yield [read_piece(json.loads(await opened.response.aread()))]
+            whole = bytearray()
+            async for block in opened.response.aiter_bytes():
+                whole += block
+                check_size(len(whole))
+            yield [read_piece(json.loads(whole))]
             return
         if content_type in {"text/html", "application/xhtml+xml"}:
             raise wrong_page(self._endpoint, content_type)
@@ -335,10 +349,11 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
     """`chunks`, each that had to be waited for by itself, and behind it in one what has come within `GATHER_S`.
 
     Token by token half of a question's processor time went into waking up: four libraries set a timer each.
+    No more is read while `MAX_AHEAD_BYTES` wait for whoever takes them.
     """
     loop = asyncio.get_running_loop()
     come: list[bytes] = []
-    news = asyncio.Event()
+    news, taken = asyncio.Event(), asyncio.Event()
 
     async def read() -> None:
         waits: list[bool] = []
@@ -351,6 +366,9 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
                     return
                 come.append(chunk)
                 news.set()
+                while sum(map(len, come)) > MAX_AHEAD_BYTES:
+                    taken.clear()
+                    await taken.wait()
                 if waits:
                     waits.clear()
                     await asyncio.sleep(GATHER_S)
@@ -363,6 +381,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             if come:
                 block = b"".join(come)
                 come.clear()
+                taken.set()
                 yield block
             else:
                 news.clear()
