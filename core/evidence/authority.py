@@ -343,7 +343,7 @@ def _is_copy(first: str, second: str) -> bool:
 def _shingles(text: str) -> NDArray[np.int64]:
     """Different numbers, for the runs of words; as a set they would take fifteen times the room."""
     words = _WORD.findall(text[: _MAX_WORDS * 8].casefold())[:_MAX_WORDS]
-    runs = (hash(tuple(words[start : start + _SHINGLE_WORDS])) for start in range(len(words) - _SHINGLE_WORDS + 1))
+    runs = map(hash, zip(*(words[at:] for at in range(_SHINGLE_WORDS)), strict=False))
     return np.unique(np.fromiter(runs, np.int64))
 
 
