@@ -62,10 +62,10 @@ def _locale() -> str:
 async def open_researcher() -> AsyncIterator[Researcher]:
     """For one command at a terminal: no queue of its own, logs only when something is wrong."""
     from adapters.observability import configure_logging
-    from bots.config import collect_rarely, environment, read_settings, secrets_in
+    from bots.config import environment, read_settings, secrets_in, tune_memory
     from bots.wiring import open_house
 
-    collect_rarely()
+    tune_memory()
     env = environment()
     settings = read_settings(env)
     configure_logging(settings.log_level, stream=sys.stderr, secrets=secrets_in(env))
@@ -96,9 +96,9 @@ def run_mcp(is_http: bool) -> None:
 
 def _run(runner: Callable[[Mapping[str, str], BotSettings], Awaitable[None]]) -> None:
     from adapters.observability import configure_logging
-    from bots.config import collect_rarely, environment, read_settings, secrets_in
+    from bots.config import environment, read_settings, secrets_in, tune_memory
 
-    collect_rarely()
+    tune_memory()
     env = environment()
     settings = read_settings(env)
     level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"

@@ -6,6 +6,8 @@ import gc
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from ctypes import CDLL
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +21,8 @@ ENV_FILE = Path(".env")
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _INSTALLED = _CHECKOUT / "gorkd" / "documents"  # where a wheel keeps them (pyproject.toml)
 _COLLECT = (50_000, 20, 20)  # Python's thresholds, for small programs, took a seventh of a question's processor time
+_M_MMAP_THRESHOLD = -3  # mallopt(3)
+_LARGE_BYTES = 512 * 1024  # given back when freed. Unset, it grows to the largest ever freed; 20 MB then lay about
 
 
 class BotSettings(BaseSettings):
@@ -52,10 +56,12 @@ class BotSettings(BaseSettings):
         return level.strip().lower() if isinstance(level, str) else level
 
 
-def collect_rarely() -> None:
-    """For processes of our own: whoever imports gorkd keeps the garbage collector as it is."""
+def tune_memory() -> None:
+    """For processes of our own: whoever imports gorkd keeps garbage collector and allocator as they are."""
     gc.set_threshold(*_COLLECT)
     gc.enable()  # off while a command is imported
+    with suppress(AttributeError, OSError, TypeError):  # only glibc has it
+        CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 def environment() -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from adapters.cli.running import Chatting, Kept, Operating, Setup
 from adapters.observability import configure_logging
 from adapters.proxies import Proxies
-from bots.config import BotSettings, collect_rarely, environment, read_settings, secrets_in
+from bots.config import BotSettings, environment, read_settings, secrets_in, tune_memory
 from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
@@ -362,7 +362,7 @@ def _broken(part: str, error: GorkdError) -> Probe:
 
 
 def _surroundings(values: Mapping[str, str] | None = None) -> tuple[Mapping[str, str], BotSettings]:
-    collect_rarely()
+    tune_memory()
     env = {**environment(), **(values or {})}
     settings = read_settings(env)
     configure_logging(settings.log_level, stream=sys.stderr, secrets=secrets_in(env))

@@ -42,7 +42,16 @@ from adapters.llm.failures import (
     was_dropped,
     wrong_page,
 )
-from adapters.llm.reading import Answer, EventReader, StreamPiece, Thoughts, attribute, read_piece, read_usage
+from adapters.llm.reading import (
+    Answer,
+    EventReader,
+    StreamPiece,
+    Thoughts,
+    attribute,
+    check_size,
+    read_piece,
+    read_usage,
+)
 from adapters.llm.window import Fitted, Window, is_local
 from adapters.proxies import Proxies
 from core.llm.prices import estimate_usage
@@ -72,6 +81,7 @@ DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
 NO_TOOLS = "This model takes no tools."
 GATHER_S = 0.15  # too short to be seen; five tokens of a usual model
+MAX_AHEAD_BYTES = 1 << 18  # of a stream; a fast model sends 50 KB a second
 DRAIN_S = 0.1  # for what an endpoint still sends when it has said that it is done
 MAX_REFUSALS = 9  # ways in which an endpoint may differ, hence calls until all are known
 MAX_DROPPED = 2  # times in a row that a call may meet a connection which the endpoint has just closed
@@ -304,7 +314,11 @@ class OpenAIChat:
         """
         content_type = opened.response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type == "application/json":
-            yield [read_piece(json.loads(await opened.response.aread()))]
+            whole = bytearray()
+            async for block in opened.response.aiter_bytes():
+                whole += block
+                check_size(len(whole))
+            yield [read_piece(json.loads(whole))]
             return
         if content_type in {"text/html", "application/xhtml+xml"}:
             raise wrong_page(self._endpoint, content_type)
@@ -332,11 +346,12 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
     """`chunks`: one behind a pause at once, then in one what has come until the next multiple of `GATHER_S`.
 
     Token by token half of a question's processor time went into waking up: four libraries set a timer each. All
-    streams pass on what they have at the same moments, so that the loop wakes up once for them.
+    streams pass on what they have at the same moments, so that the loop wakes up once for them. No more is read while
+    `MAX_AHEAD_BYTES` wait for whoever takes them.
     """
     loop = asyncio.get_running_loop()
     come: list[bytes] = []
-    news = asyncio.Event()
+    news, taken = asyncio.Event(), asyncio.Event()
     told_at, has_waited = -GATHER_S, False
 
     def tell() -> None:
@@ -360,6 +375,10 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             if chunk is None:
                 return
             come.append(chunk)
+            while sum(map(len, come)) > MAX_AHEAD_BYTES:
+                tell()
+                taken.clear()
+                await taken.wait()
             if has_waited:
                 if loop.time() - told_at >= GATHER_S:
                     tell()
@@ -374,6 +393,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             if come:
                 block = b"".join(come)
                 come.clear()
+                taken.set()
                 yield block
             if reading.done():
                 news.set()

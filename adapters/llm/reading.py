@@ -28,6 +28,7 @@ ALL_THOUGHT = (
 LOOK_EVERY = 256  # characters between two looks whether an answer goes in circles
 LONGEST_LOOP, LEAST_LOOPED, LOOPS = 160, 160, 5  # characters of what is repeated, and in all; and how often
 MAX_ANSWER_CHARS = 400_000  # a hundred times a long answer; an endpoint that goes on is broken
+MAX_EVENT_BYTES = 8 * MAX_ANSWER_CHARS  # all of it in one event, each letter as `\u5929`, and what stands around it
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,14 @@ class StreamPiece:
 class EventReader:
     """Server-sent events out of the bytes of a stream: `feed` gives what each says, parsed from JSON as it is taken.
 
-    `is_done` from `[DONE]` on, behind which nothing is read. Raises `ValueError` for what is no JSON.
+    `is_done` from `[DONE]` on, behind which nothing is read. Raises `ValueError` for what is no JSON, and for an event
+    of more than `MAX_EVENT_BYTES`.
     """
 
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
+        self._data_bytes = 0
         self.is_done = False
 
     def feed(self, block: bytes) -> Iterator[object]:
@@ -71,13 +74,21 @@ class EventReader:
         for line in block[:end].splitlines():
             if line.startswith(b"data:"):
                 self._data.append(line[5:])
+                self._data_bytes += len(line) + 1
             elif not line and self._data:
-                data, self._data = b"\n".join(self._data).strip(), []
+                data, self._data, self._data_bytes = b"\n".join(self._data).strip(), [], 0
                 if data.startswith(b"[DONE]"):
                     self.is_done = True
                     return
                 if data:
                     yield json.loads(data)
+        check_size(len(self._rest) + self._data_bytes)
+
+
+def check_size(event_bytes: int) -> None:
+    """Raises `ValueError` where no answer can be as long."""
+    if event_bytes > MAX_EVENT_BYTES:
+        raise ValueError(f"more than {MAX_EVENT_BYTES} bytes in one event")
 
 
 def read_piece(chunk: object) -> StreamPiece:
@@ -145,7 +156,7 @@ class Answer:
         self.end = (self.end + piece.text)[-4 * LOOK_EVERY :]
         self.is_begun = self.is_begun or bool(piece.text)
         self.has_thought = self.has_thought or piece.is_thought
-        self.length += len(piece.text)
+        self.length += len(piece.text) + len(piece.refusal)
         self.refusal += piece.refusal
         self.finish_reason = piece.finish_reason or self.finish_reason
         self.pieces += 1

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 
 from adapters.observability import configure_logging
-from bots.config import read_settings
+from bots.config import read_settings, tune_memory
 from bots.wiring import House, open_house
 from core.model.codec import decode, encode
 from core.model.job import Depth, JobStatus, ResearchRequest
@@ -87,6 +87,7 @@ class RoundDone:
 
 async def serve() -> None:
     opening = decode(await _next_line(), OpenHouse)
+    tune_memory()
     settings = read_settings(opening.env)
     configure_logging(settings.log_level, stream=sys.stderr, secrets=[])
     async with open_house(opening.env, settings, grace_s=0.0) as house:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from dotenv import set_key
 
 from bots.config import ENV_FILE, environment, keep_settings, read_settings, secrets_in
 from core.model.errors import SetupError
+from tests.shared_data import ROOT
 
 
 @pytest.mark.parametrize(
@@ -75,3 +78,35 @@ def test_a_secret_is_never_in_a_file_that_others_may_read(tmp_path: Path, monkey
 @pytest.mark.parametrize("said", ["WARNING", " Warning "])
 def test_a_log_level_is_taken_in_any_case(said: str) -> None:
     assert read_settings({"GORKD_LOG_LEVEL": said}).log_level == "warning"
+
+
+FREED = """
+from pathlib import Path
+from bots.config import tune_memory
+
+
+def anonymous_mib():
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("RssAnon:")[1].split()[0]) // 1024
+
+
+tune_memory()
+before = anonymous_mib()
+page = bytearray(b"x" * (30 << 20))
+del page
+pages, between = [], []
+for _ in range(40):
+    pages.append(bytearray(b"x" * (1 << 20)))
+    between.append(bytearray(b"x" * 2000))
+held = anonymous_mib()
+del pages
+print(held - before >= 40, anonymous_mib() - before <= 5)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what is resident")
+def test_what_was_large_is_given_back_when_it_is_freed() -> None:
+    """However much was freed at once before, and whatever small things lie between: else a peak stays for ever."""
+    ran = subprocess.run([sys.executable, "-c", FREED], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ran.stdout.split() == ["True", "True"]

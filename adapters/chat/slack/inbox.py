@@ -62,6 +62,7 @@ class Inbox:
         self._opening: dict[str, _Opening] = {}
         self._opened: Remembered[bool] = Remembered()
         self._failures: dict[str, int] = {}
+        self._unstored: dict[str, Letter] = {}  # taken while the records were away, and not opened yet
 
     async def take(self, letter: Letter) -> None:
         """Returns when it is stored, and is opened from then on, once, however often it is sent."""
@@ -74,6 +75,7 @@ class Inbox:
     async def drop(self, team: str, name: str) -> None:
         """Whoever sent it has taken it back. Raises `StoreError`."""
         key = key_of_letter(team, name)
+        self._unstored.pop(key, None)
         opening = self._opening.get(key)
         if opening is not None and opening.task is not None:
             opening.task.cancel()
@@ -83,6 +85,9 @@ class Inbox:
     async def resume(self) -> int:
         """Open what an earlier process left, or what broke; how many. Raises `StoreError`."""
         resumed = 0
+        for letter in [one for key, one in self._unstored.items() if key not in self._opening]:
+            self._begin(letter, self._stored_and_opened(letter))
+            resumed += 1
         for key, address in await self._messages.begun(INBOX):
             letter = _read(address)
             if letter.key != key:
@@ -112,10 +117,14 @@ class Inbox:
     async def _stored_and_opened(self, letter: Letter) -> None:
         """While the records are away it is opened all the same: then the asker is told."""
         own = Scope(tenant_of(letter.team), f"user:{letter.user}")
+        self._unstored[letter.key] = letter
         with best_effort(_log.warning, "letter not kept"):
             await self._messages.begin(letter.key, own, letter.user, Address(INBOX, asdict(letter)))
+            self._unstored.pop(letter.key, None)
         self._opening[letter.key].stored.set()
         await self._opened_in_turn(letter)
+        if self._opened.get(letter.key):
+            self._unstored.pop(letter.key, None)
 
     async def _opened_in_turn(self, letter: Letter) -> None:
         """What was opened is erased before the turn goes back: whoever dies in between leaves nothing to open again."""

@@ -9,8 +9,16 @@ from dataclasses import replace
 import pytest
 
 from adapters.llm.endpoint import Endpoint
-from adapters.llm.openai import DEFAULT_MODEL, OpenAIChat, _gathered, build_chat, build_check, build_mode_chats
-from adapters.llm.reading import EventReader
+from adapters.llm.openai import (
+    DEFAULT_MODEL,
+    MAX_AHEAD_BYTES,
+    OpenAIChat,
+    _gathered,
+    build_chat,
+    build_check,
+    build_mode_chats,
+)
+from adapters.llm.reading import MAX_EVENT_BYTES, EventReader
 from core.llm.ask_model import AnswerStream, complete
 from core.model.errors import ModelGarbled, ModelRejected, ModelTimeout, ModelUnavailable, SetupError
 from core.model.ports import ChatRequest
@@ -248,6 +256,10 @@ async def test_answer_cut_at_the_token_limit_ends_as_far_as_it_came():
         pytest.param(Fault(text="", finish_reason="length"), ModelGarbled, id="all-spent-on-reasoning"),
         pytest.param(Fault(text="", finish_reason="tool_calls"), ModelGarbled, id="tool-call"),
         pytest.param(Fault(raw=chunk_of("x" * 400_001)), ModelGarbled, id="endless"),
+        pytest.param(Fault(refusal="x" * 400_001), ModelGarbled, id="endless-refusal"),
+        pytest.param(
+            Fault(raw=b" " * MAX_EVENT_BYTES + b"{}", content_type="application/json"), ModelGarbled, id="endless-json"
+        ),
         *(
             pytest.param(Fault(text=ANSWER, cut_after=n), ModelUnavailable, id=f"dropped-after-{n}")
             for n in (0, 1, 10, len(tokenise(ANSWER)))
@@ -559,6 +571,25 @@ async def test_what_comes_while_an_answer_is_read_is_read_in_one_go():
     assert waits == [0]
 
 
+async def test_no_more_is_read_ahead_than_is_taken():
+    """An endpoint that sends without end fills no memory while an answer is worked on."""
+    sent = 0
+
+    async def flood():
+        nonlocal sent
+        for _ in range(1000):
+            sent += MAX_AHEAD_BYTES // 10
+            yield bytes(MAX_AHEAD_BYTES // 10)
+
+    taken = 0
+    async for block in _gathered(flood()):
+        taken += len(block)
+        await asyncio.sleep(0)
+        assert len(block) + sent - taken <= 2.2 * MAX_AHEAD_BYTES
+
+    assert taken == sent == 1000 * (MAX_AHEAD_BYTES // 10)
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_events_are_read_however_a_stream_is_cut(end: str, size: int):
@@ -584,3 +615,14 @@ def test_events_are_read_however_a_stream_is_cut(end: str, size: int):
 
     assert said == [{"one": "天鹅"}, [1, 2]]
     assert events.is_done
+
+
+@pytest.mark.parametrize("block", [b"x" * 600, b"data: x\n" * 100, b"data:\n" * 100], ids=["line", "event", "blank"])
+def test_an_event_without_end_is_no_answer(block: bytes):
+    """Nor one of more than any answer may have: what has come of it is kept until it is whole."""
+    events, blocks = EventReader(), MAX_EVENT_BYTES // len(block)
+    for _ in range(blocks):
+        assert list(events.feed(block)) == []
+
+    with pytest.raises(ValueError, match=f"more than {MAX_EVENT_BYTES} bytes"):
+        list(events.feed(block))

@@ -24,7 +24,7 @@ LETTER = Letter("message", "T1", "U1", "C1:1.2", {"text": "Why?"})
 class Away(SqlMessages):
     """Records that cannot be written."""
 
-    async def put(self, key: str, scope: Scope, asker: str, address: Address) -> None:
+    async def begin(self, key: str, scope: Scope, asker: str, address: Address) -> None:
         raise StoreError("away")
 
 
@@ -142,6 +142,20 @@ async def test_while_the_records_are_away_it_is_opened_all_the_same():
     await settled(inbox)
 
     assert reader.read == [LETTER.body]
+
+
+async def test_what_could_be_neither_stored_nor_opened_is_tried_again():
+    """Slack has been told that it was heard, and sends it no more."""
+    reader = Reader(StoreError("away"))
+    inbox = inbox_of(reader, Away(MemoryTables(), BOX, clock=now))
+
+    await inbox.take(LETTER)
+    await settled(inbox)
+    for _ in range(3):
+        await inbox.resume()
+        await settled(inbox)
+
+    assert reader.read == [LETTER.body, LETTER.body]
 
 
 async def test_what_was_taken_back_is_not_opened_again():
