@@ -189,7 +189,7 @@ BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, math.i
 
 
 class PrometheusRecorder:
-    """A `Recorder` with a registry of its own. May be called from any thread."""
+    """A registry of its own, of what is recorded. May be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -20,7 +20,7 @@ from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
 from core.model.job import JobStatus
-from core.model.ports import NoRecorder, PageFetcher
+from core.model.ports import PageFetcher, record_nothing
 from core.pipeline.checkup import Doubt, Finding, Probe, Trials, examine
 from core.pipeline.deps import Deps
 from core.presentation.render import job_json
@@ -55,7 +55,7 @@ async def open_kept() -> AsyncIterator[Kept]:
 
     env, settings = _surroundings()
     async with AsyncExitStack() as stack:
-        records = await open_records(env, settings, stack, clock=utc_now, recorder=NoRecorder())
+        records = await open_records(env, settings, stack, clock=utc_now, record=record_nothing)
         durable = DurableSettings.from_env(env, folder=settings.data, max_waiting_jobs=0)
 
         async def end(job_id: str) -> None:
@@ -83,7 +83,7 @@ async def open_kept() -> AsyncIterator[Kept]:
             records.reuse,
             partial(page_links, env, settings),
             records.revocations,
-            records.usage,
+            records.spending.usage,
             records.sources,
             lambda: receipts_of(env, settings, records),
             records.evaluations,
@@ -105,7 +105,7 @@ async def open_laboratory(changes: Mapping[str, str]) -> AsyncIterator[Deps]:
     shared = ("DATABASE_URL", "REDIS_URL")
     async with AsyncExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="gorkd-eval-")))
-        records = await open_records(env, settings, stack, clock=utc_now, recorder=NoRecorder())
+        records = await open_records(env, settings, stack, clock=utc_now, record=record_nothing)
         own = {name: value for name, value in env.items() if name not in shared} | {"GORKD_DATA": str(scratch)}
         house = await stack.enter_async_context(open_house(own, read_settings(own), grace_s=0.0))
         await house.warm_up()  # else the first of two configurations pays for both
@@ -138,7 +138,7 @@ async def open_library() -> AsyncIterator[LibraryDesk]:
 
     env, settings = _surroundings()
     async with AsyncExitStack() as stack:
-        records = await open_records(env, settings, stack, clock=utc_now, recorder=NoRecorder())
+        records = await open_records(env, settings, stack, clock=utc_now, record=record_nothing)
         yield library_desk(env, records.library, stack)
 
 
@@ -268,7 +268,7 @@ async def _probes(env: Mapping[str, str], settings: BotSettings, stack: AsyncExi
         from bots.wiring import utc_now
 
         async with AsyncExitStack() as opened:
-            records = await open_records(env, settings, opened, clock=utc_now, recorder=NoRecorder())
+            records = await open_records(env, settings, opened, clock=utc_now, record=record_nothing)
             if aside := await records.watches.unreadable():
                 named = ", ".join(aside[:5])
                 raise Doubt(

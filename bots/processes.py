@@ -153,7 +153,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         limits=house.records.limits,
         previews=_previews(env, house),
         library=pictures,
-        usage=house.records.usage,
+        usage=house.records.spending.usage,
         evaluations=house.records.evaluations,
         receipts=receipts_of(env, house.settings, house.records),
     )

@@ -17,7 +17,6 @@ from adapters.records.deliveries import (
     SqlWatches,
 )
 from adapters.records.jobs import (
-    SqlAdditions,
     SqlEvaluations,
     SqlEventLog,
     SqlHeartbeats,
@@ -34,14 +33,13 @@ from adapters.records.tenants import (
     SqlSettings,
     SqlTurns,
 )
-from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore, SqlUsageLog
+from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
 from core.library.paper import LibraryStore
 from core.library.states import Conversations
 from core.model.delivery import Messages
 from core.model.errors import SetupError
-from core.model.job import Additions
 from core.model.ports import (
     AnswerCache,
     Clock,
@@ -49,7 +47,7 @@ from core.model.ports import (
     Heartbeats,
     JobMemo,
     JobStore,
-    Recorder,
+    Record,
     ReuseStore,
     SourceStore,
     Turns,
@@ -61,7 +59,7 @@ from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
 from core.tenancy.forgetting import AppTenants, Archive, Register
-from core.tenancy.usage import EvaluationStore, UsageLog
+from core.tenancy.usage import EvaluationStore
 from core.watch.watch import Watches
 from core.works.standing import StandingChecks
 
@@ -79,7 +77,6 @@ class Records:
     events: EventLog
     memo: JobMemo
     tool_traces: TraceStore
-    additions: Additions
     messages: Messages
     standing: StandingChecks
     watches: Watches
@@ -92,7 +89,6 @@ class Records:
     heartbeats: Heartbeats
     traces: TraceLog
     spending: SqlSpending
-    usage: UsageLog
     revocations: Revocations
     tenants: AppTenants
     turns: Turns
@@ -115,17 +111,17 @@ class Shared:
 
 
 async def open_records(
-    env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder
+    env: Mapping[str, str], settings: BotSettings, stack: AsyncExitStack, *, clock: Clock, record: Record
 ) -> Records:
     """Closed with `stack`. Raises `SetupError`, also when only half of what several machines need is set."""
     missing = [name for name in ("REDIS_URL", "GORKD_SECRET") if name not in env]
     if "DATABASE_URL" in env and missing:
         raise SetupError(f"DATABASE_URL needs {' and '.join(missing)} as well: please set what is missing.")
-    redis = _open_redis(settings.redis_url, stack, clock=clock, recorder=recorder) if settings.redis_url else None
+    redis = _open_redis(settings.redis_url, stack, clock=clock, record=record) if settings.redis_url else None
     box = SecretBox.from_env(env, settings.data)
     database = await _open_database(env, settings)
     stack.push_async_callback(database.aclose)
-    shared = redis or _share(database, clock=clock, recorder=recorder)
+    shared = redis or _share(database, clock=clock, record=record)
     return _records(database, shared, box, folder=settings.data, clock=clock)
 
 
@@ -137,22 +133,22 @@ async def _open_database(env: Mapping[str, str], settings: BotSettings) -> Datab
     return await PostgresDatabase.open(env["DATABASE_URL"])
 
 
-def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, recorder: Recorder) -> Shared:
+def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, record: Record) -> Shared:
     from adapters.records.redis import RedisArchive, RedisDoorbell, RedisRateLimits, RedisReuseStore, RedisSingleFlight
 
-    doorbell = RedisDoorbell(url, recorder=recorder)
-    limits = RedisRateLimits(url, clock=clock, recorder=recorder)
-    flights = RedisSingleFlight(url, clock=clock, recorder=recorder)
+    doorbell = RedisDoorbell(url, record=record)
+    limits = RedisRateLimits(url, clock=clock, record=record)
+    flights = RedisSingleFlight(url, clock=clock, record=record)
     reuse, archive = RedisReuseStore(url), RedisArchive(url)
     for part in (doorbell, limits, flights, reuse, archive):
         stack.push_async_callback(part.aclose)
     return Shared(limits, flights, reuse, doorbell, (archive,))
 
 
-def _share(database: Database | PostgresDatabase, *, clock: Clock, recorder: Recorder) -> Shared:
+def _share(database: Database | PostgresDatabase, *, clock: Clock, record: Record) -> Shared:
     return Shared(
-        SqlRateLimits(database, clock=clock, recorder=recorder),
-        SqlSingleFlight(database, clock=clock, recorder=recorder),
+        SqlRateLimits(database, clock=clock, record=record),
+        SqlSingleFlight(database, clock=clock, record=record),
         SqlReuseStore(database, clock=clock),
     )
 
@@ -167,7 +163,6 @@ def _records(
         events=SqlEventLog(database, clock=clock, doorbell=shared.doorbell),
         memo=SqlJobMemo(database),
         tool_traces=SqlTraceStore(database),
-        additions=SqlAdditions(database),
         messages=SqlMessages(database, box, clock=clock),
         standing=SqlStandingChecks(database, clock=clock),
         watches=SqlWatches(database, box, clock=clock),
@@ -180,7 +175,6 @@ def _records(
         heartbeats=SqlHeartbeats(database),
         traces=SqlTraceLog(database),
         spending=SqlSpending(database),
-        usage=SqlUsageLog(database),
         revocations=SqlRevocations(database, clock=clock),
         tenants=SqlAppTenants(database, box, clock=clock),
         turns=SqlTurns(database, clock=clock),

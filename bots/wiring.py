@@ -48,10 +48,10 @@ from core.pipeline.tracing import (
     TraceLog,
     WatchedModel,
     WatchedPages,
-    WatchedRecorder,
     WatchedSearch,
     WatchedWebSearch,
     open_tracer,
+    traced,
 )
 from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
@@ -145,7 +145,7 @@ async def open_house(
     """
     async with AsyncExitStack() as stack:
         metrics = PrometheusRecorder()
-        records = await open_records(env, settings, stack, clock=utc_now, recorder=metrics)
+        records = await open_records(env, settings, stack, clock=utc_now, record=metrics.record)
         deps = _open_deps(env, settings, records, metrics, stack)
         admission = _admission(settings, deps, records)
         desk = SettingsDesk(records.settings, _ceilings(admission, settings, deps), clock=utc_now)
@@ -312,7 +312,7 @@ async def _shared_queue(
     """What workers take from, here or elsewhere; how much waits in it is measured."""
     queue = DurableQueue(durable, deps.jobs, on_cancelled=partial(_end, deps, JobStatus.CANCELLED))
     stack.push_async_callback(queue.aclose)
-    await stack.enter_async_context(_in_background(watch_backlog(records.jobs, metrics)))
+    await stack.enter_async_context(_in_background(watch_backlog(records.jobs, metrics.record)))
     return queue
 
 
@@ -412,7 +412,7 @@ def _open_deps(
             stack.push_async_callback(vendor.aclose)
     return Deps(
         providers={
-            name: LimitedSearch(provider, records.limits, rates[name], metrics) if name in rates else provider
+            name: LimitedSearch(provider, records.limits, rates[name], metrics.record) if name in rates else provider
             for name, provider in providers.items()
         },
         pages=pages,
@@ -421,7 +421,6 @@ def _open_deps(
         events=records.events,
         memo=records.memo,
         tool_traces=records.tool_traces,
-        additions=records.additions,
         messages=records.messages,
         read_attachment=pages.attachments.read,
         evaluations=records.evaluations,
@@ -432,7 +431,7 @@ def _open_deps(
         reuse=records.reuse,
         works=works,
         standing=records.standing if works else None,
-        recorder=metrics,
+        record=metrics.record,
         clock=utc_now,
         new_id=new_job_id,
         settings=tunables,
@@ -447,7 +446,7 @@ def _open_deps(
 def _open_works(
     env: Mapping[str, str], tunables: Settings, records: Records, metrics: PrometheusRecorder, stack: AsyncExitStack
 ) -> Works | None:
-    turns = partial(SharedTurns, limits=records.limits, recorder=metrics)
+    turns = partial(SharedTurns, limits=records.limits, record=metrics.record)
     registries = build_registries(env, replace(surroundings(env, tunables.search), turns=turns))
     works = Works(registries, records.reuse, utc_now, texts=open_texts(registries)) if registries else None
     for part in (*registries, works):  # the calls end before the connections do
@@ -463,18 +462,18 @@ def _open_works(
 async def observed(deps: Deps, traces: TraceLog, *, secrets: Iterable[str]) -> AsyncIterator[Deps]:
     """The same ports, watched; what they noted is written before the block is left. No entry holds a secret."""
     async with open_tracer(traces, clock=deps.clock, redact=Redactor(secrets).redact) as tracer:
-        recorder = WatchedRecorder(deps.recorder, tracer)
+        record = traced(deps.record, tracer)
         prices = deps.settings.prices_usd_per_million
         yield replace(
             deps,
-            recorder=recorder,
+            record=record,
             providers={name: WatchedSearch(provider, tracer) for name, provider in deps.providers.items()},
             pages=WatchedPages(deps.pages, tracer),
-            model=WatchedModel(deps.model, tracer, recorder, prices) if deps.model else None,
-            check_model=WatchedModel(deps.check_model, tracer, recorder, prices) if deps.check_model else None,
-            models={mode: WatchedModel(model, tracer, recorder, prices) for mode, model in deps.models.items()},
+            model=WatchedModel(deps.model, tracer, record, prices) if deps.model else None,
+            check_model=WatchedModel(deps.check_model, tracer, record, prices) if deps.check_model else None,
+            models={mode: WatchedModel(model, tracer, record, prices) for mode, model in deps.models.items()},
             library=WatchedLibrary(deps.library, tracer),
-            web_model=WatchedWebSearch(deps.web_model, tracer, recorder, prices) if deps.web_model else None,
+            web_model=WatchedWebSearch(deps.web_model, tracer, record, prices) if deps.web_model else None,
         )
 
 

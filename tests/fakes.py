@@ -14,7 +14,6 @@ from typing import TypeVar
 from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
 from adapters.records.deliveries import SqlMessages, SqlWatches
 from adapters.records.jobs import (
-    SqlAdditions,
     SqlEvaluations,
     SqlEventLog,
     SqlJobMemo,
@@ -24,7 +23,7 @@ from adapters.records.jobs import (
 from adapters.records.library import SqlLibrary
 from adapters.records.sql import Tables
 from adapters.records.traces import SqlTraceStore
-from core.evidence.control import CONTROLS, control_of
+from core.evidence.control import CONTROLS, controls_of
 from core.evidence.judge import Pair
 from core.model.answer import ModelUsage
 from core.model.codec import decode, encode
@@ -113,7 +112,7 @@ def is_control(text: str) -> bool:
     asked = re.findall(r"<claim>(.*)</claim>\n<passage>(.*)</passage>\s*(?:</item>|\Z)", text)
     asked += [(claim, passage) for passage, claim in re.findall(r"\ADocument: (.*)\nClaim: (.*)\Z", text)]
     return any(control.claim in text for control in CONTROLS) or any(
-        control_of([Pair("", (passage,))])[0] == Pair(claim, (passage,)) for claim, passage in asked
+        controls_of([Pair("", (passage,))])[0][0] == Pair(claim, (passage,)) for claim, passage in asked
     )
 
 
@@ -227,11 +226,11 @@ class Died(BaseException):
 
 @dataclass
 class Ledger:
-    """A recorder that keeps what it hears."""
+    """Keeps what it is given to record."""
 
     kept: list[Measurement] = field(default_factory=list)
 
-    def record(self, measurement: Measurement) -> None:
+    def __call__(self, measurement: Measurement) -> None:
         self.kept.append(measurement)
 
     def values(self, name: str, label: str | None = None) -> list[float]:
@@ -283,7 +282,6 @@ def make_deps(
         events=SqlEventLog(kept, clock=clock),
         memo=SqlJobMemo(kept),
         tool_traces=SqlTraceStore(kept),
-        additions=SqlAdditions(kept),
         messages=SqlMessages(kept, BOX, clock=clock),
         read_attachment=FakeReader().read,
         evaluations=SqlEvaluations(kept),
@@ -292,7 +290,7 @@ def make_deps(
         cache=SqlAnswerCache(kept, clock=clock),
         flights=MemorySingleFlight(clock=clock),
         reuse=SqlReuseStore(kept, clock=clock),
-        recorder=Ledger(),
+        record=Ledger(),
         clock=clock,
         new_id=lambda: f"job_{next(ids)}",
         settings=settings or AT_ONCE,
@@ -329,12 +327,12 @@ async def tracing(log: MemoryTraceLog, job_id: str = "job_1", **more) -> AsyncIt
 
 @dataclass
 class KeptUsage:
-    """A `UsageLog` over entries by tenant and day; what a day or a tenant has is their sum."""
+    """A `CountUsage` over entries by tenant and day; what a day or a tenant has is their sum."""
 
     entries: Sequence[Usage] = ()
     asked: list[tuple[Period, str, UsageKey]] = field(default_factory=list)
 
-    async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
+    async def __call__(self, period: Period, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
         self.asked.append((period, tenant, by))
         sums: dict[tuple[str, str], Usage] = {}
         for entry in self.entries:

@@ -81,13 +81,12 @@ from core.stages.gathering import without_addresses as without_given_addresses
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
-from core.stages.writing import is_settled
 from core.text.chunking import chunk_text
 from core.text.growing_json import PartialJson, parse_object
 from core.text.injection import instructions_in
 from core.text.language import detect_language
 from core.text.passages import passage_terms, select_passages, split_passages
-from core.text.sentences import code_spans, split_sentences
+from core.text.sentences import code_spans, is_settled, split_sentences
 from core.text.terms import question_terms, terms, words
 from core.text.urls import ascii_host, canonical_url, is_web_url
 from tests.fakes import make_source

@@ -37,7 +37,7 @@ from core.presentation.snapshot import Snapshot
 from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
-from core.tenancy.usage import EvaluationStore, UsageLog
+from core.tenancy.usage import CountUsage, EvaluationStore
 from core.text.saying import say as said
 
 if TYPE_CHECKING:
@@ -78,14 +78,16 @@ def serve(process: Callable[[], None]) -> None:
 
 
 async def follow(researcher: Researcher, job_id: str) -> ResearchJob:
-    """Show the job's progress until it has ended; an interrupt cancels it."""
+    """Show the job's progress until it has ended; an interrupt cancels it, unless another process researches it."""
     try:
         with open_progress(sys.stderr) as progress:
             async for event in researcher.follow(job_id):
                 progress.show(event)
     except asyncio.CancelledError:
         await researcher.cancel(job_id)
-        say(said("Interrupted; {job} is cancelled.", job=job_id))
+        is_cancelled = (await researcher.job(job_id)).status is JobStatus.CANCELLED
+        ended = said("Interrupted; {job} is cancelled.", job=job_id)
+        say(ended if is_cancelled else said("Interrupted; {job} goes on elsewhere.", job=job_id))
         raise
     return await researcher.job(job_id)
 
@@ -273,7 +275,7 @@ class Kept:
     reuse: ReuseStore
     links: Callable[[], PageLinks]
     revocations: Revocations
-    usage: UsageLog
+    usage: CountUsage
     sources: SourceStore
     receipts: Callable[[], Receipts]
     evaluations: EvaluationStore

@@ -180,7 +180,7 @@ async def run_stats(operating: Operating, *, tenant: str, days: int, by: Groupin
     """Raises `StoreError` and `SetupError`."""
     period = Period.of_days(days, now=datetime.now(UTC))
     async with operating.open_kept() as kept:
-        entries = await kept.usage.usage(period, tenant=tenant, by=_KEYS[by])
+        entries = await kept.usage(period, tenant, _KEYS[by])
     if as_csv:
         sys.stdout.write(usage_csv(entries))
     else:

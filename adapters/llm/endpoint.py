@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic import BaseModel, SecretStr
 
-from adapters.proxies import DIRECT, Proxies
+from adapters.proxies import DIRECT, Proxies, authorities
 from core.model.errors import SetupError
 from core.model.job import Json
 from core.model.ports import ChatRequest, Tool, ToolTurn
@@ -196,7 +196,10 @@ class Connection:
             base_url=url,
             default_query=query,
             http_client=openai.DefaultAsyncHttpxClient(
-                proxy=self.endpoint.proxies.of(self.endpoint.base_url), trust_env=False, timeout=timeout(60.0)
+                proxy=self.endpoint.proxies.of(self.endpoint.base_url),
+                verify=authorities(),
+                trust_env=False,
+                timeout=timeout(60.0),
             ),
             timeout=timeout(60.0),
             max_retries=0,  # the pipeline decides on retries; the SDK's own would hide the time they take

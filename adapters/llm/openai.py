@@ -71,7 +71,7 @@ log = logging.getLogger(__name__)
 DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
 NO_TOOLS = "This model takes no tools."
-GATHER_S = 0.1  # too short to be seen; three tokens of a usual model, ten of a fast one
+GATHER_S = 0.15  # too short to be seen; five tokens of a usual model
 DRAIN_S = 0.1  # for what an endpoint still sends when it has said that it is done
 MAX_REFUSALS = 9  # ways in which an endpoint may differ, hence calls until all are known
 MAX_DROPPED = 2  # times in a row that a call may meet a connection which the endpoint has just closed
@@ -332,41 +332,54 @@ class OpenAIChat:
 
 
 async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """`chunks`, each that had to be waited for by itself, and behind it in one what has come within `GATHER_S`.
+    """`chunks`: one behind a pause at once, then in one what has come until the next multiple of `GATHER_S`.
 
-    Token by token half of a question's processor time went into waking up: four libraries set a timer each.
+    Token by token half of a question's processor time went into waking up: four libraries set a timer each. All
+    streams pass on what they have at the same moments, so that the loop wakes up once for them.
     """
     loop = asyncio.get_running_loop()
     come: list[bytes] = []
     news = asyncio.Event()
+    told_at, has_waited = -GATHER_S, False
 
-    async def read() -> None:
-        waits: list[bool] = []
-        try:
-            while True:
-                turn = loop.call_soon(waits.append, True)  # runs only if reading the chunk lets the loop go on
-                chunk = await anext(chunks, None)
-                turn.cancel()
-                if chunk is None:
-                    return
-                come.append(chunk)
-                news.set()
-                if waits:
-                    waits.clear()
-                    await asyncio.sleep(GATHER_S)
-        finally:
+    def tell() -> None:
+        nonlocal told_at
+        if come:
+            told_at = loop.time()
             news.set()
 
+    def wait() -> None:
+        nonlocal has_waited
+        has_waited = True
+        tell()
+
+    async def read() -> None:
+        nonlocal has_waited
+        while True:
+            has_waited = False
+            turn = loop.call_soon(wait)  # runs only if reading the chunk lets the loop go on
+            chunk = await anext(chunks, None)
+            turn.cancel()
+            if chunk is None:
+                return
+            come.append(chunk)
+            if has_waited:
+                if loop.time() - told_at >= GATHER_S:
+                    tell()
+                await asyncio.sleep(GATHER_S - loop.time() % GATHER_S)
+
     reading = asyncio.create_task(read())
+    reading.add_done_callback(lambda _: news.set())
     try:
         while come or not reading.done():
+            await news.wait()
+            news.clear()
             if come:
                 block = b"".join(come)
                 come.clear()
                 yield block
-            else:
-                news.clear()
-                await news.wait()
+            if reading.done():
+                news.set()
         await reading
     finally:
         reading.cancel()

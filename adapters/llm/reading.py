@@ -85,14 +85,16 @@ def read_piece(chunk: object) -> StreamPiece:
     choices = attribute(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = attribute(choice, "delta") or attribute(choice, "message")
+    said = {name: value for name, value in message.items() if value} if isinstance(message, dict) else {}
+    usage = attribute(chunk, "usage")
     return StreamPiece(
-        text=_text(attribute(message, "content")),
-        is_thought=any(_text(attribute(message, name)) for name in ("reasoning_content", "reasoning")),
-        refusal=_text(attribute(message, "refusal")),
+        text=_text(said.pop("content", "")),
+        is_thought=bool(said) and any(_text(said.get(name)) for name in ("reasoning_content", "reasoning")),
+        refusal=_text(said.get("refusal", "")),
         finish_reason=_text(attribute(choice, "finish_reason")),
         has_choice=choice is not None,
-        usage=read_usage(attribute(chunk, "usage"), "prompt_tokens", "completion_tokens"),
-        calls=_calls(attribute(message, "tool_calls")),
+        usage=read_usage(usage, "prompt_tokens", "completion_tokens") if usage else None,
+        calls=_calls(said.get("tool_calls")) if said else (),
     )
 
 

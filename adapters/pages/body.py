@@ -10,11 +10,13 @@ import codecs
 import re
 import zlib
 from email.message import Message
-
-import aiohttp
+from typing import TYPE_CHECKING
 
 from adapters.pages.extraction import DocumentKind
 from core.model.errors import PageTooLarge, PageUnreadable
+
+if TYPE_CHECKING:
+    import aiohttp  # parsers decode what others have received
 
 ACCEPT_ENCODING = "gzip, deflate"
 _READ_BYTES = 64 * 1024

@@ -27,10 +27,10 @@ _LINE_BREAKS = re.compile(r"\r\n?|\x85|\u2028")
 _MANY_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 _BLANKS_AT_LINE_END = re.compile(r"[ \t]+(?=\n)")
 
-_SENTENCE = b"<p>A paragraph that is long enough to be taken for the text of a page.</p>"
-_WARM_UP_PAGES = (
-    b"<html><head><title>Ready</title></head><body><article>" + 6 * _SENTENCE + b"</article></body></html>",
-    b"<html><body><div>Too short for the first try</div></body></html>",
+_SENTENCE = b"A paragraph that is long enough to be taken for the text of a page."
+_WARM_UP_PAGES = (  # the second one's text is looked for twice
+    b"<html><head><title>Ready</title></head><body><article>" + 6 * (b"<p>" + _SENTENCE) + b"</article></body></html>",
+    b"<html><body><table>" + 6 * (b"<tr><td>" + _SENTENCE) + b"</table></body></html>",
 )
 
 

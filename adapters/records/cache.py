@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from adapters.records.sql import Sql, Tables, digest, moment
 from core.model.errors import JobNotFound, StoreError
 from core.model.job import Scope
-from core.model.ports import Clock, KeptAnswer, Measurement, Recorder, SimilarAnswer, Vector
+from core.model.ports import Clock, KeptAnswer, Measurement, Record, SimilarAnswer, Vector
 from core.pipeline.limits import take_token
 
 logger = logging.getLogger(__name__)
@@ -39,10 +39,10 @@ _RELEASE = "DELETE FROM flights WHERE tenant = ? AND visibility = ? AND key = ? 
 class SqlRateLimits:
     """`RateLimits`. Buckets that are full again are dropped."""
 
-    def __init__(self, tables: Tables, *, clock: Clock, recorder: Recorder) -> None:
+    def __init__(self, tables: Tables, *, clock: Clock, record: Record) -> None:
         self._tables = tables
         self._clock = clock
-        self._recorder = recorder
+        self._record = record
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         now = self._clock().timestamp()
@@ -59,14 +59,14 @@ class SqlRateLimits:
         try:
             return await self._tables.write(change)
         except StoreError as exc:
-            _let_pass("limits", exc, self._recorder)
+            _let_pass("limits", exc, self._record)
             return 0.0
 
     async def full_in_s(self, key: str) -> float:
         try:
             rows = await self._tables.rows("SELECT full_at FROM buckets WHERE key = ?", (key,))
         except StoreError as exc:
-            _let_pass("limits", exc, self._recorder)
+            _let_pass("limits", exc, self._record)
             return 0.0
         return max(rows[0][0] - self._clock().timestamp(), 0.0) if rows else 0.0
 
@@ -74,10 +74,10 @@ class SqlRateLimits:
 class SqlSingleFlight:
     """A `SingleFlight`. Keys are kept as digests, since they say what was asked."""
 
-    def __init__(self, tables: Tables, *, clock: Clock, recorder: Recorder) -> None:
+    def __init__(self, tables: Tables, *, clock: Clock, record: Record) -> None:
         self._tables = tables
         self._clock = clock
-        self._recorder = recorder
+        self._record = record
 
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
         now = self._clock()
@@ -93,7 +93,7 @@ class SqlSingleFlight:
         try:
             return await self._tables.write(change)
         except StoreError as exc:
-            _let_pass("single flight", exc, self._recorder)
+            _let_pass("single flight", exc, self._record)
             return job_id
 
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
@@ -101,7 +101,7 @@ class SqlSingleFlight:
         try:
             await self._tables.execute(_RELEASE, (*place, job_id))
         except StoreError as exc:
-            _let_pass("single flight", exc, self._recorder)
+            _let_pass("single flight", exc, self._record)
 
 
 class MemoryRateLimits:
@@ -140,9 +140,9 @@ class MemorySingleFlight:
             del self._flights[scope, key]
 
 
-def _let_pass(part: str, exc: StoreError, recorder: Recorder) -> None:
+def _let_pass(part: str, exc: StoreError, record: Record) -> None:
     logger.warning("%s let pass: %s", part, exc)
-    recorder.record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
+    record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
 
 
 MAX_ENTRIES = 20_000  # in a process, all places together; 120 MB at 1,536 numbers a vector

@@ -169,6 +169,30 @@ class SqlJobStore:
         waiting = by_status.pop(JobStatus.PENDING.value, 0)
         return waiting, sum(by_status.values())
 
+    async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
+        whose = (job.scope.tenant, job.scope.visibility)
+
+        def put(sql: Sql) -> None:
+            must_exist(sql, job.id)
+            sql.execute("DELETE FROM attachments WHERE job_id = ?", (job.id,))
+            rows = [(job.id, number, *whose, encode(attachment)) for number, attachment in enumerate(attachments)]
+            sql.execute_all(_PUT_ATTACHMENT, rows)
+
+        await self._tables.write(put, key=job.id)
+
+    async def attached(self, job_id: str) -> list[Attachment]:
+        query = "SELECT attachment FROM attachments WHERE job_id = ? ORDER BY number"
+        return [decode(text, Attachment) for (text,) in await self._tables.rows(query, (job_id,))]
+
+    async def steer(self, job_id: str, steering: Steering) -> int:
+        rows = await self._tables.write(lambda sql: sql.rows(_ADD_STEERING, (encode(steering), job_id)), key=job_id)
+        if not rows:
+            raise StoreError(f"{job_id} is not stored, so it cannot be steered")
+        return int(rows[0][0])
+
+    async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
+        return [decode(text, Steering) for (text,) in await self._tables.rows(_STEERING, (job_id, max(after, 0)))]
+
     async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
         return [decode(text, ResearchJob) for (text,) in await self._tables.rows(query, values)]
 
@@ -275,34 +299,6 @@ class SqlJobMemo(SqlStore):
 
     async def clear(self, job_id: str) -> None:
         await self._tables.execute("DELETE FROM memos WHERE job_id = ?", (job_id,))
-
-
-class SqlAdditions(SqlStore):
-    """`Additions`. The job must have been saved, else `JobNotFound`."""
-
-    async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
-        whose = (job.scope.tenant, job.scope.visibility)
-
-        def put(sql: Sql) -> None:
-            must_exist(sql, job.id)
-            sql.execute("DELETE FROM attachments WHERE job_id = ?", (job.id,))
-            rows = [(job.id, number, *whose, encode(attachment)) for number, attachment in enumerate(attachments)]
-            sql.execute_all(_PUT_ATTACHMENT, rows)
-
-        await self._tables.write(put, key=job.id)
-
-    async def attached(self, job_id: str) -> list[Attachment]:
-        query = "SELECT attachment FROM attachments WHERE job_id = ? ORDER BY number"
-        return [decode(text, Attachment) for (text,) in await self._tables.rows(query, (job_id,))]
-
-    async def steer(self, job_id: str, steering: Steering) -> int:
-        rows = await self._tables.write(lambda sql: sql.rows(_ADD_STEERING, (encode(steering), job_id)), key=job_id)
-        if not rows:
-            raise StoreError(f"{job_id} is not stored, so it cannot be steered")
-        return int(rows[0][0])
-
-    async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
-        return [decode(text, Steering) for (text,) in await self._tables.rows(_STEERING, (job_id, max(after, 0)))]
 
 
 class SqlEvaluations(SqlStore):

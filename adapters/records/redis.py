@@ -23,7 +23,7 @@ from adapters.records.cache import MemoryRateLimits, MemorySingleFlight
 from adapters.records.sql import digest
 from core.model.errors import SetupError, StoreError
 from core.model.job import Scope, personal
-from core.model.ports import Clock, Measurement, Recorder
+from core.model.ports import Clock, Measurement, Record
 from core.pipeline.limits import take_token
 from core.tenancy.forgetting import Whose
 
@@ -130,9 +130,9 @@ def away(exc: BaseException) -> StoreError:
 class Outage:
     """Whether Redis is away, as one part of gorkd sees it: warns when that begins and ends, counts every failure."""
 
-    def __init__(self, part: str, recorder: Recorder) -> None:
+    def __init__(self, part: str, record: Record) -> None:
         self._part = part
-        self._recorder = recorder
+        self._record = record
         self._tries_at = 0.0
         self.is_on = False
 
@@ -143,7 +143,7 @@ class Outage:
 
     def failed(self, exc: BaseException) -> None:
         self._tries_at = asyncio.get_running_loop().time() + REST_S
-        self._recorder.record(Measurement("errors", 1, f"{self._part}:{type(exc).__name__}"))
+        self._record(Measurement("errors", 1, f"{self._part}:{type(exc).__name__}"))
         if not self.is_on:
             self.is_on = True
             logger.warning("Redis is away, %s goes on without it: %s", self._part, exc or type(exc).__name__)
@@ -157,12 +157,12 @@ class Outage:
 class RedisDoorbell:
     """A `Doorbell`. While Redis is away nobody waits for it and nothing is lost. Close it with `aclose`."""
 
-    def __init__(self, url: str, *, recorder: Recorder, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, url: str, *, record: Record, timeout_s: float = TIMEOUT_S) -> None:
         """Connects at the first ring or listener. Raises `SetupError` when `url` is not an address of a Redis."""
         self._redis = open_redis(url, timeout_s=timeout_s, max_connections=1)
         self._listening = open_redis(url, timeout_s=timeout_s, reply_timeout_s=WAIT_S + timeout_s, max_connections=1)
         self._timeout_s = timeout_s
-        self._outage = Outage("events", recorder)
+        self._outage = Outage("events", record)
         self._rings: asyncio.Queue[str] = asyncio.Queue(MAX_WAITING)
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -229,12 +229,12 @@ class RedisDoorbell:
 class RedisRateLimits:
     """`RateLimits`. Close it with `aclose`."""
 
-    def __init__(self, url: str, *, clock: Clock, recorder: Recorder, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, url: str, *, clock: Clock, record: Record, timeout_s: float = TIMEOUT_S) -> None:
         """Connects at the first call; `clock` is for the time without Redis. Raises `SetupError` for a bad address."""
         self._redis = open_redis(url, timeout_s=timeout_s)
         self._take = self._redis.register_script(_TAKE)
         self._timeout_s = timeout_s
-        self._outage = Outage("limits", recorder)
+        self._outage = Outage("limits", record)
         self._clock = clock
         self._alone = MemoryRateLimits(clock=clock)
 
@@ -272,13 +272,13 @@ class RedisRateLimits:
 class RedisSingleFlight:
     """A `SingleFlight`. Close it with `aclose`."""
 
-    def __init__(self, url: str, *, clock: Clock, recorder: Recorder, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, url: str, *, clock: Clock, record: Record, timeout_s: float = TIMEOUT_S) -> None:
         """Connects at the first call; `clock` is for the time without Redis. Raises `SetupError` for a bad address."""
         self._redis = open_redis(url, timeout_s=timeout_s)
         self._claim = self._redis.register_script(_CLAIM)
         self._release = self._redis.register_script(_RELEASE)
         self._timeout_s = timeout_s
-        self._outage = Outage("single flight", recorder)
+        self._outage = Outage("single flight", record)
         self._alone = MemorySingleFlight(clock=clock)
 
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:

@@ -172,11 +172,17 @@ class SqlTraceLog(SqlStore):
 
 
 class SqlSpending(SqlStore):
-    """What model calls have cost, by month, model and whoever asked."""
+    """What model calls have cost, by month, model and whoever asked, and how gorkd is used."""
 
     async def spent(self, tenant: str, asker: str, month: str) -> Spent:
         ((user_usd, workspace_usd),) = await self._tables.rows(_SPENT, (asker, tenant, month))
         return Spent(user_usd, workspace_usd)
+
+    async def usage(self, period: Period, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
+        """A `CountUsage`."""
+        jobs, votes = counting_queries(self._tables.dialect, by, tenant)
+        values = {"since": period.begins_at, "until": period.ends_at, "tenant": tenant}
+        return await self._tables.read(lambda sql: _entries(sql.rows(jobs, values), sql.rows(votes, values)))
 
 
 def _book_look(sql: Sql, watch_id: str, entries: Sequence[TraceEntry]) -> None:
@@ -264,15 +270,6 @@ _JSON: TypeAdapter[dict[str, Json]] = TypeAdapter(dict[str, Json])
 _TEXT: TypeAdapter[str | None] = TypeAdapter(str | None)
 _NUMBER: TypeAdapter[float] = TypeAdapter(float)
 _TIME: TypeAdapter[datetime | None] = TypeAdapter(datetime | None)
-
-
-class SqlUsageLog(SqlStore):
-    """A `UsageLog`."""
-
-    async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
-        jobs, votes = counting_queries(self._tables.dialect, by, tenant)
-        values = {"since": period.begins_at, "until": period.ends_at, "tenant": tenant}
-        return await self._tables.read(lambda sql: _entries(sql.rows(jobs, values), sql.rows(votes, values)))
 
 
 def counting_queries(dialect: Dialect, by: UsageKey, tenant: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,6 @@ from adapters.search.service import (
     Fetcher,
     PlacesOf,
     Service,
-    ServiceClient,
     Surroundings,
     TimeLimits,
     no_places,
@@ -103,8 +102,9 @@ async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:
 async def close_providers(providers: Mapping[str, SearchProvider]) -> None:
     """Ends the connections that providers keep."""
     for provider in providers.values():
-        if isinstance(provider, ServiceClient):
-            await provider.aclose()
+        close: Callable[[], Awaitable[None]] | None = getattr(provider, "aclose", None)
+        if close:
+            await close()
 
 
 def _module(name: str) -> tuple[Service, Build]:

@@ -13,17 +13,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import aiohttp
 import stamina
 from aiolimiter import AsyncLimiter
 
-from adapters.proxies import DaemonResolver
+from adapters.proxies import DaemonResolver, authorities
 from adapters.search.hits import tidy
 from adapters.search.service import (
     Service,
-    ServiceClient,
     Surroundings,
     TimeLimits,
     broken,
@@ -61,7 +60,7 @@ class OnlineSearch(ABC):
     service: Service
     strength: ProviderStrength
 
-    def __init__(self, client: ServiceClient, around: Surroundings) -> None:
+    def __init__(self, client: GetClient | VendorClient[Any], around: Surroundings) -> None:
         self._client = client
         self._search_s = around.limits.search_s
 
@@ -249,7 +248,11 @@ class VendorClient(Generic[Vendor]):
             import httpx
 
             self._http = httpx.AsyncClient(
-                base_url=self._base_url, timeout=self._limits.search_s, proxy=self._proxy, trust_env=False
+                base_url=self._base_url,
+                timeout=self._limits.search_s,
+                proxy=self._proxy,
+                verify=authorities(),
+                trust_env=False,
             )
             self._http.event_hooks = {"request": [self._before], "response": [self._after]}
             self._vendor, self._loop = self._connect(self._http), loop

@@ -115,6 +115,9 @@ class Pubmed(OnlineSearch):
         """Europe PMC has the same records, and is asked."""
         return None
 
+    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
+        return None
+
     async def aclose(self) -> None:
         for task in (looking := [*self._looking]):
             task.cancel()

@@ -15,9 +15,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
@@ -42,15 +43,6 @@ TURNS_TO_CONNECT = 20  # of the event loop: about ten with a name to look up, an
 RATES = "GORKD_SEARCH_RATES"
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-@runtime_checkable
-class ServiceClient(Protocol):
-    """What keeps connections open: a provider, or what it calls its service through."""
-
-    async def warm_up(self) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -204,14 +196,18 @@ def read_settings(model: type[Model], env: Mapping[str, str]) -> Model:
 
 def user_agent(env: Mapping[str, str]) -> str:
     """Names the program and where its operator can be found, as the keyless services ask callers to do."""
-    try:
-        release = version("gorkd")
-    except PackageNotFoundError:
-        release = "0"
     contact = env.get("GORKD_PUBLIC_URL", "").strip()
     if not (contact.isascii() and contact.isprintable() and contact):
         contact = "self-hosted research assistant"
-    return f"gorkd/{release} ({contact})"
+    return f"gorkd/{_release()} ({contact})"
+
+
+@cache
+def _release() -> str:
+    try:
+        return version("gorkd")
+    except PackageNotFoundError:
+        return "0"
 
 
 def with_path(url: str, default_path: str) -> str:

@@ -21,12 +21,12 @@ from core.presentation import wording
 from core.presentation.render import one_line
 from core.tenancy.usage import (
     CalibrationRow,
+    CountUsage,
     EvaluationStore,
     Origin,
     Period,
     Usage,
     UsageKey,
-    UsageLog,
     VotedCase,
     calibration,
     cost_words,
@@ -105,7 +105,7 @@ def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
 
 
 ROW_HEIGHT = 40  # of a level in the drawing of intervals
-USAGE: web.AppKey[UsageLog] = web.AppKey("usage")
+USAGE: web.AppKey[CountUsage] = web.AppKey("usage")
 EVALUATIONS: web.AppKey[EvaluationStore] = web.AppKey("evaluations")
 MAX_MUST_CHARS = 600  # of what a good answer must say, as of a claim for the judge
 PERIODS = (7, 30, 90, 365)  # days
@@ -133,7 +133,7 @@ class Wish:
         return f"{path}?{urlencode({name: value for name, value in named.items() if value})}"
 
 
-def add_routes(app: web.Application, usage: UsageLog, evaluations: EvaluationStore | None = None) -> None:
+def add_routes(app: web.Application, usage: CountUsage, evaluations: EvaluationStore | None = None) -> None:
     app[USAGE] = usage
     if evaluations is not None:
         app[EVALUATIONS] = evaluations
@@ -146,8 +146,8 @@ async def get_admin(request: web.Request) -> web.Response:
     wish = await _wish(request)
     period = Period.of_days(wish.days, now=request.app[LINKS].clock())
     usage = request.app[USAGE]
-    whole = await usage.usage(period, tenant=wish.tenant, by="tenant")
-    by_day = await usage.usage(period, tenant=wish.tenant, by="tenant and day" if wish.tenant else "day")
+    whole = await usage(period, wish.tenant, "tenant")
+    by_day = await usage(period, wish.tenant, "tenant and day" if wish.tenant else "day")
     days = days_of(period, by_day)
     context = {
         "wish": wish,
@@ -230,7 +230,7 @@ async def get_csv(request: web.Request) -> web.Response:
     wish = await _wish(request)
     period = Period.of_days(wish.days, now=request.app[LINKS].clock())
     key: UsageKey = "tenant and day"
-    table = usage_csv(await request.app[USAGE].usage(period, tenant=wish.tenant, by=key))
+    table = usage_csv(await request.app[USAGE](period, wish.tenant, key))
     name = f"gorkd-usage-{period.first:%F}-{period.last:%F}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return web.Response(text=table, content_type="text/csv", charset="utf-8", headers=headers)

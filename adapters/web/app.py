@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
     from core.pipeline.tracing import TraceLog
     from core.receipts.container import Receipts
-    from core.tenancy.usage import EvaluationStore, UsageLog
+    from core.tenancy.usage import CountUsage, EvaluationStore
 
 
 _HERE = Path(__file__).parent
@@ -79,7 +79,7 @@ def build_web(
     limits: RateLimits,
     previews: Mapping[str, preview.Preview] | None = None,
     library: PaperViews | None = None,
-    usage: UsageLog | None = None,
+    usage: CountUsage | None = None,
     receipts: Receipts | None = None,
     evaluations: EvaluationStore | None = None,
 ) -> web.Application:

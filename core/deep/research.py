@@ -331,7 +331,7 @@ class _DeepRun:
             return []
 
     async def _said(self, heard: int) -> list[Steering]:
-        return await self.work.deps.additions.steered(self.work.job.id, after=heard)
+        return await self.work.deps.jobs.steered(self.work.job.id, after=heard)
 
     async def _is_within_budget(self) -> bool:
         try:

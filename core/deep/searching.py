@@ -195,9 +195,12 @@ async def execute_searches(work: Work, state: DeepState, queries: RoundQueries, 
     plan = _plan(work, queries, known)
     if not plan.queries:
         return RoundSources(state.last_number, 0, 0, 0)
+    gathering = _focused(work, state, queries)
+    for query in plan.queries:  # pages of a quick service are read while a slow one is still searching
+        gathering.start_early(query.only, query)
     try:
         found = await collect_sources(
-            _focused(work, state, queries),
+            gathering,
             plan,
             within_s=within_s,
             on_source=work.progress.source,

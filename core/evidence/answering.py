@@ -17,7 +17,7 @@ from core.evidence.rules.words import read
 from core.text.language import detect_language, told_beside
 from core.text.saying import say
 from core.text.sentences import split_sentences
-from core.text.terms import STOPWORDS, asking_words, terms
+from core.text.terms import STOPWORDS, asking_words, terms, told_for
 
 
 class Expected(StrEnum):
@@ -227,8 +227,16 @@ def may_only_touch(question: str, text: str, *, language: str = "en") -> bool:
     return False
 
 
-def _counts(rest: str, text: str, language: str) -> bool:
-    """Whether a number stands at most a few words before one of the nouns that `rest` of the question begins with."""
+def _told(question: str, language: str) -> frozenset[str]:
+    """The terms by which a source may tell what the question asks in other words."""
+    return frozenset(word for term in terms(question) for word in told_for(question, term, language))
+
+
+def _counts(question: str, rest: str, text: str, language: str) -> bool:
+    """Whether a number stands at most a few words before one of the nouns that `rest` of the question begins with.
+
+    Or as near behind what is told in their place: "its population was about 90".
+    """
     small = STOPWORDS | asking_words(language)
     nouns = takewhile(lambda word: word not in small, regex.findall(r"[\p{L}\p{N}-]+", rest.casefold()))
     beginnings = {term[:_BEGINNING] for noun in islice(nouns, _COUNTED_NOUNS) for term in terms(noun)}
@@ -238,7 +246,11 @@ def _counts(rest: str, text: str, language: str) -> bool:
     given = _gives(Expected.NUMBER, language)
     numbers = [at for at, token in enumerate(tokens) if token[0].isdigit() or given.fullmatch(token)]
     named = [at for at, token in enumerate(tokens) if any(term[:_BEGINNING] in beginnings for term in terms(token))]
-    return any(-_AFTER_NOUN <= noun - number <= _BEFORE_NOUN for noun in named for number in numbers)
+    told = _told(question, language)
+    others = [at for at, token in enumerate(tokens) if not told.isdisjoint(terms(token))]
+    return any(-_AFTER_NOUN <= noun - number <= _BEFORE_NOUN for noun in named for number in numbers) or any(
+        abs(noun - number) <= _BEFORE_NOUN for noun in others for number in numbers
+    )
 
 
 def _has_particular(text: str, question: str) -> bool:
@@ -252,10 +264,11 @@ def _has_verb(verb: str, text: str) -> bool:
     return regex.search(rf"\b{root}{root[-1]}?(?:e|s|es|ed|ing)?\b", text, regex.IGNORECASE) is not None
 
 
-def _shares_meaning(deed: str, text: str) -> bool:
-    """Whether a text says that somebody did it, in a form of the verb or in one that means the same."""
+def _shares_meaning(asked: regex.Match[str], text: str, language: str) -> bool:
+    """Whether a text says that somebody did it, in a form of the verb, in one that means the same, or by the deed."""
     said = read(text)
-    return any(said.match(word) > 0 for word in read(deed).content)
+    is_said = any(said.match(word) > 0 for word in read(asked["deed"]).content)
+    return is_said or not _told(asked.string, language).isdisjoint(terms(text))
 
 
 def _gives_default(question: str, text: str) -> bool:
@@ -264,15 +277,15 @@ def _gives_default(question: str, text: str) -> bool:
 
 _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str], bool]], ...] = (
     (_LACKING, lambda asked, text, _: bool(_YES_OR_NO.match(text)) or _says_of_lacking(asked["what"], text)),
-    (_COUNTING, lambda asked, text, language: _counts(asked["rest"], text, language)),
+    (_COUNTING, lambda asked, text, language: _counts(asked.string, asked["rest"], text, language)),
     (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
     (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),
     (_WHY, lambda _, text, __: bool(_CAUSES.search(text))),
     (_MUST_ONE, lambda _, text, __: any(one.search(text) for one in (_OBLIGES, _PERMITS))),
     (_MAY_ONE, lambda _, text, __: bool(_PERMITS.search(text))),
-    (_WHO_DID, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
-    (_WHAT_DOES, lambda asked, text, _: _shares_meaning(asked["deed"], text)),
+    (_WHO_DID, _shares_meaning),
+    (_WHAT_DOES, _shares_meaning),
 )  # how something is asked for, and whether a text binds what it has to that; the first that fits decides
 
 

@@ -32,6 +32,7 @@ CONTROLS: Final = (  # one thing of each claim differs from its passage; some 20
     Pair("The train to the coast leaves at nine.", ("The train leaves for the coast at six each day.",)),
     Pair("The lake froze in January.", ("It was in February that the lake froze.",)),
 )
+SECOND_CONTROLS = 2  # beside pairs that are asked again: both denied by chance is rarer than one
 MAX_PLACE = 4  # of a control among its pairs; nothing of them is told before its verdict
 MIN_CONTROL_CHARS, MAX_CONTROL_CHARS = 40, 160  # of a text that is made a control: it is sent twice, some 80 tokens
 _FIGURE = regex.compile(r"(?<![\p{L}\p{N}\[.,:/#–-])[1-9]\p{Nd}{1,5}(?![\p{L}\p{N}\])]|[:/]\p{N})")
@@ -40,17 +41,22 @@ _PLAIN_WORD = regex.compile(r"(?<![\w’'/-])\p{Ll}{4,}(?![\w’'/-])")
 _CLAUSE_END = regex.compile(r"(?<=\p{L}{3}|\d)[,;:] |\s[–—(]")
 
 
-def control_of(pairs: Sequence[Pair]) -> tuple[Pair, int]:
-    """The control that rides along with `pairs`, and where among them: the same whenever they are asked again.
+def controls_of(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], int]:
+    """What may ride along with `pairs`, the first before all, and where among them: the same whenever they come again.
 
-    A sentence of their own passages with one thing changed, which a judge that only sees plain denials confirms; where
-    none can be, one of `CONTROLS`, which are no plainer.
+    Sentences of their own passages with one thing changed, which a judge that only sees plain denials confirms; behind
+    them `CONTROLS`, which are no plainer.
     """
     drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
-    place = drawn // len(CONTROLS) % (min(len(pairs), MAX_PLACE) + 1)
     said = dict.fromkeys(passage for pair in pairs for passage in pair.passages)
     altered = [control for passage in said for control in _altered(passage)]
-    return (altered[drawn % len(altered)] if altered else CONTROLS[drawn % len(CONTROLS)]), place
+    place = drawn // len(CONTROLS) % (min(len(pairs), MAX_PLACE) + 1)
+    return (*_turned(altered, drawn), *_turned(CONTROLS, drawn)), place
+
+
+def _turned(controls: Sequence[Pair], drawn: int) -> Sequence[Pair]:
+    start = drawn % max(len(controls), 1)
+    return [*controls[start:], *controls[:start]]
 
 
 def _altered(passage: str) -> Iterator[Pair]:
@@ -120,86 +126,125 @@ def _with(text: str, found: regex.Match[str], other: str) -> Pair:
 class ControlledJudge:
     """Confirms nothing beside a control that `model_judge` confirms, a false sentence with what denies it.
 
-    Nor while it has not denied more controls than it confirmed: one that says yes to nearly everything denies a few.
+    But where, asked again, it denies `SECOND_CONTROLS` others: one that is mostly right errs there too. Nor does it
+    confirm while it has not been believed in more calls than not: one that says yes to nearly everything denies a few.
     What is refused stays refused, since such a judge rarely says no. `report` is told of it once.
     """
 
     model_judge: JsonJudge | PairwiseJudge
     report: Callable[[ModelError], None] = lambda failure: None
-    _denied: int = 0
+    _denied: int = 0  # calls in which it did
     _confirmed: int = 0
     _known_until: float = 0.0  # loop time
     _is_reported: bool = False
 
     async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
-        at = asyncio.get_running_loop().time()
+        clock = asyncio.get_running_loop().time
+        at = clock()
         if at < self._known_until:
-            rulings, fault = await self.model_judge.judge(pairs, timeout_s=timeout_s), ""
-        else:
-            control, place = control_of(pairs)
-            trial = _Trial(self, place, hear, at)
-            asked = [*pairs[:place], control, *pairs[place:]]
-            rulings = await self.model_judge.judge(asked, timeout_s=timeout_s, hear=trial.hear)
-            said = list(rulings.judgements)
-            fault = trial.fault_of(said.pop(place))
-            rulings = replace(rulings, judgements=tuple(said))
-        is_believed = not fault and self.is_believed
-        return rulings if is_believed else replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
+            rulings = await self.model_judge.judge(pairs, timeout_s=timeout_s)
+            return rulings if self.is_believed else _refusals(rulings)
+        controls, place = controls_of(pairs)
+        trial = _Trial(self, controls[:1], place, hear)
+        rulings = await trial.ask(pairs, timeout_s=timeout_s)
+        fault, left_s = trial.fault, timeout_s - (clock() - at)
+        if fault and not self._is_doubtful and left_s > 0:
+            trial = _Trial(self, controls[1 : 1 + SECOND_CONTROLS], place, hear, rulings)
+            rulings, fault = await trial.ask(pairs, timeout_s=left_s), trial.fault
+        if fault:
+            self._fail(fault)
+        if isinstance(self.model_judge, PairwiseJudge) and (self.is_believed or fault == "confirmed"):
+            self._known_until = at + CONTROL_LASTS_S
+        return _refusals(rulings) if fault or not self.is_believed else rulings
 
     @property
     def is_believed(self) -> bool:
         return self._denied > self._confirmed
 
+    @property
+    def _is_doubtful(self) -> bool:
+        return self._confirmed > 0 and not self.is_believed
+
     async def judge_answer(self, question: str, text: str, *, timeout_s: float) -> AnswerRuling:
         ruling = await self.model_judge.judge_answer(question, text, timeout_s=timeout_s)
-        is_doubtful = self._confirmed > 0 and self._confirmed >= self._denied
-        return replace(ruling, answers=None) if ruling.answers and is_doubtful else ruling
+        return replace(ruling, answers=None) if ruling.answers and self._is_doubtful else ruling
 
-    def learn(self, said: Judgement | None, at: float) -> str:
-        """What is wrong with the judge by its word on a control, "" where nothing is.
+    def learn(self, said: Sequence[Judgement | None], *, is_second: bool) -> str:
+        """What is wrong with the judge by its word on the controls of a call, "" where nothing is.
 
-        One that was left out, although asked for twice, tells nothing: then the controls before it decide.
+        One that was left out, although asked for twice, tells nothing: then the calls before it decide.
         """
-        is_confirmed = said is not None and said.ruling is Ruling.SUPPORTED
-        self._confirmed += is_confirmed
-        self._denied += said is not None and not is_confirmed
-        if (self._denied > self._confirmed or self._confirmed > 1) and isinstance(self.model_judge, PairwiseJudge):
-            self._known_until = at + CONTROL_LASTS_S
-        fault = "confirmed" if is_confirmed else "left out" if not self._denied else ""
-        if fault and not self._is_reported:
+        if any(one.ruling is Ruling.SUPPORTED for one in said if one):
+            return "confirmed"
+        self._denied += any(said)
+        return "left out" if not any(said) and (is_second or not self._denied) else ""
+
+    def _fail(self, fault: str) -> None:
+        self._confirmed += fault == "confirmed"
+        if not self._is_reported:
             self._is_reported = True
             name = self.model_judge.model.name
             self.report(
                 ControlFailed(f"not confirmed: the check model {name} {fault} a control sentence that is false")
             )
-        return fault
 
 
 @dataclass
 class _Trial:
-    """A call with the control at `place`: until its verdict is read nothing of the others is told."""
+    """A call with `controls` at `place`: until their verdicts are read nothing of the others is told.
+
+    Where `first` was said of the pairs, a judge that is asked pair by pair is asked for the controls alone: no page
+    that gives orders is read with them. Any other is asked again for all. `fault` is None until it is known.
+    """
 
     judge: ControlledJudge
+    controls: Sequence[Pair]
     place: int
     tell: Hear
-    at: float
+    first: Rulings | None = None
+    fault: str | None = None
     _heard: dict[int, Judgement] = field(default_factory=dict)
-    _fault: str | None = None
 
-    def hear(self, found: Mapping[int, Judgement], spent: ModelUsage) -> None:
+    async def ask(self, pairs: Sequence[Pair], *, timeout_s: float) -> Rulings:
+        """What is said of the pairs, at the cost of both calls. Raises `ModelError`."""
+        model_judge, first = self.judge.model_judge, self.first
+        if first and isinstance(model_judge, PairwiseJudge):
+            rulings = await model_judge.judge(self.controls, timeout_s=timeout_s)
+            self._learn(rulings.judgements)
+            return Rulings(first.judgements, (*first.usage, *rulings.usage))
+        asked = [*pairs[: self.place], *self.controls, *pairs[self.place :]]
+        rulings = await model_judge.judge(asked, timeout_s=timeout_s, hear=self._hear)
+        said = rulings.judgements
+        self._learn(said[self.place : self._end])
+        return Rulings((*said[: self.place], *said[self._end :]), (*self._before, *rulings.usage))
+
+    @property
+    def _end(self) -> int:
+        return self.place + len(self.controls)
+
+    @property
+    def _before(self) -> tuple[ModelUsage, ...]:
+        return self.first.usage if self.first else ()
+
+    def _hear(self, found: Mapping[int, Judgement], spent: Sequence[ModelUsage]) -> None:
         self._heard.update(found)
-        if self.place in found:
-            self.fault_of(found[self.place])
-        if self._fault == "" and self.judge.is_believed:
-            self._heard.pop(self.place, None)
-            self.tell({at - (at > self.place): one for at, one in self._heard.items()}, spent)
+        controls = range(self.place, self._end)
+        if all(at in self._heard for at in controls):
+            self._learn([self._heard[at] for at in controls])
+        told: dict[int, Judgement] = {}
+        if self.fault == "" and self.judge.is_believed:
+            for at in self._heard.keys() - set(controls):
+                told[at if at < self.place else at - len(controls)] = self._heard[at]
             self._heard.clear()
+        self.tell(told, (*self._before, *spent))
 
-    def fault_of(self, said: Judgement | None) -> str:
-        """What is wrong with the judge by its word on the control, "" where nothing is; learned once."""
-        if self._fault is None:
-            self._fault = self.judge.learn(said, self.at)
-        return self._fault
+    def _learn(self, said: Sequence[Judgement | None]) -> None:
+        if self.fault is None:
+            self.fault = self.judge.learn(said, is_second=self.first is not None)
+
+
+def _refusals(rulings: Rulings) -> Rulings:
+    return replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
 
 
 def _unless_yes(judgement: Judgement | None) -> Judgement | None:

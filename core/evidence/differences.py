@@ -1,6 +1,7 @@
 """The one thing in which two sentences about the same matter differ: a date, a number, an opposite, a denial.
 
-Certain only where both say the same in the same words but for that one thing; anything more a judge must tell.
+Certain only where both say the same in the same words but for that one thing; anything more a judge must tell. And
+whether a sentence of an answer only says another one again.
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ from functools import lru_cache
 from textwrap import shorten
 from typing import Literal
 
+import regex
+from rapidfuzz import fuzz
+
+from core.evidence.rules.alignment import Force
 from core.evidence.rules.quantities import Measure, measure
+from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read
+from core.model.answer import Claim, Evidence
 from core.text.language import language_of, negations
 from core.text.numbers import MONTHS
+from core.text.terms import terms
 
 Matter = Literal["date", "number", "direction", "denial"]
 MIN_TOKENS = 4  # of each sentence; less is a label
@@ -345,3 +353,47 @@ def _open(text: str, start: int = 0, end: int = 0) -> str:
     if len(opened) > _MAX_SUBJECT_CHARS and start > _MAX_SUBJECT_CHARS // 2:  # then from a word before the value on
         opened = f"… {opened[start - _MAX_SUBJECT_CHARS // 2 :].partition(' ')[2]}"
     return shorten(opened, _MAX_SUBJECT_CHARS, placeholder="…")
+
+
+# Sentences of one answer that say the same
+
+MAX_REWORDED = 0.4  # of the words of a sentence that says another one in other words
+SAME_CLAIM = 92  # rapidfuzz ratio 0…100, between a sentence of the detail and one of the summary
+MIN_SAID_WORDS = 4  # with a meaning; shorter sentences are alike by chance
+
+
+def is_same_claim(one: str, other: str) -> bool:
+    """Whether two sentences are the same but for small words, with the same numbers, and neither denies the other."""
+    if fuzz.ratio(one.casefold(), other.casefold()) < SAME_CLAIM or numbers_in(one) != numbers_in(other):
+        return False
+    vetoes = [*find_vetoes(one, other), *find_vetoes(other, one)]
+    return {*terms(one)} == {*terms(other)} and not any(veto.force is Force.CONTRADICTS for veto in vetoes)
+
+
+def adds_nothing(claim: Claim, known: Claim) -> bool:
+    """Whether a sentence only says in other words what `known` says, of the same passage.
+
+    What it has more than `known` may be no name, no number, and nothing of the passage but what `known` puts in words
+    of its own: all else is news.
+    """
+    shared = [ours for ours in claim.evidence for theirs in known.evidence if _overlap(ours, theirs)]
+    words, others = read(claim.text).content, read(known.text).content
+    if not shared or len(words) < MIN_SAID_WORDS:
+        return False
+    more = [word for word in words if not any(match_tokens(word, other) for other in others)]
+    if len(more) > MAX_REWORDED * len(words) or any(word.kind is not Kind.WORD for word in more):
+        return False
+    passage = [word for entry in shared for word in read(entry.quote).content]
+    lacking = [word for word in others if not any(match_tokens(word, other) for other in words)]
+    news = [word for word in more if any(match_tokens(word, other) for other in passage)]
+    reworded = [word for word in lacking if not any(match_tokens(word, other) for other in passage)]
+    is_doubted = any(veto.force is not Force.ASKS for veto in find_vetoes(claim.text, known.text, before=known.text))
+    return len(news) <= len(reworded) and not is_doubted
+
+
+def _overlap(one: Evidence, other: Evidence) -> bool:
+    return one.source_id == other.source_id and one.start < other.end and other.start < one.end
+
+
+def numbers_in(text: str) -> list[str]:
+    return regex.findall(r"\d[\d.,]*\d|\d", text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from textwrap import dedent
 
 import regex
 from rapidfuzz import fuzz
@@ -17,6 +18,7 @@ from rapidfuzz import fuzz
 from core.evidence.answering import states_aim
 from core.evidence.authority import is_retracted
 from core.evidence.citations import (
+    REMOVED,
     Grammar,
     marker_numbers,
     strip_markers,
@@ -42,6 +44,7 @@ from core.evidence.structure import (
     leading_word,
     leans,
     read_row,
+    without_bullet,
 )
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section, Verdict
@@ -81,6 +84,8 @@ _LABEL_TERMS = frozenset(
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
+_LIST_OF_SOURCES = "sources?|references?|citations?|quellen?|fuentes?|références?|fonti|fontes|bronnen"
+_REFERENCE = regex.compile(rf"\W*(?:\[\^?\d{{1,3}}\]|(?:{_LIST_OF_SOURCES})\b[:\s*]*)", regex.IGNORECASE)
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 
@@ -151,7 +156,7 @@ class Grounder:
         text = without_foreign_links(text, self._numbers).strip()
         words = strip_markers(text, Grammar.NUMBER).strip()
         draft = Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
-        if not _WORD.search(words):
+        if not _WORD.search(words) or self._is_reference(text, words):
             return replace(draft, shown=words if RULE.fullmatch(words) else None)
         is_structure = not asserts or is_answer_word(words)
         if is_structure and self._is_structure(words):
@@ -443,11 +448,20 @@ class Grounder:
         if is_answer_word(words):
             return True
         if "`" in words or "~~~" in words:
-            code = _FENCE.sub("", words).strip()
-            return code != "" and any(code in source.content for source in self._sources.values())
+            code = dedent(_FENCE.sub("", words).strip("\n")).strip()
+            return code != "" and any(_has_code(source.content, code) for source in self._sources.values())
         if is_instruction(words):
             return False
         return all(map(self._is_label, filter(None, cells(words))))
+
+    def _is_reference(self, text: str, words: str) -> bool:
+        """Whether a line only says which source a number is: they are listed below every answer."""
+        if not marker_numbers(text) or not _REFERENCE.match(without_bullet(text)):
+            return False
+        rest = _REFERENCE.sub("", without_addresses(words).replace(REMOVED, ""))
+        for name in (name for one in self._sources.values() for name in (one.title, one.metadata.domain) if name):
+            rest = rest.replace(name, "")
+        return not _WORD.search(rest)
 
     def _is_label(self, words: str) -> bool:
         """Whether a heading, or a cell of a table's head, says nothing new."""
@@ -474,7 +488,14 @@ class Grounder:
 
     @cached_property
     def _source_terms(self) -> set[str]:
-        return {term for source in self.read_sources for term in terms(source.content)}
+        return {term for source in self.read_sources for term in terms(f"{source.title}\n{source.content}")}
+
+
+def _has_code(content: str, code: str) -> bool:
+    """Whether the lines stand there, as deep within each other, whatever all of them are indented by."""
+    first, *rest = (regex.escape(line.rstrip()) for line in code.split("\n"))
+    below = "".join(rf"[ \t]*\n(?:(?P=deep){line})" if line else r"[ \t]*\n" for line in rest)
+    return code in content or regex.search(rf"(?m)^(?P<deep>[ \t]*){first}{below}[ \t]*$", content) is not None
 
 
 def _jointly(words: str, asked: Sequence[AskedPair]) -> AskedPair:
@@ -552,6 +573,8 @@ def _bare(claim: str, before: str) -> str:
     if claim.lstrip().startswith("|"):
         return read_row(as_labels(before.splitlines()[0]) if before.lstrip().startswith("|") else "", claim)
     rest = claim[len(leading_word(claim)) :].strip()
+    label, _, named = rest.partition(": ")
+    rest = named if named and {*terms(label)} <= _LABEL_TERMS else rest  # "Note: it is free"
     return rest if len(rest.split()) > 1 else claim
 
 

@@ -28,10 +28,9 @@ from core.text.language import Cue
 Dialect = Literal["json", "pairwise"]
 
 PAIRS_A_CALL = 8  # each costs a tenth of a second more for all of them, and a call a second
-PAIRS_AT_END = 3  # when the reader waits for nothing else
-CALLS_AT_ONCE = 6
-CALLS_BESIDE = 2  # while the answer is written; sentences that come meanwhile share the next call
-LINGER_S, IDLE_S = 0.5, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
+PAIRS_AT_END = 2  # when the reader waits for nothing else; more only where that would be more calls than run at once
+CALLS_AT_ONCE, CALLS_BESIDE = 6, 2  # the latter while the answer is written: what comes meanwhile shares the next call
+LINGER_S, IDLE_S = 1.0, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160
@@ -109,10 +108,10 @@ class AnswerRuling:
     usage: tuple[ModelUsage, ...] = ()
 
 
-Hear = Callable[[Mapping[int, Judgement], ModelUsage], None]
+Hear = Callable[[Mapping[int, Judgement], Sequence[ModelUsage]], None]
 
 
-def unheard(found: Mapping[int, Judgement], spent: ModelUsage) -> None:
+def unheard(found: Mapping[int, Judgement], spent: Sequence[ModelUsage]) -> None:
     """Nobody hears it."""
 
 
@@ -180,12 +179,12 @@ class JsonJudge:
             new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
             if new:
                 told.update(new)
-                hear(new, _spent(self.model, heard.cost(request)))
+                hear(new, (_spent(self.model, heard.cost(request)),))
 
         try:
             completion = await _completed(self.model, request, heard, listen)
         except asyncio.CancelledError:  # given up, and paid all the same
-            hear({}, _spent(self.model, heard.cost(request)))
+            hear({}, (_spent(self.model, heard.cost(request)),))
             raise
         return read_rulings(completion.text, len(pairs)), (_spent(self.model, completion.usage),)
 
@@ -540,8 +539,10 @@ class Judging:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        left = len(self._waiting + self._others) if self._is_hurried else PAIRS_A_CALL * CALLS_AT_ONCE
+        most = min(max(-(-left // CALLS_AT_ONCE), PAIRS_AT_END), PAIRS_A_CALL)
         while self.judge is not None and (self._waiting or self._others):
-            call = asyncio.create_task(self._call(self.judge, self._next_batch()))
+            call = asyncio.create_task(self._call(self.judge, self._next_batch(most)))
             self._calls.add(call)
             self._busy.add(call)
             call.add_done_callback(self._calls.discard)
@@ -549,9 +550,8 @@ class Judging:
             if not self._is_hurried and max(len(self._waiting), len(self._others)) < PAIRS_A_CALL:
                 break
 
-    def _next_batch(self) -> list[_Asked]:
+    def _next_batch(self, most: int) -> list[_Asked]:
         """What is asked next: what is waited for before all else; the very first of it alone."""
-        most = PAIRS_AT_END if self._is_hurried else PAIRS_A_CALL
         batch, self._waiting = self._waiting[:most], self._waiting[most:]
         free = 0 if batch and not self._has_asked else max(most - len(batch), 0)
         more, self._others = self._others[:free], self._others[free:]
@@ -568,8 +568,8 @@ class Judging:
     async def _call(self, judge: SupportJudge, batch: Sequence[_Asked]) -> None:
         spent: list[ModelUsage] = []
 
-        def hear(found: Mapping[int, Judgement], so_far: ModelUsage) -> None:
-            spent[:] = [so_far]
+        def hear(found: Mapping[int, Judgement], so_far: Sequence[ModelUsage]) -> None:
+            spent[:] = so_far
             for place, judgement in found.items():
                 batch[place].take(judgement)
             if all(one.ruled.done() for one in batch) and (call := asyncio.current_task()):

@@ -27,7 +27,7 @@ from core.evidence.answering import (
 )
 from core.evidence.authority import is_retracted
 from core.evidence.rules.words import Kind, read
-from core.evidence.structure import asks_how_to, cells, find_steps, head_of_row, read_row
+from core.evidence.structure import cells, head_of_row, read_row
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
@@ -525,3 +525,36 @@ def role_of(text: str, start: int, content: str, heading: str = "") -> float:
     if _CONCLUSION.search(text):
         return score + 0.2
     return score - 0.15 if _METHOD.search(text) else score
+
+
+# Numbered lists of a source: steps come whole
+
+_HOW_TO = regex.compile(
+    r"\W*(?:how\s+(?:do|does|can|should|must|would)\s+(?:i|you|we|one)\b|how\s+to\b|what\s+are\s+the\s+steps"
+    r"|wie\s+(?:\w+\s+)?(?:ich|man|wir)\b|comment\s|cómo\s|come\s|como\s|hoe\s)",
+    regex.IGNORECASE,
+)
+_MARK = r"[ \t]*\d{1,2}[.)][ \t]+(?=\S)"
+_LIST = regex.compile(  # items with their indented lines; blank lines between them
+    rf"(?:^{_MARK}.*+(?:\n|\Z)(?:(?:[ \t]*\n)?[ \t]+(?!\d{{1,2}}[.)])\S.*+(?:\n|\Z))*+(?:[ \t]*\n)?){{2,}}+",
+    regex.MULTILINE,
+)
+_STEP = regex.compile(f"^{_MARK}", regex.MULTILINE)
+
+
+def asks_how_to(question: str) -> bool:
+    return _HOW_TO.match(question) is not None
+
+
+def find_steps(content: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Half-open spans of the items, without their numbers, of the list within or right behind `content[start:end]`."""
+    for found in _LIST.finditer(content):
+        is_within = found.start() < end and start < found.end()
+        if is_within or (end <= found.start() and not content[end : found.start()].strip()):
+            begins = [item.end() for item in _STEP.finditer(content, found.start(), found.end())]
+            marks = [item.start() for item in _STEP.finditer(content, found.start(), found.end())]
+            ends = [*marks[1:], found.end()]
+            return [
+                (first, first + len(content[first:last].rstrip())) for first, last in zip(begins, ends, strict=True)
+            ]
+    return []

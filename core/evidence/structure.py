@@ -196,17 +196,68 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
     return said_before(claims) if gap.count("\n") < 2 else ""
 
 
-def joined_detail(judged: Sequence[Judged]) -> list[Judged]:
+def joined_detail(judged: Sequence[Judged], *, is_cut_off: bool = False) -> list[Judged]:
     """The sentences with what two calls wrote of the detail as one text: its opening, and behind it the rest.
 
-    A heading or a lead at the opening's end is left out: it would announce what another call has written.
+    A heading or a lead at the opening's end is left out: it would announce what another call has written. Where the
+    opening `is_cut_off` in its midst, that place is marked; a list that the rest goes on with is numbered on.
     """
     opening = [entry for entry in judged if entry.section == "opening"]
     own = [entry for at, entry in enumerate(opening) if entry.is_cut or _line(opening, at) is not None]
-    first = next((entry.id for entry in judged if entry.section == "detail"), "")
-    kept = [entry for entry in judged if entry.section != "opening" or entry in own]
-    behind = [replace(entry, gap="\n\n") if own and entry.id == first else entry for entry in kept]
-    return [replace(entry, section="detail") if entry.section == "opening" else entry for entry in behind]
+    rest = numbered_on(own, [entry for entry in judged if entry.section == "detail"])
+    if own and rest:
+        rest[0] = replace(rest[0], gap="\n" if _goes_on_with(own, rest) else "\n\n")
+    if own and is_cut_off and not own[-1].is_cut:
+        own.append(Judged("", "detail", CUT, _gap_of_cut(own[-1].text), None, CUT))
+    others = [entry for entry in judged if entry.section == "summary"]
+    return [*others, *(replace(entry, section="detail") for entry in own), *rest]
+
+
+def numbered_on(opening: Sequence[Judged], rest: Sequence[Judged]) -> list[Judged]:
+    """The rest, its first list numbered on from the one that the opening ends with: one call does not see the other's
+    numbers.
+    """
+    last, first = _last_number(opening), _number(rest[0]) if rest else None
+    if last is None or first is None or first > last or not _goes_on_with(opening, rest):
+        return list(rest)
+    numbered: list[Judged] = []
+    in_list = True
+    for entry in rest:
+        in_list = in_list and (entry.is_item or "\n" not in entry.gap)
+        number = _number(entry) if in_list and _indent(entry) == _indent(rest[0]) else None
+        numbered.append(entry if number is None else _renumbered(entry, number + last + 1 - first))
+    return numbered
+
+
+def _goes_on_with(opening: Sequence[Judged], rest: Sequence[Judged]) -> bool:
+    """Whether the rest begins with another item of the list that the opening ends with."""
+    at = next((at for at in range(len(opening) - 1, -1, -1) if "\n" in opening[at].gap or not at), None)
+    last = opening[at] if at is not None else None
+    return (
+        last is not None and last.is_item and rest[0].is_item and (_number(last) is None) is (_number(rest[0]) is None)
+    )
+
+
+def _last_number(opening: Sequence[Judged]) -> int | None:
+    return next((number for entry in reversed(opening) if (number := _number(entry)) is not None), None)
+
+
+def _number(entry: Judged) -> int | None:
+    found = ITEM.match(entry.text)
+    digits = found["bullet"].strip("(.)") if found else ""
+    return int(digits) if digits.isdigit() else None
+
+
+def _indent(entry: Judged) -> int:
+    return len(entry.gap.rpartition("\n")[2])
+
+
+def _renumbered(entry: Judged, number: int) -> Judged:
+    text, shown = (one and _NUMBER.sub(str(number), one, count=1) for one in (entry.text, entry.shown))
+    return replace(entry, text=text or "", shown=shown)
+
+
+_NUMBER = regex.compile(r"\d{1,3}")
 
 
 def assemble(judged: Sequence[Judged], *, marks_cuts: bool = True, cut_off: Collection[Section] = ()) -> Grounded:
@@ -290,7 +341,11 @@ def untied(entries: Sequence[Judged], at: int) -> Judged:
 def _cut_off(text: str) -> str:
     if text.endswith(CUT):
         return text
-    return f"{text}\n\n{CUT}" if text.endswith(("```", "~~~", "|")) else f"{text} {CUT}"
+    return f"{text}{_gap_of_cut(text)}{CUT}"
+
+
+def _gap_of_cut(text: str) -> str:
+    return "\n\n" if text.endswith(("```", "~~~", "|")) else " "
 
 
 def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
@@ -308,7 +363,7 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
             lost_break, is_marked = "", False
             continue
         lost_break = max(gap, lost_break, key=len)
-        if not entry.is_cut:
+        if not (entry.is_cut or _is_lost(entries, at)):
             is_marked = is_marked or _level(entry) < _OTHER  # with its heading a whole part is gone, and leaves no gap
             continue
         if marks_cuts and entry.is_row and _has_kept_row(entries, at) and _has_head(entries, at):
@@ -319,7 +374,8 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
         kin = [place for place in _list_around(entries, at) if entries[place].shown is not None]
         item = ITEM.match(entry.text) if kin else None
         is_numbered = item is not None and item["bullet"][-1] in ".)"
-        if not marks_cuts or entry.is_row or (is_marked and not is_numbered):
+        is_told = is_marked if entry.is_cut else any(piece.endswith(CUT) for piece in pieces[-1:])
+        if not marks_cuts or entry.is_row or (is_told and not is_numbered):
             continue
         if item is None or is_numbered or _goes_on(entries, at):
             pieces.append(f"{lost_break or ' '}{item.group() if item else ''}{CUT}")
@@ -330,6 +386,16 @@ def _text(entries: Sequence[Judged], *, marks_cuts: bool) -> str:
     return "".join(pieces).strip()
 
 
+def _is_lost(entries: Sequence[Judged], at: int) -> bool:
+    """Whether what is not shown is no claim and yet missed: code that no source has, or the number of a list's item."""
+    entry = entries[at]
+    if entry.claim is not None or entry.is_row:
+        return False
+    is_numbered = entry.is_item and _number(entry) is not None
+    is_kept_list = is_numbered and any(_line(entries, item) is not None for item in _list_around(entries, at))
+    return is_kept_list or (entry.shown is None and _is_code(entry))
+
+
 def _goes_on(entries: Sequence[Judged], at: int) -> bool:
     """Whether more of the item that a sentence begins is shown."""
     rest = takewhile(lambda entry: "\n" not in entry.gap, entries[at + 1 :])
@@ -337,12 +403,17 @@ def _goes_on(entries: Sequence[Judged], at: int) -> bool:
 
 
 def _list_around(entries: Sequence[Judged], at: int) -> list[int]:
+    """The items of the list that an entry stands in, with whatever stands below them."""
     first = last = at
-    while first and (entries[first - 1].is_item or "\n" not in entries[first].gap) and entries[first].is_item:
+    while first and _is_in_list(entries[first]) and _is_in_list(entries[first - 1]):
         first -= 1
-    while last + 1 < len(entries) and (entries[last + 1].is_item or "\n" not in entries[last + 1].gap):
+    while last + 1 < len(entries) and _is_in_list(entries[last + 1]):
         last += 1
     return [place for place in range(first, last + 1) if entries[place].is_item]
+
+
+def _is_in_list(entry: Judged) -> bool:
+    return entry.is_item or "\n" not in entry.gap or _indent(entry) > 1
 
 
 def _has_kept_row(entries: Sequence[Judged], at: int) -> bool:
@@ -358,12 +429,26 @@ def _has_kept_row(entries: Sequence[Judged], at: int) -> bool:
 def _line(entries: Sequence[Judged], at: int) -> str | None:
     """An entry as it is shown; None where it is not. A table that has lost its head becomes a list."""
     entry = entries[at]
+    if entry.text == CUT:
+        return CUT
     is_above = entry.claim is None or is_lead(entry.text)
+    if entry.shown is None and entry.claim is None:
+        return _nameless(entries, at)
     if entry.shown is None or (is_above and not _holds(entries, at)):
         return None
     if entry.claim is not None and entry.is_row and not _has_head(entries, at):
         return "- " + " · ".join(cells(entry.shown))
     return entry.shown
+
+
+def _nameless(entries: Sequence[Judged], at: int) -> str | None:
+    """In the place of a heading that may not be shown: what stands below it is not of the heading above it."""
+    level = _level(entries[at])
+    if not 0 < level <= _BOLD or not _holds(entries, at):
+        return None
+    if not any(0 < _level(above) <= _BOLD and above.shown is not None for above in entries[:at]):
+        return None
+    return f"{'#' * level} {CUT}" if level < _BOLD else f"**{CUT}**"
 
 
 def _has_head(entries: Sequence[Judged], at: int) -> bool:
@@ -384,9 +469,12 @@ def _holds(entries: Sequence[Judged], at: int) -> bool:
         return True
     if text.startswith("|") and RULE.fullmatch(text) and (at == 0 or entries[at - 1].shown is None):
         return False
-    return any(
-        entries[child].claim is not None and entries[child].shown is not None for child in _children(entries, at)
-    )
+    held = [entries[child] for child in _children(entries, at) if entries[child].shown is not None]
+    return any(entry.claim is not None or _is_code(entry) for entry in held)
+
+
+def _is_code(entry: Judged) -> bool:
+    return "```" in entry.text or "~~~" in entry.text
 
 
 def _children(entries: Sequence[Judged], at: int) -> list[int]:
@@ -416,48 +504,18 @@ _BOLD, _LEAD, _TABLE, _OTHER = 7, 8, 9, 10
 
 
 def _level(entry: Judged) -> int:
-    """1…6 for Markdown headings, 7 for a bold line, 8 for a lead, 9 for a table's head; 0 for a claim."""
+    """1…6 for Markdown headings, 7 for an emphasized line, 8 for a lead, 9 for a table's head; 0 for a claim."""
     text = entry.text.strip()
     if entry.claim is not None:
         return _LEAD if is_lead(text) else 0
     if text.startswith("#"):
         return len(text) - len(text.lstrip("#"))
-    if regex.fullmatch(r"(\*\*|__).+\1[:：]?", text):
+    if regex.fullmatch(r"(\*\*|__|\*|_)\S.*\1[:：]?", text):
         return _BOLD
     return _LEAD if is_lead(text) else _TABLE if text.startswith("|") else _OTHER
 
 
-# Numbered lists and tables of a source: steps come whole, and a row says nothing without its table's head
-
-_HOW_TO = regex.compile(
-    r"\W*(?:how\s+(?:do|does|can|should|must|would)\s+(?:i|you|we|one)\b|how\s+to\b|what\s+are\s+the\s+steps"
-    r"|wie\s+(?:\w+\s+)?(?:ich|man|wir)\b|comment\s|cómo\s|come\s|como\s|hoe\s)",
-    regex.IGNORECASE,
-)
-_MARK = r"[ \t]*\d{1,2}[.)][ \t]+(?=\S)"
-_LIST = regex.compile(  # items with their indented lines; blank lines between them
-    rf"(?:^{_MARK}.*+(?:\n|\Z)(?:(?:[ \t]*\n)?[ \t]+(?!\d{{1,2}}[.)])\S.*+(?:\n|\Z))*+(?:[ \t]*\n)?){{2,}}+",
-    regex.MULTILINE,
-)
-_STEP = regex.compile(f"^{_MARK}", regex.MULTILINE)
-
-
-def asks_how_to(question: str) -> bool:
-    return _HOW_TO.match(question) is not None
-
-
-def find_steps(content: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Half-open spans of the items, without their numbers, of the list within or right behind `content[start:end]`."""
-    for found in _LIST.finditer(content):
-        is_within = found.start() < end and start < found.end()
-        if is_within or (end <= found.start() and not content[end : found.start()].strip()):
-            begins = [item.end() for item in _STEP.finditer(content, found.start(), found.end())]
-            marks = [item.start() for item in _STEP.finditer(content, found.start(), found.end())]
-            ends = [*marks[1:], found.end()]
-            return [
-                (first, first + len(content[first:last].rstrip())) for first, last in zip(begins, ends, strict=True)
-            ]
-    return []
+# Tables: a row says nothing without its table's head
 
 
 def head_of_row(content: str, start: int) -> tuple[int, int]:

@@ -11,11 +11,10 @@ from __future__ import annotations
 import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-import numpy as np
 import regex
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Levenshtein
@@ -42,10 +41,15 @@ _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")  # scrip
 
 @dataclass(frozen=True)
 class _Plain:
-    """`text` as compared; `offsets[i]` is where its i-th character stands in the original."""
+    """`text` as compared. From each of `starts` on, a character stands that much further on in the original."""
 
     text: str
-    offsets: array[int]
+    starts: array[int]
+    shifts: array[int]
+
+    def offset(self, at: int) -> int:
+        """Where the character stands in the original."""
+        return at + self.shifts[bisect_right(self.starts, at) - 1]
 
 
 @dataclass(frozen=True)
@@ -78,27 +82,31 @@ def quotations_in(text: str) -> list[str]:
 
 def _plain(text: str) -> _Plain:
     pieces: list[str] = []
-    places = array("I", np.arange(len(text), dtype=np.uint32).tobytes())
-    offsets = array("I")
+    starts, shifts = array("I"), array("q")
+    length, shift = 0, None
     for run in _RUN.finditer(text):
         offset, piece = run.start(), run.group()
         if run.lastindex:  # compared as it stands, in lower case: nearly all of an English page
-            pieces.append(piece.lower())
-            offsets += places[offset : run.end()]
+            found: Iterable[str] = (piece.lower(),)
+        elif piece in _INVISIBLE:
             continue
-        if piece in _INVISIBLE:
-            continue
-        for character in unicodedata.normalize("NFKC", piece.translate(_SAME)).casefold():
+        else:
+            found = unicodedata.normalize("NFKC", piece.translate(_SAME)).casefold()
+        for character in found:
             if character.isspace():
                 if not pieces or pieces[-1] == " ":
                     continue
                 character = " "  # noqa: PLW2901
+            if offset - length != shift:
+                shift = offset - length
+                starts.append(length)
+                shifts.append(shift)
             pieces.append(character)
-            offsets.append(offset)
-    return _Plain("".join(pieces), offsets)
+            length += len(character)
+    return _Plain("".join(pieces), starts, shifts)
 
 
-@kept_by_length  # of a page five bytes a character
+@kept_by_length
 def _plain_content(content: str) -> _Plain:
     return _plain(content)
 
@@ -120,7 +128,7 @@ def _inside_word(text: str, at: int) -> bool:
 
 
 def _original(plain: _Plain, start: int, end: int) -> tuple[int, int]:
-    return plain.offsets[start], plain.offsets[end - 1] + 1
+    return plain.offset(start), plain.offset(end - 1) + 1
 
 
 def _find_alike(wanted: str, plain: _Plain, content: str) -> tuple[int, int] | None:
@@ -132,7 +140,7 @@ def _find_alike(wanted: str, plain: _Plain, content: str) -> tuple[int, int] | N
     slack = len(wanted) // 10 + 2  # the run may be longer than the quote: reference marks, hyphens
     first, last = _whole_words(plain.text, found.dest_start - slack, found.dest_end + slack)
     run = _match_run(wanted, plain.text[first:last])
-    if run is None or any(content[plain.offsets[first + slip.start]].isupper() for slip in run.slips):
+    if run is None or any(content[plain.offset(first + slip.start)].isupper() for slip in run.slips):
         return None
     start, end = first + run.start, first + run.end
     return _original(plain, start, end) if fuzz.ratio(wanted, plain.text[start:end]) >= MIN_ALIKE else None
@@ -228,10 +236,10 @@ def _bare(text: str) -> str:
 
 def _whole_sentences(wanted: str, content: str, plain: _Plain, at: int) -> tuple[int, int] | None:
     """The sentences that begin at `at` of the plain text and say `wanted`, no more and no less."""
-    first = sentence_place(content, plain.offsets[at])
+    first = sentence_place(content, plain.offset(at))
     sentences = sentences_of(content)
     begin = sentences[first].start + start_of(sentences[first].text)
-    if not 0 <= plain.offsets[at] - begin <= len(_WRAPPING) or _plain(content[begin : plain.offsets[at]]).text.strip(
+    if not 0 <= plain.offset(at) - begin <= len(_WRAPPING) or _plain(content[begin : plain.offset(at)]).text.strip(
         _WRAPPING
     ):
         return None

@@ -36,7 +36,7 @@ class State(StrEnum):
 ANY = frozenset(State)
 _RESULTS = frozenset({State.SEM_SEARCH, State.RESEARCH})
 _VIEWS = _RESULTS | {State.SELECT_VIEW, State.SUMMARIZED}  # D25: the numbers of a list outlive a look at a paper
-_FOUND = frozenset({State.SELECT_NEW, State.SUMMARIZED})
+_LISTS = _VIEWS | {State.SELECT_NEW}
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ COMMANDS: dict[str, CommandRule] = {
     "sem-search": CommandRule("<query>", "find passages in the library by meaning"),
     "research": CommandRule("<query>", "answer from the library, with page numbers"),
     "list": CommandRule("", "list the papers of the library"),
-    "summarize": CommandRule("<number|id>", "add a paper and summarise it", numbers=_FOUND, changes_store=True),
+    "summarize": CommandRule("<number|id>", "add a paper and summarise it", numbers=_LISTS, changes_store=True),
     "summary": CommandRule("<number|id>", "show a paper's summary", numbers=_VIEWS),
     "open": CommandRule("<number|id> [page]", "show a page of a paper", numbers=_VIEWS),
     "improve": CommandRule("<feedback>", "rewrite what is shown", states=_RESULTS | {State.SUMMARIZED}),

@@ -6,11 +6,11 @@ sources of that question and of no other.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from typing_extensions import TypeAliasType
 
@@ -276,25 +276,3 @@ class Steering:
 
     kind: SteeringKind
     text: str = ""
-
-
-class Additions(Protocol):
-    """What people give a job besides its question: files with it, and words while it runs, in order. Each method raises
-    `StoreError`.
-    """
-
-    async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
-        """All attachments of a stored job, at once; again replaces them."""
-        ...
-
-    async def attached(self, job_id: str) -> list[Attachment]:
-        """In the order given."""
-        ...
-
-    async def steer(self, job_id: str, steering: Steering) -> int:
-        """Keep it behind what was said before; its number, from 1. Raises `StoreError` when the job is not stored."""
-        ...
-
-    async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
-        """Everything said after number `after`."""
-        ...

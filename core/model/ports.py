@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.model.answer import JobResult, ModelUsage
-from core.model.job import Depth, Event, EventType, Json, ResearchJob, Scope
+from core.model.job import Attachment, Depth, Event, EventType, Json, ResearchJob, Scope, Steering
 from core.model.source import Page, SearchHit, SearchQuery, Source
 
 T = TypeVar("T")
@@ -43,18 +43,12 @@ class SearchProvider(Protocol):
         ...
 
 
-@runtime_checkable
-class StillReading(Protocol):
-    """A place to search that has not read all of its own documents yet."""
-
-    def unread(self, scope: Scope) -> str:
-        """What an answer of now lacks, in a sentence; "" for nothing."""
-        ...
-
-
 def unread(part: object, scope: Scope) -> str:
-    """As `StillReading.unread`; "" for a part that reads nothing beforehand."""
-    return part.unread(scope) if isinstance(part, StillReading) else ""
+    """What an answer of now lacks of the documents that a place to search reads beforehand, in a sentence; "" for
+    nothing, and for a part that reads none.
+    """
+    told: Callable[[Scope], str] | None = getattr(part, "unread", None)
+    return told(scope) if told else ""
 
 
 class PageFetcher(Protocol):
@@ -187,7 +181,7 @@ class EmbeddingModel(Protocol):
 
 
 class JobStore(Protocol):
-    """Jobs and their results, durable. A write raises `StoreError`."""
+    """Jobs, their results, and what people give them besides the question, durable. A write raises `StoreError`."""
 
     async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
         """Insert or replace by id; with a `dedupe_key` already stored in the job's scope, return that job unchanged."""
@@ -227,6 +221,25 @@ class JobStore(Protocol):
 
     async def backlog(self) -> tuple[int, int]:
         """How many jobs wait for a worker, and how many have begun and not ended."""
+        ...
+
+    async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
+        """Keep all files that were given with a job, at once; again replaces them. Raises `JobNotFound`."""
+        ...
+
+    async def attached(self, job_id: str) -> list[Attachment]:
+        """In the order given."""
+        ...
+
+    async def steer(self, job_id: str, steering: Steering) -> int:
+        """Keep what was said to a running job behind what was said before; its number, from 1.
+
+        Raises `StoreError` when the job is not stored.
+        """
+        ...
+
+    async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
+        """Everything said after number `after`."""
         ...
 
 
@@ -361,23 +374,11 @@ class Steps(Protocol):
         ...
 
 
-@runtime_checkable
-class Warmable(Protocol):
-    """A part of which something is slow to load, such as an SDK."""
-
-    async def warm_up(self) -> None: ...
-
-
 async def warm_up(part: object) -> None:
-    """Load now what is slow to load, where `part` has such."""
-    if isinstance(part, Warmable):
-        await part.warm_up()
-
-
-class Recorder(Protocol):
-    def record(self, measurement: Measurement) -> None:
-        """Take note of a figure; never raises and never waits."""
-        ...
+    """Load now what is slow to load, such as an SDK, where `part` has such."""
+    load: Callable[[], Awaitable[None]] | None = getattr(part, "warm_up", None)
+    if load:
+        await load()
 
 
 # Signs of life of the workers, so that the jobs of one that has gone silent can be taken up by another
@@ -429,8 +430,8 @@ class Measurement:
     label: str = ""
 
 
-class NoRecorder:
-    """A recorder for callers that want no figures."""
+Record = Callable[[Measurement], None]  # takes note of a figure; never raises and never waits
 
-    def record(self, measurement: Measurement) -> None:
-        pass
+
+def record_nothing(measurement: Measurement) -> None:
+    """For callers that want no figures."""

@@ -85,7 +85,7 @@ async def run(work: Work) -> JobResult:
 
 
 async def _read(work: Work) -> ReadList:
-    attached = await work.deps.additions.attached(work.job.id)
+    attached = await work.deps.jobs.attached(work.job.id)
     if not attached:
         raise InvalidQuery(say(NO_LIST), rule="references")
     files = [(entry.name, entry.text) for entry in attached]

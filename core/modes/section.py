@@ -249,7 +249,7 @@ async def _keys(papers: dict[str, Paper]) -> KeyTable:
 
 async def _brief(work: Work) -> Brief:
     """From the files that came along, else from what was asked and answered in the thread. Raises `InvalidQuery`."""
-    attached = await work.deps.additions.attached(work.job.id) if work.job.request.attachments else []
+    attached = await work.deps.jobs.attached(work.job.id) if work.job.request.attachments else []
     files = [(entry.name, entry.text) for entry in attached if is_brief(entry.name)]
     if files:
         return read_brief(files)

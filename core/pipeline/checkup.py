@@ -18,7 +18,7 @@ from core.model.errors import (
     SetupError,
     StoreError,
 )
-from core.model.ports import Clock, Heartbeats, JobStore, Measurement, Recorder
+from core.model.ports import Clock, Heartbeats, JobStore, Measurement, Record
 
 State = Literal["ok", "warning", "failed", "off"]
 PROBE_TIMEOUT_S = 20.0  # a model that must first be loaded takes that long
@@ -193,7 +193,7 @@ EVERY_S = 5.0  # monitors ask every 15 s or less often
 
 
 async def watch_backlog(
-    jobs: JobStore, recorder: Recorder, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    jobs: JobStore, record: Record, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> None:
     """Measure every few seconds until it is cancelled."""
     while True:
@@ -202,6 +202,6 @@ async def watch_backlog(
         except StoreError as exc:  # the store says itself when its database goes
             log.debug("backlog not counted", extra={"error": str(exc)})
         else:
-            recorder.record(Measurement("jobs_waiting", waiting))
-            recorder.record(Measurement("jobs_running", running))
+            record(Measurement("jobs_waiting", waiting))
+            record(Measurement("jobs_running", running))
         await sleep(EVERY_S)

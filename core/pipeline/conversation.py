@@ -39,8 +39,11 @@ ReplyKind = Literal[
     "watch", "references", "export", "test",
 ]  # fmt: skip
 
-_PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey)\s*,?\s+)?"
-_POLITE = r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you))?"
+_PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey|por favor|per favore)\s*,?\s+)?¡?"
+_POLITE = (
+    r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you|p[oe]r favore?|s['’]il (?:te|vous) pla[iî]t|svp"
+    r"|alsjeblieft|alstublieft))?"
+)
 _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     ("sources", r"(?:show\s+|list\s+|give\s+)?(?:me\s+)?(?:the\s+|your\s+|its\s+|all\s+)*sources"),
     ("deeper", r"(?:go\s+|dig\s+|look\s+)?deeper"),
@@ -53,7 +56,11 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
     ),
     ("forget", r"forget(?:\s+(?:this|it|that|my\s+question))?"),
     ("history", r"(?:my\s+)?history"),
-    ("help", r"help"),
+    (
+        "help",
+        r"help(?:\s+(?:me|mij|us))?|hilfe|hilf\s+mir|helfen\s+sie\s+mir|(?:à\s+l['’])?aide|aide[zr]?-moi|ayuda|ay[uú]d[ae]me"
+        r"|aiuto|aiutami|ajuda|(?:me\s+)?ajud[ae](?:-me)?|hulp",
+    ),
     ("improve", r"improve(?:\s+(?:this|it|that|the\s+answer))?"),
     (
         "export",

@@ -17,7 +17,7 @@ from core.library.paper import LibraryStore
 from core.model.config import Settings
 from core.model.delivery import Messages
 from core.model.errors import GorkdError, ProviderError
-from core.model.job import Additions, ReadAttachment, ResearchRequest
+from core.model.job import ReadAttachment, ResearchRequest
 from core.model.ports import (
     WEB_SEARCH,
     AnswerCache,
@@ -29,7 +29,7 @@ from core.model.ports import (
     JobStore,
     Measurement,
     PageFetcher,
-    Recorder,
+    Record,
     ReuseStore,
     SearchProvider,
     SourceStore,
@@ -102,7 +102,6 @@ class Deps:
     events: EventLog
     memo: JobMemo
     tool_traces: TraceStore
-    additions: Additions
     cache: AnswerCache
     messages: Messages
     library: LibraryStore
@@ -111,7 +110,7 @@ class Deps:
     watches: Watches
     flights: SingleFlight
     reuse: ReuseStore
-    recorder: Recorder
+    record: Record
     clock: Clock
     new_id: Callable[[], str]
     settings: Settings
@@ -163,10 +162,10 @@ class Deps:
             raise
         finally:
             seconds = perf_counter() - started
-            self.recorder.record(Measurement("pipeline_stage_duration_seconds", seconds, name))
+            self.record(Measurement("pipeline_stage_duration_seconds", seconds, name))
             log.info("stage finished", extra={"stage": name, "duration_s": round(seconds, 3), "outcome": outcome})
 
     def count_error(self, stage: str, error: Exception) -> None:
-        self.recorder.record(Measurement("errors", 1, f"{stage}:{type(error).__name__}"))
+        self.record(Measurement("errors", 1, f"{stage}:{type(error).__name__}"))
         why = str(error) or ("no answer in time" if isinstance(error, TimeoutError) else "")
         log.warning("error", extra={"stage": stage, "error_type": type(error).__name__, "error": why})

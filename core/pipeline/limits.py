@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
-from core.model.ports import Measurement, ProviderStrength, Recorder, SearchProvider, warm_up
+from core.model.ports import Measurement, ProviderStrength, Record, SearchProvider, unread, warm_up
 from core.model.source import SearchHit, SearchQuery
 
 T = TypeVar("T")
@@ -115,11 +115,11 @@ class SharedTurns:
         name: str,
         rate: CallRate,
         limits: RateLimits,
-        recorder: Recorder,
+        record: Record,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._name, self._rate, self._limits, self._recorder = name, rate, limits, recorder
+        self._name, self._rate, self._limits, self._record = name, rate, limits, record
         self._sleep = sleep
 
     async def take(self) -> None:
@@ -141,24 +141,15 @@ class SharedTurns:
                 )
         except TimeoutError:
             log.warning("rate limit let pass", extra={"provider": self._name, "waited_s": STORE_WAIT_S})
-            self._recorder.record(Measurement("errors", 1, "limits:TimeoutError"))
+            self._record(Measurement("errors", 1, "limits:TimeoutError"))
             return 0.0
 
 
-class LimitedSearch:
-    """A `SearchProvider` that waits for its turn before each search."""
+class AroundSearch:
+    """What a `SearchProvider` around another has of it: all but `search`."""
 
-    def __init__(
-        self,
-        provider: SearchProvider,
-        limits: RateLimits,
-        rate: CallRate,
-        recorder: Recorder,
-        *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
+    def __init__(self, provider: SearchProvider) -> None:
         self._provider = provider
-        self._turns = SharedTurns(provider.name, rate, limits, recorder, sleep=sleep)
 
     @property
     def name(self) -> str:
@@ -170,6 +161,25 @@ class LimitedSearch:
 
     async def warm_up(self) -> None:
         await warm_up(self._provider)
+
+    def unread(self, scope: Scope) -> str:
+        return unread(self._provider, scope)
+
+
+class LimitedSearch(AroundSearch):
+    """Waits for its turn before each search."""
+
+    def __init__(
+        self,
+        provider: SearchProvider,
+        limits: RateLimits,
+        rate: CallRate,
+        record: Record,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(provider)
+        self._turns = SharedTurns(provider.name, rate, limits, record, sleep=sleep)
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         """Also raises `ProviderRateLimited`, when its turn would not come in time."""

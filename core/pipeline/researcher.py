@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from time import perf_counter
 from typing import Literal
 
@@ -37,7 +38,7 @@ from core.modes.mode import Mode
 from core.pipeline.conversation import conversation_of, read_reply
 from core.pipeline.deps import Deps
 from core.pipeline.trace import ToolTrace, trace_id_of
-from core.pipeline.work import Progress
+from core.pipeline.work import SILENCE_S, Progress
 from core.presentation.render import job_json, one_line
 from core.presentation.wording import CHECK_QUESTION, IMPROVE_IT, NO_LIST, NOT_ANSWERED_YET, WAS_ANSWERED
 from core.section.sections import read_section_request
@@ -292,7 +293,7 @@ class Researcher:
         job = await self._visible(job_id, scope)
         rating = Rating(asker, good, reason.strip()[:MAX_REASON_CHARS], self._deps.clock())
         if await self._deps.evaluations.rate(job, rating):
-            self._deps.recorder.record(Measurement("ratings", 1, "good" if good else "bad"))
+            self._deps.record(Measurement("ratings", 1, "good" if good else "bad"))
 
     async def asked(self, dedupe_key: str, *, scope: Scope) -> ResearchJob | None:
         """The job that was submitted with this key, None when there is none."""
@@ -404,10 +405,10 @@ class Researcher:
             return
         if not can_be_steered(job.request.modes):
             raise InvalidQuery(say("Only deep research can be steered while it runs."), rule="not-steerable")
-        if len(await self._deps.additions.steered(job.id)) >= MAX_STEERINGS:
+        if len(await self._deps.jobs.steered(job.id)) >= MAX_STEERINGS:
             raise InvalidQuery(say("That is more than one job can mind; please wait for its answer."), rule="too-much")
         text = one_line(steering.text)[:MAX_STEERING_CHARS]
-        await self._deps.additions.steer(job.id, replace(steering, text=text))
+        await self._deps.jobs.steer(job.id, replace(steering, text=text))
 
     async def under_way(self, thread: str, *, scope: Scope) -> ResearchJob | None:
         """The newest job of a conversation that can be steered and has not ended: who a reply there speaks to."""
@@ -443,7 +444,7 @@ class Researcher:
     async def _again(
         self, old: ResearchJob, request: ResearchRequest, dedupe_key: str, address: Address | None = None
     ) -> ResearchJob:
-        kept = await self._deps.additions.attached(old.id) if old.request.attachments else []
+        kept = await self._deps.jobs.attached(old.id) if old.request.attachments else []
         request = replace(request, heard_before=old.request.heard_before or old.created_at)
         return await self.submit(request, dedupe_key=dedupe_key, attachments=kept, address=address)
 
@@ -519,8 +520,8 @@ class Submission:
 
     async def _begin(self, job: ResearchJob, attachments: Sequence[Attachment], *, is_new: bool) -> None:
         """Attachments are kept before any worker can begin; a re-sent event may have to do it for a crashed one."""
-        if attachments and (is_new or not await self._deps.additions.attached(job.id)):
-            await self._deps.additions.attach(job, attachments)
+        if attachments and (is_new or not await self._deps.jobs.attached(job.id)):
+            await self._deps.jobs.attach(job, attachments)
         if is_new and (earlier := await cached_result(job, self._deps)):
             await deliver_result(job, self._deps, earlier, started=perf_counter())
             return
@@ -532,7 +533,7 @@ class Submission:
 
     async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
         """What the queue cannot take now is found by a worker later; a new job that it refuses has failed."""
-        if job.status in TERMINAL_STATUSES:
+        if job.status in TERMINAL_STATUSES or (not is_new and await self._is_under_way(job)):
             return
         try:
             await self._queue.enqueue(job)
@@ -545,6 +546,14 @@ class Submission:
             raise
         except StoreError as exc:
             self._deps.count_error("intake", exc)
+
+    async def _is_under_way(self, job: ResearchJob) -> bool:
+        """In whichever process: whoever began it, too, would take it. Who is silent for long has lost it."""
+        if job.status is JobStatus.PENDING:
+            return False
+        told = await self._deps.events.read(job.id)
+        silence_s = SILENCE_S * self._deps.settings.patience
+        return bool(told) and self._deps.clock() - told[-1].at < timedelta(seconds=silence_s)
 
     async def _tell_wait(self, job: ResearchJob) -> None:
         if ahead := await self.position(job.id):

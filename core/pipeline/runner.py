@@ -26,7 +26,7 @@ from core.model.job import TERMINAL_STATUSES, Event, JobError, JobStatus, Resear
 from core.model.ports import Measurement, Steps, job_id_var
 from core.modes import find_modes
 from core.pipeline.deps import Deps
-from core.pipeline.work import Deadline, Progress, Work
+from core.pipeline.work import SILENCE_S, Deadline, Progress, Work
 from core.presentation.render import job_json
 from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.stages.cache import answer_key, cached_result, is_hidden, may_repeat, repeat_result
@@ -135,7 +135,7 @@ async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progre
     await progress.status(JobStatus.PLANNING)
     if job.attempt > 1:
         log.info("resumed", extra={"attempt": job.attempt})
-        deps.recorder.record(Measurement("jobs_resumed", 1))
+        deps.record(Measurement("jobs_resumed", 1))
         steps = _Resuming(steps, progress)
     if job.attempt > MAX_ATTEMPTS:
         raise GorkdError(f"{MAX_ATTEMPTS} attempts ended with their worker", user_message=say(SOMETHING_BROKE))
@@ -214,7 +214,6 @@ def rehearse() -> None:
 
 
 CLAIM_TTL = timedelta(hours=1)  # longer than any job; what is left of an older one is nobody's
-SILENCE_S = 75.0  # a call may take 60 s (core/model/config.py); a job whose worker is lost goes on elsewhere after 20 s
 MAX_LEADERS = 3  # who was let down as often looks for itself
 
 
@@ -236,7 +235,7 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
             log.info("shared an answer", extra={"leader": leader_id})
             return result
         await progress.take_back()
-        if await deps.additions.steered(job.id):
+        if await deps.jobs.steered(job.id):
             return None
         await deps.flights.release(job.scope, key, leader_id)
     return None
@@ -251,7 +250,7 @@ async def _share(leader_id: str, job: ResearchJob, deps: Deps, progress: Progres
         answered_at = leader.completed_at
         if leader.status is not JobStatus.COMPLETED or answered_at is None or answered_at <= job.created_at:
             return None  # an answer from before this question was asked is the cache's business
-        if await deps.additions.steered(leader_id) or await deps.additions.steered(job.id):
+        if await deps.jobs.steered(leader_id) or await deps.jobs.steered(job.id):
             return None  # what people said to either has made them different questions
         return await repeat_result(leader_id, job, deps, answered_at=answered_at)
     except StaleAttempt:
@@ -269,7 +268,7 @@ async def _retell(leader_id: str, deps: Deps, progress: Progress) -> None:
     while (event := await _next(events, silence_s)) is not None and event.type != "complete":
         if event.type != "status":
             await progress.emit(event.type, event.data)
-        elif await deps.additions.steered(progress.job.id):
+        elif await deps.jobs.steered(progress.job.id):
             return
         else:
             await _retell_status(event, progress)

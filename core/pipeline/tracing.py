@@ -27,16 +27,15 @@ from core.model.ports import (
     Clock,
     Measurement,
     PageFetcher,
-    ProviderStrength,
-    Recorder,
+    Record,
     SearchedText,
     SearchProvider,
     WebSearchModel,
     job_id_var,
-    unread,
     warm_up,
 )
 from core.model.source import Page, SearchHit, SearchQuery
+from core.pipeline.limits import AroundSearch
 from core.presentation.render import one_line
 from core.text.saying import say, say_many
 
@@ -271,7 +270,7 @@ class _Books:
     """Where a model's calls are traced, counted and priced."""
 
     tracer: Tracer
-    recorder: Recorder
+    record: Record
     prices: Prices
 
     def enter(
@@ -286,9 +285,9 @@ class _Books:
         job_id: str = "",
     ) -> None:
         cost = cost_usd(usage, model, self.prices)
-        self.recorder.record(Measurement("llm_tokens_used", usage.prompt_tokens + usage.completion_tokens, model))
+        self.record(Measurement("llm_tokens_used", usage.prompt_tokens + usage.completion_tokens, model))
         if cost is not None:
-            self.recorder.record(Measurement("llm_cost_usd", cost, model))
+            self.record(Measurement("llm_cost_usd", cost, model))
         entry = TraceEntry(
             "model",
             request.purpose,
@@ -308,8 +307,8 @@ class _Books:
 class WatchedModel:
     """A `ChatModel` whose every call is traced, counted and priced: also one that failed or was given up."""
 
-    def __init__(self, model: ChatModel, tracer: Tracer, recorder: Recorder, prices: Prices) -> None:
-        self._model, self._books = model, _Books(tracer, recorder, prices)
+    def __init__(self, model: ChatModel, tracer: Tracer, record: Record, prices: Prices) -> None:
+        self._model, self._books = model, _Books(tracer, record, prices)
 
     @property
     def name(self) -> str:
@@ -346,8 +345,8 @@ class WatchedModel:
 class WatchedWebSearch:
     """A `WebSearchModel` whose every call is traced and priced as a model's, and its searches as a provider's."""
 
-    def __init__(self, model: WebSearchModel, tracer: Tracer, recorder: Recorder, prices: Prices) -> None:
-        self._model, self._tracer, self._books = model, tracer, _Books(tracer, recorder, prices)
+    def __init__(self, model: WebSearchModel, tracer: Tracer, record: Record, prices: Prices) -> None:
+        self._model, self._tracer, self._books = model, tracer, _Books(tracer, record, prices)
 
     @property
     def name(self) -> str:
@@ -376,25 +375,12 @@ class WatchedWebSearch:
         return searched
 
 
-class WatchedSearch:
+class WatchedSearch(AroundSearch):
     """A `SearchProvider` whose every search is traced."""
 
     def __init__(self, provider: SearchProvider, tracer: Tracer) -> None:
-        self._provider, self._tracer = provider, tracer
-
-    @property
-    def name(self) -> str:
-        return self._provider.name
-
-    @property
-    def strength(self) -> ProviderStrength:
-        return self._provider.strength
-
-    async def warm_up(self) -> None:
-        await warm_up(self._provider)
-
-    def unread(self, scope: Scope) -> str:
-        return unread(self._provider, scope)
+        super().__init__(provider)
+        self._tracer = tracer
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         started = perf_counter()
@@ -437,19 +423,18 @@ class WatchedPages:
         return page
 
 
-class WatchedRecorder:
-    """A `Recorder` that also puts stages, counted errors and resumptions into the trace."""
+def traced(record: Record, tracer: Tracer) -> Record:
+    """`record`, which also puts stages, counted errors and resumptions into the trace."""
 
-    def __init__(self, recorder: Recorder, tracer: Tracer) -> None:
-        self._recorder, self._tracer = recorder, tracer
-
-    def record(self, measurement: Measurement) -> None:
-        self._recorder.record(measurement)
+    def record_and_trace(measurement: Measurement) -> None:
+        record(measurement)
         match measurement.name:
             case "pipeline_stage_duration_seconds":
-                self._tracer.note(TraceEntry("stage", measurement.label, self._tracer.now(), measurement.value))
+                tracer.note(TraceEntry("stage", measurement.label, tracer.now(), measurement.value))
             case "errors":
                 stage, _, kind = measurement.label.partition(":")
-                self._tracer.note(TraceEntry("mark", "error", self._tracer.now(), outcome=kind, detail=stage))
+                tracer.note(TraceEntry("mark", "error", tracer.now(), outcome=kind, detail=stage))
             case "jobs_resumed":
-                self._tracer.note(TraceEntry("mark", "resumed", self._tracer.now()))
+                tracer.note(TraceEntry("mark", "resumed", tracer.now()))
+
+    return record_and_trace

@@ -41,6 +41,7 @@ class Deadline:
         return max(0.0, self.ends_at - reserve_s - asyncio.get_running_loop().time())
 
 
+SILENCE_S = 75.0  # a call may take 60 s (core/model/config.py); a job whose worker is lost goes on elsewhere after 20 s
 SET_A_MODEL = "Set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint, such as a local one."
 
 

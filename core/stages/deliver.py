@@ -55,7 +55,7 @@ async def deliver_result(job: ResearchJob, deps: Deps, result: JobResult, *, sta
         await _watch(job, deps, is_known=is_known)
         sources = await _finish(job, deps, result)
         if not job.request.is_fresh:
-            deps.recorder.record(Measurement("cache_lookup", 1 if result.cached_at else 0))
+            deps.record(Measurement("cache_lookup", 1 if result.cached_at else 0))
         try:
             await keep_result(job, deps, result, sources)
         except GorkdError as exc:

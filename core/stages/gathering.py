@@ -143,7 +143,7 @@ class Gathering:
             raise ProviderTimeout(provider, f"no answer in {settings.provider_timeout_s:g} s") from exc
         finally:
             seconds = perf_counter() - started
-            self.deps.recorder.record(Measurement("search_provider_latency_seconds", seconds, provider))
+            self.deps.record(Measurement("search_provider_latency_seconds", seconds, provider))
 
     async def _read(self, url: str, *, is_early: bool) -> Page:
         place, policy = canonical_url(url), self.job.request.policy
@@ -173,9 +173,9 @@ class Gathering:
         except TimeoutError as exc:
             raise FetchError(url, "did not end") from exc
         except FetchError:
-            self.deps.recorder.record(Measurement("source_fetch", 0))
+            self.deps.record(Measurement("source_fetch", 0))
             raise
-        self.deps.recorder.record(Measurement("source_fetch", 1))
+        self.deps.record(Measurement("source_fetch", 1))
         return replace(page, text=_storable(page.text))
 
 
@@ -418,7 +418,7 @@ async def _attached(job: ResearchJob, gathering: Gathering, deps: Deps, notes: l
     if not job.request.attachments:
         return []
     try:
-        attachments = await deps.additions.attached(job.id)
+        attachments = await deps.jobs.attached(job.id)
     except StoreError as exc:
         deps.count_error("search", exc)
         attachments = []

@@ -92,7 +92,7 @@ def coverage_of(sources: Sequence[Source], question: str, queries: Sequence[str]
     look for ("really", "for my homework").
     """
     bags = [
-        [passage | titled for passage in passage_terms(source.trusted_content)[:400]] or [titled]
+        [titled.union(passage) for passage in passage_terms(source.trusted_content)[:400]] or [titled]
         for source, titled in ((source, frozenset(terms(source.title))) for source in sources)
     ]
     language = detect_language(question)

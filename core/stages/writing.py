@@ -9,10 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-import regex
-from rapidfuzz import fuzz
-
 from core.evidence.citations import Grammar, strip_markers
+from core.evidence.differences import adds_nothing, is_same_claim
 from core.evidence.grounding import Grounder, as_told
 from core.evidence.judge import AnswerRuling, Judgement, Judging, Pair, Ruling
 from core.evidence.rules.alignment import Force
@@ -22,11 +20,13 @@ from core.evidence.structure import (
     Judged,
     assemble,
     before_of,
+    is_lead,
     is_repeated,
     joined_detail,
     kept_behind,
     leans,
     leans_on_cut,
+    numbered_on,
     said_before,
     shown_before,
     untied,
@@ -46,22 +46,13 @@ from core.model.ports import ChatModel, ChatRequest
 from core.pipeline.limits import ComputingTurns
 from core.pipeline.work import Progress
 from core.text.saying import say
-from core.text.sentences import Sentence, may_end, split_sentences
-from core.text.terms import terms
+from core.text.sentences import Sentence, is_settled, may_end, split_sentences
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Rulings = asyncio.Task[list[Judgement | None]]
 
-SAME_CLAIM = 92  # rapidfuzz ratio 0…100, between a sentence of the detail and one of the summary
 PARTS: tuple[Section, ...] = ("summary", "opening", "detail")  # as a reader sees them
-
-_NEXT_WORD = regex.compile(r"\s*[^\w\s\[(【]*(?:[\p{Han}\p{Hiragana}\p{Katakana}]{2}|\w[\w'’]*[^\w'’])")
-_NEXT_ITEM = regex.compile(r"\n\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+\w")
-_NEXT_LINE = regex.compile(r"\n\s*\S[^\n]*\n")
-_NEXT_PARAGRAPH = regex.compile(r"[^\S\n]*\n[^\S\n]*\n\s*\S")
-_OPEN_BRACKET = regex.compile(r"[\[【(][^\])】]*$")
-_ENDED = regex.compile(r"[^\w:：*_`|]$")
 
 
 @dataclass
@@ -250,7 +241,9 @@ class Writing:
             await asyncio.shield(self._correcting)
         for section in PARTS:
             await self._decided(section)
-        return joined_detail(sorted(self.judged, key=lambda entry: PARTS.index(entry.section)))  # two calls wrote them
+        beginning = self.written.get("summary")
+        is_cut_off = beginning is not None and beginning.is_short and bool(beginning.draft.detail)
+        return joined_detail(self.judged, is_cut_off=is_cut_off)
 
     async def _decided(self, section: Section) -> None:
         await self._shown(section)
@@ -466,15 +459,19 @@ class Writing:
         """Whether the detail repeats a sentence that the summary's call has written."""
         if self._is_alone or judged.section != "detail" or judged.claim is None:
             return False
+        claim, is_prose = judged.claim, not (judged.is_item or judged.is_row or is_lead(judged.text))
         said = [entry.claim for entry in self.judged if entry.section != "detail" and entry.claim and entry.shown]
-        return any(is_same_claim(judged.claim.text, claim.text) for claim in said)
+        return any(is_same_claim(claim.text, one.text) or (is_prose and adds_nothing(claim, one)) for one in said)
 
     async def _show(self, judged: Judged) -> None:
         """As it is to stay: what is cut before it is cut for good."""
         if judged.shown is None:
             return
         own = [entry for entry in self.judged if entry.section == judged.section]
-        judged = untied(own, own.index(judged))
+        at = own.index(judged)
+        if judged.section == "detail":
+            own = numbered_on([entry for entry in self.judged if entry.section == "opening"], own)
+        judged = untied(own, at)
         if judged.claim is not None:
             await self.progress.sentence(judged.claim, as_told(judged))
 
@@ -534,18 +531,6 @@ def _in_turn(
     return [next(of_cited if asked.is_cited else of_others) for asked in judged.asked]
 
 
-def is_same_claim(one: str, other: str) -> bool:
-    """Whether two sentences are the same but for small words, with the same numbers, and neither denies the other."""
-    if fuzz.ratio(one.casefold(), other.casefold()) < SAME_CLAIM or numbers_in(one) != numbers_in(other):
-        return False
-    vetoes = [*find_vetoes(one, other), *find_vetoes(other, one)]
-    return {*terms(one)} == {*terms(other)} and not any(veto.force is Force.CONTRADICTS for veto in vetoes)
-
-
-def numbers_in(text: str) -> list[str]:
-    return regex.findall(r"\d[\d.,]*\d|\d", text)
-
-
 def _joined(known: DraftAnswer | None, draft: DraftAnswer, part: Section | None) -> DraftAnswer:
     """The draft of a whole answer with what a call for one part has brought."""
     if part is None or known is None:
@@ -580,19 +565,3 @@ async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging)
     for entry, said in zip(judged, rulings, strict=True):
         settled.append(await rejudged(grounder.conclude(entry, said), settled, grounder, judging))
     return settled
-
-
-def is_settled(text: str, start: int, end: int) -> bool:
-    """Whether more text cannot change where the sentence `text[start:end]` ends, nor what it is.
-
-    A stop counts once the next word is whole ("U.S. A…" may go on as "U.S. Army"), the end of a line once the next
-    line is (a line of dashes makes a heading of it, another row a table), and nothing within an open bracket or code.
-    """
-    sentence, behind = text[start:end], text[end:]
-    line_goes_on = behind.partition("\n")[0].strip()
-    if line_goes_on:
-        is_open = sentence.count("`") % 2 or _OPEN_BRACKET.search(sentence)
-        return not is_open and bool(_NEXT_WORD.match(behind))
-    if _NEXT_LINE.match(behind) or (_NEXT_ITEM.match(behind) and _ENDED.search(sentence)):
-        return True
-    return bool(_NEXT_PARAGRAPH.match(behind) and _ENDED.search(sentence))

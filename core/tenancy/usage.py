@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
 from math import sqrt
@@ -86,13 +86,8 @@ class Usage:
     p95_s: float | None = None
 
 
-class UsageLog(Protocol):
-    async def usage(self, period: Period, *, tenant: str = "", by: UsageKey = "tenant and day") -> list[Usage]:
-        """One entry a key with a question in it, by tenant, then day; `tenant` "" is all of them.
-
-        Raises `StoreError`.
-        """
-        ...
+# One entry a key with a question in it, by tenant, then day; of a tenant, "" for all of them. Raises `StoreError`.
+CountUsage = Callable[[Period, str, UsageKey], Awaitable[list[Usage]]]
 
 
 def days_of(period: Period, entries: Sequence[Usage]) -> list[Usage]:

@@ -50,6 +50,8 @@ def read_object(text: str, schema: Mapping[str, Json], *, takes_part: bool = Fal
 
 def named(fields: Mapping[str, Json], names: Collection[str]) -> dict[str, Json]:
     """`fields` with those of `names` that are written in another case, or with blanks or hyphens, spelled as there."""
+    if fields.keys() <= set(names):
+        return dict(fields)  # as nearly always, and asked with each piece of an answer
     known = {_plain(name): name for name in names}
     return {known.get(_plain(key), key): value for key, value in fields.items()}
 

@@ -54,8 +54,9 @@ def _told() -> tuple[Mapping[str, str], Sequence[str]]:
     return parts, [whole(pattern) for patterns in told["classes"].values() for pattern in patterns]
 
 
-_HEAD = regex.compile(r"(?=(\w[\w\W]{0,3}))")  # enough to say of most words that no pattern begins so
-_BEGINNING = regex.compile(rf"\b{_HEAD.pattern}")  # an order may also begin inside of one: _ignore it_
+_HEAD_CHARS = 4  # of a word and what follows it: enough to say of most words that no pattern begins so
+_BEGINNING = regex.compile(rf"\b(?=(\w[\w\W]{{0,{_HEAD_CHARS - 1}}}))")
+_LETTER = regex.compile(r"\w")  # an order may also begin inside of a word: _ignore it_
 _OPENING = regex.compile(r"^[\W_]{0,12}?(?=[^\W_]|#)", regex.MULTILINE)
 # Where an order can begin; "attackers tell it to ignore …" gives none.
 _CLAUSE = regex.compile(
@@ -156,16 +157,15 @@ def _places_of_orders(text: str) -> list[int]:
     at_sign, at_sentence = _compiled(_SIGN, r"(?=[<\[{@\"“'])"), _compiled(_SENTENCE)
     places = [found.start() for found in at_sign.finditer(text)]
     places += [found.end() for found in _OPENING.finditer(text) if at_sentence.match(text, found.end())]
-    places += [word.start() for word in _BEGINNING.finditer(text) if _begins(_ANY, word)]
+    at_word, at_order = _compiled(_ANY).match, _compiled(_START).match
+    words = (word.start() for word in _BEGINNING.finditer(text) if _may_begin(_ANY, word[1]))
+    places += [at for at in words if at_word(text, at)]
     for found in _CLAUSE.finditer(text):
-        if any((word := _HEAD.match(text, at)) and _begins(_START, word) for at in {found.end(), found.start("lead")}):
-            places.append(found.end())
+        for at in {found.end(), found.start("lead")}:
+            if _may_begin(_START, text[at : at + _HEAD_CHARS]) and _LETTER.match(text, at) and at_order(text, at):
+                places.append(found.end())
+                break
     return places + [found.start() for found in _part("your_output").finditer(text) if _is_ordered(text, found.start())]
-
-
-def _begins(place: str, word: regex.Match[str]) -> bool:
-    """Whether a pattern of this place matches at a `_HEAD`; tried only where one can begin so."""
-    return _may_begin(place, word[1]) and _compiled(place).match(word.string, word.start()) is not None
 
 
 @lru_cache(maxsize=1 << 14)

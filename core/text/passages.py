@@ -64,9 +64,11 @@ def split_passages(content: str) -> tuple[Passage, ...]:
 
 
 @kept_by_length
-def passage_terms(content: str) -> tuple[frozenset[str], ...]:
-    """The terms of each of `split_passages(content)`, without its heading's. Three stages ask; a page is read once."""
-    return tuple(frozenset(terms(passage.text)) for passage in split_passages(content))
+def passage_terms(content: str) -> tuple[tuple[str, ...], ...]:
+    """The terms of each of `split_passages(content)`, each once, without its heading's. Three stages ask; a page is
+    read once.
+    """
+    return tuple(tuple(set(terms(passage.text))) for passage in split_passages(content))
 
 
 def _begins_anew(content: str, pending: Sequence[Sentence], sentence: Sentence) -> bool:
@@ -120,7 +122,7 @@ def select_passages(
 def _rank(sources: Sequence[Source], question: str) -> list[tuple[float, str, Passage]]:
     """All passages, best first: weighted coverage of the question times the standing of the source."""
     entries = [
-        (source, passage, held.union(terms(passage.heading)))
+        (source, passage, frozenset(terms(passage.heading)).union(held))
         for source in sources
         for passage, held in zip(
             split_passages(source.trusted_content), passage_terms(source.trusted_content), strict=True

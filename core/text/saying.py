@@ -37,12 +37,15 @@ LANGUAGES = {
 # kept in English with its values filled in, since the judge is told it, receipts compare it, and later it may be shown
 # in any language. What says more stands before what says less.
 REASONS = (
+    "the source says {said} per cent, not percentage points",
+    "the source says {said} percentage points, not per cent",
     "the source says {said} there, not {word}",
     "the source says {said}, not {word}",
     'the source says "{said}" of {owner}',
     'the source says "{said}" after {word}',
     'the source says "{said}" before {word}',
     'the source says "{said}"',
+    "the source says it of {owner}, and something else of {other}",
     "the source says it of {owner}",
     "the source says {said} of {owner}",
     "the source does not say it of {owner}",
@@ -52,6 +55,7 @@ REASONS = (
     "the source does not name {word}",
     "the source does not give {word}",
     'the source does not have the words "{word}"',
+    "the source does not have {owner} say it",
     "the source does not have {word}",
     'the source has no word for "{word}"',
     'the source has "{word}" in the past',

@@ -15,7 +15,7 @@ from functools import cache, wraps
 from threading import Lock
 from typing import TypeVar
 
-from core.text.language import told_beside
+from core.text.language import Cue, detect_language, told_beside
 
 T = TypeVar("T")
 MAX_KEPT, MAX_KEPT_CHARS = 256, 8_000_000  # long pages of a few questions, or four theses of 700 pages
@@ -109,10 +109,11 @@ _FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
 _BULLET = re.compile(r"(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)]|\(?[a-z]\)|\(?[ivx]{1,4}[.)])\s+(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s+\S")
 _UNDERLINE = re.compile(r"(?:={3,}|-{3,})$")
-_TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?$")
-_EMPHASIZED = re.compile(r"(\*\*|__)[^*_\n]+\1[:：]?$")
+_TABLE_RULE = re.compile(r"\|?(?:-|\s*(?::?-{2,}:?|:-:?|-:)\s*)(?:\|(?:-|\s*(?::?-{2,}:?|:-:?|-:)\s*))*\|?$")
+_EMPHASIZED = re.compile(r"(\*\*|__|\*|_)[^*_\n]+\1[:：]?$")
 _RULE_LINE = re.compile(r"(?:[-*_=~+]\s?){3,}$")
 _LINE_END = re.compile(r"(\w[\w.]*|\W)[.!?…]+[\"'”’)\]]*$")
+_DEFINITION = re.compile(r":\s+\S")  # below the term that it defines
 _UNFINISHED = _pattern("unfinished")
 _MIN_WRAP = 35  # characters; no one wraps prose at less, so shorter lines are menus and headings
 _WRAP_SLACK = 0.85  # of the usual line; ragged and justified lines of books and papers stay above it
@@ -148,6 +149,30 @@ def sentences_of(text: str) -> tuple[Sentence, ...]:
 def may_end(text: str, start: int) -> bool:
     """Whether a sentence can end behind `start` before the text does; cheap, and never wrongly False."""
     return _END.search(text, start) is not None
+
+
+def is_settled(text: str, start: int, end: int) -> bool:
+    """Whether more text cannot change where the sentence `text[start:end]` ends, nor what it is.
+
+    A stop counts once the next word is whole ("U.S. A…" may go on as "U.S. Army"), the end of a line once the next
+    line is (a line of dashes makes a heading of it, another row a table), and nothing within an open bracket or code.
+    """
+    sentence, behind = text[start:end], text[end:]
+    line_goes_on = behind.partition("\n")[0].strip()
+    if line_goes_on:
+        is_open = sentence.count("`") % 2 or _OPEN_BRACKET.search(sentence)
+        return not is_open and bool(_NEXT_WORD.match(behind))
+    if _NEXT_LINE.match(behind) or (_NEXT_ITEM.match(behind) and _ENDED.search(sentence)):
+        return True
+    return bool(_NEXT_PARAGRAPH.match(behind) and _ENDED.search(sentence))
+
+
+_NEXT_WORD = re.compile(r"\s*[^\w\s\[(【]*(?:[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}|\w[\w'’]*[^\w'’])")
+_NEXT_ITEM = re.compile(r"\n\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+\w")
+_NEXT_LINE = re.compile(r"\n\s*\S[^\n]*\n")
+_NEXT_PARAGRAPH = re.compile(r"[^\S\n]*\n[^\S\n]*\n\s*\S")
+_OPEN_BRACKET = re.compile(r"[\[【(][^\])】]*$")
+_ENDED = re.compile(r"[^\w:：*_`|]$")
 
 
 def _is_title(text: str, block: _Block | None) -> bool:
@@ -246,6 +271,8 @@ def _join_lines(text: str, lines: list[tuple[int, int]]) -> list[_Block]:
             last.kind = _Kind.SILENT
         if last and last.kind is _Kind.PROSE and last.lines == 1 and _UNDERLINE.match(line):
             last.kind, last.end = _Kind.HEADING, end
+        elif last and _DEFINITION.match(line) and (last.kind is _Kind.PROSE or text[last.body] in "*_"):
+            last.kind, last.end, last.lines = _Kind.PROSE, end, last.lines + 1
         elif last and block.kind is _Kind.PROSE and _continues(text, last, lines[position - 1], line, width):
             last.end, last.lines = end, last.lines + 1
         else:
@@ -332,11 +359,21 @@ def _end_of_sentence(text: str, run: re.Match[str], begin: int, limit: int) -> i
     nearest = _behind(_BLANKS, text, end, limit)
     if nearest >= limit or text[nearest] in _STOPS or text[nearest] in ",;:":
         return 0
+    if end == closed and _is_bold_label(text[begin:end]):
+        return 0  # "**Origin.** It came from": the label is no sentence of its own
     if run.group()[-1] in _HARD_STOPS:
         return 0 if closed > run.end() and text[closed] in _AFTER_QUOTE else end
     if nearest == end and not _UNSPACED.match(text, end):
         return 0
     return end if _stops(text, run, begin, min(ahead, limit - 1)) else 0
+
+
+def _is_bold_label(text: str) -> bool:
+    """Whether bold words only name the text behind them; "**It works.**" and "**The tea is safe.**" say something."""
+    bold = _BOLD_LABEL.fullmatch(text)
+    if bold is None or Cue.BACK.end_at(detect_language(bold[1]), bold[1], 0):
+        return False
+    return not _VERB.search(bold[1]) or _QUESTION_WORD.match(bold[1]) is not None
 
 
 def _stops(text: str, run: re.Match[str], begin: int, ahead: int) -> bool:
@@ -380,6 +417,7 @@ def _behind(pattern: re.Pattern[str], text: str, start: int, limit: int) -> int:
 
 _BLANKS = re.compile(r"\s*")
 _AFTER_QUOTE = "とっのはがをにでもや"  # particles that go on after 「…。」
+_BOLD_LABEL = re.compile(r"\*\*((?:[^*\s]+[ \t]+){0,5}[^*\s]+?)[.。]?\*\*[.。]?")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # scripts that put no blank behind ? and !
 _WORD = re.compile(r"\w[\w'’]*")
 _IDENTIFIER = re.compile(r"[a-z]+[A-Z0-9_]")  # mRNA, p53, iPhone: may open a sentence

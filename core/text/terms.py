@@ -15,7 +15,6 @@ from itertools import pairwise
 from math import log, sqrt
 
 import regex
-import snowballstemmer  # type: ignore[import-untyped]  # ships no types
 from rapidfuzz.distance import OSA
 
 from core.text.language import fold, told_beside
@@ -39,6 +38,7 @@ _COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
 # How surely one word stands for another, and how much a word counts: by judgement, and tried on the even half of the
 # articles of `make eval ARGS=quoted`; the figures hardly change when each is moved by a third.
 _COMPOUND, _PART, _KIN = 0.9, 0.6, 0.7  # the term within a compound; a part of the compound; a derivation
+_TOLD_SO = 0.9  # what a source says in place of what is asked
 _MISSPELT, _MIN_MISSPELT = 0.8, 6  # a word of so many letters, in a question, for one that it nearly is
 _MIN_PART = 5  # letters of a root that may be part of another
 _SHARED = 0.7  # of the longer root, which kin have in common from the beginning
@@ -139,6 +139,9 @@ class AskedTerms:
         vocabulary: set[str] = set().union(*bags)
         by_letter = _by_letter(vocabulary)
         self._forms = {term: forms_of(term, vocabulary, language, by_letter) for term in self.terms}
+        told = {term: others for term in self.terms if (others := told_for(question, term, language))}
+        for term, others in told.items():
+            self._forms[term] = dict.fromkeys(others & vocabulary, _TOLD_SO) | self._forms[term]
         held = [[term for term in self.terms if not bag.isdisjoint(self._forms[term])] for bag in bags]
         rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
         capitals = {term for found in _CAPITALS.finditer(question) for term in terms(found[0])}
@@ -152,6 +155,7 @@ class AskedTerms:
             * sqrt(min(rarity.get(term, unseen), _MAX_RARITY))
             * (_NAMED if term in capitals else 1.0)
             * (_SOUGHT_WEIGHT if term in sought else 1.0)
+            / (len(told) if term in told else 1)  # one word of a source tells them all
             for term in self.terms
         }
         self._total = sum(self._weights.values()) or 1.0
@@ -192,6 +196,26 @@ class AskedTerms:
         """The question's neighbours of which a text holds both."""
         there = set(found)
         return [pair for pair in self._neighbours if all(not there.isdisjoint(self._forms[term]) for term in pair)]
+
+
+def told_for(question: str, term: str, language: str) -> frozenset[str]:
+    """What a source says in the place of a word of the question: "play" for the "wrote" of "Who wrote X?"."""
+    return frozenset(
+        word for asks, asked, told in _frames(language) if term in asked and asks.search(question) for word in told
+    )
+
+
+@cache
+def _frames(language: str) -> tuple[tuple[regex.Pattern[str], frozenset[str], frozenset[str]], ...]:
+    lines = [line.split(" : ") for line in _TOLD["frames"].get(language, "").strip().splitlines()]
+    return tuple(
+        (
+            regex.compile(rf"\b(?:{asks})\b", regex.IGNORECASE),
+            frozenset(map(stem, asked.split())),
+            frozenset(map(stem, told.split())),
+        )
+        for asks, asked, told in lines
+    )
 
 
 def _by_letter(vocabulary: Iterable[str]) -> dict[str, list[str]]:
@@ -317,6 +341,8 @@ def _root(word: str, language: str) -> str:
         return word
     stemmers = _local.__dict__.setdefault("stemmers", {})
     if name not in stemmers:
+        import snowballstemmer  # type: ignore[import-untyped]  # ships no types; 4 MB that a parser does not need
+
         stemmers[name] = snowballstemmer.stemmer(name)
     if language in ("de", "nl") and word.startswith("ge") and word.endswith(("t", "en")) and len(word) > 6:
         word = word[2:]

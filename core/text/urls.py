@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 import regex
@@ -16,6 +17,7 @@ _SAME_PAGE = ("/index.html", "/index.htm", "/index.php", "/amp")
 _SAFE = "/%:@!$&'()*+,;=~"  # what `quote` leaves alone: an address that is quoted already stays as it is
 
 
+@lru_cache(maxsize=2048)  # a question asks of each of its pages some ten times
 def canonical_url(url: str) -> str:
     """The form under which two addresses of one page are equal; unchanged text when it is no http(s) or file URL.
 

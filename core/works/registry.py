@@ -46,6 +46,13 @@ class Registry(Protocol):
         """
         ...
 
+    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
+        """Works by what they are about, best first. Raises `ProviderError`.
+
+        None where it cannot be searched so, as it is or as it is set up.
+        """
+        ...
+
     async def aclose(self) -> None: ...
 
 

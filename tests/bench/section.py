@@ -92,7 +92,7 @@ async def _evidence(url: str, pace: Pace) -> tuple[float, _Timed, dict[str, floa
     await shelve(library, chunks_each=10)
     deps = replace(make_deps(model=timed), library=library, embedder=Hashing())
     job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=("p.yaml",)))
-    await deps.additions.attach(job, [Attachment("p.yaml", "", "", BRIEF)])
+    await deps.jobs.attach(job, [Attachment("p.yaml", "", "", BRIEF)])
     began_at = perf_counter()
     await run_job(job.id, deps, DirectSteps())
     await chat.aclose()

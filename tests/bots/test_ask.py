@@ -284,6 +284,33 @@ async def test_interrupting_cancels_the_job_and_exits_130(tmp_path: Path) -> Non
     assert b"Traceback" not in err
 
 
+async def test_interrupting_ends_the_watching_alone_of_what_another_process_researches(tmp_path: Path) -> None:
+    """An answer is renewed once a day, however many ask for it: who leaves takes it from nobody."""
+    async with World.of({"/tides": TIDES}) as world:
+        env = world.env(tmp_path, "tavily", model=True)
+        answered = await ask("--json", "What causes the tides?", env=env)
+        world.model.respond = Fault(hang_first=True)
+        first = await start("refresh", answered.json["job_id"], env=env)
+        await asyncio.wait_for(world.model.hanging.wait(), 40)
+        asked = len(world.model.calls)
+        second = await start("refresh", answered.json["job_id"], env=env)
+        assert second.stderr is not None
+        told = await asyncio.wait_for(second.stderr.readline(), 40)
+        second.send_signal(2)
+        _, left = await asyncio.wait_for(second.communicate(), 20)
+        is_left = first.returncode is None
+        asked_again = len(world.model.calls) - asked
+        first.send_signal(2)
+        _, ended = await asyncio.wait_for(first.communicate(), 20)
+
+    assert told
+    assert second.returncode == 130
+    assert b"goes on" in left
+    assert b"cancelled" not in left
+    assert (is_left, asked_again) == (True, 0)
+    assert b"is cancelled" in ended
+
+
 def test_make_hands_a_question_on_as_it_was_typed(tmp_path: Path) -> None:
     """What make and shells expand is a part of a question like any other."""
     (tmp_path / "bin").mkdir()

@@ -263,6 +263,7 @@ class ScriptedResearcher:
 
     async def cancel(self, job_id: str) -> None:
         self.cancelled.append(job_id)
+        self.finished = replace(self.finished, status=JobStatus.CANCELLED)
 
     async def steer(self, job_id: str, steering: Steering, *, scope: Scope) -> None:
         self.steered.append(steering)

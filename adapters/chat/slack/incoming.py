@@ -115,7 +115,7 @@ class Entrance:
         """`/research …`; gives what the asker alone is told at once, None where a form opens instead."""
         team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
         text = str(command.get("text") or "").strip()
-        if text.lower() == "help":
+        if read_reply(text).kind == "help":
             return self.voice.help()
         if not text or _settings_word(text) is not None or watch_wish(text):
             return None

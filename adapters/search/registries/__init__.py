@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain, zip_longest
-from typing import Protocol, runtime_checkable
 
 from adapters.search.arxiv import ArxivSearch
 from adapters.search.europepmc import EuropePmc
@@ -38,18 +37,6 @@ REGISTRIES = {
 
 # What a file's `build_registry` is: None when the registry lacks what it needs. Raises `SetupError`.
 Build = Callable[[Mapping[str, str], Surroundings], Registry | None]
-
-
-@runtime_checkable
-class WorkSearch(Protocol):
-    """A registry that finds works by what they are about."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
-        """Best first; None where it cannot be searched as it is set up. Raises `ProviderError`."""
-        ...
 
 
 def build_registries(env: Mapping[str, str], around: Surroundings) -> list[Registry]:
@@ -80,11 +67,10 @@ class PaperCatalogues:
 
     async def search(self, query: str, limit: int) -> FoundRecords:
         """One that fails costs its own papers. Raises the first `ProviderError` where all do."""
-        searched = [one for one in self._registries if isinstance(one, WorkSearch)]
-        names = (self._arxiv.name, *(one.name for one in searched))
+        names = (self._arxiv.name, *(one.name for one in self._registries))
         told = await asyncio.gather(
             self._arxiv.find_papers(query, limit),
-            *(_papers(one, query, limit) for one in searched),
+            *(_papers(one, query, limit) for one in self._registries),
             return_exceptions=True,
         )
         failed = {name: error for name, error in zip(names, told, strict=True) if isinstance(error, BaseException)}
@@ -109,7 +95,7 @@ class PaperCatalogues:
         return join_records(records) if records else None
 
 
-async def _papers(registry: WorkSearch, query: str, limit: int) -> list[PaperRecord] | None:
+async def _papers(registry: Registry, query: str, limit: int) -> list[PaperRecord] | None:
     works = await registry.find_works(query, limit)
     return None if works is None else [record for work in works if (record := PaperRecord.of(work))]
 

@@ -92,6 +92,9 @@ class Crossref:
         found = parse_answer(SERVICE, _RecordList, parse_json(SERVICE, body)).message.items
         return [_record(item) for item in parse_items(SERVICE, _Item, found)]
 
+    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
+        return None
+
     async def aclose(self) -> None:
         await self._records.aclose()
         await self._lists.aclose()

@@ -62,6 +62,9 @@ class Unpaywall:
     async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
         return None
 
+    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
+        return None
+
     async def aclose(self) -> None:
         await self._api.aclose()
 

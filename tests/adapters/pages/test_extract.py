@@ -11,6 +11,7 @@ import pytest
 import trafilatura
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from justext.utils import get_stoplist, get_stoplists
 
 from adapters.pages.body import decode_page, document_kind
 from adapters.pages.extract import extract
@@ -219,6 +220,18 @@ def test_no_page_is_read_otherwise_for_want_of_the_second_extractor(pieces: list
         always = _read(html)
 
     assert sparing == always
+
+
+def test_the_words_of_the_third_extractor_are_those_it_brings_along():
+    """It is asked of short pages, in whatever language; no word is lost by being kept as a number."""
+    _read(f"<p>{SENTENCE}</p>")
+    kept = trafilatura.external.JT_STOPLIST
+
+    told = {word for language in get_stoplists() for word in get_stoplist(language)}
+
+    assert len(told) > 150_000
+    assert [word for word in told if word not in kept] == []
+    assert [word for word in told if f"{word}\0" in kept] == []
 
 
 @pytest.mark.parametrize("html", ["", "   \n", "<html></html>", "<script>x()</script>", "<img src=x>", "\0" * 99])

@@ -64,7 +64,7 @@ async def test_a_page_that_takes_too_long_is_killed_and_the_next_one_is_read() -
 
 async def test_a_page_that_needs_too_much_memory_is_refused_and_the_next_one_is_read() -> None:
     """The cap is the process's address space, so the machine never notices."""
-    async with _workers(memory_bytes=150 << 20) as workers:
+    async with _workers(memory_bytes=100 << 20) as workers:
         with pytest.raises(PageUnreadable, match=r"memory|died"):
             await workers.extract(BIG)
         after = await workers.extract(PAGE)
@@ -179,6 +179,17 @@ async def test_a_parser_is_born_in_milliseconds() -> None:
             spent_s.append(_cpu_s(workers.pids[0]))
 
     assert min(spent_s) < 0.1
+
+
+async def test_what_parsers_come_from_holds_little() -> None:
+    """It imports what reads pages, and no client, stemmer or list of words that its parsers may never need: 28 MiB."""
+    async with _workers() as workers:
+        await workers.warm_up()
+        (nursery,) = _nurseries()
+        rollup = await asyncio.to_thread(Path(f"/proc/{nursery}/smaps_rollup").read_text, "ascii")
+
+    held_kib = next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Anonymous:"))
+    assert held_kib < 40 * 1024
 
 
 def _cpu_s(pid: int) -> float:

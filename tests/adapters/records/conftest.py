@@ -9,7 +9,6 @@ import pytest
 from adapters.records.cache import SqlAnswerCache
 from adapters.records.deliveries import SqlMessages
 from adapters.records.jobs import (
-    SqlAdditions,
     SqlEvaluations,
     SqlEventLog,
     SqlHeartbeats,
@@ -123,8 +122,8 @@ def messages(with_jobs, clock) -> SqlMessages:
 
 
 @pytest.fixture
-def additions(with_jobs) -> SqlAdditions:
-    return SqlAdditions(with_jobs)
+def additions(with_jobs) -> SqlJobStore:
+    return SqlJobStore(with_jobs)
 
 
 @pytest.fixture

@@ -45,12 +45,12 @@ class StandingClock:
 
 
 class Notes:
-    """A recorder that keeps what it is told."""
+    """Keeps what it is given to record."""
 
     def __init__(self) -> None:
         self.taken: list[Measurement] = []
 
-    def record(self, measurement: Measurement) -> None:
+    def __call__(self, measurement: Measurement) -> None:
         self.taken.append(measurement)
 
 

@@ -20,7 +20,7 @@ from adapters.records.sqlite import FILE_NAME, Database
 from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore
 from core.model.errors import JobNotFound, StoreError
 from core.model.job import JobStatus, ResearchJob, Scope
-from core.model.ports import NoRecorder
+from core.model.ports import record_nothing
 from core.pipeline.trace import ToolTraces
 from core.pipeline.tracing import Exchange, TraceEntry
 from core.tenancy.admission import month_of
@@ -212,8 +212,8 @@ async def test_nothing_of_it_is_left_in_the_files(tmp_path: Path, clock) -> None
     """Not in the free space of the database, nor in its write-ahead log, while others use it."""
     async with _open(tmp_path) as database, _open(tmp_path) as another:
         jobs, cache = SqlJobStore(database), SqlAnswerCache(database, clock=clock)
-        limits = SqlRateLimits(database, clock=clock, recorder=NoRecorder())
-        flights = SqlSingleFlight(database, clock=clock, recorder=NoRecorder())
+        limits = SqlRateLimits(database, clock=clock, record=record_nothing)
+        flights = SqlSingleFlight(database, clock=clock, record=record_nothing)
         for number in range(1, 40):
             job = replace(make_job(number), request=replace(make_job().request, query=PLANTED * 200, asker=PLANTED))
             await jobs.save(job)
@@ -281,7 +281,7 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
 )
 async def test_redis_forgets_the_same(redis: Redis, redis_url: str, clock, wish, left) -> None:
     """Claims of those jobs, and what an older gorkd kept there: events and cached answers; all others stay."""
-    flights = RedisSingleFlight(redis_url, clock=clock, recorder=NoRecorder())
+    flights = RedisSingleFlight(redis_url, clock=clock, record=record_nothing)
     archive = RedisArchive(redis_url)
     for job_id, scope in (("job_1", MINE), ("job_2", YOURS)):
         cached = f'{{"value":{{"job_id":"{job_id}"}}}}'

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.records.jobs import SqlAdditions, SqlEvaluations, SqlJobMemo
+from adapters.records.jobs import SqlEvaluations, SqlJobMemo, SqlJobStore
 from core.model.answer import JobResult, Rating
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
 from core.model.job import Attachment, JobStatus, ResearchJob, Scope, Steering
@@ -361,7 +361,7 @@ async def test_a_vote_is_one_an_asker_and_the_later_counts(ratings):
 
 async def test_no_file_is_kept_for_a_job_that_is_not_stored(database, postgres):
     """A row without its job could not be forgotten with it."""
-    for store in (SqlAdditions(database), SqlAdditions(postgres)):
+    for store in (SqlJobStore(database), SqlJobStore(postgres)):
         with pytest.raises(JobNotFound):
             await store.attach(make_job(9), [PAPER])
     for votes in (SqlEvaluations(database), SqlEvaluations(postgres)):
@@ -393,7 +393,7 @@ async def test_those_who_speak_at_once_are_all_heard(additions):
 
 async def test_a_job_that_is_not_stored_cannot_be_steered(database, postgres):
     """A row without its job could not be forgotten with it."""
-    for store in (SqlAdditions(database), SqlAdditions(postgres)):
+    for store in (SqlJobStore(database), SqlJobStore(postgres)):
         with pytest.raises(StoreError, match="job_9"):
             await store.steer("job_9", Steering("answer_now"))
 

@@ -15,13 +15,13 @@ from redis.asyncio import Redis
 from adapters.records.cache import MemoryRateLimits, MemorySingleFlight, SqlRateLimits, SqlSingleFlight
 from adapters.records.redis import RedisRateLimits, RedisSingleFlight
 from core.model.job import Scope
-from core.model.ports import NoRecorder
+from core.model.ports import record_nothing
 from core.pipeline.limits import ROUNDING_S, take_token, tokens_left
 from tests.adapters.records.samples import CHANNEL, Notes, StandingClock
 from tests.servers import free_port, running_redis
 
 HOUR = timedelta(hours=1)
-SILENCE = NoRecorder()
+SILENCE = record_nothing
 PATIENT_S = 10.0  # a busy machine is no Redis that is away
 
 
@@ -31,7 +31,7 @@ def machine_clock() -> datetime:
 
 @pytest.fixture
 async def redis_limits(redis_url):
-    made = [RedisRateLimits(redis_url, clock=machine_clock, recorder=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
+    made = [RedisRateLimits(redis_url, clock=machine_clock, record=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
     yield made
     for limits in made:
         await limits.aclose()
@@ -39,7 +39,7 @@ async def redis_limits(redis_url):
 
 @pytest.fixture
 async def redis_flights(redis_url):
-    made = [RedisSingleFlight(redis_url, clock=machine_clock, recorder=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
+    made = [RedisSingleFlight(redis_url, clock=machine_clock, record=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
     yield made
     for flights in made:
         await flights.aclose()
@@ -53,7 +53,7 @@ def limits(request):
     if request.param == "redis":
         return request.getfixturevalue("redis_limits")
     database = request.getfixturevalue("database")
-    return [SqlRateLimits(database, clock=machine_clock, recorder=SILENCE) for _ in range(2)]
+    return [SqlRateLimits(database, clock=machine_clock, record=SILENCE) for _ in range(2)]
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])
@@ -64,7 +64,7 @@ def flights(request):
     if request.param == "redis":
         return request.getfixturevalue("redis_flights")
     database = request.getfixturevalue("database")
-    return [SqlSingleFlight(database, clock=machine_clock, recorder=SILENCE) for _ in range(2)]
+    return [SqlSingleFlight(database, clock=machine_clock, record=SILENCE) for _ in range(2)]
 
 
 async def test_processes_share_a_bucket(limits):
@@ -222,7 +222,7 @@ async def test_without_redis_each_process_counts_for_itself(tmp_path, caplog):
     """Nobody is turned away by an outage and nobody gets everything; it is told once, counted, and ends."""
     notes = Notes()
     with running_redis(tmp_path) as server, caplog.at_level(logging.WARNING):
-        limits = RedisRateLimits(server.url, clock=machine_clock, recorder=notes)
+        limits = RedisRateLimits(server.url, clock=machine_clock, record=notes)
         before = [await limits.take("user", rate=1 / 3600, burst=2) for _ in range(3)]
 
         server.stop()
@@ -249,7 +249,7 @@ async def test_without_redis_a_question_is_researched_by_each_process():
     """Twice is safe; not at all is not. Within one process it is still once."""
     notes = Notes()
     url = f"redis://127.0.0.1:{free_port()}/0"
-    one, two = (RedisSingleFlight(url, clock=StandingClock(), recorder=notes) for _ in range(2))
+    one, two = (RedisSingleFlight(url, clock=StandingClock(), record=notes) for _ in range(2))
 
     winners = [await one.claim(CHANNEL, "why?", job, ttl=HOUR) for job in ("job_1", "job_2")]
     elsewhere = await two.claim(CHANNEL, "why?", "job_3", ttl=HOUR)
@@ -266,8 +266,8 @@ async def test_without_redis_a_question_is_researched_by_each_process():
 async def test_failing_database_lets_pass(database, tmp_path):
     """A limit that cannot be counted holds nobody up, and it is counted that it was not."""
     notes = Notes()
-    limits = SqlRateLimits(database, clock=machine_clock, recorder=notes)
-    flights = SqlSingleFlight(database, clock=machine_clock, recorder=notes)
+    limits = SqlRateLimits(database, clock=machine_clock, record=notes)
+    flights = SqlSingleFlight(database, clock=machine_clock, record=notes)
     await database.aclose()
 
     assert await limits.take("user", rate=1 / 3600, burst=1) == 0
@@ -279,7 +279,7 @@ async def test_failing_database_lets_pass(database, tmp_path):
 
 async def test_what_another_program_has_put_in_redis_breaks_no_question(redis_url: str) -> None:
     """A value that is no text counts as trouble with Redis: each process goes on by itself."""
-    flight = RedisSingleFlight(redis_url, clock=StandingClock(), recorder=SILENCE)
+    flight = RedisSingleFlight(redis_url, clock=StandingClock(), record=SILENCE)
     await flight.claim(CHANNEL, "key", "job_1", ttl=HOUR)
     async with Redis.from_url(redis_url) as server:
         for name in await server.keys():

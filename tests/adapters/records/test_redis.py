@@ -16,7 +16,7 @@ from adapters.records.jobs import POLL_S, RUNG_POLL_S, SqlEventLog, SqlJobStore
 from adapters.records.redis import RedisDoorbell
 from adapters.records.sqlite import Database
 from core.model.errors import SetupError
-from core.model.ports import NoRecorder
+from core.model.ports import record_nothing
 from tests.adapters.records.gate import open_gate
 from tests.adapters.records.processes import python
 from tests.adapters.records.samples import Notes, StandingClock, make_job
@@ -24,10 +24,10 @@ from tests.servers import running_redis
 
 
 @asynccontextmanager
-async def opened(folder: Path, url: str, *, recorder=None):
+async def opened(folder: Path, url: str, *, record=None):
     """An event log as a process of its own would have it."""
     database = await Database.open(folder)
-    doorbell = RedisDoorbell(url, recorder=recorder or NoRecorder(), timeout_s=0.2)
+    doorbell = RedisDoorbell(url, record=record or record_nothing, timeout_s=0.2)
     try:
         yield SqlEventLog(database, clock=StandingClock(), doorbell=doorbell)
     finally:
@@ -70,11 +70,11 @@ from pathlib import Path
 from adapters.records.redis import RedisDoorbell
 from adapters.records.jobs import SqlEventLog
 from adapters.records.sqlite import Database
-from core.model.ports import NoRecorder
+from core.model.ports import record_nothing
 
 async def main():
     database = await Database.open(Path(sys.argv[1]))
-    doorbell = RedisDoorbell(sys.argv[2], recorder=NoRecorder())
+    doorbell = RedisDoorbell(sys.argv[2], record=record_nothing)
     log = SqlEventLog(database, clock=lambda: datetime.now(UTC), doorbell=doorbell)
     await log.append("job_2", 1, "status", {})
     print("ready", flush=True)
@@ -111,7 +111,7 @@ async def test_follower_sees_events_of_another_process_within_100_ms(folder, red
 async def test_restart_of_redis_loses_no_event(folder, own_server, caplog):
     """While it is away, followers elsewhere ask again; nobody waits for it, and it is told once when it goes."""
     notes = Notes()
-    async with opened(folder, own_server.url, recorder=notes) as worker, opened(folder, own_server.url) as other:
+    async with opened(folder, own_server.url, record=notes) as worker, opened(folder, own_server.url) as other:
         seen: list[int] = []
         follower = asyncio.create_task(collect(other, "job_1", seen))
         for _ in range(3):
@@ -189,6 +189,6 @@ async def test_a_silent_redis_delays_no_append(folder, own_server):
 async def test_address_that_is_none_is_a_setup_error():
     """The sentence names the setting and not what it holds, which may be a password."""
     with pytest.raises(SetupError, match="REDIS_URL") as caught:
-        RedisDoorbell("postgres://user:hunter2@host", recorder=NoRecorder())
+        RedisDoorbell("postgres://user:hunter2@host", record=record_nothing)
 
     assert "hunter2" not in str(caught.value)

@@ -23,7 +23,7 @@ from core.library.paper import Index, Paper, PaperChunk
 from core.library.states import Conversation
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
-from core.model.ports import NoRecorder
+from core.model.ports import record_nothing
 from core.pipeline.tracing import TraceEntry
 from core.settings.desk import SettingChange
 from core.settings.tenant import TenantSettings
@@ -148,7 +148,7 @@ async def spend(town: Town, tenant: str) -> None:
 async def count_usage(town: Town, tenant: str) -> None:
     """Of one tenant, its own questions, and they are all of them."""
     period = Period(NOW.date(), NOW.date())
-    entries = await town.records.usage.usage(period, tenant=tenant)
+    entries = await town.records.spending.usage(period, tenant)
     assert sum(entry.questions for entry in entries) == len(town.jobs[tenant])
     town.saw("usage", tenant, *(entry.tenant for entry in entries))
 
@@ -216,7 +216,7 @@ async def _nothing(_: object) -> None: ...
 async def records(tmp_path: Path) -> AsyncIterator[Records]:
     async with AsyncExitStack() as stack:
         yield await open_records(
-            {}, BotSettings(data=tmp_path), stack, clock=lambda: NOW + timedelta(hours=1), recorder=NoRecorder()
+            {}, BotSettings(data=tmp_path), stack, clock=lambda: NOW + timedelta(hours=1), record=record_nothing
         )
 
 

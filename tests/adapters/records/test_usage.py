@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from adapters.records.jobs import SqlEvaluations, SqlJobStore
 from adapters.records.schema import steps
 from adapters.records.sqlite import Database
-from adapters.records.traces import SqlUsageLog, counting_queries
+from adapters.records.traces import SqlSpending, counting_queries
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer, SynthesisMetadata
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
 from core.model.ports import JobStore
-from core.tenancy.usage import EvaluationStore, Period, Usage, UsageLog
+from core.tenancy.usage import EvaluationStore, Period, Usage
 from tests.adapters.records.samples import make_job
 
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)
@@ -49,9 +49,9 @@ async def keep(store: JobStore, kept: Sequence[tuple[ResearchJob, JobResult | No
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def counting(request: pytest.FixtureRequest) -> tuple[JobStore, EvaluationStore, UsageLog]:
+def counting(request: pytest.FixtureRequest) -> tuple[JobStore, EvaluationStore, SqlSpending]:
     database = request.getfixturevalue("database" if request.param == "sqlite" else "postgres")
-    return SqlJobStore(database), SqlEvaluations(database), SqlUsageLog(database)
+    return SqlJobStore(database), SqlEvaluations(database), SqlSpending(database)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def run(request: pytest.FixtureRequest) -> Callable[[str], Awaitable[object]]:
 
 
 async def test_day_of_a_tenant_has_its_questions_answers_votes_and_costs(
-    counting: tuple[JobStore, EvaluationStore, UsageLog],
+    counting: tuple[JobStore, EvaluationStore, SqlSpending],
 ) -> None:
     """What came from the cache costs nothing again; other tenants and other days are apart."""
     jobs, ratings, usage = counting
@@ -97,7 +97,7 @@ async def test_day_of_a_tenant_has_its_questions_answers_votes_and_costs(
 
 
 async def test_all_tenants_are_counted_together_by_day_and_apart_by_tenant(
-    counting: tuple[JobStore, EvaluationStore, UsageLog],
+    counting: tuple[JobStore, EvaluationStore, SqlSpending],
 ) -> None:
     jobs, _, usage = counting
     days = [FIRST, FIRST, FIRST + timedelta(days=1)]
@@ -126,7 +126,7 @@ async def test_all_tenants_are_counted_together_by_day_and_apart_by_tenant(
 
 
 async def test_answers_of_an_older_gorkd_are_counted_too(
-    counting: tuple[JobStore, EvaluationStore, UsageLog],
+    counting: tuple[JobStore, EvaluationStore, SqlSpending],
     run: Callable[[str], Awaitable[object]],
     request: pytest.FixtureRequest,
 ) -> None:
@@ -147,7 +147,7 @@ async def test_answers_of_an_older_gorkd_are_counted_too(
 
 
 async def test_answer_of_a_model_without_a_price_is_counted_and_not_taken_for_free(
-    counting: tuple[JobStore, EvaluationStore, UsageLog],
+    counting: tuple[JobStore, EvaluationStore, SqlSpending],
 ) -> None:
     """What was quoted without a model has cost nothing, and what was repeated costs nothing again."""
     jobs, _, usage = counting
@@ -165,7 +165,7 @@ async def test_answer_of_a_model_without_a_price_is_counted_and_not_taken_for_fr
     assert (found.cost_usd, found.unpriced) == (0.02, 1)
 
 
-async def test_nothing_asked_is_nothing_counted(counting: tuple[JobStore, EvaluationStore, UsageLog]) -> None:
+async def test_nothing_asked_is_nothing_counted(counting: tuple[JobStore, EvaluationStore, SqlSpending]) -> None:
     _, _, usage = counting
 
     assert await usage.usage(NOVEMBER) == []
@@ -205,7 +205,7 @@ def test_sums_of_the_days_are_the_number_of_jobs(asked: list[tuple[datetime, str
             database = await Database.open(Path(folder))
             try:
                 await keep(SqlJobStore(database), kept)
-                usage = SqlUsageLog(database)
+                usage = SqlSpending(database)
                 both = {
                     "day": await usage.usage(NOVEMBER, by="day"),
                     "tenant": await usage.usage(NOVEMBER, by="tenant"),

@@ -253,7 +253,7 @@ async def test_all_processes_share_a_registrys_rate() -> None:
         waited.append(seconds)
         now[0] += timedelta(seconds=seconds)
 
-    turns = partial(SharedTurns, limits=MemoryRateLimits(clock=lambda: now[0]), recorder=Ledger(), sleep=sleep)
+    turns = partial(SharedTurns, limits=MemoryRateLimits(clock=lambda: now[0]), record=Ledger(), sleep=sleep)
     async with SearchWorld(PAPERS) as world, AsyncExitStack() as stack:
         env = world.env("crossref") | {"GORKD_REGISTRIES": "crossref", "GORKD_SEARCH_RATES": "crossref=1/60"}
         around = replace(surroundings(env, SearchSettings()), turns=turns)

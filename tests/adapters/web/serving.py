@@ -16,7 +16,7 @@ from core.library.pages import PaperViews
 from core.pipeline.limits import RateLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.receipts.container import Receipts
-from core.tenancy.usage import EvaluationStore, UsageLog
+from core.tenancy.usage import CountUsage, EvaluationStore
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 from tests.records import MemoryTables
@@ -37,7 +37,7 @@ def web_app(
     limits: RateLimits | None = None,
     previews: Mapping[str, Preview] | None = None,
     library: PaperViews | None = None,
-    usage: UsageLog | None = None,
+    usage: CountUsage | None = None,
     receipts: Receipts | None = None,
     evaluations: EvaluationStore | None = None,
 ) -> web.Application:

@@ -31,7 +31,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation.page_links import PageLinks
-from core.tenancy.usage import EvaluationStore, UsageLog
+from core.tenancy.usage import CountUsage, EvaluationStore
 from tests.adapters.web.serving import all_well
 from tests.fakes import FakeModel, MemoryTraceLog, by_words, hit, make_deps
 from tests.loopback.findings_responders import Seen, findings_text
@@ -163,7 +163,7 @@ async def open_site(
     library: Library | None = None,
     *,
     papers: PaperViews | None = None,
-    usage: UsageLog | None = None,
+    usage: CountUsage | None = None,
     evaluations: EvaluationStore | None = None,
     previews: Callable[[PageLinks], Mapping[str, Preview]] | None = None,
     tokens: tuple[str, ...] = (),

@@ -46,7 +46,7 @@ async def test_a_file_that_came_along_is_read_first():
     text = f"{SOUND[0].sections[1][1]} {SOUND[0].conclusion}"
     job = make_job(QUESTION, modes=("deep",), attachments=("study.txt",))
     await deps.jobs.save(job)
-    await deps.additions.attach(job, [Attachment("study.txt", "text/plain", "study", text)])
+    await deps.jobs.attach(job, [Attachment("study.txt", "text/plain", "study", text)])
 
     await run_job(job.id, deps, DirectSteps())
     ran = await look_at(deps, job.id)

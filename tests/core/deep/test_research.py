@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -14,12 +14,13 @@ from core.deep.viewing import COMPLETE, REFINING, STARTING, covered_items
 from core.model.answer import Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.config import DeepSettings, Settings, SynthesisSettings
 from core.model.errors import ModelRejected, ModelUnavailable, ProviderTimeout
-from core.model.job import JobStatus, Steering
+from core.model.job import JobStatus, Scope, Steering
 from core.model.ports import ChatDelta, ChatRequest
+from core.model.source import Page, SearchHit, SearchQuery
 from core.tenancy.admission import BudgetSpent
-from tests.core.deep.making import SOUND, address, deep_deps, pubmed, research, scripted, tavily
+from tests.core.deep.making import SOUND, address, deep_deps, page_text, pubmed, research, scripted, tavily
 from tests.core.deep.world import CHLORIDE, QUESTION
-from tests.fakes import FakeModel, make_job
+from tests.fakes import FakeModel, FakePages, FakeSearch, make_job
 
 
 def coverage(*levels: str) -> Callable[[ChatRequest], str]:
@@ -48,6 +49,33 @@ async def test_a_question_ends_in_an_answer_that_covers_the_checklist():
     asked = [call.purpose for call in model.asked]
     assert len([purpose for purpose in asked if purpose != "check"]) == 5  # refine, three of a round, answer
     assert answer.metadata.model_calls == len(asked)
+
+
+async def test_pages_of_a_quick_service_are_read_while_a_slow_one_is_still_searching():
+    """S002-09: PubMed asks twice, and pages that the web has found long since do not wait for it."""
+    deps = deep_deps()
+    is_read = asyncio.Event()
+
+    class Telling(FakePages):
+        async def fetch(self, url: str, *, known: Page | None = None) -> Page:
+            is_read.set()
+            return await super().fetch(url, known=known)
+
+    class Late(FakeSearch):
+        async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
+            await is_read.wait()
+            return await super().search(query, limit=limit, scope=scope)
+
+    slow = pubmed(*SOUND)
+    deps = replace(
+        deps,
+        pages=Telling({address(study): page_text(study) for study in CHLORIDE}),
+        providers={**deps.providers, "pubmed": Late(slow.name, slow.hits, strength=slow.strength)},
+    )
+
+    ran = await research(deps)
+
+    assert {source["type"] for source in ran.details["sources"]} == {"pubmed", "web"}
 
 
 async def test_the_output_has_exactly_the_fields_of_the_tool():
@@ -396,9 +424,9 @@ async def test_what_is_said_meanwhile_is_heard_at_the_next_round():
     """An item that is added is searched for, one that is dropped is not missed, and a wish reaches every prompt."""
     deps = deep_deps(model=scripted())
     await deps.jobs.save(make_job(QUESTION))
-    await deps.additions.steer("job_1", Steering("add_item", "Which dose of chloride was given"))
-    await deps.additions.steer("job_1", Steering("drop_item", "2"))
-    await deps.additions.steer("job_1", Steering("constraint", "only adults"))
+    await deps.jobs.steer("job_1", Steering("add_item", "Which dose of chloride was given"))
+    await deps.jobs.steer("job_1", Steering("drop_item", "2"))
+    await deps.jobs.steer("job_1", Steering("constraint", "only adults"))
 
     ran = await research(deps)
 
@@ -417,8 +445,8 @@ async def test_answer_now_ends_the_search_before_the_next_round():
     usual = scripted(coverage=coverage("satisfied", "unsatisfied", "unsatisfied"))
 
     async def say(request: object) -> None:
-        if usual.calls("coverage") and not await deps.additions.steered("job_1"):
-            await deps.additions.steer("job_1", Steering("answer_now"))
+        if usual.calls("coverage") and not await deps.jobs.steered("job_1"):
+            await deps.jobs.steer("job_1", Steering("answer_now"))
 
     deps = replace(deps, model=usual, check_budget=say)
     ran = await research(deps, max_iterations=5)
@@ -432,7 +460,7 @@ async def test_going_deeper_makes_more_rounds_than_coverage_needs():
     """Two more, whatever is covered."""
     deps = deep_deps()
     await deps.jobs.save(make_job(QUESTION))
-    await deps.additions.steer("job_1", Steering("go_deeper"))
+    await deps.jobs.steer("job_1", Steering("go_deeper"))
 
     ran = await research(deps)
 
@@ -466,7 +494,7 @@ async def test_the_answer_does_not_wait_for_a_round_that_has_begun(purpose: str)
     partly = scripted(coverage=coverage("satisfied", "partial", "unsatisfied"))
     model = Hurried(partly.answers, purpose=purpose, turn=2)
     deps = deep_deps(model=model, settings=Settings(deep=DeepSettings(listen_s=0.001, sources_per_round=3)))
-    model.hurry = lambda: deps.additions.steer("job_1", Steering("answer_now"))
+    model.hurry = lambda: deps.jobs.steer("job_1", Steering("answer_now"))
 
     ran = await research(deps)
 
@@ -481,7 +509,7 @@ async def test_before_the_first_fact_the_round_is_finished():
     """There must be something to answer from."""
     model = Hurried(scripted().answers, purpose="facts", ends=True)
     deps = deep_deps(model=model, settings=Settings(deep=DeepSettings(listen_s=0.001)))
-    model.hurry = lambda: deps.additions.steer("job_1", Steering("answer_now"))
+    model.hurry = lambda: deps.jobs.steer("job_1", Steering("answer_now"))
 
     ran = await research(deps)
 
@@ -537,7 +565,7 @@ async def test_queries_are_worded_while_the_last_items_are_checked(is_steered: b
     model = Foreseeing(scripted(coverage=coverage("satisfied", "partial", "unsatisfied")).answers)
     deps = deep_deps(model=model, settings=Settings(synthesis=SynthesisSettings(is_parallel=True)))
     if is_steered:
-        model.meanwhile = [deps.additions.steer("job_1", Steering("constraint", "only adults"))]
+        model.meanwhile = [deps.jobs.steer("job_1", Steering("constraint", "only adults"))]
 
     ran = await research(deps, max_iterations=2)
 

@@ -102,11 +102,11 @@ async def test_what_was_said_before_a_crash_is_said_once():
     """The journal keeps what was heard before a round; what came later is heard at the next one."""
     deps = world()
     await deps.jobs.save(make_job(QUESTION))
-    await deps.additions.steer("job_1", Steering("add_item", "Which dose was given"))
+    await deps.jobs.steer("job_1", Steering("add_item", "Which dose was given"))
     journal = Journal(dies_in="round-1-search")
     with pytest.raises(Died):
         await research(deps, steps=journal)
-    await deps.additions.steer("job_1", Steering("add_item", "Who paid for it"))
+    await deps.jobs.steer("job_1", Steering("add_item", "Who paid for it"))
 
     journal.dies_in = ""
     await run_job("job_1", deps, journal, is_resumable=True)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from core.evidence.control import CONTROL_LASTS_S, CONTROLS, ControlledJudge, control_of
+from core.evidence.control import CONTROL_LASTS_S, CONTROLS, ControlledJudge, controls_of
 from core.evidence.judge import JsonJudge, Pair, Rulings, judge_of, request_rulings
 from core.llm.prices import estimate_tokens
 from core.model.errors import ControlFailed, ModelError
@@ -113,14 +113,95 @@ async def test_a_judge_that_says_no_now_and_then_is_not_believed_for_it() -> Non
     assert len(told) == 1
 
 
+def missing(*controls: str | None) -> FakeModel:
+    """Confirms every pair, and says these of the controls in the order in which it is asked for them."""
+    left = iter(controls)
+
+    def said(request: ChatRequest) -> str:
+        if request.user.startswith("Document"):
+            return "No" if is_control(request.user) and next(left) == "contradicted" else "Yes"
+        items = request.user.split("<item ")[1:]
+        return answer(*(next(left) if is_control(item) else "supported" for item in items))
+
+    return FakeModel({"check": said})
+
+
+@pytest.mark.parametrize(
+    ("controls", "kept"),
+    [
+        (["supported", "contradicted", "unsupported"], ["supported", "supported"]),
+        (["supported", "contradicted", "supported"], [None, None]),
+        ([None, None, "contradicted", "contradicted"], ["supported", "supported"]),
+        (["supported", None, None, None, None], [None, None]),
+        (["supported", "contradicted", None, None], ["supported", "supported"]),
+    ],
+    ids=["missed once", "missed twice", "left out once", "left out when asked again", "one of two left out"],
+)
+async def test_a_judge_that_misses_a_control_is_asked_again_beside_two_others(
+    controls: list[str | None], kept: list[str | None]
+) -> None:
+    """One that is right nine times in ten misses one in ten, and must not lose all that it confirmed beside it."""
+    model = missing(*controls)
+    judge, told = controlled(model)
+
+    rulings = await judge.judge([SLEEP, DATED], timeout_s=5.0)
+
+    again = [call.user for call in model.asked if call.user.count("<item ") == 4]
+    assert words_of(rulings) == kept
+    assert bool(told) is (kept == [None, None])
+    assert len(again) == 1
+    assert len(rulings.usage) == len(model.asked)
+    items = [item for call in model.asked for item in call.user.split("<item ") if is_control(item)]
+    assert len({item.partition("<claim>")[2].partition("</claim>")[0] for item in items}) == 3
+
+
+async def test_a_judge_that_missed_a_control_twice_is_not_asked_twice_any_more() -> None:
+    model = saying("supported", control="supported")
+    judge, _ = controlled(model)
+
+    for _ in range(3):
+        await judge.judge([SLEEP], timeout_s=5.0)
+
+    assert [call.user.count("<item ") for call in model.asked] == [2, 3, 2, 2]
+
+
+async def test_what_a_call_costs_is_told_before_its_control_is_read() -> None:
+    """Whoever gives it up pays it all the same; the second call's cost stands beside the first's."""
+    judge, _ = controlled(missing("supported", "contradicted", "contradicted"))
+    heard: list[tuple[list[int], int]] = []
+
+    rulings = await judge.judge(
+        [SLEEP, DATED], timeout_s=5.0, hear=lambda found, usage: heard.append((sorted(found), len(usage)))
+    )
+
+    assert heard[0] == ([], 1)
+    assert heard[-1][1] == len(rulings.usage) == 2
+    assert [places for places, calls in heard if places and calls == 1] == []
+    assert sorted(at for places, _ in heard for at in places) == [0, 1]
+
+
+async def test_a_fact_check_model_that_misses_a_control_is_asked_for_two_others_alone() -> None:
+    model = missing("supported", "contradicted", "contradicted")
+    model.name = "bespoke-minicheck"
+    judge, told = controlled(model)
+
+    rulings = [await judge.judge([SLEEP, DATED], timeout_s=5.0) for _ in range(2)]
+
+    assert [words_of(said) for said in rulings] == [["supported", "supported"]] * 2
+    assert [len(said.usage) for said in rulings] == [5, 2]
+    assert told == []
+
+
 def test_the_control_varies_and_comes_again_with_the_same_pairs() -> None:
     """A judge cannot learn one sentence or one place; a memory of calls still knows a call made twice."""
     batches = [[Pair(f"Claim {number}-{place}.", ("p",)) for place in range(4)] for number in range(200)]
 
-    drawn = [control_of(batch) for batch in batches]
+    drawn = [controls_of(batch) for batch in batches]
 
-    assert drawn == [control_of(list(batch)) for batch in batches]
-    assert {(control, place) for control, place in drawn} == {(one, place) for one in CONTROLS for place in range(5)}
+    assert drawn == [controls_of(list(batch)) for batch in batches]
+    assert {(control, place) for (control, *_), place in drawn} == {
+        (one, place) for one in CONTROLS for place in range(5)
+    }
 
 
 DATED = Pair("The old tower fell.", ("It rained. The old tower was torn down in 1911, when the sea had reached it.",))
@@ -138,11 +219,11 @@ async def test_a_control_costs_no_call_and_few_tokens(pair: Pair) -> None:
 
 def test_a_control_is_made_of_what_is_asked_about() -> None:
     """D18: a judge that sees a plain denial and no other number is found out by a sentence of the very passage."""
-    control, place = control_of([SLEEP, DATED])
+    (control, *_), _ = drawn = controls_of([SLEEP, DATED])
 
     assert control.passages == ("The old tower was torn down in 1911, when the sea had reached it.",)
     assert control.claim == "The old tower was torn down in 1874, when the sea had reached it."
-    assert (control, place) == control_of([SLEEP, DATED])
+    assert drawn == controls_of([SLEEP, DATED])
 
 
 @pytest.mark.parametrize(
@@ -157,11 +238,11 @@ def test_a_control_is_made_of_what_is_asked_about() -> None:
 )
 def test_a_control_names_another_number_or_month_in_words(passage: str, claim: str) -> None:
     """D18, D21: in every known language; few sentences have a figure."""
-    assert control_of([Pair("A claim.", (passage,))])[0] == Pair(claim, (passage,))
+    assert controls_of([Pair("A claim.", (passage,))])[0][0] == Pair(claim, (passage,))
 
 
 def test_a_control_without_a_figure_says_the_opposite_of_a_word() -> None:
-    control, _ = control_of([Pair("A claim.", ("The harbour lies on the northern shore.",))])
+    (control, *_), _ = controls_of([Pair("A claim.", ("The harbour lies on the northern shore.",))])
 
     assert control.claim == "The harbour lies on the southern shore."
 
@@ -180,7 +261,7 @@ def test_a_control_without_a_figure_says_the_opposite_of_a_word() -> None:
     ids=["bound", "version", "marker", "heading", "question", "German", "long"],
 )
 def test_no_control_is_made_where_another_word_may_be_true_as_well(passage: str) -> None:
-    control, _ = control_of([Pair("A claim.", (passage,))])
+    (control, *_), _ = controls_of([Pair("A claim.", (passage,))])
 
     assert control in CONTROLS
 
@@ -204,22 +285,22 @@ async def test_a_judge_that_sees_nothing_finer_than_a_not_confirms_nothing(pair:
 
 
 async def test_a_fact_check_model_is_tried_once_in_a_while() -> None:
-    """Pair by pair a control is a call of its own, so that its word is remembered; a bad one once it was repeated."""
+    """Pair by pair a control is a call of its own, so that its word is remembered; a bad one once two more are."""
     model = FakeModel({"check": "Yes"}, name="bespoke-minicheck")
     judge, told = controlled(model)
 
     rulings = [await judge.judge([SLEEP, FLY], timeout_s=5.0) for _ in range(3)]
 
     assert [words_of(said) for said in rulings] == [[None, None]] * 3
-    assert [is_control(call.user) for call in model.asked].count(True) == 2
-    assert len(model.asked) == 8
+    assert [is_control(call.user) for call in model.asked].count(True) == 3
+    assert len(model.asked) == 9
     assert len(told) == 1
     model.answers = {"check": lambda request: "No" if is_control(request.user) else "Yes"}
     later = []
-    for _ in range(3):
+    for _ in range(2):
         judge._known_until -= CONTROL_LASTS_S
         later += words_of(await judge.judge([SLEEP], timeout_s=5.0))
-    assert later == [None, None, "supported"]
+    assert later == [None, "supported"]
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.claim)

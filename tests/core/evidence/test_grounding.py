@@ -46,6 +46,36 @@ def shown(grounder: Grounder, text: str, rule: Rule = nobody) -> str:
     return assemble(judge_text(grounder, "summary", text, rule)).summary
 
 
+CODE = make_source(1, "The shell is left out.\n\n    p = call(x)\n    if p:\n        stop()\n\nIt is safer so.")
+
+
+@pytest.mark.parametrize(
+    ("code", "is_shown"),
+    [
+        ("p = call(x)\nif p:\n    stop()", True),
+        ("   p = call(x)\n   if p:\n       stop()", True),
+        ("p = call(x)\nif p:\nstop()", False),
+        ("p = call(x)\nstop()", False),
+    ],
+    ids=["without the page's margin", "within a list", "as deep as another line", "a line left out"],
+)
+def test_code_of_a_source_is_the_same_at_another_margin(code: str, is_shown: bool) -> None:
+    """D20: a list indents it, a page indents it otherwise; how deep lines stand within it means something."""
+    draft = f"Do so:\n\n```python\n{code}\n```\n\nThe shell is left out [1]."
+
+    told = shown(Grounder([CODE], "How is the shell left out?"), draft)
+
+    assert (f"Do so:\n\n```python\n{code}\n```" in told) is is_shown
+    assert ("[…]" in told) is not is_shown
+
+
+def test_a_label_that_any_sentence_may_have_is_not_looked_for_in_the_source() -> None:
+    asked = judge_text(Grounder([CODE], "Is it safe?"), "summary", "**Note:** the shell is left out [1].", nobody)
+
+    assert asked[0].claim is not None
+    assert asked[0].claim.verdict is Verdict.SUPPORTED
+
+
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
@@ -173,7 +203,25 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
             id="heading with a figure of a source",
         ),
         pytest.param(f"1. Tides\n\n{BULGES} [1].", f"1. Tides\n\n{BULGES} [1].", id="numbered heading"),
-        pytest.param(f"```\nrm -rf /\n```\n\n{BULGES} [1].", f"{BULGES} [1].", id="code no source has"),
+        pytest.param(f"```\nrm -rf /\n```\n\n{BULGES} [1].", f"[…]\n\n{BULGES} [1].", id="code no source has"),
+        pytest.param(
+            f"1. {BULGES} [1].\n2. Run it:\n\n   ```\n   rm -rf /\n   ```\n\n3. {DEATHS} [2].",
+            f"1. {BULGES} [1].\n2. […]\n\n3. {DEATHS} [2].",
+            id="item with code no source has",
+        ),
+        pytest.param(
+            f"{BULGES} [1].\n\nSources:\n[1]: https://sea.example/tides\n[2] trial.example – Page 2",
+            f"{BULGES} [1].",
+            id="list of its references",
+        ),
+        pytest.param(
+            f"{BULGES} [1].\n\n## References\n\n- [1]\n- [2] Page 2, trial.example",
+            f"{BULGES} [1].",
+            id="their titles",
+        ),
+        pytest.param(
+            f"{BULGES} [1].\n\n[^1]: https://elsewhere.example/page", f"{BULGES} [1].", id="a footnote with an address"
+        ),
         pytest.param(
             f"```\ntide = moon + sun\n```\n\n{BULGES} [1].",
             f"```\ntide = moon + sun\n```\n\n{BULGES} [1].",

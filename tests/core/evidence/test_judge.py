@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.judge import (
+    CALLS_AT_ONCE,
     MAX_CLAIM_CHARS,
     MAX_PASSAGE_CHARS,
     PAIRS_A_CALL,
@@ -326,7 +327,7 @@ class Slow:
     async def judge(self, pairs: Sequence[Pair], *, timeout_s: float, hear: Hear = unheard) -> Rulings:
         self.batches.append(len(pairs))
         if self.early:
-            hear(dict.fromkeys(range(len(pairs)), self.early), ModelUsage(1, 1))
+            hear(dict.fromkeys(range(len(pairs)), self.early), (ModelUsage(1, 1),))
         await self.may_answer.wait()
         if self.error:
             raise self.error
@@ -423,6 +424,19 @@ async def test_when_nothing_more_is_written_nobody_waits_for_more() -> None:
 
     assert all(entry[0] for entry in said)
     assert judge.batches == [2]
+
+
+async def test_what_is_left_at_the_end_is_asked_in_as_many_calls_as_run_at_once() -> None:
+    """N-02: nobody waits for a call that waits for its turn; each verdict in a call makes all of it later."""
+    judge = Slow()
+    judge.may_answer.set()
+    judging = Judging(judge, lambda: 90.0)
+    judging.hurry()
+
+    for count in (3, 5 * CALLS_AT_ONCE):
+        await judging.rule([Pair(f"{count}: {number}", ("p",)) for number in range(count)])
+
+    assert judge.batches == [2, 1, *[5] * CALLS_AT_ONCE]
 
 
 async def test_who_reads_along_waits_neither_for_company_nor_for_those_that_may_wait() -> None:

@@ -490,3 +490,65 @@ def test_a_text_without_the_name_that_was_asked_about_answers_nothing() -> None:
     page = source(1, "The tides of the ocean are caused by gravity, said Laplace in his treatise.", title="Tides")
 
     assert quote_answer("What did Newton Whitfield say about Ganymede?", [page]) == QuotedAnswer()
+
+
+PLACES = {
+    "Hamlet": "Hamlet is a tragedy by William Shakespeare, first staged about 1600. Its hero is a prince of Denmark.",
+    "Lund": "Lund has a population of 94,393, of whom a third are students. The cathedral was consecrated in 1145.",
+    "Carmen": "Carmen is an opera in four acts by Georges Bizet. Its first performance in Paris shocked the audience.",
+    "World Cups": "Brazil was the champion of the 1970 World Cup and beat Italy in the final. Pelé scored first.",
+    "Volvo": "Volvo Cars has about 43,000 employees, most of them in Sweden. Its head office is in Gothenburg.",
+}
+LUGARES = {
+    "Hamlet": "Hamlet es una tragedia de William Shakespeare, estrenada hacia 1600. Su héroe es un príncipe danés.",
+    "Lund": "Lund tiene una población de 94.393 habitantes. La catedral fue consagrada en 1145.",
+    "Guernica": "Guernica es un gran cuadro de Pablo Picasso. Muestra el bombardeo de una ciudad.",
+}
+ORTE = {
+    "Hamlet": "Hamlet ist eine Tragödie von William Shakespeare, die um 1600 gespielt wurde. Ihr Held ist ein Prinz.",
+    "Lund": "Lund hat 94.393 Einwohner, von denen ein Drittel studiert. Der Dom wurde 1145 geweiht.",
+    "Carmen": "Carmen ist eine Oper in vier Akten von Georges Bizet. Die Uraufführung schockierte das Publikum.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "pages", "title"),
+    [
+        ("Who wrote Hamlet?", PLACES, "Hamlet"),
+        ("How many people live in Lund?", PLACES, "Lund"),
+        ("Who composed Carmen?", PLACES, "Carmen"),
+        ("Who won the 1970 World Cup?", PLACES, "World Cups"),
+        ("How many people work for Volvo Cars?", PLACES, "Volvo"),
+        ("Wer schrieb Hamlet?", ORTE, "Hamlet"),
+        ("Wie viele Menschen leben in Lund?", ORTE, "Lund"),
+        ("Wer komponierte Carmen?", ORTE, "Carmen"),
+        ("¿Quién escribió Hamlet?", LUGARES, "Hamlet"),
+        ("¿Cuántas personas viven en Lund?", LUGARES, "Lund"),
+        ("¿Quién pintó Guernica?", LUGARES, "Guernica"),
+    ],
+)
+def test_what_is_asked_in_one_word_is_answered_in_another(question: str, pages: dict[str, str], title: str) -> None:
+    found = quote_answer(question, [source(at, text, title=name) for at, (name, text) in enumerate(pages.items(), 1)])
+
+    assert found.summary[0].text == pages[title].partition(". ")[0] + "."
+    assert found.is_direct
+
+
+@pytest.mark.parametrize(
+    ("question", "pages"),
+    [
+        ("Who wrote Macbeth?", PLACES),
+        ("Who won the 1974 World Cup?", PLACES),
+        ("How many people live in Malmö?", PLACES),
+        ("How many people died in Lund in 1711?", PLACES),
+        ("Who wrote the libretto of Carmen?", PLACES),
+        ("Wer schrieb Macbeth?", ORTE),
+        ("Wie viele Menschen leben in Malmö?", ORTE),
+        ("¿Quién escribió Macbeth?", LUGARES),
+        ("¿Cuántas personas viven en Malmö?", LUGARES),
+    ],
+)
+def test_a_word_that_tells_what_is_asked_of_another_answers_nothing(question: str, pages: dict[str, str]) -> None:
+    found = quote_answer(question, [source(at, text, title=name) for at, (name, text) in enumerate(pages.items(), 1)])
+
+    assert found.summary == ()

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from core.evidence.structure import Judged, assemble, before_of, cells, head_of_row, leading_word, leans, read_row
+from core.evidence.structure import (
+    CUT,
+    Judged,
+    assemble,
+    before_of,
+    cells,
+    head_of_row,
+    joined_detail,
+    leading_word,
+    leans,
+    read_row,
+)
 from core.model.answer import Claim, Evidence, Verdict
 from core.text.sentences import split_sentences
 
@@ -97,6 +110,93 @@ def test_structure_stands_and_falls_with_what_it_holds(draft: str, shown: str) -
     ]
 
     assert assemble(entries).summary == shown
+
+
+def joined(opening: str, rest: str, *, is_cut_off: bool = False) -> str:
+    begun = [replace(entry, section="opening") for entry in judged(opening)]
+    return assemble(joined_detail([*begun, *judged(rest, "detail")], is_cut_off=is_cut_off)).detail
+
+
+@pytest.mark.parametrize(
+    ("opening", "rest", "shown"),
+    [
+        pytest.param(
+            "1. Boil the water.\n2. Warm the pot.",
+            "1. Pour it slowly.\n2. Wait for a while.\n\nTea is hot.",
+            "1. Boil the water.\n2. Warm the pot.\n3. Pour it slowly.\n4. Wait for a while.\n\nTea is hot.",
+            id="one list",
+        ),
+        pytest.param(
+            "1. Boil the water.\n2. Warm the pot.",
+            "3. Pour it slowly.\n4. Wait for a while.",
+            "1. Boil the water.\n2. Warm the pot.\n3. Pour it slowly.\n4. Wait for a while.",
+            id="numbered on already",
+        ),
+        pytest.param(
+            "1. Boil the water.\n2. XX it twice.",
+            "1. XX the pot.\n2. Pour it slowly.",
+            "1. Boil the water.\n2. […]\n3. […]\n4. Pour it slowly.",
+            id="with cuts",
+        ),
+        pytest.param(
+            "1) Boil the water.",
+            "1) Pour it slowly.\n   1) Use a spoon.\n   2) Use a cup.\n2) Wait for a while.",
+            "1) Boil the water.\n2) Pour it slowly.\n   1) Use a spoon.\n   2) Use a cup.\n3) Wait for a while.",
+            id="over another list",
+        ),
+        pytest.param(
+            "1. Boil the water.\n\nTea is hot.",
+            "1. Pour it slowly.",
+            "1. Boil the water.\n\nTea is hot.\n\n1. Pour it slowly.",
+            id="another list",
+        ),
+        pytest.param(
+            "1. Boil the water.",
+            "For milk:\n\n1. Pour it slowly.",
+            "1. Boil the water.\n\nFor milk:\n\n1. Pour it slowly.",
+            id="a list with its own lead",
+        ),
+        pytest.param("- Boil the water.", "- Pour it.", "- Boil the water.\n- Pour it.", id="without numbers"),
+        pytest.param("- Boil the water.", "1. Pour it.", "- Boil the water.\n\n1. Pour it.", id="of two sorts"),
+    ],
+)
+def test_a_list_that_two_calls_write_is_one_list(opening: str, rest: str, shown: str) -> None:
+    assert joined(opening, rest) == shown
+
+
+@pytest.mark.parametrize(
+    ("opening", "rest", "shown"),
+    [
+        ("Tea is hot.", "Milk is white.", f"Tea is hot. {CUT}\n\nMilk is white."),
+        ("Tea is hot. XX is cold.", "Milk is white.", f"Tea is hot. {CUT}\n\nMilk is white."),
+        ("XX is cold.", "Milk is white.", f"{CUT}\n\nMilk is white."),
+        ("Tea is hot.", "", f"Tea is hot. {CUT}"),
+    ],
+    ids=["before the rest", "behind a cut", "nothing before it", "without the rest"],
+)
+def test_where_the_opening_was_cut_off_is_seen(opening: str, rest: str, shown: str) -> None:
+    assert joined(opening, rest, is_cut_off=True) == shown
+
+
+@pytest.mark.parametrize(
+    ("draft", "shown"),
+    [
+        pytest.param(
+            "## Men\n\nTea is hot.\n\n## XX\n\nMilk is white.",
+            f"## Men\n\nTea is hot.\n\n## {CUT}\n\nMilk is white.",
+            id="another heading",
+        ),
+        pytest.param(
+            "**Men**\n\nTea is hot.\n\n**XX**\n\nMilk is white.",
+            f"**Men**\n\nTea is hot.\n\n**{CUT}**\n\nMilk is white.",
+            id="in bold",
+        ),
+        pytest.param("## XX\n\nTea is hot.", "Tea is hot.", id="nothing above"),
+        pytest.param("## Men\n\nTea is hot.\n\n## XX\n\nXX is white.", "## Men\n\nTea is hot.", id="nothing below"),
+    ],
+)
+def test_what_stands_below_a_heading_that_is_cut_comes_under_no_other(draft: str, shown: str) -> None:
+    assert assemble(judged(draft)).summary == shown
 
 
 def test_what_is_said_twice_is_shown_and_counted_once() -> None:

@@ -133,17 +133,14 @@ async def test_a_command_that_is_not_known_yet_says_what_to_do_first(
     assert (f"`{f'{command} {COMMANDS[command].argument}'.strip()}`" in helped.text) is is_known
 
 
-NUMBERED = {
-    "summarize 1": {State.SELECT_NEW, State.SUMMARIZED},
-    "summary 1": {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW, State.SUMMARIZED},
-    "open 1": {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW, State.SUMMARIZED},
-}
+SHOWN = {State.SEM_SEARCH, State.RESEARCH, State.SELECT_VIEW, State.SUMMARIZED}
+NUMBERED = {"summarize 1": SHOWN | {State.SELECT_NEW}, "summary 1": SHOWN, "open 1": SHOWN}
 
 
 @pytest.mark.parametrize("start", list(State))
 @pytest.mark.parametrize("line", list(NUMBERED))
 async def test_numbers_mean_papers_only_in_a_list_that_is_shown(start: State, line: str) -> None:
-    """S000-50: and which list that is depends on the command."""
+    """S000-50: what was found anew has a number for `summarize` alone."""
     before, _ = await said(*TO_STATE[start])
 
     after, reply = await said(*TO_STATE[start], line)

@@ -64,6 +64,28 @@ def test_words_are_told_from_questions(text: str, reply: ReadReply) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "questions"),
+    [
+        ("help; help me; help please", "help needed; who can help me; help desk software"),
+        ("Hilfe; hilf mir; Hilfe, bitte!", "Erste Hilfe; Hilfe bei Zahnschmerzen; Winterhilfe"),
+        ("aide; Aidez-moi !; à l'aide, s'il vous plaît", "aide au logement; aide-soignante; aide de camp"),
+        ("ayuda; ¡Ayuda!; ayúdame por favor", "ayuda humanitaria; primera ayuda; ayudante"),
+        ("aiuto; aiutami; Aiuto, per favore!", "aiuto cuoco; aiuti di Stato"),
+        ("ajuda; me ajuda; ajude-me, por favor", "ajuda externa; ajuda de custo"),
+        ("hulp; help mij; hulp alsjeblieft", "eerste hulp; hulp bij verslaving; hulpdienst"),
+    ],
+    ids=["en", "de", "fr", "es", "it", "pt", "nl"],
+)
+def test_who_calls_for_help_gets_it_in_seven_languages(words: str, questions: str) -> None:
+    """The words alone; a subject that has the word in its name is researched."""
+    calls, subjects = words.split("; "), questions.split("; ")
+
+    assert [read_reply(call).kind for call in calls] == ["help"] * len(calls)
+    assert [read_reply(subject).kind for subject in subjects] == ["question"] * len(subjects)
+    assert read_reply(f"{calls[0]}?") == ReadReply("question", f"{calls[0]}?")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *(

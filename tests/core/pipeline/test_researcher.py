@@ -19,6 +19,7 @@ from core.modes.mode import Mode
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
+from core.pipeline.work import SILENCE_S, Progress
 from core.tenancy.admission import BudgetSpent
 from core.tenancy.forgetting import Forgotten, Whose
 from tests.core.cats import QUESTION
@@ -78,6 +79,22 @@ async def test_submitting_stores_the_job_then_enqueues_it_under_its_id() -> None
     assert again.id == job.id
     assert set(queue.enqueued) == {job.id}
     assert (await researcher.job(job.id)).id == job.id
+
+
+@pytest.mark.parametrize(("quiet_s", "is_begun_again"), [(SILENCE_S, True), (SILENCE_S - 1, False)])
+async def test_a_job_that_runs_elsewhere_is_not_begun_here_unless_nothing_is_heard_of_it(
+    quiet_s: float, is_begun_again: bool
+) -> None:
+    """What runs in another process would be taken from it; what was lost with its process must go on somewhere."""
+    queue, time = Idle(), [NOW]
+    deps = make_deps(clock=lambda: time[0])
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION), dedupe_key="m1")
+    await Progress(job, deps).status(JobStatus.SEARCHING)
+    time[0] += timedelta(seconds=quiet_s)
+
+    await Researcher(deps, queue).submit(ResearchRequest(QUESTION), dedupe_key="m1")
+
+    assert queue.enqueued == [job.id] * is_begun_again
 
 
 async def test_a_question_that_is_refused_is_not_stored() -> None:
@@ -224,7 +241,7 @@ async def test_votes_are_counted_once_an_asker() -> None:
 
     (vote,) = await deps.evaluations.ratings(job.id)
     assert (vote.is_good, vote.reason) == (False, "wrong year")
-    ledger = cast(Ledger, deps.recorder)
+    ledger = cast(Ledger, deps.record)
     assert (ledger.values("ratings", "good"), ledger.values("ratings", "bad")) == ([1], [1])
 
 
@@ -329,13 +346,13 @@ async def test_files_are_stored_before_the_job_can_begin() -> None:
 
     class Eager(Idle):
         async def enqueue(self, job: ResearchJob) -> None:
-            seen.append(len(await deps.additions.attached(job.id)))
+            seen.append(len(await deps.jobs.attached(job.id)))
 
     door = Researcher(deps, Eager())
     note = await door.read_attachment("note.txt", "text/plain", b"Cats purr.")
     request = ResearchRequest(QUESTION, CHANNEL, asker="U1")
     job = await door.submit(request, dedupe_key="k", attachments=[note])
-    await deps.additions.attach(job, [])
+    await deps.jobs.attach(job, [])
     await door.submit(request, dedupe_key="k", attachments=[note])
 
     assert seen == [1, 1]

@@ -383,8 +383,8 @@ async def test_a_store_that_fails_does_not_cost_the_answer() -> None:
 
     assert done["status"] == "completed"
     assert done["answer"]["summary"]
-    assert isinstance(deps.recorder, Ledger)
-    assert deps.recorder.values("errors", "deliver:StoreError") == [1]
+    assert isinstance(deps.record, Ledger)
+    assert deps.record.values("errors", "deliver:StoreError") == [1]
 
 
 async def test_cancelling_ends_the_job_as_cancelled() -> None:
@@ -450,10 +450,10 @@ async def test_each_stage_and_the_tokens_are_measured() -> None:
 
     await research(deps)
 
-    assert isinstance(deps.recorder, Ledger)
+    assert isinstance(deps.record, Ledger)
     for stage in ("intake", "plan", "search", "synthesize", "deliver"):
-        assert len(deps.recorder.values("pipeline_stage_duration_seconds", stage)) == 1, stage
-    assert deps.recorder.values("cache_lookup") == [0]
+        assert len(deps.record.values("pipeline_stage_duration_seconds", stage)) == 1, stage
+    assert deps.record.values("cache_lookup") == [0]
 
 
 async def test_a_job_that_was_interrupted_is_counted_as_resumed() -> None:
@@ -467,8 +467,8 @@ async def test_a_job_that_was_interrupted_is_counted_as_resumed() -> None:
     for job in (fresh, begun):
         await run_job(job.id, deps, DirectSteps())
 
-    assert isinstance(deps.recorder, Ledger)
-    assert deps.recorder.values("jobs_resumed") == [1]
+    assert isinstance(deps.record, Ledger)
+    assert deps.record.values("jobs_resumed") == [1]
 
 
 PARAPHRASES = (
@@ -505,7 +505,7 @@ async def test_what_a_judge_confirms_that_says_yes_to_everything_is_not_confirme
     )
     ledger = Ledger()
 
-    done = final(await research(replace(make_deps(search=[cat_search()], model=model), recorder=ledger)))
+    done = final(await research(replace(make_deps(search=[cat_search()], model=model), record=ledger)))
 
     assert {citation["claim"].rstrip("."): citation["verdict"] for citation in done["citations"]} == {
         firm: "supported",

@@ -122,7 +122,7 @@ async def test_a_running_deep_job_is_steered_from_its_own_scope():
     with pytest.raises(JobNotFound):
         await researcher.steer(job.id, Steering("answer_now"), scope=ELSEWHERE)
 
-    assert await deps.additions.steered(job.id) == [Steering("add_item", "Cost of it")]
+    assert await deps.jobs.steered(job.id) == [Steering("add_item", "Cost of it")]
     assert (await researcher.under_way("slack:C1:1", scope=job.scope)).id == job.id
     assert await researcher.under_way("slack:C1:2", scope=job.scope) is None
     assert await researcher.under_way("slack:C1:1", scope=ELSEWHERE) is None
@@ -147,7 +147,7 @@ async def test_what_cannot_be_steered_is_said(mode: str, status: JobStatus, rule
         await researcher.steer(job.id, Steering("go_deeper"), scope=job.scope)
 
     assert refused.value.rule == rule
-    assert await deps.additions.steered(job.id) == []
+    assert await deps.jobs.steered(job.id) == []
 
 
 async def test_one_job_hears_only_so_much():

@@ -321,7 +321,7 @@ async def test_an_attached_file_that_was_lost_is_said() -> None:
     deps = house(FakeSearch("web", ATLAS))
     request = ResearchRequest("What is the capital of France?", scope=CHANNEL)
     job = await Researcher(deps, Idle()).submit(request, attachments=(PAPER,))
-    await deps.additions.attach(job, [])
+    await deps.jobs.attach(job, [])
 
     await run(deps, job)
 
@@ -337,7 +337,7 @@ async def test_a_retry_has_the_files_of_its_question() -> None:
 
     again = await Researcher(deps, Idle()).ask_again(job.id, "U1", scope=CHANNEL)
 
-    assert await deps.additions.attached(again.id) == [PAPER]
+    assert await deps.jobs.attached(again.id) == [PAPER]
 
 
 async def test_an_address_in_a_question_is_read_and_kept() -> None:

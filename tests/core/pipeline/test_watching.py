@@ -20,9 +20,9 @@ from core.pipeline.tracing import (
     Tracer,
     WatchedModel,
     WatchedPages,
-    WatchedRecorder,
     WatchedSearch,
     totals_of,
+    traced,
 )
 from tests.fakes import FakeModel, FakePages, FakeSearch, Ledger, MemoryTraceLog, hit, now, tracing
 
@@ -129,11 +129,11 @@ async def test_stages_errors_and_resumption_are_noted_and_still_measured() -> No
     log, ledger = MemoryTraceLog(), Ledger()
 
     async with tracing(log) as tracer:
-        recorder = WatchedRecorder(ledger, tracer)
-        recorder.record(Measurement("jobs_resumed", 1))
-        recorder.record(Measurement("errors", 1, "search:ProviderTimeout"))
-        recorder.record(Measurement("pipeline_stage_duration_seconds", 1.5, "search"))
-        recorder.record(Measurement("cache_lookup", 1))
+        record = traced(ledger, tracer)
+        record(Measurement("jobs_resumed", 1))
+        record(Measurement("errors", 1, "search:ProviderTimeout"))
+        record(Measurement("pipeline_stage_duration_seconds", 1.5, "search"))
+        record(Measurement("cache_lookup", 1))
 
     rows = [(entry.kind, entry.name, entry.seconds, entry.detail, entry.outcome) for entry in log.kept["job_1"]]
     assert rows == [

@@ -170,8 +170,8 @@ async def test_a_store_that_fails_costs_no_answer(broken: str) -> None:
     await progress.status(JobStatus.SEARCHING)
 
     assert progress.job.status is JobStatus.SEARCHING
-    assert isinstance(deps.recorder, Ledger)
-    assert deps.recorder.values("errors", "deliver:StoreError") == [1]
+    assert isinstance(deps.record, Ledger)
+    assert deps.record.values("errors", "deliver:StoreError") == [1]
 
 
 @pytest.mark.parametrize("broken", ["events", "jobs"])
@@ -184,5 +184,5 @@ async def test_an_older_attempt_stops_at_once(broken: str) -> None:
     with pytest.raises(StaleAttempt):
         await progress.status(JobStatus.SEARCHING)
 
-    assert isinstance(deps.recorder, Ledger)
-    assert deps.recorder.kept == []
+    assert isinstance(deps.record, Ledger)
+    assert deps.record.kept == []

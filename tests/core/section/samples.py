@@ -128,6 +128,6 @@ async def written(
     assert isinstance(deps.library, SqlLibrary)
     await shelve(deps.library, **shelf)
     job = await deps.jobs.save(make_job(query, modes=("section",), attachments=("paper.yaml",)))
-    await deps.additions.attach(job, [Attachment("paper.yaml", "application/yaml", "paper.yaml", brief)])
+    await deps.jobs.attach(job, [Attachment("paper.yaml", "application/yaml", "paper.yaml", brief)])
     await run_job(job.id, deps, DirectSteps())
     return deps, await deps.jobs.get(job.id), await deps.jobs.result(job.id)

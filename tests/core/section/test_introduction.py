@@ -66,7 +66,7 @@ async def test_an_introduction_from_real_papers_has_keys_that_exist_and_a_biblio
         shelved = await deps.library.papers([LOCAL])
         embedded = len(world.embedding_calls)
         job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=("p.yaml",)))
-        await deps.additions.attach(job, [Attachment("p.yaml", "", "", BRIEF)])
+        await deps.jobs.attach(job, [Attachment("p.yaml", "", "", BRIEF)])
 
         await run_job(job.id, deps, DirectSteps())
 

@@ -271,7 +271,7 @@ async def test_without_a_brief_a_model_or_papers_it_says_what_is_missing() -> No
         attached = ("paper.yaml",) if brief else ()
         job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=attached))
         if brief:
-            await deps.additions.attach(job, [Attachment("paper.yaml", "", "", brief)])
+            await deps.jobs.attach(job, [Attachment("paper.yaml", "", "", brief)])
         await run_job(job.id, deps, DirectSteps())
         ended = await deps.jobs.get(job.id)
         assert ended.error is not None
@@ -292,7 +292,7 @@ async def test_a_job_goes_on_behind_the_last_search_that_was_finished(dies_at: s
     deps = make_deps(model=chat)
     await shelve(deps.library)
     job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=("paper.yaml",)))
-    await deps.additions.attach(job, [Attachment("paper.yaml", "", "", BRIEF)])
+    await deps.jobs.attach(job, [Attachment("paper.yaml", "", "", BRIEF)])
     journal = Journal(dies_in=dies_at)
     with pytest.raises(Died):
         await run_job(job.id, deps, journal, is_resumable=True)
@@ -379,7 +379,7 @@ async def test_search_goes_by_words_where_the_embedding_model_does_not_answer() 
     deps = replace(make_deps(model=model(MOON)), embedder=Away())
     await shelve(deps.library)
     job = await deps.jobs.save(make_job("Write the introduction", modes=("section",), attachments=("paper.yaml",)))
-    await deps.additions.attach(job, [Attachment("paper.yaml", "application/yaml", "paper.yaml", BRIEF)])
+    await deps.jobs.attach(job, [Attachment("paper.yaml", "application/yaml", "paper.yaml", BRIEF)])
 
     await run_job(job.id, deps, DirectSteps())
 

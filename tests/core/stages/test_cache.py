@@ -69,8 +69,8 @@ async def test_a_cache_that_fails_costs_time_not_the_answer() -> None:
     done = final(await research(deps))
 
     assert done["status"] == "completed"
-    assert isinstance(deps.recorder, Ledger)
-    assert deps.recorder.values("errors", "cache:StoreError") == [
+    assert isinstance(deps.record, Ledger)
+    assert deps.record.values("errors", "cache:StoreError") == [
         1,
         1,
         1,

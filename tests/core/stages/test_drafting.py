@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from core.evidence.citations import strip_markers
+from core.evidence.differences import adds_nothing, is_same_claim
 from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Hear, Judgement, Judging, Pair, Ruling, Rulings, unheard
-from core.model.answer import ModelUsage, ResearchAnswer, Verdict
+from core.model.answer import Claim, Evidence, ModelUsage, ResearchAnswer, Verdict
 from core.model.codec import decode
 from core.model.config import SynthesisSettings
 from core.model.errors import ModelUnavailable
@@ -26,10 +27,10 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.pipeline.work import Progress
-from core.stages.drafting import NO_DETAIL, NO_REST, OUT_OF_TIME
+from core.stages.drafting import CUT_OFF, NO_DETAIL, NO_REST, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
 from core.stages.synthesize import LATE_NOTICE
-from core.stages.writing import Writing, is_same_claim
+from core.stages.writing import Writing
 from tests.core.cats import PLAN, PURR, QUESTION, final, research, written
 from tests.fakes import AT_ONCE, Died, FakeSearch, Idle, Journal, by_words, hit, make_deps, make_job, make_source
 from tests.records import MemoryTables
@@ -311,6 +312,46 @@ async def test_what_leans_on_a_repeated_sentence_brings_it_back() -> None:
     assert done["answer"]["detail"].startswith(f"{LIONS} {BONES} ")
 
 
+async def test_a_list_is_numbered_on_over_both_calls_and_as_it_is_shown_first() -> None:
+    """Each call sees its own numbers only; a number that changed later would jump before the reader's eyes."""
+    model = TwoCalls(
+        summary=written(TWITCH, f"1. {BONES}\n2. A purr lasts while they breathe [2]."),
+        detail=written("", f"1. Kittens purr from their third day on [3].\n2. {LIONS}"),
+        holds=IN_TIME,
+    )
+
+    events = await research(deps_of(model))
+
+    lines = final(events)["answer"]["detail"].split("\n")
+    assert [line[:2] for line in lines] == ["1.", "2.", "3.", "4."]
+    told = [str(event.data["text"]) for event in events if event.type == "answer"]
+    assert [line for line in told if line[0].isdigit()] == lines
+
+
+@dataclass
+class CutOff(TwoCalls):
+    """The summary's call comes to its limit of tokens."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        async for delta in super().stream(request):
+            is_last = delta.usage is not None and part_of(request) == "summary"
+            yield replace(delta, is_cut=True) if is_last else delta
+
+
+@pytest.mark.parametrize(
+    ("detail", "rest"), [(DETAIL, f"\n\n{LIONS}"), (ModelUnavailable("down"), "")], ids=["whole", "failed"]
+)
+async def test_where_the_opening_was_cut_off_is_seen(detail: str | Exception, rest: str) -> None:
+    """Behind it stands another call's text, or nothing."""
+    half = written(TWITCH, f"{BONES} A purr lasts while").removesuffix('", "citations": []}')
+    model = CutOff(summary=half, detail=detail, holds=IN_TIME)
+
+    done = final(await research(deps_of(model)))
+
+    assert done["answer"]["detail"] == f"{BONES} […]{rest}"
+    assert CUT_OFF in done["answer"]["limitations"]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -323,6 +364,57 @@ def test_a_denial_is_no_repetition(one: str, other: str) -> None:
     """What the late sources say otherwise must not vanish as said already."""
     assert is_same_claim(one, one.replace("The ", "the ", 1))
     assert not is_same_claim(one, other)
+
+
+KILLS = "Cytotoxic drugs inhibit the immune response by killing dividing cells such as activated T cells."
+PROJECTS = "Construction projects had drained the treasury."
+WARS = "Wars and construction projects had drained the treasury, and a typhoon sank the fleet in 1281."
+TESLA = "Tesla lived in hotels of New York for many years, and died in one of those hotels in New York."
+
+
+def carried(said: str, passage: str, *, start: int = 0) -> Claim:
+    return Claim("detail-0", said, Verdict.SUPPORTED, (Evidence("src_1", passage, start, start + len(passage)),))
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "passage", "expected"),
+    [
+        (
+            "Cytotoxic drugs stop the immune response by killing dividing cells such as activated T cells.",
+            "Cytotoxic drugs inhibit immunity by killing cells that divide, for example activated T cells.",
+            KILLS,
+            True,
+        ),
+        ("The treasury was drained by wars and building.", "Wars and building had emptied the treasury.", WARS, True),
+        ("Wars and construction projects had drained the treasury.", PROJECTS, WARS, True),
+        (PROJECTS, "A typhoon and projects had drained the treasury.", WARS, False),
+        ("A typhoon sank the fleet of Kublai.", "A typhoon sank the fleet of Kublai in 1281.", WARS, False),
+        ("Tesla lived in hotels of New York.", "Tesla died in hotels of New York.", TESLA, False),
+        (
+            "These drugs kill dividing cells such as activated T cells.",
+            "These drugs kill dividing cells such as activated B cells.",
+            "These drugs kill dividing cells such as activated T cells and activated B cells.",
+            False,
+        ),
+        ("The fleet sank in a storm.", "The fleet did not sink in a storm.", WARS, False),
+    ],
+    ids=["other words", "passive", "less", "another cause", "a number", "another deed", "a letter", "a denial"],
+)  # fmt: skip
+def test_other_words_for_the_same_passage_add_nothing(known: str, said: str, passage: str, expected: bool) -> None:
+    """What two calls say of one passage is said once, but nothing that only one of them says is lost."""
+    assert adds_nothing(carried(said, passage), carried(known, passage)) is expected
+    assert not adds_nothing(carried(said, passage), carried(known, passage, start=len(passage)))  # of another passage
+
+
+async def test_the_rest_does_not_say_the_opening_again_in_other_words() -> None:
+    opening = "The muscles of the larynx twitch about 25 times a second, and so cats purr [1]."
+    again = "The twitching of the larynx muscles, some 25 times a second, is why cats purr [1]."
+    model = TwoCalls(summary=written(BONES, opening), detail=written("", f"{again} {LIONS}"), holds=IN_TIME)
+
+    events = await research(deps_of(model))
+
+    assert final(events)["answer"]["detail"] == f"{opening}\n\n{LIONS}"
+    assert not any(again in str(text) for _, text in shown(events))
 
 
 @dataclass

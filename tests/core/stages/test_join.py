@@ -247,7 +247,7 @@ async def test_what_people_say_to_a_job_parts_it_from_the_others(deps: Deps, mod
     follower, following = await begin(deps)
     await told(deps, follower, "synthesizing")
 
-    await deps.additions.steer((leader if steered == "leader" else follower).id, read_steering("only about lions"))
+    await deps.jobs.steer((leader if steered == "leader" else follower).id, read_steering("only about lions"))
     model.gate.set()
     await asyncio.gather(leading, following)
 

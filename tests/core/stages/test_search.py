@@ -219,8 +219,8 @@ async def test_a_page_that_cannot_be_read_stays_as_its_providers_extract_and_say
 
     assert [source.extract_of_page for source in found.sources] == [reason]
     assert found.search_metadata.pages_failed == 1
-    assert isinstance(deps.recorder, Ledger)
-    assert deps.recorder.values("source_fetch") == [0]
+    assert isinstance(deps.record, Ledger)
+    assert deps.record.values("source_fetch") == [0]
 
 
 async def test_a_page_that_is_late_is_left_as_its_extract() -> None:
@@ -329,10 +329,10 @@ async def test_latency_of_each_provider_is_measured() -> None:
 
     await collect(deps, "a", "b")
 
-    assert isinstance(deps.recorder, Ledger)
-    assert len(deps.recorder.values("search_provider_latency_seconds", "a")) == 1
-    assert len(deps.recorder.values("search_provider_latency_seconds", "b")) == 1
-    assert deps.recorder.values("errors", "search:ProviderUnavailable") == [1]
+    assert isinstance(deps.record, Ledger)
+    assert len(deps.record.values("search_provider_latency_seconds", "a")) == 1
+    assert len(deps.record.values("search_provider_latency_seconds", "b")) == 1
+    assert deps.record.values("errors", "search:ProviderUnavailable") == [1]
 
 
 async def test_the_next_provider_is_asked_where_the_chosen_one_fails() -> None:

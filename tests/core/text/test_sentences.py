@@ -46,6 +46,10 @@ ONE_SENTENCE = {
         "Built by the Romans, who came with ships from Ostia and Puteoli,\n"
         "Misenum and Ravenna to trade oil and wine here."
     ),
+    "definition": "Plastome\n: the DNA of a chloroplast, often called ctDNA.",
+    "bold-definition": "**Plastome**\n: the DNA of a chloroplast, often called ctDNA.",
+    "bold-label": "**Origin.** The bacterium came in as food.",
+    "bold-question": "1. **How it was done**. They lowered the temperature.",
     "wrapped-title": "This line is long enough to look like one that was wrapped by Dr.\nSmith and others.",
 }
 
@@ -68,6 +72,8 @@ TWO_SENTENCES = {
     "spanish": ("Es cierto.", "¿Por qué no?"),
     "russian": ("Это первое.", "А это второе."),
     "bold": ("**It works.**", "*It is fast.*"),
+    "bold-claim": ("**The tea is safe.**", "Nobody fell ill."),
+    "bold-cited": ("**Origin.** [5]", "The bacterium came in as food."),
 }
 
 
@@ -173,6 +179,7 @@ SILENT = {
     "heading": "# Results",
     "setext": "Results\n=======",
     "bold-heading": "**Results**",
+    "italic-heading": "*Definitions*",
     "question": "Is it safe?",
     "chinese-question": "好吗？",
     "arabic-question": "هل هذا صحيح؟",
@@ -185,6 +192,8 @@ SILENT = {
     "rule": "---",
     "fence": "```\nAspirin cures it.\n```",
     "table-rule": "|---|---|",
+    "table-rule-aligned": "|:--|:-:|-:|",
+    "table-rule-short": "|-|-|",
     "question-heading": "## How confidence is scored",
     "title": "Side Effects\nThey are rare and mild.",
 }

@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from random import Random
 
 from core.model.answer import ModelUsage
 from core.model.errors import ModelRejected
@@ -22,6 +23,7 @@ from tests.fakes import is_control, verdicts_json
 _ITEM = re.compile(r'<item number="?(\d+)"?[^>]*>(.*?)</item>', re.DOTALL)
 _CLAIM = re.compile(r"<claim[^>]*>(.*?)</claim>", re.DOTALL)
 _PASSAGE = re.compile(r"<passage[^>]*>(.*?)</passage>", re.DOTALL)
+_DOCUMENT = re.compile(r"Document: (?P<passages>.*)\nClaim: (?P<claim>.*)", re.DOTALL)
 _WORD = re.compile(r"\w+")
 _MARKER = re.compile(r"\[(\d)\]")
 _MIN_LIKENESS = 0.5  # of words; below this a claim is none of the world's sentences
@@ -37,10 +39,13 @@ class Judge(StrEnum):
     """How the check calls are answered.
 
     `COARSE`: yes, but where the passages have a "not" and the claim none; `CARELESS`: yes, but to any control, so that
-    rules stand alone; `NONE`: they cannot be asked.
+    rules stand alone; `ERRING`: wrong once in ten times, of a control too; `PAIRWISE`: likewise, in the dialect of
+    fact-check models, which are asked clause by clause; `NONE`: they cannot be asked.
     """
 
     RIGHT = "right"
+    ERRING = "erring"
+    PAIRWISE = "pairwise"
     YES = "yes"
     COARSE = "coarse"
     CARELESS = "careless"
@@ -49,16 +54,27 @@ class Judge(StrEnum):
 
 
 _SAYING_YES = (Judge.YES, Judge.COARSE, Judge.CARELESS)
+_KNOWING = (Judge.RIGHT, Judge.ERRING, Judge.PAIRWISE)
+ERRS = 0.1  # of the verdicts of a judge that errs, each by itself and always the same of the same words
 
 
 @dataclass
 class ScriptedModel:
-    """A `ChatModel` for one world. `unknown` keeps claims that it was asked about and that the world does not hold."""
+    """A `ChatModel` for one world. `unknown` keeps claims that it was asked about and that the world does not hold.
+
+    `errs` is the share of wrong verdicts of a judge that errs, 0…1, and `checks` counts the calls it was asked in.
+    """
 
     world: World
     judge: Judge
-    name: str = "scripted-1"
+    errs: float = ERRS
+    seed: int = 0
     unknown: list[str] = field(default_factory=list)
+    checks: int = 0
+
+    @property
+    def name(self) -> str:
+        return "scripted-minicheck" if self.judge is Judge.PAIRWISE else "scripted-1"
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         text = self._answer(request)
@@ -73,8 +89,12 @@ class ScriptedModel:
             return self._write(request)
         if self.judge is Judge.NONE:
             raise ModelRejected("the judge cannot be asked")  # an error that is not waited for
+        self.checks += 1
         if "answers" in str(request.schema.get("properties", "")) and not _ITEM.search(request.user):
             return json.dumps({"answers": "yes" if self._says_it_answers() else "no", "reason": ""})
+        if asked := _DOCUMENT.fullmatch(request.user):
+            item = f"<claim>{asked['claim']}</claim>\n<passage>{asked['passages']}</passage>"
+            return "Yes" if self._verdict(item, request) == "supported" else "No"
         return verdicts_json(
             {int(number): (self._verdict(item, request), "") for number, item in _ITEM.findall(request.user)}
         )
@@ -94,7 +114,12 @@ class ScriptedModel:
         return json.dumps({"summary": summary, "detail": detail, "citations": []}, ensure_ascii=False)
 
     def _says_it_answers(self) -> bool:
-        return self.judge in _SAYING_YES or (self.judge is Judge.RIGHT and self.world.answers)
+        if self.judge in _KNOWING:
+            return self.world.answers is not self._mistakes("whether it answers")
+        return self.judge in _SAYING_YES
+
+    def _mistakes(self, asked: str) -> bool:
+        return self.judge is not Judge.RIGHT and Random(f"{self.seed} {self.world.id} {asked}").random() < self.errs
 
     def _verdict(self, item: str, request: ChatRequest) -> str:
         claim = " ".join(_CLAIM.findall(item)[:1])
@@ -103,8 +128,10 @@ class ScriptedModel:
         is_denied = _denies(passages, claim) if self.judge is Judge.COARSE else is_control(item)
         if is_denied and self.judge is not Judge.YES:
             opinion = "contradicted"
-        elif self.judge is Judge.RIGHT:
-            opinion = self.opinion(claim, " ".join(_PASSAGE.findall(item)) or item)
+        elif self.judge in _KNOWING:
+            opinion = self.opinion(claim, passages or item)
+        if self.judge in _KNOWING and self._mistakes(claim + passages):
+            opinion = "unsupported" if opinion == "supported" else "supported"
         allowed = set(_allowed(request.schema))
         return next((word for word in _WORDS[opinion] if not allowed or word in allowed), "unsupported")
 

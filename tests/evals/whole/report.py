@@ -19,9 +19,10 @@ from core.model.source import SourceKind
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from tests.evals.whole.cases import World, answer_worlds, high_worlds, later_worlds, pair_worlds, sentence_worlds
-from tests.evals.whole.judge import Judge, ScriptedModel
+from tests.evals.whole.judge import ERRS, Judge, ScriptedModel
 from tests.fakes import NOW, FakeSearch, Idle, hit, make_deps
 
+ERRING = (Judge.ERRING, Judge.PAIRWISE)
 SHOW = "GORKD_WHOLE"  # "dev" or "all": print the failing cases in full
 # Two owners of good standing, so that nothing but the sentences decides.
 PLACES = (
@@ -52,6 +53,7 @@ class Outcome:
     said: str
     reasons: tuple[str, ...]
     asked_in_vain: tuple[str, ...]
+    checks: int  # calls to the judge
 
 
 def print_whole() -> None:
@@ -60,6 +62,7 @@ def print_whole() -> None:
     clashes = [world for world in pairs if world.kind != "compatible"]
     runs = [(world, judge) for judge in Judge for world in sentences]
     runs += [(world, Judge.RIGHT) for world in [*pairs, *high_worlds(), *answer_worlds()]]
+    runs += [(world, judge) for judge in ERRING for world in high_worlds()]
     runs += [(world, judge) for judge in Judge if judge is not Judge.RIGHT for world in clashes]
     with ProcessPoolExecutor(os.cpu_count(), initializer=_be_quiet) as pool:
         outcomes = list(pool.map(run_world, *zip(*runs, strict=True), chunksize=20))
@@ -105,12 +108,11 @@ def _half(outcomes: Sequence[Outcome], *, is_dev: bool) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome.world.is_dev is is_dev]
 
 
-def run_world(world: World, judge: Judge) -> Outcome:
-    return asyncio.run(_run_world(world, judge))
+def run_world(world: World, judge: Judge, errs: float = ERRS, seed: int = 0) -> Outcome:
+    return asyncio.run(_run_world(world, ScriptedModel(world, judge, errs, seed)))
 
 
-async def _run_world(world: World, judge: Judge) -> Outcome:
-    model = ScriptedModel(world, judge)
+async def _run_world(world: World, model: ScriptedModel) -> Outcome:
     hits = [
         hit(address, text, title=world.question.rstrip("?"), rank=rank, is_complete=True, kind=kind, published_at=SEEN)
         for rank, ((address, kind), text) in enumerate(zip(PLACES, world.texts, strict=False))
@@ -121,10 +123,10 @@ async def _run_world(world: World, judge: Judge) -> Outcome:
     result = await deps.jobs.result(job.id)
     if result is None or result.answer is None:
         raise RuntimeError(f"{world.id} has no answer: {(await deps.jobs.get(job.id)).error}")
-    return _outcome(world, judge, result.answer, tuple(model.unknown))
+    return _outcome(world, model, result.answer)
 
 
-def _outcome(world: World, judge: Judge, answer: ResearchAnswer, unknown: tuple[str, ...]) -> Outcome:
+def _outcome(world: World, model: ScriptedModel, answer: ResearchAnswer) -> Outcome:
     lines = [_plain(line) for line in f"{answer.summary}\n{answer.detail}".splitlines()]
     kept = [any(_begins_in(line, _plain(part)) for line in lines) for part in world.target]
     claims = [
@@ -132,7 +134,7 @@ def _outcome(world: World, judge: Judge, answer: ResearchAnswer, unknown: tuple[
     ]
     return Outcome(
         world=world,
-        judge=judge,
+        judge=model.judge,
         shown=all(kept),
         ticked=all(kept) and bool(claims) and all(claim.verdict is Verdict.SUPPORTED for claim in claims),
         steps=len(kept),
@@ -145,7 +147,8 @@ def _outcome(world: World, judge: Judge, answer: ResearchAnswer, unknown: tuple[
             *(reason for claim in claims for reason in claim.reasons),
             *answer.confidence_reasons,
         ),
-        asked_in_vain=unknown,
+        asked_in_vain=tuple(model.unknown),
+        checks=model.checks,
     )
 
 
@@ -191,6 +194,8 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
         ("coarse judge: false sentences with ✓", _share(coarse(true=False), lambda o: o.ticked)),
         ("careless judge: shown with ✓ that are true", _share(_ticked(careless()), lambda o: o.world.is_true)),
         ("careless judge: false sentences with ✓", _share(careless(true=False), lambda o: o.ticked)),
+        *_erring_rows(of(Judge.ERRING), of(Judge.ERRING, "high"), "judge that errs in one of ten"),
+        *_erring_rows(of(Judge.PAIRWISE), of(Judge.PAIRWISE, "high"), "fact-check model that errs in one of ten"),
         ("no judge: verbatim shown with ✓ (1.00)", _share(none("verbatim"), lambda o: o.ticked)),
         ("no judge: other true sentences shown", _share(free, lambda o: o.shown)),
         ("no judge: other true sentences with ✓ (0)", _share(free, lambda o: o.ticked)),
@@ -214,6 +219,16 @@ def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
         ("judge right: translated sentences shown (1.00)", _share(right("translation"), lambda o: o.shown)),
         ("judge right: near misses at most Low (1.00)", _share(right("near miss"), _is_low)),
         ("judge right: answers that answer at most Low (0)", _share(right("answers"), _is_low)),
+    ]
+
+
+def _erring_rows(sentences: Sequence[Outcome], high: Sequence[Outcome], who: str) -> list[tuple[str, str]]:
+    parts = [[one for one in sentences if one.world.is_true is is_true] for is_true in (True, False)]
+    return [
+        (f"{who}: true sentences with ✓", _share(parts[0], lambda one: one.ticked)),
+        (f"{who}: shown with ✓ that are true", _share(_ticked(sentences), lambda one: one.world.is_true)),
+        (f"{who}: false sentences with ✓", _share(parts[1], lambda one: one.ticked)),
+        (f"{who}: answers that deserve High and get it", _share(high, _is_high)),
     ]
 
 
