@@ -126,8 +126,8 @@ def _other_subject(pair: Comparison, before: Reading) -> Token | None:
         return None
     if subject[0].text.lower() in listed("limiting") or subject[0].start < start_of(pair.home.text):
         return None  # After, Despite, Nevertheless
-    if subject[0].kind is Kind.WORD and (senses(subject[0].stem) or senses(subject[0].root)):
-        return None  # a word that begins the sentence
+    if subject[0].kind is Kind.WORD and subject[0].text.endswith(("s", "ing")):
+        return None
     first = min(pair.claimed, key=lambda word: word.start, default=None)
     opens = own > 0 or subject[0].start <= max(
         start_of(pair.home.text), len(pair.home.text) - len(pair.home.text.lstrip())

@@ -599,13 +599,6 @@ SUBJECTS = [
     ("another company", "The company sold ships.", "Ystad Mills was founded in 1871.", "Lund Works sold ships.", False),
     ("cut", "She crossed the strait.", "", "Clara Voss crossed the strait.", False),
     (
-        "a word that begins it",
-        "They are used against rust.",
-        "Baths clean iron.",
-        "Carbon baths are used against rust.",
-        True,
-    ),
-    (
         "behind a joining word",
         "He said that tides could not be explained so.",
         "Holt drew a curve.",
