@@ -341,7 +341,8 @@ class Comparison:
 
     def governs(self, end: int) -> bool:
         """Whether most of what the claim repeats stands behind `end` in the home."""
-        after = sum(word.start >= end for word in self.claimed)
+        mark = _BREAK.search(self.home.text, end)
+        after = sum(end <= word.start < (mark.start() if mark else len(self.home.text)) for word in self.claimed)
         return after > 0 and after >= len(self.claimed) / 2
 
     @cached_property
@@ -353,7 +354,7 @@ class Comparison:
             if gap.is_tight
             for word in gap.claimed
             for said in gap.near
-            if are_opposite(word.stem, said.stem) and word.stem not in self.home.stems
+            if self._contrasts(word, said) and word.stem not in self.home.stems
         ] or self._opposed_before()
 
     @property
@@ -363,19 +364,16 @@ class Comparison:
         than = {one for one, other in pairwise(self.claim.tokens) if other.text in _OTHERWISE_MEANT}
         ours = [word for word in self.claim.content if not word.values and word.stem not in self.wider.stems]
         ours = [word for word in ours if word.kind is Kind.WORD and word not in than]
-        theirs = [said for said in self.home.content if said.stem not in self.claim.stems and said.kind is Kind.WORD]
+        own = {_DEGREE.sub("", word.stem) for word in self.claim.content}  # young, where the source has younger
+        theirs = [one for one in self.home.content if one.kind is Kind.WORD and _DEGREE.sub("", one.stem) not in own]
+        theirs = [one for one in theirs if "-" not in self.home.text[max(0, one.start - 1) : one.end + 1]]
         pairs = (
             (word, said)
             for word in ours
             for said in theirs
-            if are_opposite(word.stem, said.stem)
-            and self._is_whole_word(said)
-            and (is_half or self._is_beside(word, said))
+            if self._contrasts(word, said) and (is_half or self._is_beside(word, said))
         )
-        return next((pair for pair in pairs if _ranks(pair[0]) is _ranks(pair[1]) or not _moves_on(pair)), None)
-
-    def _is_whole_word(self, said: Token) -> bool:
-        return "-" not in (self.home.text[said.end : said.end + 1], self.home.text[said.start - 1 : said.start])
+        return next((pair for pair in pairs if not _is_rank_moving(pair)), None)
 
     def _is_beside(self, word: Token, said: Token) -> bool:
         """Whether both are told of the same: the content word before or behind them is one that both texts have."""
@@ -396,16 +394,21 @@ class Comparison:
             for last, word in pairwise(ours)
             if last not in self.partner and self.partner.get(word) in before
         ]
-        return [(word, said) for word, said in found if are_opposite(word.stem, said.stem) and said not in self.claimed]
+        return [(word, said) for word, said in found if self._contrasts(word, said) and said not in self.claimed]
+
+    def _contrasts(self, word: Token, said: Token) -> bool:
+        """Whether the two are opposites; what is followed by a thing leads to it."""
+        are_turned = self.claim.text.startswith(" by ", word.end) is not self.home.text.startswith(" by ", said.end)
+        return not are_turned and are_opposite(word.stem, said.stem)
 
 
-def _ranks(word: Token) -> bool:
-    return word.text.endswith("est")
+_DEGREE = regex.compile(r"(?:er|est)$")
 
 
-def _moves_on(pair: tuple[Token, Token]) -> bool:
-    """Whether one of the words is a verb: what is lowest may have increased."""
-    return any(word.text.endswith(("ed", "ing", "es")) for word in pair)
+def _is_rank_moving(pair: tuple[Token, Token]) -> bool:
+    """Whether one of the words is a rank and one a verb: what is lowest may have increased."""
+    is_rank = sum(word.text.endswith("est") for word in pair) == 1
+    return is_rank and any(word.text.endswith(("ed", "ing", "es")) for word in pair)
 
 
 def _is_other(claim: Reading, there: str) -> bool:
@@ -422,6 +425,7 @@ _DEFINITE = regex.compile(
     r"\b(?:the|de[rmns]?|die|das|la|las|les?|los?|el|del|della|il|gli|o|os|as|d[oa]s?|het)\s$|\b(?:dell|all|l)['’]$",
     regex.IGNORECASE,
 )
+_BREAK = regex.compile(r";|[–—]|\s-{1,2}\s")  # behind it another clause begins
 _OTHERWISE_MEANT = frozenset(("than", "up"))  # more than 4 bounds it; given up is not given
 _BRACKETS = regex.compile(r"\s?\([^()]{1,300}\)")
 _LIMITING = pattern("limiting_asides")
@@ -473,8 +477,9 @@ def has_name(name: Token, reading: Reading) -> bool:
     if reading.match(name):
         return True
     lower = name.text.lower()
-    if name.text.isupper() and 2 <= len(name.text) <= 6 and lower in reading.initials:
-        return True
+    letters = name.text.removesuffix("s")
+    if letters.isupper() and 2 <= len(letters) <= 6 and letters.lower() in reading.initials:
+        return True  # NGOs
     if len(lower) >= MIN_STEM_CHARS and any(other.text.lower().startswith(lower) for other in reading.content):
         return True
     joined = reading.text.lower().replace("-", "") if len(lower) >= MIN_JOINED_CHARS else ""

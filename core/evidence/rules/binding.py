@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise, takewhile
+from itertools import groupby, pairwise, product, takewhile
 
 import regex
 
@@ -19,7 +19,6 @@ from core.evidence.rules.alignment import (
     Veto,
     calendar_of,
     has_name,
-    is_plural,
     is_year_token,
 )
 from core.evidence.rules.quantities import (
@@ -35,6 +34,7 @@ from core.evidence.rules.words import (
     Kind,
     Reading,
     Token,
+    are_opposite,
     is_irregular_past,
     kinds,
     listed,
@@ -90,7 +90,7 @@ _VERB = regex.compile(r"\p{L}{2}ed\b|n['’]t\b|[.!?。]\W*$", regex.IGNORECASE)
 def check_subject(pair: Comparison) -> Iterator[Veto]:
     """A claim about "it" or "the company", unless what the answer spoke of last stands in the evidence."""
     text = pair.claim.text
-    if points_back(text) and not _is_self(pair):
+    if points_back(text) and not _is_self(pair) and not text.endswith(":"):
         before = pair.before if pair.before.content else read(pair.context.partition("\n")[0])  # else what it is about
         subject = subject_of(before.text)
         if not subject.content:
@@ -127,10 +127,12 @@ def _other_subject(pair: Comparison, before: Reading) -> Token | None:
         return None
     if subject[0].text.lower() in listed("limiting") or subject[0].start < start_of(pair.home.text):
         return None  # After, Despite, Nevertheless
-    if subject[0].kind is Kind.WORD and (is_plural(subject[0]) or subject[0].text.endswith("ing")):
+    if subject[0].kind is Kind.WORD and subject[0].text.endswith(("s", "ing")):
         return None
     first = min(pair.claimed, key=lambda word: word.start, default=None)
-    opens = own > 0 or not pair.home.text[: subject[0].start].strip()
+    opens = own > 0 or subject[0].start <= max(
+        start_of(pair.home.text), len(pair.home.text) - len(pair.home.text.lstrip())
+    )
     is_subject = first is not None and subject[-1].end <= first.start and opens
     return subject[0] if is_subject and not any(has_name(word, before) for word in subject) else None
 
@@ -272,7 +274,8 @@ def check_compared(pair: Comparison) -> Iterator[Veto]:
         return
     (more, less), (most, least) = [(left.stems - right.stems, right.stems - left.stems) for left, right in sides]
     ways = [{word.lower() for word in _MORE.findall(side[0].text)} for side in sides]
-    if ways[0] & ways[1] and more & least and less & most and not less & least:
+    is_one_way = all(ways) and not any(are_opposite(one, other) for one, other in product(*ways))
+    if is_one_way and more & least and less & most and not less & least:
         yield Veto("roles", Force.DOUBTS, "the source compares them the other way round")
 
 
@@ -316,9 +319,8 @@ def check_event_date(pair: Comparison) -> Iterator[Veto]:
             ]
             most, said = max(others, key=lambda entry: entry[0], default=(0.0, date))
             if told and most >= HALF and max(told) <= HALF * most:
-                yield Veto(
-                    "dates", Force.DOUBTS, f"the source says it of {said.text}, and something else of {date.text}"
-                )
+                reason = f"the source says it of {said.text}, and something else of {date.text}"
+                yield Veto("dates", Force.DOUBTS, reason)
                 return
 
 

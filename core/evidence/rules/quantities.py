@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 
 import regex
 
-from core.evidence.rules.words import JOINTS, Kind, Reading, Token, listed, pattern
+from core.evidence.rules.words import JOINTS, Kind, Reading, Token, listed, pattern, rows
 from core.text.numbers import MONTHS, is_ordinal, is_year, measure_at, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
@@ -411,22 +411,24 @@ def _has_share(claim: Reading, number: Token, reading: Reading) -> bool:
         if abs(ours.points - theirs.points) <= slack:
             return True
     of_what = next((word for word in claim.content if word.start >= ours.end), None)
-    if not ours.is_fraction or (of_what is not None and not reading.match(of_what)):
-        return False
-    return any(abs(ours.points - points) <= FRACTION_POINTS for points in _ratios(reading))
+    most = MAX_COUNTS if of_what is None or reading.match(of_what) else 0
+    slack = FRACTION_POINTS
+    if is_about(claim, number):
+        most, slack = most or MAX_COUNTS - 1, ABOUT * ours.points
+    return ours.is_fraction and any(abs(ours.points - points) <= slack for points in _ratios(reading, most))
 
 
 MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part
 
 
-def _ratios(reading: Reading) -> list[float]:
-    """What each count of a short text is of each larger one, in points of a hundred."""
+def _ratios(reading: Reading, most: int) -> list[float]:
+    """What each count of a text with at most so many is of each larger one, in points of a hundred."""
     counts = {
         other.value
         for other in reading.numbers
         if other.value and other.value >= 1 and not is_year(other.text, other.value) and not measure(reading, other)
     }
-    if len(counts) > MAX_COUNTS:
+    if len(counts) > most:
         return []
     return [100 * small / large for small, large in combinations(sorted(counts), 2)]
 
@@ -434,3 +436,25 @@ def _ratios(reading: Reading) -> list[float]:
 @lru_cache(maxsize=256)
 def _digits(text: str) -> frozenset[str]:
     return frozenset(regex.findall(r"\p{Nd}+", text))
+
+
+# How often
+
+_UNITS = {
+    unit.strip(): (words.strip(), adverbs.strip())
+    for unit, words, adverbs in (row.split("=>") for row in rows("rhythms"))
+}
+EACH_TIME = regex.compile(
+    rf" (?:{'|'.join(f'(?P<{unit}>{words})' for unit, (words, _) in _UNITS.items())})\b", regex.IGNORECASE
+)  # how often, not of how many
+RHYTHMS = {
+    unit: regex.compile(
+        r"\b(?:(?:an?|each|every|per|all|whole|entire|jede\w{0,2}|alle|ganze\w?|pro|im|am|par|chaque|"
+        rf"tou\w+|todos|cada|al|por|elk|ogni)[\s-](?:the |les |los |os )?(?:{words})\b"
+        rf"(?! (?:later|after|ago|before))|{adverbs or '(?!)'}\b|"
+        rf"(?:{words}) (?:after|by|in|um|für|tras) (?:{words})\b)|(?<=[\p{{L}}\p{{Nd}}]\s?)/\s?(?:{words}|{unit[0]})\b|"
+        rf"\b(?:{words})[\s-](?:round|long)\b",
+        regex.IGNORECASE,
+    )
+    for unit, (words, adverbs) in _UNITS.items()
+}

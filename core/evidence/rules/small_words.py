@@ -17,8 +17,8 @@ from core.evidence.rules.alignment import (
     Veto,
     is_plural,
 )
-from core.evidence.rules.quantities import shares, unit_words
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read, rows
+from core.evidence.rules.quantities import EACH_TIME, RHYTHMS, shares, unit_words
+from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
 from core.evidence.verbatim import find_frame, points_back
 from core.text.language import KNOWN, Cue, detect_language, negations
 from core.text.sentences import sentences_of
@@ -64,7 +64,7 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
         return  # they stand in the sentence before
     if not ours and (denied_before := _denied_before(pair)) is not None:
         yield Veto("negation", Force.DOUBTS, f'the source denies "{denied_before.text}" before it')
-    for is_answer in (_is_same_denial, _overlaps):
+    for is_answer in (_is_same_denial, _overlaps, _is_in_clause):
         for scope in list(ours):
             answer = next((other for other in theirs if is_answer(pair, scope, other)), None)
             if answer is not None:
@@ -207,6 +207,12 @@ def _overlaps(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
     )
 
 
+def _is_in_clause(pair: Comparison, ours: list[Token], theirs: list[Token]) -> bool:
+    """Whether the first word that the claim denies stands in the clause that the source denies: not of A, B or C."""
+    first, said = theirs[0].start, pair.partner.get(ours[0])
+    return said is not None and first <= said.start and not _CONTRAST.search(pair.home.text, first, said.start)
+
+
 # What the source limits, doubts or ascribes to somebody
 
 _KINDRED = {
@@ -233,7 +239,7 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
             continue
         for match in cue.find(pair.language, pair.home.text):
             if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
-                continue  # more likely, among likely voters
+                continue  # more likely, among likely voters; the Gaia hypothesis
             is_done = _HAVE_DONE.match(pair.home.text, match.end())
             if match.group().lower() == "may" and _CAN.search(pair.claim.text) and not is_done:
                 continue  # what is allowed
@@ -249,7 +255,10 @@ _CAN = regex.compile(r"\b(?:can|able|allow\w*|permit\w*)\b", regex.IGNORECASE)
 _HAVE_DONE = regex.compile(
     r" (?:\p{L}+ly )?have (?:been|had|gone|\p{L}+(?:ed|en|wn))\b", regex.IGNORECASE
 )  # may have died
-_COMPARED = regex.compile(r"\b(?:more|less|most|least|equally|as|among|of) likely$", regex.IGNORECASE)
+_COMPARED = regex.compile(
+    r"\b(?:more|less|most|least|equally|as|among|of) likely$|(?-i:\p{Lu}\p{L}+(?: \p{Ll}+)?) hypothes[ei]s$",
+    regex.IGNORECASE,
+)
 _IS = regex.compile(
     r"\W*(?:(?:he|she|they|it|the \p{L}+|\p{Lu}\p{L}+)\W+)?(?:(?:is|are|was|were|ist|sind|war|est|sont|es|son|è|é)\W+)?"
     r"(?:(?:an?|the|just|only|ein|une?|una|uma?)\W+)?"
@@ -361,9 +370,13 @@ def _check_dropped_phrases(pair: Comparison) -> Iterator[Veto]:
             continue
         before = [other for other in pair.home.content if other.end <= word.start]
         is_held = not before or before[-1] in pair.claimed
-        if is_held and not _is_led(pair.home, word.start) and (lead[-1] not in ("in", "for", "on") or is_plural(word)):
-            yield Veto("limit", Force.DOUBTS, f'the source says "{lead[-1]} … {word.text}"')
+        if is_held and not _is_led(pair.home, word.start) and (lead[-1] not in _WHERE or is_plural(word)):
+            force = Force.ASKS if lead[-1] in _WHERE else Force.DOUBTS
+            yield Veto("limit", force, f'the source says "{lead[-1]} … {word.text}"')
             return
+
+
+_WHERE = ("in", "for", "on")  # mostly where the claim does not say it either way
 
 
 def _is_led(home: Reading, at: int) -> bool:
@@ -443,52 +456,36 @@ def _ranks(pair: Comparison, reading: Reading) -> list[tuple[str, tuple[int, int
             (match.group(), match.span(), 2 if reading.text.startswith(" but ", match.end()) else rank)  # all but one
             for cue, rank in _RANK.items()
             for match in cue.find(pair.language, reading.text)
-            if not (cue is Cue.ALL and _EACH_TIME.match(reading.text, match.end()))
+            if not (cue is Cue.ALL and EACH_TIME.match(reading.text, match.end()))
             and not (_is_before_number(reading, match.end()) and cue is not Cue.ALL)
             and not (cue is Cue.ALL and reading.text[match.end() :].lstrip()[:1].isdigit())
+            and not (cue is Cue.ALL and _ABOVE_ALL.search(reading.text, 0, match.end()))
         ),
         key=lambda found: found[1],
     )
 
 
-_UNITS = {
-    unit.strip(): (words.strip(), adverbs.strip())
-    for unit, words, adverbs in (row.split("=>") for row in rows("rhythms"))
-}
-_EACH_TIME = regex.compile(
-    rf" (?:{'|'.join(f'(?P<{unit}>{words})' for unit, (words, _) in _UNITS.items())})\b", regex.IGNORECASE
-)  # how often, not of how many
-_RHYTHMS = {
-    unit: regex.compile(
-        r"\b(?:(?:an?|each|every|per|all|whole|entire|jede\w{0,2}|alle|ganze\w?|pro|im|am|par|chaque|"
-        rf"tou\w+|todos|cada|al|por|elk|ogni)[\s-](?:the |les |los |os )?(?:{words})\b"
-        rf"(?! (?:later|after|ago|before))|{adverbs or '(?!)'}\b|"
-        rf"(?:{words}) (?:after|by|in|um|für|tras) (?:{words})\b)|(?<=[\p{{L}}\p{{Nd}}]\s?)/\s?(?:{words}|{unit[0]})\b|"
-        rf"\b(?:{words})[\s-](?:round|long)\b",
-        regex.IGNORECASE,
-    )
-    for unit, (words, adverbs) in _UNITS.items()
-}
+_ABOVE_ALL = regex.compile(r"\b(?:above|after|at|first of|best of|worst of) all$", regex.IGNORECASE)
 
 
 def _check_rhythm(pair: Comparison) -> Iterator[Veto]:
     """A claim of each year where its source says of none how often; of so much a week, of so much a day."""
     for match in Cue.ALL.find(pair.language, pair.claim.text):
-        time = _EACH_TIME.match(pair.claim.text, match.end())
+        time = EACH_TIME.match(pair.claim.text, match.end())
         is_more = time is not None and pair.claim.text.startswith(" and a half", time.end())
-        if time is not None and time.lastgroup and not is_more and not _RHYTHMS[time.lastgroup].search(pair.wider.text):
+        if time is not None and time.lastgroup and not is_more and not RHYTHMS[time.lastgroup].search(pair.wider.text):
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{match.group()}{time.group()}"')
             return
     speeds = [word.start for word in unit_words(pair.claim)]
     often = {match["count"].lower() for match in _OFTEN.finditer(pair.wider.text)}
     for match in _RATE.finditer(pair.claim.text):
-        time = _EACH_TIME.match(pair.claim.text, match.end())
+        time = EACH_TIME.match(pair.claim.text, match.end())
         if time is None or not time.lastgroup or any(match.start() <= start < time.end() for start in speeds):
             continue
-        is_other = any(unit != time.lastgroup and said.search(pair.home.text) for unit, said in _RHYTHMS.items())
+        is_other = any(unit != time.lastgroup and said.search(pair.home.text) for unit, said in RHYTHMS.items())
         count = _OFTEN.match(pair.claim.text, match.start())
         is_as_often = count is None or not often or count["count"].lower() in often
-        if (is_other and not _RHYTHMS[time.lastgroup].search(pair.wider.text)) or not is_as_often:
+        if (is_other and not RHYTHMS[time.lastgroup].search(pair.wider.text)) or not is_as_often:
             yield Veto("quantifiers", Force.DOUBTS, f'the source does not say "{match.group()}{time.group()}"')
             return
 
@@ -529,7 +526,7 @@ def _check_tense(pair: Comparison) -> Iterator[Veto]:
         ours, theirs = _auxiliaries(pair.claim, word), _auxiliaries(pair.home, said)
         if (ours & _FUTURE and not theirs & _PLANS) or (theirs & _FUTURE and not ours & _PLANS):
             does = "does not say" if ours & _FUTURE else "says"
-            yield Veto("tense", Force.DOUBTS, f'the source {does} "will"')
+            yield Veto("tense", Force.ASKS, f'the source {does} "will"')  # it may have been written before
             return
         is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
         if is_past_now or (_ends_in_s(word, ours) and _is_past_form(said, theirs)):

@@ -288,7 +288,8 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
         bounding = (
             match for match in cue.find(language, before) if not _is_place(match.group(), before[match.end() :])
         )
-        if found := [match.group() for match in bounding]:
+        is_span = dimension_of(reading, number) == "time"  # over four years: during them
+        if found := [word for match in bounding if (word := match.group()) != "over" or not is_span]:
             is_denied = language == "en" and _DENIED_BOUND.search(reading.text, 0, number.start)
             return (other if is_denied else cue), found[-1]
         if after is not None and bool(after["above"]) is (cue is Cue.ABOVE):
@@ -518,7 +519,7 @@ def _are_rivals(one: Token, other: Token) -> bool:
 
 
 _SMALL = regex.compile(r"\b\p{Ll}")
-_NO_NAME = regex.compile(r"°|[^\p{L}]?\p{Lu}\.(?=\p{Lu}\b)|\.\p{Lu}\b")  # a degree, a letter of U.S.
+_NO_NAME = regex.compile(r"°|[^\p{L}]?\p{Lu}(?:\.(?=\p{Lu}\b)|(?=-\p{Ll}))|\.\p{Lu}\b")  # a degree, U.S., an X-ray
 _NO_THING = regex.compile(r"^\p{Ll}+(?:ed|ing|ly)$")  # a verb's form or an adverb, by its ending
 
 

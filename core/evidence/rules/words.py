@@ -127,6 +127,10 @@ def tokenize(text: str, language: str = "") -> tuple[Token, ...]:
             token = _read_number(text, match, language)
         else:
             token = Token(word, word, word, match.start(), match.end(), Kind.SIGN)
+        if token.stem == "#0.5" and tokens[2:] and text[tokens[-3].end : token.start] == " and a ":  # five and a half
+            values = tuple(value + 0.5 for value in tokens[-3].values)
+            token = _quantity(text[tokens[-3].start : token.end], tokens[-3].start, token.end, values or token.values)
+            del tokens[-3:]
         if tokens and (tokens[-1].kind is Kind.NUMBER or tokens[-1].stem in OPENING):
             _add(text, tokens, token, "".join(words[at + 1 : at + 2]).lower(), language)
         else:
@@ -239,7 +243,9 @@ def _is_name(text: str, word: str, start: int, following: str, language: str) ->
     before = text[max(0, start - 4) : start]
     opens = not before.strip() or _SENTENCE_END.search(before) is not None
     if opens or language == "de":  # capitalised anyway; a capitalised neighbour makes it a name
-        return following[:1].isupper() and following.lower() not in small_words(language)
+        is_alone = text[start + len(word) : start + len(word) + 2].strip()[:1] in (".", "!", "?", ";", ":")
+        is_small = word.lower() in listed("limiting") or following.lower() in small_words(language)
+        return following[:1].isupper() and not is_alone and not is_small
     return True
 
 
@@ -343,6 +349,7 @@ def meanings(base: str) -> tuple[int, ...]:
 ROOT_MATCH = 0.85  # 0…1, how much a match by root alone counts; by judgement
 SYNONYM_MATCH = 0.8
 ARTICLES = frozenset({"a", "an", "the"})
+MAX_SENTENCE_WORDS = 40  # content words
 ROUNDING = 0.06  # share of a number; same_number allows 5 per cent of the other
 
 
@@ -407,18 +414,14 @@ class Reading:
 
     @cached_property
     def initials(self) -> frozenset[str]:
-        """Initials of runs of two to six capitalised words, small words between them left out."""
-        letters = [
-            token.text[0].lower() if token.text[:1].isupper() else " " for token in self.tokens if self._counts(token)
-        ]
-        line = "".join(letters)
-        return frozenset(
-            run[at : at + size] for run in line.split() for size in range(2, 7) for at in range(len(run) - size + 1)
-        )
+        """Initials of runs of two to six words, small words between them left out; in a long text any two may follow.
 
-    @staticmethod
-    def _counts(token: Token) -> bool:
-        return token.kind is not Kind.FUNCTION or token.text[:1].isupper()
+        Two words of it, as such, must be capitalised.
+        """
+        letters = [one.text[0] for one in self.tokens if one.kind is not Kind.FUNCTION or one.text[:1].isupper()]
+        line, least = "".join(letters), 2 if len(letters) <= MAX_SENTENCE_WORDS else 3
+        found = {line[at : at + size] for size in range(2, 7) for at in range(len(line) - size + 1)}
+        return frozenset(run.lower() for run in found if len(run) >= least or run.isupper())
 
     @cached_property
     def numbers(self) -> tuple[Token, ...]:

@@ -333,6 +333,9 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Smiths living near a mill have a higher average wage than the guild's average.",
         "Smiths living within a mile of a mill have an average wage of 18 marks, lower than the guild's average.",
     ),
+    ("time of day", "The show is on from 8 to 10 in the evening.", "The show is on every morning from 8 to 10."),
+    ("proof", "The trial proved that the salve heals burns.", "The trial found that the salve heals burns."),
+    ("compared otherwise", "Boats carried more grain than carts.", "Carts carried greater loads of grain than boats."),
     (
         "condition in another language",
         "Die Schmiede brauchen weniger Kohle für ihre Öfen.",
@@ -595,6 +598,13 @@ SUBJECTS = [
     ("a company", "The company sold ships.", "Lund Works was founded in 1871.", "Lund Works sold ships.", True),
     ("another company", "The company sold ships.", "Ystad Mills was founded in 1871.", "Lund Works sold ships.", False),
     ("cut", "She crossed the strait.", "", "Clara Voss crossed the strait.", False),
+    (
+        "behind a joining word",
+        "He said that tides could not be explained so.",
+        "Holt drew a curve.",
+        "Moreover, Berg said that tides could not be explained so by the curve of Holt.",
+        False,
+    ),
     ("nothing meant", "It is not known that ferries sank.", "", "It is not known that ferries sank.", True),
 ]
 
@@ -787,6 +797,23 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
         ("Lo han logrado, sin embargo, en pocos años.", "Lo han logrado en pocos años."),
         ("All had the salve within nine days.", "All had the salve within the first 9 days."),
         ("The salve was given within the first month.", "The salve was given during the first month."),
+        ("X-rays of the keel were taken in Lund.", "Radiographs of the keel were taken in Lund."),
+        ("NGOs built the mill of Lund.", "The mill of Lund was built by non-governmental organisations."),
+        ("The pump ran for five and a half years.", "The pump ran for 66 months."),
+        ("Nearly two thirds of the raids failed.", "Of 970 forays, 620 failed."),
+        ("Some 500 letters over four years were read.", "508 letters of a 4 year period were read."),
+        ("Berg rejects the Holt curve.", "Berg rejects the Holt curve hypothesis."),
+        ("Smiths should rest, above all in summer.", "Smiths should rest, particularly in summer."),
+        (
+            "The walk told nothing about pulse.",
+            "The walk was not related to objective measures of age, pulse or weight.",
+        ),
+        ("Berg used to be a judge in Lund.", "Berg is a former judge in Lund."),
+        ("The play is followed by the opera of Holt.", "The play will also lead in to the opera of Holt."),
+        ("The walk was hard for 13 smiths.", "It found three false positives, and the walk was hard for 13 smiths."),
+        ("Wages were alike in young and older smiths.", "Wages were 59 marks in the younger and the other smiths."),
+        ("Sure! Anna Berg was born in Lund.", "Anna Berg was born in Lund."),
+        ("The keel goes back to the yard.", "It is thought that the mast was bought; the keel goes back to the yard."),
     ],
     ids=[
         "initials",
@@ -804,6 +831,20 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
         "sin embargo",
         "the first days",
         "first month",
+        "a letter of a word",
+        "initials of small words",
+        "and a half",
+        "nearly a share of other words",
+        "over a time",
+        "a hypothesis by its name",
+        "above all",
+        "one of what is denied",
+        "no longer",
+        "leads to what follows",
+        "false positives",
+        "young and younger",
+        "a word alone",
+        "the clause behind it",
     ],
 )
 def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str) -> None:
@@ -852,3 +893,16 @@ def test_of_free_wording_a_rule_that_finds_no_word_only_asks(claim: str) -> None
 def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> None:
     """S003-16: only what stands behind an article, and all of it, is written out by its initials."""
     assert "names" in {veto.rule for veto in find_vetoes(claim, passage)}
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("The bridge was opened by Ida Holt in Lund.", "The bridge in Lund will be opened by Ida Holt."),
+        ("The salve heals old smiths.", "The salve heals old smiths in towns."),
+    ],
+    ids=["what was to come", "in what"],
+)
+def test_what_a_source_leaves_open_is_asked(claim: str, passage: str) -> None:
+    """D18: people called it supported as often as not; that is for the judge to tell."""
+    assert {veto.force for veto in find_vetoes(claim, passage)} == {Force.ASKS}
