@@ -22,7 +22,7 @@ import regex
 from core.text.numbers import numerals
 
 if TYPE_CHECKING:
-    from core.text.identifier import Identifier
+    from py3langid.langid import LanguageIdentifier
 
 # A script, the language it stands for, letters that only some of its languages have, and whether it has many more.
 _SCRIPTS = (
@@ -70,7 +70,7 @@ def detect_language(text: str) -> str:
     """An ISO 639-1 code; `en` when nothing tells (names, numbers, a single word).
 
     Scripts and function words tell most texts; where they do not, a naive Bayes model over bytes does
-    (py3langid's), whose first use costs half a second.
+    (py3langid), whose first use costs most of a second.
     """
     letters = len(_LETTER.findall(text)) or 1
     tokens = _WORD.findall(text.casefold())
@@ -103,17 +103,23 @@ def _small_in() -> Mapping[str, Sequence[str]]:
 
 def _identify(text: str, bonus: Mapping[str, float]) -> str:
     """The language of the highest log probability with its bonus."""
-    with _LOADING:  # one at a time: the model takes 0.5 s to read
-        identifier = _identifier()
-    shares = identifier.shares(text)
-    return max(shares, key=lambda code: log(max(shares[code], 1e-9)) + bonus.get(code, 0.0))
+    shares: list[tuple[str, float]] = _identifier().rank(text)
+    return max(shares, key=lambda ranked: log(max(ranked[1], 1e-9)) + bonus.get(ranked[0], 0.0))[0]
+
+
+def _identifier() -> LanguageIdentifier:
+    with _LOADING:  # one at a time: the model is 100 MB while it is read
+        return _load_identifier()
 
 
 @cache
-def _identifier() -> Identifier:
-    from core.text.identifier import Identifier  # slow to read, and not needed for English
+def _load_identifier() -> LanguageIdentifier:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # slow to import, and not needed for English
 
-    return Identifier(lambda code: len(code) == 2 and code not in _TOO_NEAR)
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages([code for code in identifier.labels if len(code) == 2 and code not in _TOO_NEAR])
+    identifier._full_model = None  # all languages', for another choice of them: 28 MB
+    return identifier
 
 
 def language_of(text: str) -> str:

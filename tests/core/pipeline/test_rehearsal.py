@@ -16,7 +16,7 @@ from core.pipeline.runner import rehearse
 from core.text import language
 rehearse()
 modules = set(sys.modules)
-read = [one.cache_info().currsize for one in (language._identifier, words._kinship)]
+read = [one.cache_info().currsize for one in (language._load_identifier, words._kinship)]
 find_vetoes("The mill grinds barley by night.", "By day the mill crushes grain; it rests at night.")
 language.detect_language("Quelle est la plus haute marée du monde ?")
 print(read, sorted(set(sys.modules) - modules))
