@@ -343,10 +343,11 @@ def passed_sentences(snapshot: Snapshot) -> list[tuple[str, str]]:
     for sentence_id, marked in said_so_far(snapshot, "summary-"):
         if snapshot.marks.get(sentence_id, "") not in _PASSED:
             continue
-        room -= units(sentence_text(marked)) + len("****") + 1
+        said = marked if shown else marked.lstrip()
+        room -= units(sentence_text(said)) + len("****") + 1
         if room < 0 or len(shown) == SHOWN_SENTENCES:
             break
-        shown.append((sentence_id, marked))
+        shown.append((sentence_id, said))
     return shown
 
 
