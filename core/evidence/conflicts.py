@@ -7,7 +7,7 @@ only what core/evidence/differences.py is certain of. One voice never contradict
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -122,10 +122,7 @@ def contrary_passages(claim: str, index: EvidenceIndex) -> tuple[Evidence, ...]:
     Those that share words with the claim and carry another number, date, negation or an opposite; else the nearest.
     """
     source, words = index.source, _words(claim)
-    shared = [
-        (len(words & found) / max(1, min(len(words), len(found))), quote, text)
-        for quote, text, found in _read(source.content[:_MAX_CHARS])
-    ]
+    shared = [(_share(words, found), quote, text) for quote, text, found in _read(source.content[:_MAX_CHARS])]
     near = sorted((entry for entry in shared if entry[0] >= _MIN_SUSPECT), key=lambda entry: -entry[0])[:_CANDIDATES]
     suspects = [entry for entry in near if is_otherwise(claim, entry[2])]
     others = [entry for entry in near if entry not in suspects and entry[0] >= _MIN_SHARED]
@@ -162,7 +159,7 @@ def _judged(
         claim, source = by_id.get(said.claim_id), sources.get(said.evidence.source_id)
         if claim is None or source is None:
             continue
-        against = _closest(source, said.evidence.quote, claim.text)
+        against = _contrary(source, said.evidence.quote, claim.text)
         carrying = [
             _closest(sources[entry.source_id], entry.quote, claim.text)
             for entry in {entry.source_id: entry for entry in reversed(_speaking(claim, sources))}.values()
@@ -186,10 +183,26 @@ def _statements(source: Source, text: str) -> list[_Statement]:
     return [_Statement(source, *statement) for statement in _read(text)]
 
 
+def _contrary(source: Source, quote: str, text: str) -> _Statement:
+    """The nearest statement of a passage that has another value, polarity or opposite; the nearest where none has."""
+    words = _words(text)
+    suspects = [
+        entry
+        for entry in _statements(source, quote)
+        if _share(words, entry.words) >= _MIN_SUSPECT and is_otherwise(text, entry.text)
+    ]
+    return max(suspects, key=lambda entry: len(words & entry.words), default=_closest(source, quote, text))
+
+
 def _closest(source: Source, quote: str, text: str) -> _Statement:
     """The statement of a passage that is nearest to `text`; the passage itself where it holds none by our rules."""
     words, whole = _words(text), _Statement(source, quote, one_line(quote), _words(quote))
     return max(_statements(source, quote), key=lambda entry: len(words & entry.words), default=whole)
+
+
+def _share(words: Set[str], found: Set[str]) -> float:
+    """Of the shorter one's words, 0…1."""
+    return len(words & found) / max(1, min(len(words), len(found)))
 
 
 @lru_cache(maxsize=256)
@@ -207,10 +220,7 @@ def _read(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
 
 def _nearest(anchor: _Statement, statements: Sequence[_Statement]) -> list[_Statement]:
     """The statements that share most words with `anchor`, if they share enough; reading order among equals."""
-    scored = [
-        (len(anchor.words & statement.words) / min(len(anchor.words), len(statement.words)), statement)
-        for statement in statements
-    ]
+    scored = [(_share(anchor.words, statement.words), statement) for statement in statements]
     near = [entry for entry in scored if entry[0] >= _MIN_SHARED]
     return [statement for _, statement in sorted(near, key=lambda entry: -entry[0])[:_NEAREST]]
 
