@@ -121,18 +121,25 @@ def contrary_passages(claim: str, index: EvidenceIndex) -> tuple[Evidence, ...]:
 
     Those that share words with the claim and carry another number, date, negation or an opposite; else the nearest.
     """
-    source, words = index.source, _words(claim)
-    shared = [(_share(words, found), quote, text) for quote, text, found in _read(source.content[:_MAX_CHARS])]
-    near = sorted((entry for entry in shared if entry[0] >= _MIN_SUSPECT), key=lambda entry: -entry[0])[:_CANDIDATES]
-    suspects = [entry for entry in near if is_otherwise(claim, entry[2])]
-    others = [entry for entry in near if entry not in suspects and entry[0] >= _MIN_SHARED]
+    source = index.source
     found = []
-    for _, quote, _ in [*suspects, *others][:MAX_CONTRARY]:
+    for quote, _, _ in _suspects(claim, source):
         start = source.content.index(quote)
         found.append(Evidence(source.id, quote, start, start + len(quote), page=source.page_at(start)))
     return tuple(found)
 
 
+def _suspects(claim: str, source: Source) -> list[_Sentence]:
+    """What `contrary_passages` gives, as it is read."""
+    words = _words(claim)
+    shared = [(_share(words, one[2]), one) for one in _read(source.content[:_MAX_CHARS])]
+    near = sorted((entry for entry in shared if entry[0] >= _MIN_SUSPECT), key=lambda entry: -entry[0])[:_CANDIDATES]
+    suspects = [one for _, one in near if is_otherwise(claim, one[1])]
+    others = [one for share, one in near if one not in suspects and share >= _MIN_SHARED]
+    return [*suspects, *others][:MAX_CONTRARY]
+
+
+_Sentence = tuple[str, str, frozenset[str]]  # quote, text and words of a statement
 _Found = tuple[Claim, list[_Statement], _Statement, Difference | None]  # a claim, who carries it, who is against it
 
 
@@ -184,14 +191,14 @@ def _statements(source: Source, text: str) -> list[_Statement]:
 
 
 def _contrary(source: Source, quote: str, text: str) -> _Statement:
-    """The nearest statement of a passage that has another value, polarity or opposite; the nearest where none has."""
+    """The nearest statement of a passage that differs from `text` by something with a name; else of what a judge was
+    asked about beside it; else the nearest of the passage.
+    """
     words = _words(text)
-    suspects = [
-        entry
-        for entry in _statements(source, quote)
-        if _share(words, entry.words) >= _MIN_SUSPECT and is_otherwise(text, entry.text)
-    ]
-    return max(suspects, key=lambda entry: len(words & entry.words), default=_closest(source, quote, text))
+    near = sorted(_statements(source, quote), key=lambda entry: -len(words & entry.words))
+    asked = [_Statement(source, *found) for found in _suspects(text, source)]
+    named = (entry for entry in (*near, *asked) if name_difference(text, entry.text))
+    return next(named, None) or _closest(source, quote, text)
 
 
 def _closest(source: Source, quote: str, text: str) -> _Statement:
@@ -206,9 +213,9 @@ def _share(words: Set[str], found: Set[str]) -> float:
 
 
 @lru_cache(maxsize=256)
-def _read(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
-    """Quote, text and words of every statement."""
-    found: list[tuple[str, str, frozenset[str]]] = []
+def _read(text: str) -> tuple[_Sentence, ...]:
+    """Every statement."""
+    found: list[_Sentence] = []
     for sentence in sentences_of(text):
         if sentence.asserts and len(sentence.text) <= _MAX_SENTENCE_CHARS:
             plain = strip_markers(sentence.plain)

@@ -281,6 +281,19 @@ def test_the_sentence_of_a_passage_that_says_otherwise_is_the_position() -> None
     assert name_sides(found) == "6 °C [1] against 3 °C [2]"
 
 
+def test_a_sentence_beside_the_passage_that_says_otherwise_is_the_position() -> None:
+    """A judge is asked about several sentences of a source at once, and names none; the first is kept with its word."""
+    told = "A green roof cools the rooms below it by 6 °C on hot afternoons."
+    about = "Green roofs are flat roofs with soil, and people have measured how they cool the rooms below in summer."
+    contrary = "In the heat of the afternoon, rooms under green roofs stayed 3 °C cooler than rooms under other roofs."
+    first, second = make_source(1, told), make_source(2, f"{about}\n\n{contrary}")
+
+    (found,) = find_conflicts([claim_on(first, told)], [first, second], "", judged=[contradiction(second, about)])
+
+    assert [side.quote for side in found.positions] == [told, contrary]
+    assert name_sides(found) == "6 °C [1] against 3 °C [2]"
+
+
 def test_a_passage_that_our_rules_cannot_read_is_a_position_all_the_same() -> None:
     """D21: of a language without blanks, and of a row of a table."""
     first = make_source(1, "灯塔高四十九米。")
