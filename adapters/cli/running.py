@@ -40,6 +40,7 @@ from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
 from core.tenancy.usage import CountUsage, EvaluationStore
 from core.text.saying import say as said
+from core.text.saying import speaking, spoken
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -221,11 +222,17 @@ class LiveProgress:
         self._started = time.monotonic()
         self._spinner = Spinner("dots")
         self._snapshot = Snapshot()
+        self._language = spoken()
 
     def show(self, event: Event) -> None:
         self._snapshot = self._snapshot.after(event)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        with speaking(self._language):  # rich draws in a thread of its own, which knows of none
+            drawn = list(self._drawn(console, options))
+        yield from drawn
+
+    def _drawn(self, console: Console, options: ConsoleOptions) -> RenderResult:
         snapshot = self._snapshot
         elapsed = wording.duration(time.monotonic() - self._started)
         found = f" · {wording.sources_counted(len(snapshot.sources))}" if snapshot.sources else ""

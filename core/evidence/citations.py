@@ -565,6 +565,7 @@ def with_markers(text: str, source_ids: Sequence[str]) -> str:
     numbers = [int(source_id.removeprefix("src_")) for source_id in source_ids]
     kept = keep_markers(text, set(numbers), Grammar.NUMBER)
     kept = rewrite_markers(kept, Grammar.NUMBER, lambda group: "".join(f"[{marker.number}]" for marker in group))
+    kept = _each_once(kept)
     missing = "".join(f"[{number}]" for number in numbers if number not in marker_numbers(kept))
     if not missing:
         return kept
@@ -576,3 +577,20 @@ def with_markers(text: str, source_ids: Sequence[str]) -> str:
     stop = _END.search(body)
     at = stop.start() if stop else len(body)
     return f"{body[:at]} {missing}{body[at:]}"
+
+
+def _each_once(text: str) -> str:
+    """Of number markers side by side, one a bracket, each once: two would say the same thing twice."""
+    said: set[int | None] = set()
+    repeated: list[Marker] = []
+    end = 0
+    for marker in parse_markers(text, Grammar.NUMBER):
+        if text[end : marker.start].strip():
+            said = set()
+        if marker.number in said:
+            repeated.append(marker)
+        said.add(marker.number)
+        end = marker.end
+    for marker in reversed(repeated):
+        text = text[: marker.start].rstrip() + text[marker.end :]
+    return text

@@ -7,7 +7,7 @@ only what core/evidence/differences.py is certain of. One voice never contradict
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -121,21 +121,25 @@ def contrary_passages(claim: str, index: EvidenceIndex) -> tuple[Evidence, ...]:
 
     Those that share words with the claim and carry another number, date, negation or an opposite; else the nearest.
     """
-    source, words = index.source, _words(claim)
-    shared = [
-        (len(words & found) / max(1, min(len(words), len(found))), quote, text)
-        for quote, text, found in _read(source.content[:_MAX_CHARS])
-    ]
-    near = sorted((entry for entry in shared if entry[0] >= _MIN_SUSPECT), key=lambda entry: -entry[0])[:_CANDIDATES]
-    suspects = [entry for entry in near if is_otherwise(claim, entry[2])]
-    others = [entry for entry in near if entry not in suspects and entry[0] >= _MIN_SHARED]
+    source = index.source
     found = []
-    for _, quote, _ in [*suspects, *others][:MAX_CONTRARY]:
+    for quote, _, _ in _suspects(claim, source):
         start = source.content.index(quote)
         found.append(Evidence(source.id, quote, start, start + len(quote), page=source.page_at(start)))
     return tuple(found)
 
 
+def _suspects(claim: str, source: Source) -> list[_Sentence]:
+    """What `contrary_passages` gives, as it is read."""
+    words = _words(claim)
+    shared = [(_share(words, one[2]), one) for one in _read(source.content[:_MAX_CHARS])]
+    near = sorted((entry for entry in shared if entry[0] >= _MIN_SUSPECT), key=lambda entry: -entry[0])[:_CANDIDATES]
+    suspects = [one for _, one in near if is_otherwise(claim, one[1])]
+    others = [one for share, one in near if one not in suspects and share >= _MIN_SHARED]
+    return [*suspects, *others][:MAX_CONTRARY]
+
+
+_Sentence = tuple[str, str, frozenset[str]]  # quote, text and words of a statement
 _Found = tuple[Claim, list[_Statement], _Statement, Difference | None]  # a claim, who carries it, who is against it
 
 
@@ -162,7 +166,7 @@ def _judged(
         claim, source = by_id.get(said.claim_id), sources.get(said.evidence.source_id)
         if claim is None or source is None:
             continue
-        against = _closest(source, said.evidence.quote, claim.text)
+        against = _contrary(source, said.evidence.quote, claim.text)
         carrying = [
             _closest(sources[entry.source_id], entry.quote, claim.text)
             for entry in {entry.source_id: entry for entry in reversed(_speaking(claim, sources))}.values()
@@ -186,16 +190,32 @@ def _statements(source: Source, text: str) -> list[_Statement]:
     return [_Statement(source, *statement) for statement in _read(text)]
 
 
+def _contrary(source: Source, quote: str, text: str) -> _Statement:
+    """The nearest statement of a passage that differs from `text` by something with a name; else of what a judge was
+    asked about beside it; else the nearest of the passage.
+    """
+    words = _words(text)
+    near = sorted(_statements(source, quote), key=lambda entry: -len(words & entry.words))
+    asked = [_Statement(source, *found) for found in _suspects(text, source)]
+    named = (entry for entry in (*near, *asked) if name_difference(text, entry.text))
+    return next(named, None) or _closest(source, quote, text)
+
+
 def _closest(source: Source, quote: str, text: str) -> _Statement:
     """The statement of a passage that is nearest to `text`; the passage itself where it holds none by our rules."""
     words, whole = _words(text), _Statement(source, quote, one_line(quote), _words(quote))
     return max(_statements(source, quote), key=lambda entry: len(words & entry.words), default=whole)
 
 
+def _share(words: Set[str], found: Set[str]) -> float:
+    """Of the shorter one's words, 0…1."""
+    return len(words & found) / max(1, min(len(words), len(found)))
+
+
 @lru_cache(maxsize=256)
-def _read(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
-    """Quote, text and words of every statement."""
-    found: list[tuple[str, str, frozenset[str]]] = []
+def _read(text: str) -> tuple[_Sentence, ...]:
+    """Every statement."""
+    found: list[_Sentence] = []
     for sentence in sentences_of(text):
         if sentence.asserts and len(sentence.text) <= _MAX_SENTENCE_CHARS:
             plain = strip_markers(sentence.plain)
@@ -207,10 +227,7 @@ def _read(text: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
 
 def _nearest(anchor: _Statement, statements: Sequence[_Statement]) -> list[_Statement]:
     """The statements that share most words with `anchor`, if they share enough; reading order among equals."""
-    scored = [
-        (len(anchor.words & statement.words) / min(len(anchor.words), len(statement.words)), statement)
-        for statement in statements
-    ]
+    scored = [(_share(anchor.words, statement.words), statement) for statement in statements]
     near = [entry for entry in scored if entry[0] >= _MIN_SHARED]
     return [statement for _, statement in sorted(near, key=lambda entry: -entry[0])[:_NEAREST]]
 

@@ -304,7 +304,7 @@ def _removed(entries: Sequence[Judged]) -> tuple[RemovedSentence, ...]:
     found: dict[str, RemovedSentence] = {}
     for entry in entries:
         if entry.claim and entry.shown is None and (key := _same(entry.claim.text)) not in shown:
-            text = " · ".join(cells(entry.claim.text)) if entry.is_row else entry.claim.text
+            text = " · ".join(filter(None, cells(entry.claim.text))) if entry.is_row else entry.claim.text
             found.setdefault(key, RemovedSentence(text, "; ".join(entry.claim.reasons)))
     return tuple(found.values())
 
@@ -460,7 +460,7 @@ def _line(entries: Sequence[Judged], at: int) -> str | None:
     if entry.shown is None or (is_above and not _holds(entries, at)):
         return None
     if entry.claim is not None and entry.is_row and not _has_head(entries, at):
-        return "- " + " · ".join(cells(entry.shown))
+        return "- " + " · ".join(filter(None, cells(entry.shown)))
     return entry.shown
 
 

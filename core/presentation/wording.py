@@ -365,7 +365,7 @@ def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
 
 def offer_deep(answer: ResearchAnswer) -> str:
     """What deep research would look for, from what this answer lacks; most wanted first."""
-    on = "what settles the disagreement on {subject}"
+    on = "what settles the disagreement on “{subject}”"
     wanted = [say(on, subject=conflict.subject) for conflict in answer.conflicts[:1]]
     if answer.confidence is Confidence.INSUFFICIENT:
         wanted.append(say("sources under other words, and what of the question they answer one by one"))

@@ -29,6 +29,7 @@ from core.model.job import JobStatus, ResearchRequest
 from core.model.source import Source
 from core.pipeline.researcher import Researcher
 from core.presentation.wording import WAS_ANSWERED
+from core.text.saying import speaking
 from tests.commands import gorkd
 from tests.core.presentation.test_tools import AtOnce, read_by
 from tests.core.receipts.samples import QUESTION
@@ -465,6 +466,20 @@ def test_live_progress_shows_stage_sources_and_answer():
     assert "4 sources" in without.get()
     assert "shop.example – Lighthouse mugs" in without.get()
     assert "49 metres" not in without.get()
+
+
+def test_live_progress_speaks_the_same_language_in_whatever_thread_it_is_drawn():
+    """rich draws in a thread of its own, to which no context is handed on."""
+    with speaking("de"):
+        progress = LiveProgress()
+    console = Console(file=StringIO(), width=80, force_terminal=True, highlight=False)
+    for event in samples.events_of(samples.COMPLETED, samples.RESULT, samples.SOURCES):
+        progress.show(event)
+
+    with console.capture() as drawn:
+        console.print(progress)
+
+    assert "4 Quellen" in drawn.get()
 
 
 def test_live_progress_has_a_line_for_each_of_several_modes():

@@ -164,6 +164,19 @@ async def test_running_job_is_shown_as_it_goes_and_becomes_its_answer(browser: B
         await expect(page.locator(".removed s")).to_have_text([LIE])
 
 
+async def test_answer_that_grows_stands_above_what_was_searched_for(browser: Browser, site: Site):
+    """Its first sentence is what is waited for, and the queries fill half of a phone."""
+    job = await site.ask(mood="slow")
+    async with visit(browser, site.page(job), viewport=NARROW) as page:
+        await expect(page.locator("#summary")).to_contain_text("[1]✓")
+        places = [await page.locator(name).bounding_box() for name in ("#answer", "#queries", "#sources")]
+    site.writer.gate.set()
+
+    tops = [place["y"] for place in places if place]
+    assert len(tops) == 3
+    assert tops == sorted(tops)
+
+
 async def test_sentences_come_while_one_watches(browser: Browser, site: Site):
     """The stream fills a page that was opened before anything was told."""
     site.writer.mood, site.library.mood = "slow", ""

@@ -20,9 +20,11 @@ from core.evidence.citations import (
     Target,
     UrlRef,
     keep_markers,
+    marker_numbers,
     parse_markers,
     rewrite_markers,
     strip_markers,
+    with_markers,
 )
 from core.model.answer import Verdict
 
@@ -341,6 +343,24 @@ def test_urls_are_read_back(text: str, urls: list[str]) -> None:
 
     assert [marker.target for marker in parse_markers(written, Grammar.URL)] == [*map(UrlRef, urls)]
     assert strip_markers(written, Grammar.URL) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Sedum 9 days, grasses 31 [1][1].", "Sedum 9 days, grasses 31 [1]."),
+        ("Sedum 9 days, grasses 31 [1][2, 1].", "Sedum 9 days, grasses 31 [1][2]."),
+        ("Sedum 9 days [1] [1], grasses 31 [2].", "Sedum 9 days [1], grasses 31 [2]."),
+        ("Sedum 9 days [1], grasses 31 [1][2].", "Sedum 9 days [1], grasses 31 [1][2]."),
+        ("| 9 days [1] | [1] |[2]", "| 9 days [1] | [1] |[2]"),
+        ("It is `data[1][1]` in code [2][1].", "It is `data[1][1]` in code [2][1]."),
+    ],
+    ids=["twice", "in one bracket", "apart by a blank", "for each half", "in cells of a row", "code"],
+)
+def test_of_markers_side_by_side_each_source_stands_once(text: str, expected: str) -> None:
+    cited = [f"src_{number}" for number in marker_numbers(text)]
+
+    assert with_markers(text, cited) == expected
 
 
 @pytest.mark.parametrize(

@@ -266,6 +266,34 @@ def test_what_a_judge_calls_contradicted_is_told_by_rules_where_they_find_one_th
     assert name_sides(found[0]) == "3 °C [1] against 6 °C [2]"
 
 
+def test_the_sentence_of_a_passage_that_says_otherwise_is_the_position() -> None:
+    """Not the one that has more of the claim's words, where it has no other value: it says nothing against it."""
+    told = "A green roof cools the rooms below it by 6 °C in summer."
+    about = "People have measured how much a green roof cools the rooms below it in summer."
+    contrary = "Rooms under a green roof stayed 3 °C cooler."
+    first, second = make_source(1, told), make_source(2, f"{about} {contrary}")
+
+    (found,) = find_conflicts(
+        [claim_on(first, told)], [first, second], "", judged=[contradiction(second, second.content)]
+    )
+
+    assert [side.quote for side in found.positions] == [told, contrary]
+    assert name_sides(found) == "6 °C [1] against 3 °C [2]"
+
+
+def test_a_sentence_beside_the_passage_that_says_otherwise_is_the_position() -> None:
+    """A judge is asked about several sentences of a source at once, and names none; the first is kept with its word."""
+    told = "A green roof cools the rooms below it by 6 °C on hot afternoons."
+    about = "Green roofs are flat roofs with soil, and people have measured how they cool the rooms below in summer."
+    contrary = "In the heat of the afternoon, rooms under green roofs stayed 3 °C cooler than rooms under other roofs."
+    first, second = make_source(1, told), make_source(2, f"{about}\n\n{contrary}")
+
+    (found,) = find_conflicts([claim_on(first, told)], [first, second], "", judged=[contradiction(second, about)])
+
+    assert [side.quote for side in found.positions] == [told, contrary]
+    assert name_sides(found) == "6 °C [1] against 3 °C [2]"
+
+
 def test_a_passage_that_our_rules_cannot_read_is_a_position_all_the_same() -> None:
     """D21: of a language without blanks, and of a row of a table."""
     first = make_source(1, "灯塔高四十九米。")

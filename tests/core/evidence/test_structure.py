@@ -239,6 +239,14 @@ def test_a_sentence_leans_on_the_one_before_by_its_subject(text: str, expected: 
     assert leans(text) is expected
 
 
+@pytest.mark.parametrize("row", ["| XX | it is hot | |", "| XX | | it is hot |"], ids=["the last", "one between"])
+def test_a_row_that_was_removed_is_told_without_its_empty_cells(row: str) -> None:
+    """One that held nothing but a marker is empty."""
+    grounded = assemble(judged(f"| Drink | Heat | Source |\n|---|---|---|\n| Tea | warm | none |\n{row}", "detail"))
+
+    assert [removed.text for removed in grounded.removed] == ["XX · it is hot"]
+
+
 def test_an_item_is_judged_with_its_lead_and_a_row_with_its_head() -> None:
     """Fragments say nothing by themselves."""
     listed = judged("The drug has two effects:\n\n- Dizziness after meals.\n- Nausea at night.")

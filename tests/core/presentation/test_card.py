@@ -202,7 +202,7 @@ def test_the_offer_to_go_deeper_says_what_it_would_look_for() -> None:
     assert all(offer.startswith(wording.OFFERS_DEEP) and offer.endswith("Start it?") for offer in offers)
     assert len(set(offers)) == 3
     assert "the question they answer" in offers[1]
-    assert "what settles the disagreement on the height" in offers[2]
+    assert "what settles the disagreement on “the height”" in offers[2]
 
 
 def test_the_offer_to_go_deeper_does_not_seek_to_confirm_what_the_sources_deny() -> None:
