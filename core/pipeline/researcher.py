@@ -494,7 +494,7 @@ class Researcher:
         return (told[-1].at + silence - self._deps.clock()).total_seconds() if told else 0.0
 
     async def _take_when_silent(self, job: ResearchJob) -> None:
-        """Begin it here once its process has lost it: who is killed tells nobody, and who watches would wait for ever."""
+        """Begin it here once its process has lost it: who is killed tells nobody, and who watches would wait on."""
         try:
             while (left_s := await self._heard_for_s(job)) > 0:
                 await self._sleep(left_s)
