@@ -352,7 +352,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
     loop = asyncio.get_running_loop()
     come: list[bytes] = []
     news, taken = asyncio.Event(), asyncio.Event()
-    told_at, has_waited = -GATHER_S, False
+    told_at, has_waited, ahead_bytes = -GATHER_S, False, 0
 
     def tell() -> None:
         nonlocal told_at
@@ -366,7 +366,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
         tell()
 
     async def read() -> None:
-        nonlocal has_waited
+        nonlocal has_waited, ahead_bytes
         while True:
             has_waited = False
             turn = loop.call_soon(wait)  # runs only if reading the chunk lets the loop go on
@@ -375,7 +375,8 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             if chunk is None:
                 return
             come.append(chunk)
-            while sum(map(len, come)) > MAX_AHEAD_BYTES:
+            ahead_bytes += len(chunk)
+            while ahead_bytes > MAX_AHEAD_BYTES:
                 tell()
                 taken.clear()
                 await taken.wait()
@@ -393,6 +394,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             if come:
                 block = b"".join(come)
                 come.clear()
+                ahead_bytes = 0
                 taken.set()
                 yield block
             if reading.done():
