@@ -350,9 +350,9 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
     `MAX_AHEAD_BYTES` wait for whoever takes them.
     """
     loop = asyncio.get_running_loop()
-    come: list[bytes] = []
+    come = bytearray()
     news, taken = asyncio.Event(), asyncio.Event()
-    told_at, has_waited, ahead_bytes = -GATHER_S, False, 0
+    told_at, has_waited = -GATHER_S, False
 
     def tell() -> None:
         nonlocal told_at
@@ -366,7 +366,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
         tell()
 
     async def read() -> None:
-        nonlocal has_waited, ahead_bytes
+        nonlocal has_waited
         while True:
             has_waited = False
             turn = loop.call_soon(wait)  # runs only if reading the chunk lets the loop go on
@@ -374,9 +374,8 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             turn.cancel()
             if chunk is None:
                 return
-            come.append(chunk)
-            ahead_bytes += len(chunk)
-            while ahead_bytes > MAX_AHEAD_BYTES:
+            come.extend(chunk)
+            while len(come) > MAX_AHEAD_BYTES:
                 tell()
                 taken.clear()
                 await taken.wait()
@@ -392,9 +391,8 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             await news.wait()
             news.clear()
             if come:
-                block = b"".join(come)
+                block = bytes(come)
                 come.clear()
-                ahead_bytes = 0
                 taken.set()
                 yield block
             if reading.done():
