@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from time import perf_counter
@@ -81,7 +81,8 @@ class Researcher:
         self._deps = deps
         self._queue = queue
         self._admit = admit
-        self._beside: dict[str, asyncio.Task[None]] = {}  # by job, what is told of it or waited for
+        self._telling: set[asyncio.Task[None]] = set()
+        self._elsewhere: dict[str, asyncio.Task[None]] = {}  # by job that runs elsewhere
         self._erase = erase
         self._sleep = sleep
         self.watching = watching or WatchDesk(deps)
@@ -393,8 +394,10 @@ class Researcher:
         return await self._deps.jobs.get(job_id)
 
     async def settle(self) -> None:
-        """Wait until everybody who must wait has been told, and what runs elsewhere has ended or been begun here."""
-        await asyncio.gather(*self._beside.values(), return_exceptions=True)
+        """Wait until everybody who must wait has been told; what runs elsewhere is watched no more."""
+        for task in (watched := [*self._elsewhere.values()]):
+            task.cancel()
+        await asyncio.gather(*self._telling, *watched, return_exceptions=True)
 
     async def position(self, job_id: str) -> int | None:
         """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
@@ -463,14 +466,18 @@ class Researcher:
             return
         await self._enqueue(job, is_new=is_new)
         if is_new:  # behind the acknowledgement: in a rush, finding its place takes longer than storing it
-            self._do_beside(job, self._tell_wait)
+            telling = asyncio.create_task(self._tell_wait(job))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
 
     async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
         """What the queue cannot take now is found by a worker later; a new job that it refuses has failed."""
         if job.status in TERMINAL_STATUSES:
             return
         if not is_new and await self._heard_for_s(job) > 0:
-            self._do_beside(job, self._take_when_silent)
+            if job.id not in self._elsewhere:
+                task = self._elsewhere[job.id] = asyncio.create_task(self._take_when_silent(job))
+                task.add_done_callback(lambda _: self._elsewhere.pop(job.id))
             return
         try:
             await self._queue.enqueue(job)
@@ -503,11 +510,6 @@ class Researcher:
                 await self._queue.enqueue(job)
         except GorkdError as exc:  # forgotten meanwhile, or for a worker to find
             self._deps.count_error("intake", exc)
-
-    def _do_beside(self, job: ResearchJob, do: Callable[[ResearchJob], Coroutine[None, None, None]]) -> None:
-        if job.id not in self._beside:
-            task = self._beside[job.id] = asyncio.create_task(do(job))
-            task.add_done_callback(lambda _: self._beside.pop(job.id))
 
     async def _tell_wait(self, job: ResearchJob) -> None:
         if ahead := await self.position(job.id):

@@ -118,7 +118,7 @@ async def test_a_job_that_its_process_loses_later_is_begun_here_and_one_that_end
     at_first = [*queue.enqueued]
     await run_job(ends.id, deps, DirectSteps())
     has_ended.set()
-    await here.settle()
+    await asyncio.gather(*here._elsewhere.values())
 
     assert (at_first, queue.enqueued) == ([], [lost.id])
 
