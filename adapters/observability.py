@@ -104,7 +104,7 @@ class Redactor:
         """The text with every secret replaced by `[redacted]`."""
         if self._known is not None:
             text = self._known.sub(REDACTED, text)
-        folded = text.casefold()
+        folded = text.casefold().replace("i\u0307", "i").replace("\u0131", "i")  # patterns take İ and ı for an i
         for marks, pattern, replacement in _PATTERNS:
             if any(mark in folded for mark in marks):
                 text = re.sub(pattern, replacement, text)

@@ -197,7 +197,7 @@ async def _keep_house(
     await stack.enter_async_context(_in_background(sweeping))
     if deps.standing is not None:
         await stack.enter_async_context(_in_background(keep_standing(deps, deps.standing)))
-    of_tenants = keep_sweeping_tenants(records.settings, records.archive.outlived, archives, clock=utc_now)
+    of_tenants = keep_sweeping_tenants(records.settings, records.archive.expire_tenant, archives, clock=utc_now)
     await stack.enter_async_context(_in_background(of_tenants))
 
 

@@ -24,7 +24,7 @@ from rich.text import Text
 from core.library.desk import LibraryDesk
 from core.library.session import LibraryTalks
 from core.model.errors import GorkdError, InvalidQuery
-from core.model.job import Event, JobStatus, Json, ResearchJob
+from core.model.job import TERMINAL_STATUSES, Event, JobStatus, Json, ResearchJob
 from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, SourceStore
 from core.pipeline.checkup import Finding, FoundServer, Trials
 from core.pipeline.deps import Deps
@@ -87,9 +87,11 @@ async def follow(researcher: Researcher, job_id: str) -> ResearchJob:
                 progress.show(event)
     except asyncio.CancelledError:
         await researcher.cancel(job_id)
-        is_cancelled = (await researcher.job(job_id)).status is JobStatus.CANCELLED
-        ended = said("Interrupted; {job} is cancelled.", job=job_id)
-        say(ended if is_cancelled else said("Interrupted; {job} goes on elsewhere.", job=job_id))
+        status = (await researcher.job(job_id)).status
+        if status is JobStatus.CANCELLED:
+            say(said("Interrupted; {job} is cancelled.", job=job_id))
+        elif status not in TERMINAL_STATUSES:
+            say(said("Interrupted; {job} goes on elsewhere.", job=job_id))
         raise
     return await researcher.job(job_id)
 

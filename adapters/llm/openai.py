@@ -350,7 +350,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
     `MAX_AHEAD_BYTES` wait for whoever takes them.
     """
     loop = asyncio.get_running_loop()
-    come: list[bytes] = []
+    come = bytearray()
     news, taken = asyncio.Event(), asyncio.Event()
     told_at, has_waited = -GATHER_S, False
 
@@ -374,8 +374,8 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             turn.cancel()
             if chunk is None:
                 return
-            come.append(chunk)
-            while sum(map(len, come)) > MAX_AHEAD_BYTES:
+            come.extend(chunk)
+            while len(come) > MAX_AHEAD_BYTES:
                 tell()
                 taken.clear()
                 await taken.wait()
@@ -391,7 +391,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             await news.wait()
             news.clear()
             if come:
-                block = b"".join(come)
+                block = bytes(come)
                 come.clear()
                 taken.set()
                 yield block

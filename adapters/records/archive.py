@@ -89,8 +89,8 @@ class SqlArchive(SqlStore):
         await self._scrub()
         return gone
 
-    async def outlived(self, tenant: str, before: datetime) -> list[str]:
-        """A `FindOutlived`."""
+    async def expire_tenant(self, tenant: str, before: datetime) -> list[str]:
+        """An `ExpireTenant`."""
         await self._drop_talks(tenant, before)
         query = f"SELECT id FROM jobs WHERE tenant = ? AND created_at < ? AND {_ENDED}"  # noqa: S608 -- our words
         return [job_id for (job_id,) in await self._tables.rows(query, (tenant, before))]

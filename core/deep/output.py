@@ -154,14 +154,14 @@ def _evidence_json(fact: Fact) -> dict[str, Json]:
 
 
 @dataclass(frozen=True)
-class Record:
+class TraceNotes:
     """What is told about one job to whoever looks at its trace."""
 
     work: Work
     traces: ToolTraces
 
     @classmethod
-    def of(cls, work: Work) -> Record:
+    def of(cls, work: Work) -> TraceNotes:
         return cls(work, ToolTraces(work.deps.tool_traces, clock=work.deps.clock))
 
     @property

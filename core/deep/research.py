@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from core.deep.checklist import check_completeness, checklist_frame, facts_frame, question_frame, refine_question
 from core.deep.facts import earlier_facts, process_results
-from core.deep.output import TOOL_NAME, Record, tool_output
+from core.deep.output import TOOL_NAME, TraceNotes, tool_output
 from core.deep.searching import execute_searches, generate_queries, keep_given, known_sources
 from core.deep.state import (
     Completeness,
@@ -70,7 +70,7 @@ MIN_STEP_S = 1.0  # what a step may always take, so that it ends in words and no
 async def conduct(work: Work) -> JobResult:
     """The whole of it. Raises `ModelError` or `SearchFailed` when there is nothing to answer from, and `SetupError`."""
     work.model_for("Deep research")
-    run = _DeepRun(work, Record.of(work), Teller(work.progress, work.job.request.max_iterations))
+    run = _DeepRun(work, TraceNotes.of(work), Teller(work.progress, work.job.request.max_iterations))
     steps, state = work.steps, DeepState(question=work.job.query)
     await run.record.begin()
     refined = await steps.run("refine", partial(run.refine, state), RefinedQuestion)
@@ -120,7 +120,7 @@ class _DeepRun:
     """One attempt: the steps of `conduct`, each of which tells what it does and writes the trace."""
 
     work: Work
-    record: Record
+    record: TraceNotes
     teller: Teller
     _ran_s: float = 0.0
     _since: float = field(default_factory=lambda: asyncio.get_running_loop().time())

@@ -16,7 +16,7 @@ from typing import Literal
 from core.library.paper import LibraryStore
 from core.model.answer import MAX_REASON_CHARS, JobResult, Rating
 from core.model.delivery import Address, Delivery
-from core.model.errors import InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
+from core.model.errors import GorkdError, InvalidQuery, JobNotFound, QueueFull, SetupError, StaleAttempt, StoreError
 from core.model.job import (
     MAX_ATTACHMENTS,
     MAX_STEERING_CHARS,
@@ -72,6 +72,7 @@ class Researcher:
         admit: Admit | None = None,
         erase: Callable[[Whose], Awaitable[Forgotten]] | None = None,
         watching: WatchDesk | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`admit` gives a request its tenant's policy, or raises a `GorkdError` where it may not be researched now.
 
@@ -81,7 +82,9 @@ class Researcher:
         self._queue = queue
         self._admit = admit
         self._telling: set[asyncio.Task[None]] = set()
+        self._elsewhere: dict[str, asyncio.Task[None]] = {}  # by job that runs elsewhere
         self._erase = erase
+        self._sleep = sleep
         self.watching = watching or WatchDesk(deps)
 
     def can_research(self, mode: Mode) -> bool:
@@ -391,8 +394,10 @@ class Researcher:
         return await self._deps.jobs.get(job_id)
 
     async def settle(self) -> None:
-        """Wait until everybody who must wait has been told."""
-        await asyncio.gather(*self._telling, return_exceptions=True)
+        """Wait until everybody who must wait has been told; what runs elsewhere is watched no more."""
+        for task in (watched := [*self._elsewhere.values()]):
+            task.cancel()
+        await asyncio.gather(*self._telling, *watched, return_exceptions=True)
 
     async def position(self, job_id: str) -> int | None:
         """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
@@ -467,7 +472,12 @@ class Researcher:
 
     async def _enqueue(self, job: ResearchJob, *, is_new: bool) -> None:
         """What the queue cannot take now is found by a worker later; a new job that it refuses has failed."""
-        if job.status in TERMINAL_STATUSES or (not is_new and await self._is_under_way(job)):
+        if job.status in TERMINAL_STATUSES:
+            return
+        if not is_new and await self._heard_for_s(job) > 0:
+            if job.id not in self._elsewhere:
+                task = self._elsewhere[job.id] = asyncio.create_task(self._take_when_silent(job))
+                task.add_done_callback(lambda _: self._elsewhere.pop(job.id))
             return
         try:
             await self._queue.enqueue(job)
@@ -481,13 +491,25 @@ class Researcher:
         except StoreError as exc:
             self._deps.count_error("intake", exc)
 
-    async def _is_under_way(self, job: ResearchJob) -> bool:
-        """In whichever process: whoever began it, too, would take it. Who is silent for long has lost it."""
-        if job.status is JobStatus.PENDING:
-            return False
-        told = await self._deps.events.read(job.id)
-        silence_s = SILENCE_S * self._deps.settings.patience
-        return bool(told) and self._deps.clock() - told[-1].at < timedelta(seconds=silence_s)
+    async def _heard_for_s(self, job: ResearchJob) -> float:
+        """How long it still counts as under way, in whichever process: whoever began it, too, would take it from there.
+
+        Who is silent for long has lost it.
+        """
+        told = [] if job.status is JobStatus.PENDING else await self._deps.events.read(job.id)
+        silence = timedelta(seconds=SILENCE_S * self._deps.settings.patience)
+        return (told[-1].at + silence - self._deps.clock()).total_seconds() if told else 0.0
+
+    async def _take_when_silent(self, job: ResearchJob) -> None:
+        """Begin it here once its process has lost it: who is killed tells nobody, and who watches would wait on."""
+        try:
+            while (left_s := await self._heard_for_s(job)) > 0:
+                await self._sleep(left_s)
+                job = await self._deps.jobs.get(job.id)
+            if job.status not in TERMINAL_STATUSES:
+                await self._queue.enqueue(job)
+        except GorkdError as exc:  # forgotten meanwhile, or for a worker to find
+            self._deps.count_error("intake", exc)
 
     async def _tell_wait(self, job: ResearchJob) -> None:
         if ahead := await self.position(job.id):

@@ -74,9 +74,9 @@ class Retention:
 # What is kept, by whose it is. Raises `StoreError`.
 FindJobs = Callable[[Whose], Awaitable[list[Filed]]]
 
-# Jobs of a tenant that were asked before then and have ended; conversations that nobody has gone on with since go at
-# once. Raises `StoreError`.
-FindOutlived = Callable[[str, datetime], Awaitable[list[str]]]
+# Removes a tenant's conversations that nobody has gone on with since then; gives its jobs that were asked before and
+# have ended. Raises `StoreError`.
+ExpireTenant = Callable[[str, datetime], Awaitable[list[str]]]
 
 
 class Archive(Protocol):
@@ -167,7 +167,7 @@ async def keep_sweeping(
 
 
 async def sweep_tenants(
-    settings: SettingsStore, outlived: FindOutlived, archives: Sequence[Archive], *, now: datetime
+    settings: SettingsStore, expire_tenant: ExpireTenant, archives: Sequence[Archive], *, now: datetime
 ) -> int:
     """Remove of each tenant what is older than it has set; how many jobs went. A tenant that fails waits."""
     gone = 0
@@ -177,7 +177,7 @@ async def sweep_tenants(
             continue
         before = now - timedelta(days=days)
         try:
-            old = await outlived(tenant, before)
+            old = await expire_tenant(tenant, before)
             for archive in archives if old else ():
                 await archive.erase(Whose(), old)
         except GorkdError as exc:
@@ -191,7 +191,7 @@ async def sweep_tenants(
 
 async def keep_sweeping_tenants(
     settings: SettingsStore,
-    outlived: FindOutlived,
+    expire_tenant: ExpireTenant,
     archives: Sequence[Archive],
     *,
     clock: Clock,
@@ -200,7 +200,7 @@ async def keep_sweeping_tenants(
     """`sweep_tenants` now and every hour, until it is cancelled."""
     while True:
         try:
-            await sweep_tenants(settings, outlived, archives, now=clock())
+            await sweep_tenants(settings, expire_tenant, archives, now=clock())
         except GorkdError as exc:
             log.warning("old entries stay", extra={"error": str(exc)})
         await sleep(SWEEP_TENANTS_EVERY.total_seconds())

@@ -7,6 +7,7 @@ import base64
 import io
 import json
 import logging
+import re
 import time
 from datetime import datetime
 from urllib.parse import quote, quote_plus
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.observability import REDACTED, Redactor, configure_logging
+from adapters.observability import _PATTERNS, REDACTED, Redactor, configure_logging
 from core.model.ports import job_id_var
 
 logger = logging.getLogger("core.pipeline.runner")
@@ -209,6 +210,28 @@ def test_what_looks_like_a_secret_is_removed_although_nobody_named_it(text):
     assert REDACTED in redacted
     assert redacted.startswith("could not call ")
     assert redacted.endswith(" in 10 s")
+
+
+NAMED = """
+sk-abcdefgh12345;tvly-abcdefgh1234;xoxb-12345678-abcdefgh;xapp-1-A123456789;xoxe.xoxp-1-abcdefghij;Bearer abcdefgh
+bearer%20abcd1234;basic dXNlcjpwYXNz1;bot 12345678;bot%20MTIz4567890;authorization: Token abcdef;authorization=abcdef
+x-api-key: abcdef;"x-api-key":"abcdef";?api_key=abcdef;&apikey=abcdef;api-key%3Dabcdef;?token=abcdef;x_token%3dabcdef
+&sig=abcdef;signature=abcdef;my-secret=abcdef;password=abcdef;'key': 'abcdef';"api_key" : "abcdef";%26sig%3Dabcdef
+"client_secret":"abcdef";'password':'abcdef';'sig':'abcdef';https://user:abcdef@host/;redis://:abcdef@host
+"""
+
+
+@pytest.mark.parametrize("letters", ["", "upper", "i\u0131", "i\u0130", "k\u212a", "s\u017f"])
+def test_no_secret_is_passed_over_for_how_its_name_is_written(letters: str):
+    """Each pattern is tried only where one of its marks stands: that must be wherever it would find something."""
+    for form in NAMED.strip().replace("\n", ";").split(";"):
+        text = f"so {form.upper() if letters == 'upper' else form.replace(*letters) if letters else form} it is"
+        found = text
+        for _, pattern, replacement in _PATTERNS:
+            found = re.sub(pattern, replacement, found)
+
+        assert Redactor().redact(text) == found
+        assert letters or REDACTED in found
 
 
 @pytest.mark.parametrize(

@@ -427,9 +427,26 @@ def test_process_that_cannot_start_is_one_sentence():
     assert ran.stderr == "gorkd: web cannot start: port 8080 is taken.\n"
 
 
-def test_interrupt_cancels_the_job_and_names_it(capsys: pytest.CaptureFixture[str]):
-    """Ctrl-C exits 130 and leaves nothing running."""
-    researcher = ScriptedResearcher(stalls=True)
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (JobStatus.CANCELLED, [f"gorkd: Interrupted; {samples.COMPLETED.id} is cancelled."]),
+        (JobStatus.SEARCHING, [f"gorkd: Interrupted; {samples.COMPLETED.id} goes on elsewhere."]),
+        (JobStatus.COMPLETED, []),
+    ],
+    ids=["here", "in another process", "ended just now"],
+)
+def test_interrupt_cancels_the_job_and_says_what_became_of_it(
+    capsys: pytest.CaptureFixture[str], status: JobStatus, told: list[str]
+):
+    """Ctrl-C exits 130 and leaves nothing running here."""
+
+    class Cancelling(ScriptedResearcher):
+        async def cancel(self, job_id: str) -> None:
+            await super().cancel(job_id)
+            self.finished = replace(self.finished, status=status)
+
+    researcher = Cancelling(stalls=True)
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[ScriptedResearcher]:
@@ -444,7 +461,7 @@ def test_interrupt_cancels_the_job_and_names_it(capsys: pytest.CaptureFixture[st
 
     assert ended.value.code == 130
     assert researcher.cancelled == [samples.COMPLETED.id]
-    assert f"Interrupted; {samples.COMPLETED.id} is cancelled." in capsys.readouterr().err
+    assert [line for line in capsys.readouterr().err.splitlines() if "Interrupted" in line] == told
 
 
 def test_live_progress_shows_stage_sources_and_answer():

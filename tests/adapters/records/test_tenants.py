@@ -195,11 +195,11 @@ async def test_what_a_tenant_keeps_no_longer_goes_and_nothing_of_others(kept, cl
         await jobs.finish(finished(job), RESULT)
     month = NOON.replace(year=NOON.year + 1)
 
-    early = await sweep_tenants(settings, archive.outlived, [archive], now=NOON)
-    gone = await sweep_tenants(settings, archive.outlived, [archive], now=month)
+    early = await sweep_tenants(settings, archive.expire_tenant, [archive], now=NOON)
+    gone = await sweep_tenants(settings, archive.expire_tenant, [archive], now=month)
 
     assert (early, gone) == (0, 1)
-    assert await archive.outlived(mine.tenant, before=month) == []
+    assert await archive.expire_tenant(mine.tenant, before=month) == []
     assert {job.job_id for job in await archive.jobs_of(Whose(tenant=mine.tenant))} == {running.id}
     assert await talks.get(mine, f"slack:{old.id}") is None
     assert await talks.get(yours, f"slack:{foreign.id}") is not None

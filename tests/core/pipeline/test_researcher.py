@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -95,6 +96,31 @@ async def test_a_job_that_runs_elsewhere_is_not_begun_here_unless_nothing_is_hea
     await Researcher(deps, queue).submit(ResearchRequest(QUESTION), dedupe_key="m1")
 
     assert queue.enqueued == [job.id] * is_begun_again
+
+
+async def test_a_job_that_its_process_loses_later_is_begun_here_and_one_that_ends_is_not() -> None:
+    """Who is killed says nothing any more: whoever watches what it began would wait for ever."""
+    queue, time, has_ended = Idle(), [NOW], asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        ends_at = time[0] + timedelta(seconds=seconds)
+        await has_ended.wait()
+        time[0] = max(time[0], ends_at)
+
+    deps = make_deps(clock=lambda: time[0])
+    elsewhere, here = Researcher(deps, Idle()), Researcher(deps, queue, sleep=sleep)
+    lost, ends = [await elsewhere.submit(ResearchRequest(QUESTION), dedupe_key=key) for key in ("lost", "ends")]
+    for job in (lost, ends):
+        await Progress(job, deps).status(JobStatus.SEARCHING)
+
+    for key in ("lost", "ends", "lost"):
+        await here.submit(ResearchRequest(QUESTION), dedupe_key=key)
+    at_first = [*queue.enqueued]
+    await run_job(ends.id, deps, DirectSteps())
+    has_ended.set()
+    await asyncio.gather(*here._elsewhere.values())
+
+    assert (at_first, queue.enqueued) == ([], [lost.id])
 
 
 async def test_a_question_that_is_refused_is_not_stored() -> None:

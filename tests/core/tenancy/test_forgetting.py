@@ -26,7 +26,7 @@ MINE = Whose(user_id="U1")
 
 
 class Shelf:
-    """A `Register` and an `Archive` over a set of job ids. `late` are asked while the others are forgotten."""
+    """An `Archive` over a set of job ids, which also knows them. `late` are asked while the others are forgotten."""
 
     def __init__(self, *jobs: Filed, error: GorkdError | None = None, late: Sequence[Filed] = ()) -> None:
         self.name = "shelf"
