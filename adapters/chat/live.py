@@ -174,11 +174,17 @@ class LiveAnswers(LivingMessages[Payload]):
         return await self._ended(job)
 
     async def accept(
-        self, submit: Callable[[], Awaitable[ResearchJob]], reply: ChatReply[Payload], *, known: bool = False
+        self,
+        submit: Callable[[], Awaitable[ResearchJob]],
+        reply: ChatReply[Payload],
+        *,
+        known: bool = False,
+        is_kept: bool = False,
     ) -> ResearchJob | None:
         """Store the job and its message's address, and nothing else: what must be done before a platform is acked.
 
-        None when the question was refused (which `reply` says then) or `known` to be answered elsewhere.
+        None when the question was refused (which `reply` says then) or `known` to be answered elsewhere. Of what
+        `is_kept` by who calls nothing is said while the records are away: it raises `StoreError`, to be tried again.
         """
         address = reply.address
         self._accepting.append(address)
@@ -190,6 +196,8 @@ class LiveAnswers(LivingMessages[Payload]):
                 return None
             await self._researcher.attach(job.id, reply.address)
         except GorkdError as error:
+            if is_kept and isinstance(error, StoreError):
+                raise
             _log.info("question refused", extra={"code": error.code, "reason": str(error)})
             await show(reply, self._voice.refusal(error.user_message), within_s=self._pace.edit_timeout_s)
             return None

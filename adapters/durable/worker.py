@@ -27,7 +27,7 @@ from core.model.codec import decode, encode
 from core.model.errors import SetupError, StaleAttempt, StoreError
 from core.model.job import JobStatus, ResearchJob
 from core.model.ports import Clock, Heartbeats, JobStore
-from core.pipeline.runner import JobCancelled
+from core.pipeline.runner import TOO_MANY_FILES, JobCancelled
 
 log = logging.getLogger(__name__)
 
@@ -214,6 +214,10 @@ class DurableSteps:
                 return encode(await step())
             except StoreError as exc:
                 raise _StoreAway(exc) from exc
+            except OSError as exc:
+                if exc.errno in TOO_MANY_FILES:
+                    raise _StoreAway(StoreError(f"no file can be opened: {exc}")) from exc
+                raise
 
         try:
             text = await DBOS.run_step_async({"name": f"step-{name}", "preemptible": True}, journaled)

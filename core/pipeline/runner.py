@@ -9,6 +9,7 @@ earlier attempt has begun goes on under the next attempt number, which fences th
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -41,6 +42,7 @@ from core.text.terms import question_terms
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)  # of the process, or of the machine: it passes
 MAX_ATTEMPTS = 60  # restarts during one job: storms of kills have shown 20, and what takes its worker down must end
 OVERTIME_S = 30.0  # modes keep their deadline themselves; this ends one that does not
 
@@ -78,7 +80,8 @@ async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool =
     """Carry a stored job to its end. Raises only `CancelledError`, and `StoreError` when the job cannot be read.
 
     An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt, and a
-    `StoreError` also says that a step or the job's end needs a store that is away: run it again later. After a
+    `StoreError` also says that a step or the job's end needs a store that is away, or that no more files can be
+    opened: run it again later. After a
     `StaleAttempt` only whom the journal lets run the job may do so: anybody else would overtake them.
     """
     token = job_id_var.set(job_id)
@@ -126,7 +129,9 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
         if is_resumable and isinstance(exc, StoreError):
             raise
         await fail(exc.code, exc.user_message, retryable=exc.retryable, cause=exc.operator_message)
-    except Exception:  # process boundary: a bug must still end in words, with its traceback in the log
+    except Exception as exc:  # process boundary: a bug must still end in words, with its traceback in the log
+        if is_resumable and isinstance(exc, OSError) and exc.errno in TOO_MANY_FILES:
+            raise StoreError(f"no file can be opened: {exc}") from exc
         log.exception("job broke")
         await fail("INTERNAL_ERROR", say(SOMETHING_BROKE), retryable=True)
 

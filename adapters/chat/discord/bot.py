@@ -71,6 +71,7 @@ from core.watch.words import HELP as WATCH_HELP
 from core.watch.words import command_wish
 
 GRACE_S = 30.0  # a stopping bot lets living messages end for this long (G-02)
+LAST_WORDS_S = 5.0  # then what was pressed or commanded meanwhile is refused
 LOGIN_S = 60.0  # discord.py itself waits for ever
 REFUSED = "Discord refused DISCORD_TOKEN; copy it again from the developer portal."
 AUTHENTICATION_FAILED = 4004  # the gateway closes with it when a token was reset (Discord, gateway close event codes)
@@ -152,6 +153,8 @@ class ResearchBot(ResearchClient):
         self._stop_arriving()
         await asyncio.gather(self.live.settle(GRACE_S), self.library.settle(GRACE_S))
         await asyncio.gather(self.live.aclose(), self.library.aclose())
+        if self.under_way:  # acknowledged, so that "thinking" would stand there for ever
+            await asyncio.wait(self.under_way, timeout=LAST_WORDS_S)
 
     def _stop_arriving(self) -> None:
         """What began with being ready needs a session that is about to be closed."""

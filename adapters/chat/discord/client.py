@@ -98,6 +98,7 @@ class ResearchClient(discord.AutoShardedClient):
         self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
+        self.under_way: set[asyncio.Task[object]] = set()  # what somebody pressed or commanded
         self.tongues = Tongues()
         self.tree = _Tree(self)
 
@@ -115,7 +116,10 @@ class ResearchClient(discord.AutoShardedClient):
         return settings
 
     async def speak_to(self, interaction: Asked) -> None:
-        """To whoever presses or commands, for the rest of the task."""
+        """To whoever presses or commands, for the rest of the task, which is to end before the session is closed."""
+        if task := asyncio.current_task():
+            self.under_way.add(task)
+            task.add_done_callback(self.under_way.discard)
         tenant = place_of_interaction(interaction).scope.tenant
         await self.tongues.learn_workspace(tenant, self.rules)
         speak(*self.tongues.of(tenant, locale=str(interaction.locale)))

@@ -2,13 +2,14 @@
 
 Slack waits 3 s for an acknowledgement and may take longer itself to say what a channel is or to hand out a file, so
 nothing it is asked for stands before one. Who dies in between leaves the letter, and the next process opens it.
+What is neither stored nor opened is not acknowledged: Slack sends an event again, and says of all else that it failed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from adapters.chat.slack.client import FAULTS, NotInstalled
 from adapters.chat.slack.threads import Remembered
 from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
 from core.model.delivery import Address
-from core.model.errors import GorkdError
+from core.model.errors import GorkdError, StoreError
 from core.model.job import Scope
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 INBOX = f"{PLATFORM}:inbox"  # as a platform of its own: other messages without a job are the library's
 DROP_WITHIN_S = 0.5  # for one that is just being opened; what became of it by then is stored
+MOST_UNSTORED = 1000  # letters in memory; beyond, only Slack has them
+PAUSES_S = (1.0, 4.0, 12.0)  # before what records or Slack were away for is opened again; then comes the next look
 TRIES = 5  # of what breaks each time it is opened; it is tried again with each look at what was left
 
 _log = logging.getLogger(__name__)
@@ -49,15 +52,22 @@ class Letter:
 
 @dataclass
 class _Opening:
-    stored: asyncio.Event = field(default_factory=asyncio.Event)
+    """`is_kept` says that it is stored, or was opened; it is known when `known` is set."""
+
+    known: asyncio.Event = field(default_factory=asyncio.Event)
+    is_kept: bool = False
     task: asyncio.Task[None] | None = None
+
+    def keep(self) -> None:
+        self.is_kept = True
+        self.known.set()
 
 
 class Inbox:
     """Letters of all teams. `openers`, by kind, must do nothing twice. Leave with `aclose`."""
 
-    def __init__(self, messages: Messages, turns: ChatTurns) -> None:
-        self._messages, self._turns = messages, turns
+    def __init__(self, messages: Messages, turns: ChatTurns, *, pauses_s: Sequence[float] = PAUSES_S) -> None:
+        self._messages, self._turns, self._pauses_s = messages, turns, pauses_s
         self.openers: dict[str, Opener] = {}
         self._opening: dict[str, _Opening] = {}
         self._opened: Remembered[bool] = Remembered()
@@ -65,12 +75,16 @@ class Inbox:
         self._unstored: dict[str, Letter] = {}  # taken while the records were away, and not opened yet
 
     async def take(self, letter: Letter) -> None:
-        """Returns when it is stored, and is opened from then on, once, however often it is sent."""
+        """Returns when it is stored, and is opened from then on, once, however often it is sent.
+
+        Raises `StoreError` when it could be neither stored nor opened, so that Slack keeps it too.
+        """
         if self._opened.get(letter.key):
             return
-        if letter.key not in self._opening:
-            self._begin(letter, self._stored_and_opened(letter))
-        await self._opening[letter.key].stored.wait()
+        opening = self._opening.get(letter.key) or self._begin(letter, self._stored_and_opened(letter))
+        await opening.known.wait()
+        if not opening.is_kept:
+            raise StoreError(f"{letter.key} is neither stored nor opened")
 
     async def drop(self, team: str, name: str) -> None:
         """Whoever sent it has taken it back. Raises `StoreError`."""
@@ -88,15 +102,26 @@ class Inbox:
         for letter in [one for key, one in self._unstored.items() if key not in self._opening]:
             self._begin(letter, self._stored_and_opened(letter))
             resumed += 1
+        for letter in await self._left():
+            self._begin(letter, self._opened_in_turn(letter)).keep()
+            resumed += 1
+        return resumed
+
+    async def _left(self) -> list[Letter]:
+        """What nobody opens, of which it is our turn now; what another has just opened is no longer there."""
+        ours: list[Letter] = []
         for key, address in await self._messages.begun(INBOX):
             letter = _read(address)
             if letter.key != key:
                 _log.warning("letter of another version")
                 await self._messages.end(key)
-            elif key not in self._opening:
-                self._begin(letter, self._opened_in_turn(letter)).stored.set()
-                resumed += 1
-        return resumed
+            elif key not in self._opening and await self._turns.hold(key):
+                ours.append(letter)
+        there = {key for key, _ in await self._messages.begun(INBOX)} if ours else set()
+        for letter in ours:
+            if letter.key not in there and letter.key not in self._opening:
+                await self._turns.give_back(letter.key)
+        return [one for one in ours if one.key in there and one.key not in self._opening]
 
     async def aclose(self) -> None:
         """What is not opened to its end is left to the next process."""
@@ -112,19 +137,22 @@ class Inbox:
         return opening
 
     def _ended(self, key: str) -> None:
-        self._opening.pop(key).stored.set()
+        self._opening.pop(key).known.set()
 
     async def _stored_and_opened(self, letter: Letter) -> None:
-        """While the records are away it is opened all the same: then the asker is told."""
+        """While the records are away it is opened all the same: what needs none of them is done."""
         own = Scope(tenant_of(letter.team), f"user:{letter.user}")
-        self._unstored[letter.key] = letter
-        with best_effort(_log.warning, "letter not kept"):
+        try:
             await self._messages.begin(letter.key, own, letter.user, Address(INBOX, asdict(letter)))
+        except StoreError as error:
+            _log.warning("letter not stored", extra={"kind": letter.kind, "error": str(error)})
+            if len(self._unstored) >= MOST_UNSTORED and letter.key not in self._unstored:
+                return
+            self._unstored[letter.key] = letter
+        else:
             self._unstored.pop(letter.key, None)
-        self._opening[letter.key].stored.set()
+            self._opening[letter.key].keep()
         await self._opened_in_turn(letter)
-        if self._opened.get(letter.key):
-            self._unstored.pop(letter.key, None)
 
     async def _opened_in_turn(self, letter: Letter) -> None:
         """What was opened is erased before the turn goes back: whoever dies in between leaves nothing to open again."""
@@ -133,26 +161,31 @@ class Inbox:
         try:
             if await self._is_settled(letter):
                 self._opened.put(letter.key, value=True)
+                self._unstored.pop(letter.key, None)
+                self._opening[letter.key].keep()
                 await self._erase(letter.key)
         finally:
             await self._turns.give_back(letter.key)
 
     async def _is_settled(self, letter: Letter) -> bool:
         """What broke stays for another try, unless it always breaks."""
-        try:
-            await self.openers[letter.kind](letter.body)
-        except NotInstalled:
-            _log.info("letter of a team that has removed the app")
-        except (GorkdError, *FAULTS) as error:  # records or Slack are away, which passes
-            _log.warning("letter not opened yet", extra={"kind": letter.kind, "error": str(error)})
-            return False
-        except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task
-            failures = self._failures.pop(letter.key, 0) + 1
-            _log.exception("letter not opened", extra={"kind": letter.kind, "tries": failures})
-            if failures < TRIES:
-                self._failures[letter.key] = failures
-                return False
-        return True
+        for pause_s in (0.0, *self._pauses_s):
+            await asyncio.sleep(pause_s)
+            try:
+                await self.openers[letter.kind](letter.body)
+            except NotInstalled:
+                _log.info("letter of a team that has removed the app")
+            except (GorkdError, *FAULTS) as error:  # records or Slack are away, which passes
+                _log.warning("letter not opened yet", extra={"kind": letter.kind, "error": str(error)})
+                continue
+            except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task
+                failures = self._failures.pop(letter.key, 0) + 1
+                _log.exception("letter not opened", extra={"kind": letter.kind, "tries": failures})
+                if failures < TRIES:
+                    self._failures[letter.key] = failures
+                    return False
+            return True
+        return False
 
     async def _erase(self, key: str) -> None:
         with best_effort(_log.warning, "letter not erased"):

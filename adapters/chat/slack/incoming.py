@@ -53,7 +53,7 @@ from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file, id_of
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
-from core.model.errors import GorkdError
+from core.model.errors import GorkdError, StoreError
 from core.model.job import Attachment, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.pipeline.conversation import read_reply
@@ -276,9 +276,10 @@ class Entrance:
         False when it is known and answered elsewhere: nothing is shown then.
 
         A job that is known and has no message to be seen was stored by someone who died before noting where.
+        Raises `StoreError` while the records are away: what a letter asks is asked again.
         """
         is_known = await self.researcher.asked(key_of(reply), scope=scope) is not None and await reply.is_posted()
-        job = await self.live.accept(submit, reply, known=is_known)
+        job = await self.live.accept(submit, reply, known=is_known, is_kept=True)
         if job is not None:
             self.live.follow(job, reply)
         return job is not None or not is_known
@@ -335,6 +336,8 @@ class Entrance:
                 await obey(deed, self.researcher, place.user_id)
             else:
                 await self._do(deed, said, place, reply)
+        except StoreError:  # the letter is opened again
+            raise
         except GorkdError as error:
             await self._tell(self.voice.refusal(error.user_message), said, place, reply)
 
@@ -342,6 +345,8 @@ class Entrance:
         try:
             request = translate.read_options(said.text or say(wording.WHAT_DOES_IT_SAY), place.scope, place.own_scope)
             attachments = await self._read_files(workspace, said)
+        except StoreError:
+            raise
         except GorkdError as error:
             await reply.edit(self.voice.refusal(error.user_message))
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -195,6 +196,50 @@ async def test_job_that_takes_its_worker_down_each_time_fails_in_words() -> None
     assert last.data["status"] == "failed"
     assert isinstance(last.data["error"], dict)
     assert last.data["error"]["code"] == "INTERNAL_ERROR"
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+async def test_a_worker_that_can_open_no_more_files_costs_the_job_time_alone(number: int) -> None:
+    """What is read at its first use, such as a prompt, is there in a moment."""
+
+    class Full:
+        async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+            raise OSError(number, "Too many open files")
+
+    deps = cats()
+    job = make_job("Why do cats purr?")
+    await deps.jobs.save(job)
+
+    with pytest.raises(StoreError, match="no file can be opened"):
+        await run_job(job.id, deps, Full(), is_resumable=True)
+    await run_job(job.id, deps, DirectSteps(), is_resumable=True)
+
+    assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
+
+
+@pytest.mark.parametrize(("number", "is_kept"), [(errno.EMFILE, False), (errno.ENFILE, False), (errno.ENOENT, True)])
+async def test_the_journal_keeps_no_outcome_of_a_step_that_could_open_no_file(
+    monkeypatch: pytest.MonkeyPatch, number: int, *, is_kept: bool
+) -> None:
+    """DBOS keeps each `Exception` as what came of the step, and would tell it again to every attempt."""
+    kept: list[Exception] = []
+
+    async def journal(_: object, step: Callable[[], Awaitable[str]]) -> str:
+        try:
+            return await step()
+        except Exception as exc:
+            kept.append(exc)
+            raise
+
+    async def full() -> str:
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(worker.DBOS, "run_step_async", journal)
+
+    with pytest.raises(OSError if is_kept else StoreError):
+        await worker.DurableSteps().run("search", full, str)
+
+    assert bool(kept) is is_kept
 
 
 async def test_end_that_could_not_be_stored_is_not_passed_over() -> None:

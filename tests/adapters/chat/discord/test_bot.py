@@ -164,6 +164,30 @@ async def test_a_stop_in_the_first_seconds_logs_no_traceback(
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
+async def test_what_was_asked_of_a_bot_that_stops_is_refused_before_its_session_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """It was acknowledged, and would say "thinking" for ever."""
+    async with discord_world() as world:
+        monkeypatch.setattr(Route, "BASE", f"{world.url}/api/v10")
+        async with new_bot() as bot:
+            await bot.login(TOKEN)
+            bot.rules, bot.is_retiring = (
+                SettingsDesk(SqlSettings(MemoryTables()), lambda _: Ceilings(), clock=now),
+                True,
+            )
+            world.faults["original.delete"] = Fault(429, times=2, retry_after_s=0.2)
+            asked = world.slash("research", query="How tall?")
+            interaction: Any = discord.Interaction(data=asked.to_json(world.guild), state=bot._connection)  # type: ignore[arg-type]
+            bot.tree._from_interaction(interaction)
+            await world.until(lambda: world.thinking)
+
+            await bot.retire()
+
+    assert world.thinking == []
+    assert "restarted" in world.replies_to(asked)[-1].text
+
+
 @pytest.mark.parametrize("channel", [None, object(), discord.Object(5)], ids=["none", "other", "partial"])
 def test_unknown_channel_is_not_open(channel: object):
     assert is_open(channel) is False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -119,6 +120,32 @@ async def test_a_thread_on_an_answer_is_known_from_our_own_records(house: SlackH
     assert second.thread_ts == first.ts
     plan = [call for call in house.world.model.calls if call.schema_name == "plan"][-1]
     assert QUESTION in plan.user
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("table", ["jobs", "addresses"])
+@pytest.mark.parametrize("way", ["mention", "command"])
+async def test_what_the_records_do_not_take_at_first_is_answered_when_they_do(
+    house: SlackHouse, table: str, way: str
+) -> None:
+    """It was acknowledged, so nobody need ask again: neither is anything said of it meanwhile."""
+    ada = house.person()
+    channel, opened = house.channel(ada), len(house.process.said("letter not opened yet"))
+    with sqlite3.connect(Path(house.env["GORKD_DATA"]) / "gorkd.db", isolation_level=None, timeout=20) as records:
+        records.execute(f"CREATE TRIGGER away BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'away'); END")
+        try:
+            asking = house.slack.mentions if way == "mention" else house.slack.commands
+            await asking(ada, channel, QUESTION)
+            async with asyncio.timeout(20):
+                while len(house.process.said("letter not opened yet")) == opened:  # noqa: ASYNC110 -- nothing tells
+                    await asyncio.sleep(0.01)
+            meanwhile = [*house.slack.state.of_bot(channel), *house.whispers(ada)]
+        finally:
+            records.execute("DROP TRIGGER away")
+
+    await house.ended(channel)
+
+    assert meanwhile == (["On it …"] if way == "command" else [])
 
 
 async def test_what_was_acknowledged_outlives_a_kill_before_it_is_looked_up(tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from adapters.chat.live import ChatTurns
 from adapters.chat.slack.client import NotInstalled
-from adapters.chat.slack.inbox import INBOX, TRIES, Inbox, Letter
+from adapters.chat.slack.inbox import INBOX, MOST_UNSTORED, TRIES, Inbox, Letter
 from adapters.records.deliveries import SqlMessages
+from adapters.records.tenants import SqlTurns
 from core.model.delivery import Address
 from core.model.errors import StoreError
 from core.model.job import Scope
@@ -26,6 +29,20 @@ class Away(SqlMessages):
 
     async def begin(self, key: str, scope: Scope, asker: str, address: Address) -> None:
         raise StoreError("away")
+
+
+class LooksAway(SqlMessages):
+    """What was looked up first is told later."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.looked, self.may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def begun(self, platform: str) -> list[tuple[str, Address]]:
+        found = await super().begun(platform)
+        self.looked.set()
+        await self.may_go_on.wait()
+        return found
 
 
 class DiesBefore(ChatTurns):
@@ -51,8 +68,10 @@ class Reader:
             raise self.errors.pop(0)
 
 
-def inbox_of(reader: Reader, kept: SqlMessages, turns: ChatTurns | None = None) -> Inbox:
-    inbox = Inbox(kept, turns or ChatTurns())
+def inbox_of(
+    reader: Reader, kept: SqlMessages, turns: ChatTurns | None = None, pauses_s: Sequence[float] = ()
+) -> Inbox:
+    inbox = Inbox(kept, turns or ChatTurns(), pauses_s=pauses_s)
     inbox.openers["message"] = reader
     return inbox
 
@@ -144,18 +163,86 @@ async def test_while_the_records_are_away_it_is_opened_all_the_same():
     assert reader.read == [LETTER.body]
 
 
-async def test_what_could_be_neither_stored_nor_opened_is_tried_again():
-    """Slack has been told that it was heard, and sends it no more."""
+async def test_what_could_be_neither_stored_nor_opened_is_not_acknowledged_and_tried_again():
+    """Slack sends an event again, whatever becomes of this process; sent again once it was opened, it is only heard."""
     reader = Reader(StoreError("away"))
     inbox = inbox_of(reader, Away(MemoryTables(), BOX, clock=now))
 
-    await inbox.take(LETTER)
+    with pytest.raises(StoreError):
+        await inbox.take(LETTER)
     await settled(inbox)
     for _ in range(3):
         await inbox.resume()
         await settled(inbox)
+    await inbox.take(LETTER)
 
     assert reader.read == [LETTER.body, LETTER.body]
+
+
+async def test_what_is_neither_stored_nor_opened_when_the_process_stops_is_not_acknowledged():
+    reader = Reader()
+    reader.may_end.clear()
+    inbox = inbox_of(reader, Away(MemoryTables(), BOX, clock=now))
+    taking = asyncio.create_task(inbox.take(LETTER))
+    while not reader.read:  # noqa: ASYNC110 -- nothing tells
+        await asyncio.sleep(0)
+
+    await inbox.aclose()
+
+    with pytest.raises(StoreError):
+        await taking
+
+
+async def test_what_is_opened_after_the_records_were_away_for_a_moment_does_not_wait_for_the_next_look():
+    kept, reader = SqlMessages(MemoryTables(), BOX, clock=now), Reader(StoreError("away"), TimeoutError())
+    inbox = inbox_of(reader, kept, pauses_s=(0.0, 0.0))
+
+    await inbox.take(LETTER)
+    await settled(inbox)
+
+    assert reader.read == [LETTER.body] * 3
+    assert await kept.begun(INBOX) == []
+
+
+async def test_an_outage_keeps_a_bounded_number_of_letters_in_memory():
+    """The others are Slack's to send again."""
+    letters = [replace(LETTER, name=f"C1:{number}") for number in range(MOST_UNSTORED + 2)]
+    reader = Reader(*[StoreError("away")] * MOST_UNSTORED)
+    inbox = inbox_of(reader, Away(MemoryTables(), BOX, clock=now))
+
+    told = await asyncio.gather(*(inbox.take(letter) for letter in letters), return_exceptions=True)
+    await settled(inbox)
+
+    assert {type(error) for error in told} == {StoreError}
+    assert len(reader.read) == MOST_UNSTORED
+    assert await inbox.resume() == MOST_UNSTORED
+    await settled(inbox)
+    assert len(reader.read) == 2 * MOST_UNSTORED
+
+
+@pytest.mark.parametrize("is_slow", [False, True], ids=["both look at once", "one has looked before the other opens"])
+async def test_of_two_processes_one_opens_what_a_third_left(*, is_slow: bool):
+    tables = MemoryTables()
+    kept, dead = SqlMessages(tables, BOX, clock=now), Reader()
+    dead.may_end.clear()
+    third = inbox_of(dead, kept)
+    await third.take(LETTER)
+    await third.aclose()
+    readers, turns, slow = (Reader(), Reader()), SqlTurns(tables, clock=now), LooksAway(tables, BOX, clock=now)
+    first = inbox_of(readers[0], kept, ChatTurns(turns, "first"))
+    second = inbox_of(readers[1], slow if is_slow else kept, ChatTurns(turns, "second"))
+
+    looking = asyncio.create_task(second.resume())
+    await (slow.looked.wait() if is_slow else asyncio.sleep(0))
+    await first.resume()
+    await settled(first)
+    slow.may_go_on.set()
+    await looking
+    await settled(second)
+
+    assert [body for reader in readers for body in reader.read] == [LETTER.body]
+    assert [await first.resume(), await second.resume()] == [0, 0]
+    assert await turns.take(LETTER.key, "anybody", ttl=timedelta(seconds=1))
 
 
 async def test_what_was_taken_back_is_not_opened_again():
