@@ -139,6 +139,11 @@ _WHO_DID = regex.compile(
     r"^who\s+(?!(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must|else|all)\b)(?P<deed>\w+)",
     regex.IGNORECASE,
 )
+_DOERS = regex.compile(r"(?:er|or|ist|wright|poet|architect|champion)s?$")  # of words for a deed, those for who did it
+_BY_NAME = regex.compile(
+    r"(?:\s+by|[^.;]{0,40}(?<!ed|en)\s+by)\s+(?:\p{Ll}+\s+){0,3}\p{Lu}"
+)  # no film that is owned by somebody
+_NAME_HAS = regex.compile(r"\p{Lu}[\p{L}-]*['’]s?\s+(?:[\p{L}-]+\s+){0,5}$")
 _WHEN_DID = regex.compile(r"^\W*when\s+(?:was|were|did)\b", regex.IGNORECASE)
 _DAY = pattern("day")
 _WHAT_DOES = regex.compile(
@@ -268,7 +273,16 @@ def _shares_meaning(asked: regex.Match[str], text: str, language: str) -> bool:
     """Whether a text says that somebody did it, in a form of the verb, in one that means the same, or by the deed."""
     said = read(text)
     is_said = any(said.match(word) > 0 for word in read(asked["deed"]).content)
-    return is_said or not _told(asked.string, language).isdisjoint(terms(text))
+    return is_said or _says_whose(_told(asked.string, language), text)
+
+
+def _says_whose(told: frozenset[str], text: str) -> bool:
+    """Whether a text says whose deed it is: its author, a novel by her, her novel; no novel that is only told of."""
+    words = [word for word in _TOKEN.finditer(text) if not told.isdisjoint(terms(word[0]))]
+    return any(
+        _DOERS.search(word[0]) or _BY_NAME.match(text, word.end()) or _NAME_HAS.search(text, 0, word.start())
+        for word in words
+    )
 
 
 def _gives_default(question: str, text: str) -> bool:

@@ -519,7 +519,8 @@ def cited_in_words(text: str, numbers: Collection[int]) -> str:
     rest = text[named.end() :]
     known = marker_numbers(rest)
     said = rest if number in known else with_markers(rest, [f"src_{one}" for one in (*known, number)])
-    return f"{named['bullet']}{said[:1].upper()}{said[1:]}"
+    is_plain = regex.match(r"\p{Ll}+\b", said) is not None  # mRNA and iPhones stay as they are
+    return f"{named['bullet']}{said[:1].upper() if is_plain else said[:1]}{said[1:]}"
 
 
 _CITED_IN_WORDS = regex.compile(

@@ -21,7 +21,7 @@ from core.evidence.rules.quantities import Measure, measure
 from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read
 from core.model.answer import Claim, Evidence
-from core.text.language import language_of, negations
+from core.text.language import Cue, language_of, negations
 from core.text.numbers import MONTHS
 from core.text.terms import terms
 
@@ -373,8 +373,8 @@ def is_same_claim(one: str, other: str) -> bool:
 def adds_nothing(claim: Claim, known: Claim) -> bool:
     """Whether a sentence only says in other words what `known` says, of the same passage.
 
-    What it has more than `known` may be no name, no number, and nothing of the passage but what `known` puts in words
-    of its own: all else is news.
+    What it has more than `known` may be no name, no number, no hedge, and nothing of the passage but what stands in
+    the place of a word that `known` puts in one of its own: all else is news.
     """
     shared = [ours for ours in claim.evidence for theirs in known.evidence if _overlap(ours, theirs)]
     words, others = read(claim.text).content, read(known.text).content
@@ -384,11 +384,22 @@ def adds_nothing(claim: Claim, known: Claim) -> bool:
     if len(more) > MAX_REWORDED * len(words) or any(word.kind is not Kind.WORD for word in more):
         return False
     passage = [word for entry in shared for word in read(entry.quote).content]
-    lacking = [word for word in others if not any(match_tokens(word, other) for other in words)]
     news = [word for word in more if any(match_tokens(word, other) for other in passage)]
-    reworded = [word for word in lacking if not any(match_tokens(word, other) for other in passage)]
-    is_doubted = any(veto.force is not Force.ASKS for veto in find_vetoes(claim.text, known.text, before=known.text))
-    return len(news) <= len(reworded) and not is_doubted
+    reworded = [word for word in others if not any(match_tokens(word, other) for other in (*words, *passage))]
+    is_told_so = all(any(_is_in_place(one, words, other, others) for other in reworded) for one in news)
+    if len(news) > len(reworded) or not is_told_so:
+        return False
+    is_surer = not Cue.HEDGE.first(language_of(known.text), known.text)
+    is_hedged = is_surer and Cue.HEDGE.first(language_of(claim.text), claim.text)
+    vetoes = find_vetoes(claim.text, known.text, before=known.text)
+    return not is_hedged and all(veto.force is Force.ASKS for veto in vetoes)
+
+
+def _is_in_place(word: Token, words: Sequence[Token], other: Token, others: Sequence[Token]) -> bool:
+    """Whether the content words before both, or those behind both, are the same."""
+    at, place = words.index(word), others.index(other)
+    around = [(words[at - 1 : at], others[place - 1 : place]), (words[at + 1 : at + 2], others[place + 1 : place + 2])]
+    return any(ours and theirs and match_tokens(*ours, *theirs) for ours, theirs in around)
 
 
 def _overlap(one: Evidence, other: Evidence) -> bool:

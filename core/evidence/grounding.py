@@ -82,6 +82,9 @@ _LABEL_TERMS = frozenset(
         "include list item type kind way option thing important known one two three four five six several many"
     )
 )  # what a heading may say besides the words of the question and of what was read
+_PLAIN_LABELS = frozenset(
+    terms("summary overview introduction answer detail key main point finding fact note short brief")
+)
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
@@ -575,7 +578,7 @@ def _bare(claim: str, before: str) -> str:
         return read_row(as_labels(before.splitlines()[0]) if before.lstrip().startswith("|") else "", claim)
     rest = claim[len(leading_word(claim)) :].strip()
     label, _, named = rest.partition(": ")
-    rest = named if named and {*terms(label)} <= _LABEL_TERMS else rest  # "Note: it is free"
+    rest = named if named and {*terms(label)} <= _PLAIN_LABELS else rest  # "Note: it is free"; "Risk:" says something
     return rest if len(rest.split()) > 1 else claim
 
 

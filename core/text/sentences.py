@@ -288,10 +288,15 @@ def _join_lines(text: str, lines: list[tuple[int, int]]) -> list[_Block]:
 
 
 def _goes_on_in_formula(text: str, block: _Block, line: str) -> bool:
-    """Whether a line begins with the low figure of a formula that stands at the end of prose: O, and below it 2."""
+    """Whether a line begins with the low figure of a formula that stands at the end of prose: O, and below it 2.
+
+    Below a numbered item it is the next one: "1. Heat it to 350 F", "2. Mix the flour".
+    """
     is_prose = block.kind in (_Kind.PROSE, _Kind.ITEM) and block.end - block.body >= _MIN_BEFORE_FORMULA
+    is_next = text[block.start].isdigit() and block.kind is _Kind.ITEM and _BULLET.match(line) is not None
     return (
         is_prose
+        and not is_next
         and _LOW_FIGURE.match(line) is not None
         and _ELEMENT.search(text, block.end - _LONGEST_FORMULA, block.end) is not None
     )

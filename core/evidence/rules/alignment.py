@@ -397,12 +397,14 @@ class Comparison:
         return [(word, said) for word, said in found if self._contrasts(word, said) and said not in self.claimed]
 
     def _contrasts(self, word: Token, said: Token) -> bool:
-        """Whether the two are opposites; what is followed by a thing leads to it."""
+        """Whether the two are opposites; what is followed by a thing leads to it, but who is attacked by defends."""
         are_turned = self.claim.text.startswith(" by ", word.end) is not self.home.text.startswith(" by ", said.end)
-        return not are_turned and are_opposite(word.stem, said.stem)
+        is_order = are_turned and not _OF_ORDER.isdisjoint((word.stem, said.stem))
+        return not is_order and are_opposite(word.stem, said.stem)
 
 
 _DEGREE = regex.compile(r"(?:er|est)$")
+_OF_ORDER = frozenset(("follow", "lead", "preced"))
 
 
 def _is_rank_moving(pair: tuple[Token, Token]) -> bool:

@@ -525,8 +525,9 @@ def _check_tense(pair: Comparison) -> Iterator[Veto]:
             continue
         ours, theirs = _auxiliaries(pair.claim, word), _auxiliaries(pair.home, said)
         if (ours & _FUTURE and not theirs & _PLANS) or (theirs & _FUTURE and not ours & _PLANS):
-            does = "does not say" if ours & _FUTURE else "says"
-            yield Veto("tense", Force.ASKS, f'the source {does} "will"')  # it may have been written before
+            does = "does not say" if ours & _FUTURE else "says"  # it may have been written before
+            force = Force.DOUBTS if ours & _FUTURE else Force.ASKS
+            yield Veto("tense", force, f'the source {does} "will"')
             return
         is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
         if is_past_now or (_ends_in_s(word, ours) and _is_past_form(said, theirs)):

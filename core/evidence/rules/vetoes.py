@@ -285,11 +285,8 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
     if before[-1:] in (">", "≥", "<", "≤") and before:
         return (Cue.ABOVE if before[-1] in ">≥" else Cue.BELOW), before[-1]
     for cue, other in ((Cue.ABOVE, Cue.BELOW), (Cue.BELOW, Cue.ABOVE)):
-        bounding = (
-            match for match in cue.find(language, before) if not _is_place(match.group(), before[match.end() :])
-        )
-        is_span = dimension_of(reading, number) == "time"  # over four years: during them
-        if found := [word for match in bounding if (word := match.group()) != "over" or not is_span]:
+        is_time = dimension_of(reading, number) == "time"
+        if found := [one.group() for one in cue.find(language, before) if not _is_place(one, is_time=is_time)]:
             is_denied = language == "en" and _DENIED_BOUND.search(reading.text, 0, number.start)
             return (other if is_denied else cue), found[-1]
         if after is not None and bool(after["above"]) is (cue is Cue.ABOVE):
@@ -297,11 +294,14 @@ def _bound(reading: Reading, number: Token, language: str) -> tuple[Cue, str] | 
     return None
 
 
-def _is_place(word: str, behind: str) -> bool:
-    """Whether it says where or how long: "below roofs were 3" has a verb before the number, "over a 3" an article."""
-    return word.lower() in ("below", "under", "above", "over") and _IS.search(behind) is not None
+def _is_place(found: regex.Match[str], *, is_time: bool) -> bool:
+    """Whether it says where or when: "below roofs were 3" has a verb before the number, "over a 3" an article."""
+    word, behind = found.group().lower(), found.string[found.end() :]
+    is_during = word == "over" and is_time and not _LASTS.search(found.string, 0, found.start())
+    return is_during or (word in ("below", "under", "above", "over") and _IS.search(behind) is not None)
 
 
+_LASTS = regex.compile(r"\b(?:for|after|of|is|was|are|were|been|aged?|than|(?:last|t[ao]k|took|spen|liv|rul)\p{L}*) $")
 _IS = regex.compile(r"\b(?:is|are|was|were|stayed|remained)\b|^\s(?:an?|the) $", regex.IGNORECASE)
 _BEHIND = regex.compile(
     r"[\s-]*(?:%|°?\p{L}{1,10})?(?: (?:old|of \p{L}{1,12}))?,? "

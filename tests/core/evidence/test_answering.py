@@ -11,6 +11,7 @@ from core.evidence.answering import (
     defined_name,
     defines,
     expected_answer,
+    may_only_touch,
     states_aim,
     unanswered_by_rules,
 )
@@ -233,3 +234,23 @@ def test_what_something_costs_is_no_other_number() -> None:
 
     assert unanswered_by_rules(question, "In 1931 the lamp of Orlen was replaced by an electric one of 40 watts.")
     assert unanswered_by_rules(question, "The electric lamp of Orlen was bought in 1931 for 12,000 crowns.") == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_bound"),
+    [
+        ("Who wrote Dracula?", "Dracula is a novel by Bram Stoker.", True),
+        ("Who wrote Dracula?", "Dracula is a novel of 1897 by the Irish writer Stoker.", True),
+        ("Who wrote Dracula?", "Bram Stoker's Dracula is a novel of 1897 in letters.", True),
+        ("Who wrote Dracula?", "The author of Dracula is Bram Stoker.", True),
+        ("Who wrote Dracula?", "Dracula is a novel that was printed in London.", False),
+        ("Who wrote Dracula?", "Dracula is a novel that was filmed by Tod Browning.", False),
+        ("Who founded Lund Works?", "Lund Works was created by Ida Holt.", True),
+        ("Who founded Lund Works?", "Lund Works created a lamp with Ida Holt.", False),
+        ("Who discovered radium?", "Radium was found in the paint of Undark.", False),
+        ("Who painted the Night Watch?", "The Night Watch is a portrait of the company of Frans Cocq.", False),
+    ],
+)
+def test_a_work_tells_who_did_it_where_a_name_is_bound_to_it(question: str, text: str, is_bound: bool) -> None:
+    """ "A novel" alone answers nobody who asks who wrote it."""
+    assert may_only_touch(question, text) is not is_bound

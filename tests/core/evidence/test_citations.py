@@ -19,6 +19,7 @@ from core.evidence.citations import (
     SourceRef,
     Target,
     UrlRef,
+    cited_in_words,
     keep_markers,
     marker_numbers,
     parse_markers,
@@ -379,3 +380,17 @@ def test_brackets_are_rewritten_with_all_that_they_name(text: str, expected: str
         return None if numbers == [3] else "".join(f"<{number}>" for number in numbers)
 
     assert rewrite_markers(text, Grammar.NUMBER, written) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("Source 2 says that mRNA decays.", "mRNA decays [2]."),
+        ("- According to source 1, iPhones sell.", "- iPhones sell [1]."),
+        ("Source 2 reports that rust is iron's end.", "Rust is iron's end [2]."),
+        ("Source 9 says that iron rusts.", "Source 9 says that iron rusts."),
+        ("Source 2 says that iron rusts [1].", "Iron rusts [1][2]."),
+    ],
+)
+def test_a_source_named_in_words_is_cited_and_no_name_is_spelled_otherwise(written: str, expected: str) -> None:
+    assert cited_in_words(written, [1, 2]) == expected

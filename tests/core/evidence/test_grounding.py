@@ -76,6 +76,19 @@ def test_a_label_that_any_sentence_may_have_is_not_looked_for_in_the_source() ->
     assert asked[0].claim.verdict is Verdict.SUPPORTED
 
 
+def test_a_label_that_says_something_of_its_sentence_is_judged_with_it() -> None:
+    """What comes of a thing, or speaks for it, no source says by saying the rest; the judge reads it too."""
+    asked: list[str] = []
+    draft = "**Disadvantage:** the shell is left out [1]."
+
+    told = judge_text(Grounder([CODE], "Is it safe?"), "summary", draft, lambda pair: asked.append(pair.claim))
+
+    assert told[0].claim is not None
+    assert told[0].claim.verdict is Verdict.UNCHECKED
+    assert asked
+    assert all("Disadvantage" in claim for claim in asked)
+
+
 @pytest.mark.parametrize(
     ("written", "expected"),
     [

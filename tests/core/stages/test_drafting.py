@@ -423,8 +423,31 @@ def carried(said: str, passage: str, *, start: int = 0) -> Claim:
             False,
         ),
         ("The fleet sank in a storm.", "The fleet did not sink in a storm.", WARS, False),
+        (
+            "The Lund bridge was completed in 1932 following eight years of labour.",
+            "The Lund bridge across the harbour was completed in 1932 following eight years.",
+            "The Lund bridge was opened in 1932 after eight years of construction, across the harbour.",
+            False,
+        ),
+        (
+            "Building had drained the treasury of Kublai.",
+            "Building had probably drained the treasury of Kublai.",
+            "Building had probably drained the treasury of Kublai.",
+            False,
+        ),
     ],
-    ids=["other words", "passive", "less", "another cause", "a number", "another deed", "a letter", "a denial"],
+    ids=[
+        "other words",
+        "passive",
+        "less",
+        "another cause",
+        "a number",
+        "another deed",
+        "a letter",
+        "a denial",
+        "a place, for a word that is left out",
+        "a hedge",
+    ],
 )  # fmt: skip
 def test_other_words_for_the_same_passage_add_nothing(known: str, said: str, passage: str, expected: bool) -> None:
     """What two calls say of one passage is said once, but nothing that only one of them says is lost."""

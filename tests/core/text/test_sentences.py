@@ -92,7 +92,12 @@ def test_a_stop_splits_in_every_script(pair: tuple[str, str]) -> None:
 
 
 def test_a_numbered_line_is_no_low_figure_of_a_formula() -> None:
-    for lines in (["1. Vitamin C", "2. Vitamin D"], ["1 Notes on the release of pure N", "2 Methods"]):
+    for lines in (
+        ["1. Vitamin C", "2. Vitamin D"],
+        ["1 Notes on the release of pure N", "2 Methods"],
+        ["1. Preheat the oven to 350 F", "2. Mix the flour and the sugar"],
+        ["1. Open the windows to let out the CO", "2. Call the fire brigade at once"],
+    ):
         assert texts("\n".join(lines)) == lines
 
 

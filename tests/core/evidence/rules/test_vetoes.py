@@ -38,6 +38,9 @@ CONTRADICTED: list[tuple[str, str, str]] = [
     ("negation dropped", "The salve relieves pain after surgery.", "The salve does not relieve pain after surgery."),
     ("negation added", "The salve never relieves pain after surgery.", "The salve relieves pain after surgery."),
     ("opposite verb", "The bank raised interest rates in May.", "The bank lowered interest rates in May."),
+    ("opposite verb by so much", "Sales of coal rose by 5 per cent in May.", "Sales of coal fell 5 per cent in May."),
+    ("so much without by", "Sales of coal rose 5 per cent in May.", "Sales of coal fell by 5 per cent in May."),
+    ("false belief", "Salve cures gout in old smiths.", "A false belief is that salve cures gout in old smiths."),
     ("opposite noun", "The mill made a loss in the last quarter.", "The mill made a profit in the last quarter."),
     ("opposite order", "It was the last steam ferry of the lake.", "It was the first steam ferry of the lake."),
     ("opposite law", "Hunting on the island is legal.", "Hunting on the island is banned."),
@@ -334,6 +337,9 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Smiths living within a mile of a mill have an average wage of 18 marks, lower than the guild's average.",
     ),
     ("time of day", "The show is on from 8 to 10 in the evening.", "The show is on every morning from 8 to 10."),
+    ("longer than said", "The siege lasted over four years.", "The siege lasted four years."),
+    ("longer than it took", "It took over four years to build the mill.", "It took four years to build the mill."),
+    ("other side", "The town of Lund was attacked by the Danes.", "The Danes defended the town of Lund."),
     ("proof", "The trial proved that the salve heals burns.", "The trial found that the salve heals burns."),
     ("compared otherwise", "Boats carried more grain than carts.", "Carts carried greater loads of grain than boats."),
     (
@@ -802,6 +808,7 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
         ("The pump ran for five and a half years.", "The pump ran for 66 months."),
         ("Nearly two thirds of the raids failed.", "Of 970 forays, 620 failed."),
         ("Some 500 letters over four years were read.", "508 letters of a 4 year period were read."),
+        ("Over four years 500 letters were read.", "In four years 500 letters were read."),
         ("Berg rejects the Holt curve.", "Berg rejects the Holt curve hypothesis."),
         ("Smiths should rest, above all in summer.", "Smiths should rest, particularly in summer."),
         (
@@ -836,6 +843,7 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
         "and a half",
         "nearly a share of other words",
         "over a time",
+        "over a time first",
         "a hypothesis by its name",
         "above all",
         "one of what is denied",
@@ -906,3 +914,10 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
 def test_what_a_source_leaves_open_is_asked(claim: str, passage: str) -> None:
     """D18: people called it supported as often as not; that is for the judge to tell."""
     assert {veto.force for veto in find_vetoes(claim, passage)} == {Force.ASKS}
+
+
+def test_what_happened_is_not_still_to_come() -> None:
+    """A source may be older than what it announces; one that tells of it announces nothing."""
+    vetoes = find_vetoes("The mill will open in May with a new hall.", "The mill opened in May with a new hall.")
+
+    assert {veto.force for veto in vetoes} == {Force.DOUBTS}
