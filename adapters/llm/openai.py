@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
@@ -81,6 +82,7 @@ DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
 NO_TOOLS = "This model takes no tools."
 GATHER_S = 0.15  # too short to be seen; five tokens of a usual model
+AT_ONCE_S = 1.0  # of a stream, read as it comes: verdicts are over by then, and wait for nothing
 MAX_AHEAD_BYTES = 1 << 18  # of a stream; a fast model sends 50 KB a second
 DRAIN_S = 0.1  # for what an endpoint still sends when it has said that it is done
 MAX_REFUSALS = 9  # ways in which an endpoint may differ, hence calls until all are known
@@ -343,16 +345,16 @@ class OpenAIChat:
 
 
 async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """`chunks`: one behind a pause at once, then in one what has come until the next multiple of `GATHER_S`.
+    """`chunks` as they come for `AT_ONCE_S`, then in one what has come until the next multiple of `GATHER_S`.
 
-    Token by token half of a question's processor time went into waking up: four libraries set a timer each. All
-    streams pass on what they have at the same moments, so that the loop wakes up once for them. No more is read while
-    `MAX_AHEAD_BYTES` wait for whoever takes them.
+    Token by token half of a question's processor time went into waking up. All streams pass on what they have at the
+    same moments, so that the loop wakes up once for them; what comes behind a pause is passed on at once, the end of a
+    long stream up to `GATHER_S` late. No more is read while `MAX_AHEAD_BYTES` wait for whoever takes them.
     """
     loop = asyncio.get_running_loop()
     come = bytearray()
     news, taken = asyncio.Event(), asyncio.Event()
-    told_at, has_waited = -GATHER_S, False
+    begun_at, told_at, has_waited = math.inf, -GATHER_S, False
 
     def tell() -> None:
         nonlocal told_at
@@ -366,7 +368,7 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
         tell()
 
     async def read() -> None:
-        nonlocal has_waited
+        nonlocal has_waited, begun_at
         while True:
             has_waited = False
             turn = loop.call_soon(wait)  # runs only if reading the chunk lets the loop go on
@@ -375,11 +377,12 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             if chunk is None:
                 return
             come.extend(chunk)
+            begun_at = min(begun_at, loop.time())
             while len(come) > MAX_AHEAD_BYTES:
                 tell()
                 taken.clear()
                 await taken.wait()
-            if has_waited:
+            if has_waited and loop.time() - begun_at >= AT_ONCE_S:
                 if loop.time() - told_at >= GATHER_S:
                     tell()
                 await asyncio.sleep(GATHER_S - loop.time() % GATHER_S)

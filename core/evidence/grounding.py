@@ -568,18 +568,18 @@ def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:
 
 
 def as_checked(claim: str, before: str) -> str:
-    """The words of a claim that are looked for in a source, and that a judge is asked about."""
-    return without_addresses(_bare(claim, before))
+    """The words of a claim that are looked for in a source, and that a judge is asked about.
 
-
-def _bare(claim: str, before: str) -> str:
-    """The claim without a leading "Yes," or "However,", which is structure; a row with the heads of its cells."""
+    Without a leading "Yes," or "However,", which is structure, and without addresses; a row with the heads of its cells.
+    """
     if claim.lstrip().startswith("|"):
-        return read_row(as_labels(before.splitlines()[0]) if before.lstrip().startswith("|") else "", claim)
+        return without_addresses(
+            read_row(as_labels(before.splitlines()[0]) if before.lstrip().startswith("|") else "", claim)
+        )
     rest = claim[len(leading_word(claim)) :].strip()
     label, _, named = rest.partition(": ")
     rest = named if named and {*terms(label)} <= _PLAIN_LABELS else rest  # "Note: it is free"; "Risk:" says something
-    return rest if len(rest.split()) > 1 else claim
+    return without_addresses(rest if len(rest.split()) > 1 else claim)
 
 
 def _only(source: Source, passages: Sequence[Passage]) -> Source:

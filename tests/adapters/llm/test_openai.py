@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import selectors
 import time
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ import pytest
 
 from adapters.llm.endpoint import Endpoint
 from adapters.llm.openai import (
+    AT_ONCE_S,
     DEFAULT_MODEL,
+    GATHER_S,
     MAX_AHEAD_BYTES,
     OpenAIChat,
     _gathered,
@@ -553,7 +556,7 @@ def test_window_that_is_set_is_the_checking_models_too():
 
 
 async def test_what_comes_while_an_answer_is_read_is_read_in_one_go():
-    """Not a turn of the loop for each token: whoever had to be waited for is given a moment to say more."""
+    """Not a turn of the loop for each token: what came while the one before was worked on is one."""
     more, waits = asyncio.Event(), []
 
     async def tokens():
@@ -569,7 +572,70 @@ async def test_what_comes_while_an_answer_is_read_is_read_in_one_go():
         asyncio.get_running_loop().call_soon(more.set)
 
     assert seen == [b"\0", bytes(range(1, 30))]
-    assert waits == [0]
+    assert waits == [0, 1]
+
+
+class PassingTime(asyncio.SelectorEventLoop):
+    """A loop whose time passes only while nothing can be done."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        super().__init__(_Skipping(self))
+
+    def time(self) -> float:
+        return self.now
+
+
+class _Skipping(selectors.DefaultSelector):
+    def __init__(self, loop: PassingTime) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self._loop.now += timeout or 0.0
+        return super().select(0)
+
+
+def read_in_time(tokens: int, every_s: float) -> tuple[list[float], float, int]:
+    """How late each of the tokens of a stream was passed on, how late its end, and how often one was waited for."""
+    late, waits = [], 0
+
+    async def tokens_in_time():
+        nonlocal waits
+        for number in range(1, tokens + 1):
+            if (left := number * every_s - asyncio.get_running_loop().time()) > 0:
+                waits += 1
+                await asyncio.sleep(left)
+            yield b"."
+
+    async def read() -> float:
+        async for block in _gathered(tokens_in_time()):
+            now = asyncio.get_running_loop().time()
+            late.extend(now - (len(late) + place) * every_s for place in range(1, len(block) + 1))
+        return asyncio.get_running_loop().time() - tokens * every_s
+
+    with asyncio.Runner(loop_factory=PassingTime) as runner:
+        end = runner.run(read())
+    return late, end, waits
+
+
+def test_verdicts_and_other_short_streams_wait_for_nothing():
+    """Neither a token nor the end: verdicts are a second or less, and a question waits for several of them."""
+    late, end, waits = read_in_time(30, 0.03)
+
+    assert (len(late), waits) == (30, 30)
+    assert max(late) == pytest.approx(0.0, abs=1e-6)
+    assert end == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_long_stream_is_read_in_gulps_and_ends_a_moment_late_at_most():
+    late, end, waits = read_in_time(400, 0.03)
+
+    assert len(late) == 400
+    assert max(late) <= GATHER_S + 1e-6
+    assert end <= GATHER_S + 1e-6
+    assert late[0] == pytest.approx(0.0, abs=1e-6)
+    assert waits <= AT_ONCE_S / 0.03 + (400 * 0.03 - AT_ONCE_S) / GATHER_S + 2
 
 
 async def test_no_more_is_read_ahead_than_is_taken():
