@@ -563,19 +563,18 @@ def _with_sentence_before(index: EvidenceIndex, evidence: Evidence) -> str:
 
 
 def _cut(judged: Judged, claim: Claim, *reasons: str) -> Judged:
-    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=tuple(dict.fromkeys(reasons)))
-    return replace(judged, claim=cut, shown=None, asked=())
+    claim = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=tuple(dict.fromkeys(reasons)))
+    return replace(judged, claim=claim, shown=None, asked=())
 
 
 def as_checked(claim: str, before: str) -> str:
     """The words of a claim that are looked for in a source, and that a judge is asked about.
 
-    Without a leading "Yes," or "However,", which is structure, and without addresses; a row with the heads of its cells.
+    No leading "Yes," or "However,", which is structure, and no addresses; a row with the heads of its cells.
     """
     if claim.lstrip().startswith("|"):
-        return without_addresses(
-            read_row(as_labels(before.splitlines()[0]) if before.lstrip().startswith("|") else "", claim)
-        )
+        head = before.splitlines()[0] if before.lstrip().startswith("|") else ""
+        return without_addresses(read_row(as_labels(head) if head else "", claim))
     rest = claim[len(leading_word(claim)) :].strip()
     label, _, named = rest.partition(": ")
     rest = named if named and {*terms(label)} <= _PLAIN_LABELS else rest  # "Note: it is free"; "Risk:" says something
@@ -587,10 +586,8 @@ def _only(source: Source, passages: Sequence[Passage]) -> Source:
     ends = [0, *(passage.end for passage in passages)]
     starts = [*(passage.start for passage in passages), len(source.content)]
     gaps = [(end, start) for end, start in zip(ends, starts, strict=True) if start > end]
-    pieces = [
-        "\n" * (start - end) + source.content[start:stop]
-        for end, start, stop in zip(ends, starts, [*ends[1:], len(source.content)], strict=True)
-    ]
+    stops = [*ends[1:], len(source.content)]
+    pieces = ["\n" * (at - end) + source.content[at:to] for end, at, to in zip(ends, starts, stops, strict=True)]
     return replace(source, content="".join(pieces), instructs=(*source.instructs, *gaps))
 
 
