@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 NEVER_IN_FACTS = frozenset({"numbers", "dates", "units", "names", "negation", "opposites", "roles"})  # rules' doubts
 SAME_FACT = 90.0  # rapidfuzz token-set ratio 0…100 of two facts of one source
 
-CALLS_AT_ONCE = 4  # of a round's facts, where the model serves that; each repeats question, list and known facts
+CALLS_AT_ONCE = 3  # of a round's facts, where the model serves that; each repeats question, list and known facts
 MIN_SHARED = 2  # informative words that an earlier fact has in common with the new question
 MIN_SHARE = 0.25  # of the new question's words
 
