@@ -53,11 +53,11 @@ from core.watch import words as watch_words
 from core.watch.words import told_change
 
 if TYPE_CHECKING:
-    from core.pipeline.tracing import TraceLog
+    from core.pipeline.trace import TraceStore
     from core.receipts.container import Receipts
 
 
-TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
+TRACES: web.AppKey[TraceStore] = web.AppKey("traces")
 FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way
 REFRESH_S = 2  # often enough to watch, rarely enough to read
 SHOWN_REMOVED = 10  # sentences that were cut; the rest is folded

@@ -21,16 +21,8 @@ from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
-from core.pipeline.tracing import (
-    Exchange,
-    TraceEntry,
-    dollars,
-    in_order,
-    totals_line,
-    totals_of,
-    what_was_done,
-    without_repeats,
-)
+from core.pipeline.trace import Exchange, TraceEntry
+from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private

@@ -162,7 +162,7 @@ class TraceNotes:
 
     @classmethod
     def of(cls, work: Work) -> TraceNotes:
-        return cls(work, ToolTraces(work.deps.tool_traces, clock=work.deps.clock))
+        return cls(work, ToolTraces(work.deps.traces, clock=work.deps.clock))
 
     @property
     def id(self) -> str:

@@ -330,7 +330,7 @@ class _DeepRun:
 
     async def _earlier(self) -> list[ToolTrace]:
         try:
-            return await self.work.deps.tool_traces.completed(
+            return await self.work.deps.traces.completed(
                 self.work.job.scope, TOOL_NAME, limit=self.settings.earlier_jobs
             )
         except StoreError as exc:

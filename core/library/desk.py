@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from core.findings.viewing import read_view
-from core.library.ingest import Ingested, Ingestion, PaperFinder, PaperRecord, PaperUnreadable
+from core.library.ingest import FindPaper, Ingested, Ingestion, PaperRecord, PaperUnreadable, SearchPapers
 from core.library.paper import Index, LibraryStore, Paper, find_papers, newest_first
 from core.library.reading_list import ListedPaper
 from core.model.answer import JobResult
@@ -50,10 +50,11 @@ class ShelfFinding:
 
 @dataclass(frozen=True)
 class LibraryDesk:
-    """Papers come in through `ingestion`; `finder` fetches those that are named instead of handed over."""
+    """Papers come in through `ingestion`; `find_elsewhere` fetches those that are named instead of handed over."""
 
     ingestion: Ingestion
-    finder: PaperFinder
+    find_elsewhere: FindPaper
+    search_elsewhere: SearchPapers
 
     @property
     def library(self) -> LibraryStore:
@@ -65,7 +66,7 @@ class LibraryDesk:
 
     async def add_reference(self, shelf: Scope, reference: str) -> Ingested:
         """By arXiv id, DOI or URL. Raises as `add_file`."""
-        found = await self.finder.find(reference)
+        found = await self.find_elsewhere(reference)
         return await self._within(self.ingestion.add(shelf, found.name, found.content, found.record))
 
     async def add_listed(self, shelf: Scope, listed: ListedPaper, file: bytes = b"") -> Ingested:
@@ -79,7 +80,7 @@ class LibraryDesk:
             if not listed.reference:
                 words = say(NOTHING_NAMED, name=listed.name)
                 raise PaperUnreadable("nothing to fetch", user_message=words)
-            found = await self.finder.find(listed.reference)
+            found = await self.find_elsewhere(listed.reference)
             record = _completed(found.record, listed.record)
             known = await self.library.papers([shelf])  # fetching takes its time
             there = next((paper for paper in known if record.id and paper.id == record.id), None)

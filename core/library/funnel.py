@@ -42,7 +42,8 @@ from core.model.ports import ChatRequest, EmbeddingModel, Vector
 from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.model.works import ARXIV_ID
 from core.pipeline.deps import Deps
-from core.pipeline.tracing import GIVEN_UP, TraceEntry, Tracer
+from core.pipeline.trace import TraceEntry
+from core.pipeline.tracing import GIVEN_UP, Tracer
 from core.pipeline.work import Progress
 from core.prompts import load_prompt
 from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name

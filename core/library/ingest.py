@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import PurePath
 from string import ascii_lowercase
-from typing import Protocol
 
 from core.library import wording
 from core.library.paper import Cosines, Index, LibraryStore, Paper, PaperChunk, measure, newest_first
@@ -173,14 +172,11 @@ class FoundRecords:
     away: tuple[str, ...] = ()
 
 
-class PaperFinder(Protocol):
-    async def find(self, reference: str) -> FoundPaper:
-        """By arXiv id, DOI or URL. Raises `PaperUnreadable`."""
-        ...
+# A paper, by arXiv id, DOI or URL. Raises `PaperUnreadable`.
+FindPaper = Callable[[str], Awaitable[FoundPaper]]
 
-    async def search(self, query: str, *, limit: int) -> FoundRecords:
-        """Papers that catalogues have about something. Raises `ProviderError` where none of them answers."""
-        ...
+# At most so many papers that catalogues have about something. Raises `ProviderError` where none of them answers.
+SearchPapers = Callable[[str, int], Awaitable[FoundRecords]]
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ class Talk:
         return _about(conversation, command)
 
     async def _find(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        found = await self.desk.finder.search(command.argument, limit=MAX_FOUND)
+        found = await self.desk.search_elsewhere(command.argument, MAX_FOUND)
         ordered = sorted(found.records, key=lambda record: arxiv_order(record.id))
         listed = [_paper_of(record) for record in ordered]
         now = conversation.found(State.SELECT_NEW, [record.id for record in ordered], query=command.argument)

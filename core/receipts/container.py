@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.model.errors import JobNotFound
 from core.model.ports import JobStore, SourceStore
-from core.pipeline.tracing import TraceLog
+from core.pipeline.trace import TraceStore
 from core.presentation import wording
 from core.presentation.render import one_line, printable
 from core.receipts.receipt import FORMAT, Receipt, build_receipt
@@ -228,7 +228,7 @@ class Receipts:
 
     jobs: JobStore
     sources: SourceStore
-    traces: TraceLog
+    traces: TraceStore
     issuer: str
     keys: Sequence[bytes] = field(repr=False)
 

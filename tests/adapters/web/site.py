@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from aiohttp.test_utils import TestServer
 
 from adapters.durable.queue import InProcessQueue
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
@@ -183,7 +183,7 @@ async def open_site(
             ready=all_well,
             links=links,
             revocations=SqlRevocations(MemoryTables(), clock=utc_now),
-            limits=MemoryRateLimits(clock=utc_now),
+            limits=MemoryLimits(clock=utc_now),
             previews=previews(links) if previews else None,
             library=papers,
             usage=usage,
