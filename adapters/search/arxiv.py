@@ -13,8 +13,22 @@ from xml.etree.ElementTree import Element
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import admits, keywords, name_authors, parse_time, parse_xml, reach, text_of
-from adapters.search.service import Service, Surroundings, WebAddress, deadline, garbled, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    WebAddress,
+    admits,
+    deadline,
+    garbled,
+    keywords,
+    name_authors,
+    parse_time,
+    parse_xml,
+    reach,
+    read_settings,
+    text_of,
+    with_path,
+)
 from core.library.ingest import PaperRecord
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength

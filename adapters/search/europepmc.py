@@ -13,10 +13,14 @@ from xml.etree.ElementTree import Element
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import (
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    WebAddress,
     admits,
     clean_line,
     clean_text,
+    deadline,
     keywords,
     name_authors,
     parse_answer,
@@ -25,10 +29,11 @@ from adapters.search.hits import (
     parse_time,
     parse_xml,
     reach,
+    read_settings,
     strip_tags,
     text_of,
+    with_path,
 )
-from adapters.search.service import Service, Surroundings, WebAddress, deadline, read_settings, with_path
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind, heading
 from core.model.works import Notice, NoticeKind, OpenCopy, WorkIds, WorkRecord

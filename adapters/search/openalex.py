@@ -13,9 +13,14 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import (
+from adapters.search.service import (
+    ApiKey,
+    Service,
+    Surroundings,
+    WebAddress,
     admits,
     clean_line,
+    deadline,
     keywords,
     name_authors,
     parse_answer,
@@ -23,8 +28,9 @@ from adapters.search.hits import (
     parse_json,
     parse_time,
     reach,
+    read_settings,
+    with_path,
 )
-from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, deadline, read_settings, with_path
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from core.model.works import ARXIV_DOI, CopyVersion, Notice, OpenCopy, WorkIds, WorkRecord, ids_in_url

@@ -15,8 +15,23 @@ from xml.etree.ElementTree import Element
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import admits, keywords, name_authors, parse_answer, parse_json, parse_xml, reach, text_of
-from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, garbled, read_settings, with_path
+from adapters.search.service import (
+    ApiKey,
+    Service,
+    Surroundings,
+    WebAddress,
+    admits,
+    garbled,
+    keywords,
+    name_authors,
+    parse_answer,
+    parse_json,
+    parse_xml,
+    reach,
+    read_settings,
+    text_of,
+    with_path,
+)
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind

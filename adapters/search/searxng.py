@@ -12,8 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import clean_line, parse_answer, parse_items, parse_json, parse_time, shorten
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    WebAddress,
+    clean_line,
+    parse_answer,
+    parse_items,
+    parse_json,
+    parse_time,
+    read_settings,
+    shorten,
+    with_path,
+)
 from core.model.errors import ProviderError, ProviderUnavailable
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery

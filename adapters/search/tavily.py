@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import OnlineSearch, VendorClient
-from adapters.search.hits import parse_answer, parse_items, parse_time, shorten
-from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, status_error
+from adapters.search.service import (
+    ApiKey,
+    Service,
+    Surroundings,
+    WebAddress,
+    parse_answer,
+    parse_items,
+    parse_time,
+    read_settings,
+    shorten,
+    status_error,
+)
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.limits import CallRate

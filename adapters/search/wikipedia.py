@@ -16,8 +16,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import admits, keywords, parse_answer, parse_items, parse_json, parse_time
-from adapters.search.service import Service, Surroundings, WebAddress, garbled, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    WebAddress,
+    admits,
+    garbled,
+    keywords,
+    parse_answer,
+    parse_items,
+    parse_json,
+    parse_time,
+    read_settings,
+    with_path,
+)
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind

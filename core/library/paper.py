@@ -21,7 +21,7 @@ from core.evidence.citations import Grammar, PageRef, parse_markers
 from core.model.job import Scope
 from core.model.ports import Vector
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
-from core.text.chunking import SectionType
+from core.text.passages import SectionType
 from core.text.saying import say
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ from core.library.ingest import PaperRecord
 from core.library.paper import Paper, SearchResult, arxiv_order, find_papers, format_reference, in_order
 from core.library.states import (
     COMMANDS,
+    NO,
+    YES,
     Command,
     Conversation,
     State,
@@ -26,7 +28,6 @@ from core.library.states import (
     read_command,
     refusal,
 )
-from core.library.words import NO, YES
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery, places_of
 from core.model.job import Scope

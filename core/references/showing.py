@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import regex
 
 from core.evidence.judge import Ruling
-from core.library.reading_list import BibtexEntry, bibtex_entries
+from core.library.desk import BibtexEntry, bibtex_entries
 from core.model.answer import AnswerFile, JobResult
 from core.model.errors import place_name
 from core.model.job import Json, rows

@@ -39,8 +39,7 @@ from core.modes.mode import ASKED
 from core.presentation.bibliography import answer_markdown
 from core.presentation.follow_ups import _IN as SUGGESTED
 from core.presentation.follow_ups import REFUSALS
-from core.receipts.container import write_receipt
-from core.receipts.verify import verify_receipt
+from core.receipts.container import verify_receipt, write_receipt
 from core.references.checking import CheckedReference, JudgedUse, PartDiffers, RefStand
 from core.references.reading import Reference
 from core.references.showing import PARTS_DIFFER, RULINGS, list_text, said_of, verdict_words

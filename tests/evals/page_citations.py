@@ -17,8 +17,7 @@ from core.library.pages import PageGrounder
 from core.library.paper import Paper
 from core.model.answer import Claim, Verdict
 from core.model.source import Source
-from core.text.chunking import chunk_text
-from core.text.passages import Passage
+from core.text.passages import Passage, chunk_text
 from tests.evals.datasets import PAPERS, data_path, sha256_of
 from tests.evals.paraphrases import paraphrase
 

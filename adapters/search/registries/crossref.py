@@ -13,8 +13,18 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient
-from adapters.search.hits import clean_line, clean_text, parse_answer, parse_items, parse_json
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    WebAddress,
+    clean_line,
+    clean_text,
+    parse_answer,
+    parse_items,
+    parse_json,
+    read_settings,
+    with_path,
+)
 from core.model.works import Notice, NoticeKind, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
 

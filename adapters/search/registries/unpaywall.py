@@ -8,8 +8,16 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient
-from adapters.search.hits import clean_line, parse_answer, parse_json
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    WebAddress,
+    clean_line,
+    parse_answer,
+    parse_json,
+    read_settings,
+    with_path,
+)
 from core.model.works import CopyVersion, OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
 

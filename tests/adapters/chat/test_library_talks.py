@@ -15,12 +15,11 @@ from adapters.chat.reply import AddressDead
 from adapters.durable.queue import InProcessQueue
 from adapters.records.deliveries import SqlMessages
 from adapters.records.library import SqlConversations
+from core.library.desk import read_list
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, Ingestion
 from core.library.pages import PaperViews
-from core.library.reading_list import read_list
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker
-from core.library.states import State
-from core.library.words import Addition, Incoming, Words
+from core.library.states import Addition, Incoming, State, Words
 from core.model.delivery import Address
 from core.model.job import JobStatus, Scope
 from core.model.ports import JobStore

@@ -7,8 +7,16 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import keywords, parse_answer, parse_items, parse_json
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    WebAddress,
+    keywords,
+    parse_answer,
+    parse_items,
+    parse_json,
+    read_settings,
+)
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery, SourceKind
 from core.pipeline.limits import CallRate

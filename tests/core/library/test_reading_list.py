@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.library.desk import LibraryDesk
+from core.library.desk import MAX_ENTRIES, LibraryDesk, ListedPaper, is_reading_list, plain, read_list
 from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperUnreadable
-from core.library.reading_list import MAX_ENTRIES, ListedPaper, is_reading_list, plain, read_list
 from core.model.job import LOCAL
 from core.section.prose import assign_keys
 from tests.core.library.samples import PAPER, Finder, Reader

@@ -13,7 +13,7 @@ from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, search_content_index, select_papers, to_source
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.paper import Paper
-from core.library.words import Added
+from core.library.states import Added
 from core.model.codec import decode, encode
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL
