@@ -22,7 +22,7 @@ from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
 from bots.config import BotSettings
 from bots.records import Records
 from bots.wiring import GRACE_S, House, Role, open_house
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.model.errors import SetupError
 from core.model.ports import utc_now
 from core.presentation.page_links import PageLinks

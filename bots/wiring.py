@@ -27,10 +27,9 @@ from core.evidence.authority import read_kinds
 from core.library.desk import LibraryDesk
 from core.library.funnel import WatchedLibrary
 from core.library.ingest import Ingestion
-from core.library.pages import PaperViews
-from core.library.paper import LibraryStore
+from core.library.paper import LibraryStore, PaperViews
 from core.library.session import LibraryTalks
-from core.llm.memo import RememberingEmbeddings
+from core.llm.ask_model import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient

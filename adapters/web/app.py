@@ -37,7 +37,7 @@ from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from adapters.web.view import thousands
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.pipeline.limits import SharedLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable

@@ -32,8 +32,7 @@ from adapters.web.view import SUM_WORDS, JobView, code_view, job_view, timeline_
 from core.deep.viewing import trace_lines
 from core.findings.viewing import read_view
 from core.library.ingest import PaperUnreadable
-from core.library.pages import PaperViews
-from core.library.paper import Paper, shelves_of
+from core.library.paper import Paper, PaperViews, shelves_of
 from core.model.codec import encode
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest, Steering, SteeringKind

@@ -27,8 +27,8 @@ from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
-from core.references.showing import reference_rows, verdict_words
 from core.text.saying import ENGLISH, later, say, say_again, say_many, say_number, spoken
+from core.works.showing import reference_rows, verdict_words
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview

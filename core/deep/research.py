@@ -43,8 +43,7 @@ from core.deep.viewing import (
     tool_output,
 )
 from core.evidence.authority import is_retracted
-from core.llm.ask_model import CountedModel
-from core.llm.memo import recalled, remembered
+from core.llm.ask_model import CountedModel, recalled, remembered
 from core.llm.prices import estimate_tokens
 from core.model.answer import JobResult, ModelUsage, ResearchAnswer
 from core.model.errors import ModelError, ModelTimeout, StoreError, TookTooLong

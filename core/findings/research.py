@@ -30,8 +30,7 @@ from core.findings.judging import FARM_LEVEL, find_corroborators, judge_item, le
 from core.findings.opening import Opened, ReadOutput, addresses_in, open_addresses, read_output
 from core.findings.results import ALL_MODES, TITLES, Drafts, ModeDraft, ResearchMode, Telling
 from core.findings.viewing import findings_json
-from core.llm.ask_model import Heard, complete, retry_once
-from core.llm.memo import remembered
+from core.llm.ask_model import Heard, complete, remembered, retry_once
 from core.llm.prices import estimate_tokens
 from core.model.answer import JobResult, ModelUsage, ResearchAnswer
 from core.model.errors import ModelError, WebSearchUnavailable

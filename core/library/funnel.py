@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.evidence.authority import kind_of
-from core.library.pages import PageGrounder, page_markers
 from core.library.paper import (
     PAPER_SCHEME,
     STAGE_1,
@@ -28,11 +27,13 @@ from core.library.paper import (
     DefaultCutoff,
     Index,
     LibraryStore,
+    PageGrounder,
     Paper,
     PaperChunk,
     SearchResult,
     answering,
     measure,
+    page_markers,
 )
 from core.llm.prices import estimate_tokens
 from core.model.answer import ResearchAnswer

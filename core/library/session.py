@@ -14,8 +14,7 @@ from weakref import WeakValueDictionary
 from core.library import wording
 from core.library.desk import SUFFIXES, LibraryDesk, ListedPaper, is_reading_list, read_list
 from core.library.ingest import MAX_PAPER_BYTES, Ingested, PaperUnreadable
-from core.library.pages import PaperViews
-from core.library.paper import Paper, shelves_of
+from core.library.paper import Paper, PaperViews, shelves_of
 from core.library.states import (
     ALSO_OF_ANSWERS,
     COMMANDS,

@@ -20,7 +20,7 @@ from typing import TypeVar
 from core.evidence.answering import unanswered_by_rules
 from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.same_question import veto
-from core.llm.memo import RememberingModel
+from core.llm.ask_model import RememberingModel
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, JobNotFound, StaleAttempt, StoreError, TookTooLong
 from core.model.job import TERMINAL_STATUSES, Event, JobError, JobStatus, ResearchJob

@@ -279,7 +279,7 @@ def keys_in(text: str) -> tuple[str, ...]:
 
 State = Literal["ok", "failed", "told"]
 SHOWN = 5  # of the same sort of trouble; the rest is counted
-SIGNATURE = "signature"
+SIGNATURE_CHECK = "signature"
 VOUCHED_BY_NOBODY = "a key nobody vouched for ({signer}): compare it with {where}, or give --key"
 _WEIGHT = (Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED)
 
@@ -309,7 +309,7 @@ class Verification:
     @property
     def is_sound(self) -> bool:
         """Intact, and signed with a key that whoever verifies trusts."""
-        return self.is_intact and any(check.name == SIGNATURE and check.state == "ok" for check in self.checks)
+        return self.is_intact and any(check.name == SIGNATURE_CHECK and check.state == "ok" for check in self.checks)
 
     @property
     def ending(self) -> str:
@@ -368,17 +368,21 @@ def _file(opened: OpenedReceipt) -> Check:
 def _check_signature(opened: OpenedReceipt, keys: Sequence[str]) -> Check:
     if not opened.signer:
         state: State = "failed" if keys else "told"
-        return Check(SIGNATURE, state, say("unsigned: integrity only; whoever changed it could have written it anew"))
+        return Check(
+            SIGNATURE_CHECK, state, say("unsigned: integrity only; whoever changed it could have written it anew")
+        )
     if not opened.is_genuine:
-        return Check(SIGNATURE, "failed", say("the signature is not genuine"))
+        return Check(SIGNATURE_CHECK, "failed", say("the signature is not genuine"))
     if not keys:
         key = say(VOUCHED_BY_NOBODY, signer=opened.signer, where=key_place(opened.receipt))
-        return Check(SIGNATURE, "told", say("signed with {key}", key=key))
+        return Check(SIGNATURE_CHECK, "told", say("signed with {key}", key=key))
     if opened.signer not in keys:
         return Check(
-            SIGNATURE, "failed", say("signed with {key}, which is another key than the given one", key=opened.signer)
+            SIGNATURE_CHECK,
+            "failed",
+            say("signed with {key}, which is another key than the given one", key=opened.signer),
         )
-    return Check(SIGNATURE, "ok", say("signed with the given key {key}", key=opened.signer))
+    return Check(SIGNATURE_CHECK, "ok", say("signed with the given key {key}", key=opened.signer))
 
 
 def _entries(receipt: Receipt) -> list[tuple[ReceiptClaim, ReceiptEvidence]]:

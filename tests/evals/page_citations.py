@@ -13,8 +13,7 @@ from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_PAPER_CHARS, PageDocument
 from core.evidence.judge import Judgement, Ruling
 from core.library.funnel import to_source
-from core.library.pages import PageGrounder
-from core.library.paper import Paper
+from core.library.paper import PageGrounder, Paper
 from core.model.answer import Claim, Verdict
 from core.model.source import Source
 from core.text.passages import Passage, chunk_text

@@ -16,7 +16,7 @@ from adapters.durable.queue import InProcessQueue
 from adapters.records.deliveries import SqlMessages
 from adapters.records.library import SqlConversations
 from core.library.ingest import Ingestion
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker
 from core.model.job import LOCAL
 from core.model.ports import EmbeddingModel

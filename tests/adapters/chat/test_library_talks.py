@@ -17,7 +17,7 @@ from adapters.records.deliveries import SqlMessages
 from adapters.records.library import SqlConversations
 from core.library.desk import read_list
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, Ingestion
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker
 from core.library.states import Addition, Incoming, State, Words
 from core.model.delivery import Address

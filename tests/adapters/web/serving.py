@@ -12,7 +12,7 @@ from adapters.web.app import build_web
 from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.pipeline.limits import SharedLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.receipts.container import Receipts

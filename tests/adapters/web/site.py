@@ -22,7 +22,7 @@ from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from bots.wiring import new_job_id, observed
 from core.findings.results import ALL_MODES
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatDelta, ChatRequest, ProviderStrength, utc_now

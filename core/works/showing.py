@@ -20,8 +20,8 @@ from core.model.job import Json, rows
 from core.model.works import Notice, WorkRecord
 from core.presentation.bibliography import latex_text
 from core.presentation.render import cut, one_line
-from core.references.checking import CheckedReference, PartDiffers, RefStand
 from core.text.saying import say, say_again, say_many
+from core.works.checking import CheckedReference, PartDiffers, RefStand
 
 SHOWN = 20  # references of the answer's own list that need a look; the page has all
 MAX_NAME_CHARS = 90
