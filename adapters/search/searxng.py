@@ -15,13 +15,11 @@ from adapters.search.clients import GetClient, OnlineSearch
 from adapters.search.service import (
     Service,
     Surroundings,
-    WebAddress,
     clean_line,
     parse_answer,
     parse_items,
     parse_json,
     parse_time,
-    read_settings,
     shorten,
     with_path,
 )
@@ -52,14 +50,10 @@ MAX_ENGINES = 5  # named in an error
 _CATEGORIES = {"news": "news", "academic": "general,science"}
 
 
-class SearxngSettings(BaseModel):
-    base_url: WebAddress | None = Field(default=None, alias="SEARXNG_BASE_URL")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> SearxngSearch | None:
     """None without an address: there is no instance that everybody may ask."""
-    settings = read_settings(SearxngSettings, env)
-    return SearxngSearch(settings.base_url, around) if settings.base_url else None
+    url = SERVICE.address(env)
+    return SearxngSearch(url, around) if url else None
 
 
 class SearxngSearch(OnlineSearch):

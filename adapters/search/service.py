@@ -1,7 +1,7 @@
 """What a provider declares of its service (who it is, where it is at home, how often it may be asked), and what it is
 built from: time limits, proxies, the environment; and how its answers and errors are read.
 
-Each provider keeps its own small settings model beside its code and reads it here from the mapping it is handed.
+What a service needs of the environment it reads from the mapping that its provider is handed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 from xml.etree import ElementTree
 
-from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from adapters.proxies import DIRECT, Proxies
 from core.model.config import SearchSettings
@@ -54,24 +54,33 @@ Model = TypeVar("Model", bound=BaseModel)
 class Service:
     """All that is particular to one service but its code.
 
-    `name` is the word in `GORKD_PROVIDERS`, `label` the one people read. `url_variable` moves it elsewhere;
-    `key_variable` is "" where the service knows no key. `rate` is the published limit (`rate_with_key`, where a key
-    changes it), which holds below `domain`; of a service without one for all processes together, wherever it
-    runs. `at_once` are the calls that
-    one process has under way together. `needs` says what a provider without it lacks; "" is its key. `hints` are
-    what to do about an HTTP status, where this service means something special.
+    `name` is the word in `GORKD_PROVIDERS`, `label` the one people read. `public` is its address, which
+    `url_variable` moves elsewhere; `key_variable` is "" where the service knows no key. `rate` is the published
+    limit (`rate_with_key`, where a key changes it), which holds below `domain`; of a service without one for all
+    processes together, wherever it runs. `at_once` are the calls that one process has under way together. `needs`
+    says what a provider without it lacks; "" is its key. `hints` are what to do about an HTTP status, where this
+    service means something special.
     """
 
     name: str
     label: str
     url_variable: str
     key_variable: str = ""
+    public: str = ""
     domain: str = ""
     rate: CallRate | None = None
     rate_with_key: CallRate | None = None
     at_once: int = 8
     needs: str = ""
     hints: Mapping[int, str] = field(default_factory=dict)
+
+    def address(self, env: Mapping[str, str]) -> str:
+        """Where it is asked; "" for one that stands nowhere by itself. Raises `SetupError`."""
+        return _checked(env, self.url_variable, _check_url) or self.public
+
+    def key(self, env: Mapping[str, str]) -> str:
+        """ "" for none. Raises `SetupError`."""
+        return _checked(env, self.key_variable, _check_key)
 
     def published_rate(self, env: Mapping[str, str]) -> CallRate | None:
         """None at a mirror: its limits nobody published."""
@@ -199,6 +208,14 @@ def read_settings(model: type[Model], env: Mapping[str, str]) -> Model:
         raise SetupError(f"search settings: {problems}") from exc
 
 
+def _checked(env: Mapping[str, str], variable: str, check: Callable[[str], str]) -> str:
+    """A blank variable counts as unset."""
+    try:
+        return check(given) if (given := env.get(variable, "").strip()) else ""
+    except ValueError as exc:
+        raise SetupError(f"search settings: {variable}: {exc}") from exc
+
+
 def user_agent(env: Mapping[str, str]) -> str:
     """Names the program and where its operator can be found, as the keyless services ask callers to do."""
     contact = env.get("GORKD_PUBLIC_URL", "").strip()
@@ -229,15 +246,10 @@ def _check_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def _check_key(key: SecretStr) -> SecretStr:
-    text = key.get_secret_value()
-    if not text.isascii() or not text.isprintable() or " " in text:
+def _check_key(key: str) -> str:
+    if not key.isascii() or not key.isprintable() or " " in key:
         raise ValueError("the key has characters that no key has; copy it again")
     return key
-
-
-WebAddress = Annotated[str, AfterValidator(_check_url)]
-ApiKey = Annotated[SecretStr, AfterValidator(_check_key)]
 
 
 # What went wrong at a provider, in our own errors: statuses, waiting times, deadlines
