@@ -18,7 +18,7 @@ from sqlite_utils import Database as Connection
 from adapters.records.jobs import SqlJobStore
 from adapters.records.library import SqlLibrary
 from adapters.records.sql import Dialect, Row, Sql, Values
-from adapters.records.sqlite import SqliteConnection, _migrate
+from adapters.records.sqlite import _migrate, sql_on
 from adapters.secrets import SecretBox
 from core.model.errors import StoreError
 from core.model.job import ResearchJob
@@ -38,7 +38,7 @@ class MemoryTables:
         handle = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         handle.deserialize(_empty_tables())
         handle.execute("PRAGMA foreign_keys = ON")
-        self._handle, self._sql = handle, SqliteConnection(Connection(handle, execute_plugins=False))
+        self._handle, self._sql = handle, sql_on(Connection(handle, execute_plugins=False))
         weakref.finalize(self, handle.close)
         for job in jobs:
             at_once(SqlJobStore(self).save(job))

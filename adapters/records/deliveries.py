@@ -325,24 +325,23 @@ class SqlWatches(SealedStore):
 
     async def pages(self, watch_id: str, *, seen: bool = False) -> list[WatchedPage]:
         query = "SELECT page FROM watched_pages WHERE watch_id = ? AND is_seen = ? ORDER BY number"
-        return [decode(text, WatchedPage) for (text,) in await self._tables.rows(query, (watch_id, seen))]
+        return await self._all(WatchedPage, query, (watch_id, seen))
 
     async def notices(self, watch_id: str) -> list[WatchNotice]:
-        query = "SELECT notice FROM notices WHERE watch_id = ? ORDER BY number"
-        return [decode(text, WatchNotice) for (text,) in await self._tables.rows(query, (watch_id,))]
+        return await self._all(
+            WatchNotice, "SELECT notice FROM notices WHERE watch_id = ? ORDER BY number", (watch_id,)
+        )
 
     async def told_at(self, key: str) -> WatchNotice | None:
         kind, _, named = key.partition(":")
         if kind == "digest":
-            rows = await self._tables.rows(_IN_DIGEST, (named, True))
-            parts = tuple(decode(text, WatchNotice) for (text,) in rows)
+            parts = tuple(await self._all(WatchNotice, _IN_DIGEST, (named, True)))
             return replace(parts[0], tone="digest", changes=(), parts=parts) if parts else None
         watch_id, _, number = named.rpartition(":")
         if kind != "watch" or not number.isdecimal():
             return None
         query = "SELECT notice FROM notices WHERE watch_id = ? AND number = ?"
-        rows = await self._tables.rows(query, (watch_id, int(number)))
-        return decode(rows[0][0], WatchNotice) if rows else None
+        return await self._first(WatchNotice, query, (watch_id, int(number)))
 
     async def send_digests(self, now: datetime) -> int:
         def send(sql: Sql) -> int:

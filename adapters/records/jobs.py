@@ -109,11 +109,11 @@ _BEAT = """
 """
 
 
-class SqlJobStore:
+class SqlJobStore(SqlStore):
     """A `JobStore`. Both writes are fenced: an attempt older than the stored one raises `StaleAttempt`."""
 
     def __init__(self, tables: Tables) -> None:
-        self._tables = tables
+        super().__init__(tables)
         number = _NUMBER[tables.dialect]
         self._newest_first = f"ORDER BY created_at DESC, {number} DESC LIMIT ?"
         self._oldest_first = f"ORDER BY created_at, {number} LIMIT ?"
@@ -139,30 +139,31 @@ class SqlJobStore:
         return await self._tables.read(lambda sql: _find_twin(sql, scope, dedupe_key))
 
     async def get(self, job_id: str) -> ResearchJob:
-        rows = await self._tables.rows("SELECT job FROM jobs WHERE id = ?", (job_id,))
-        if not rows:
+        job = await self._first(ResearchJob, "SELECT job FROM jobs WHERE id = ?", (job_id,))
+        if job is None:
             raise JobNotFound(job_id)
-        return decode(rows[0][0], ResearchJob)
+        return job
 
     async def result(self, job_id: str) -> JobResult | None:
-        rows = await self._tables.rows("SELECT result FROM jobs WHERE id = ?", (job_id,))
-        return None if not rows or rows[0][0] is None else decode(rows[0][0], JobResult)
+        return await self._first(JobResult, "SELECT result FROM jobs WHERE id = ?", (job_id,))
 
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
-        return await self._list(f"{_RECENT} {self._newest_first}", (scope.tenant, scope.visibility, max(limit, 0)))
+        return await self._all(
+            ResearchJob, f"{_RECENT} {self._newest_first}", (scope.tenant, scope.visibility, max(limit, 0))
+        )
 
     async def in_thread(
         self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
     ) -> list[ResearchJob]:
         values = (scope.tenant, scope.visibility, thread, before, max(limit, 0))
         which = _IN_THREAD if is_any else f"{_IN_THREAD} AND status = 'completed'"
-        return await self._list(f"{which} {self._newest_first}", values)
+        return await self._all(ResearchJob, f"{which} {self._newest_first}", values)
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
-        return await self._list(f"{_ASKED_BY} {self._newest_first}", (tenant, asker, max(limit, 0)))
+        return await self._all(ResearchJob, f"{_ASKED_BY} {self._newest_first}", (tenant, asker, max(limit, 0)))
 
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
-        return await self._list(f"{_UNFINISHED} {self._oldest_first}", (max(limit, 0),))
+        return await self._all(ResearchJob, f"{_UNFINISHED} {self._oldest_first}", (max(limit, 0),))
 
     async def backlog(self) -> tuple[int, int]:
         by_status: dict[str, int] = dict(await self._tables.rows(_COUNT))
@@ -182,7 +183,7 @@ class SqlJobStore:
 
     async def attached(self, job_id: str) -> list[Attachment]:
         query = "SELECT attachment FROM attachments WHERE job_id = ? ORDER BY number"
-        return [decode(text, Attachment) for (text,) in await self._tables.rows(query, (job_id,))]
+        return await self._all(Attachment, query, (job_id,))
 
     async def steer(self, job_id: str, steering: Steering) -> int:
         rows = await self._tables.write(lambda sql: sql.rows(_ADD_STEERING, (encode(steering), job_id)), key=job_id)
@@ -191,10 +192,7 @@ class SqlJobStore:
         return int(rows[0][0])
 
     async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
-        return [decode(text, Steering) for (text,) in await self._tables.rows(_STEERING, (job_id, max(after, 0)))]
-
-    async def _list(self, query: str, values: Sequence[object]) -> list[ResearchJob]:
-        return [decode(text, ResearchJob) for (text,) in await self._tables.rows(query, values)]
+        return await self._all(Steering, _STEERING, (job_id, max(after, 0)))
 
 
 class SqlHeartbeats(SqlStore):
@@ -277,8 +275,7 @@ class SqlSourceStore(SqlStore):
         await self._tables.write(put, key=job.id)
 
     async def sources(self, job_id: str) -> list[Source]:
-        rows = await self._tables.rows("SELECT source FROM sources WHERE job_id = ? ORDER BY number", (job_id,))
-        return [decode(text, Source) for (text,) in rows]
+        return await self._all(Source, "SELECT source FROM sources WHERE job_id = ? ORDER BY number", (job_id,))
 
 
 class SqlJobMemo(SqlStore):
@@ -316,8 +313,7 @@ class SqlEvaluations(SqlStore):
         return await self._tables.write(put, key=job.id)
 
     async def ratings(self, job_id: str) -> list[Rating]:
-        query = "SELECT rating FROM ratings WHERE job_id = ? ORDER BY at, asker"
-        return [decode(text, Rating) for (text,) in await self._tables.rows(query, (job_id,))]
+        return await self._all(Rating, "SELECT rating FROM ratings WHERE job_id = ? ORDER BY at, asker", (job_id,))
 
     async def put_case(self, job: ResearchJob, case: VotedCase) -> None:
         def put(sql: Sql) -> None:

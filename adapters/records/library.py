@@ -206,8 +206,7 @@ class SqlConversations(SqlStore):
     """`Conversations` with a library, one a thread."""
 
     async def get(self, scope: Scope, thread: str) -> Conversation | None:
-        rows = await self._tables.rows(_TALK, (scope.tenant, scope.visibility, thread))
-        return decode(rows[0][0], Conversation) if rows else None
+        return await self._first(Conversation, _TALK, (scope.tenant, scope.visibility, thread))
 
     async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
         place = (scope.tenant, scope.visibility, thread)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn, TypeVar
 
@@ -49,24 +49,6 @@ _REASONS = {  # by the beginning of the SQLSTATE (PostgreSQL documentation, appe
     "57P": "it is shutting down or starting up",
 }
 _AWAY = ("08", "53300", "57P")  # of these: nobody can work on it, whatever is asked
-
-
-class PostgresConnection:
-    """`Sql`."""
-
-    dialect: Dialect = "postgres"
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def rows(self, query: str, values: Values = ()) -> list[Row]:
-        return self._connection.execute(_marked(query, values), values).fetchall()
-
-    def execute(self, query: str, values: Values = ()) -> int:
-        return self._connection.execute(_marked(query, values), values).rowcount
-
-    def execute_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
-        self._connection.cursor().executemany(_marked(query, ()), rows)
 
 
 class PostgresDatabase:
@@ -119,11 +101,11 @@ class PostgresDatabase:
         return cls(pool, name, address, wait_s=connect_timeout_s)
 
     async def read(self, work: Callable[[Sql], T]) -> T:
-        return await self._run(lambda connection: work(PostgresConnection(connection)))
+        return await self._run(lambda connection: work(sql_on(connection)))
 
     async def write(self, work: Callable[[Sql], T], *, key: str = "") -> T:
         def in_transaction(connection: Connection) -> T:
-            sql = PostgresConnection(connection)
+            sql = sql_on(connection)
             with connection.transaction():
                 if key:
                     sql.rows(_LOCK, (digest(key).hex(),))  # of any text
@@ -219,7 +201,7 @@ def look_at(url: str) -> Outlook:
     address, name = _address(url, CONNECT_TIMEOUT_S, STATEMENT_TIMEOUT_S)
     try:
         with psycopg.connect(address, autocommit=True) as connection:
-            return outlook(PostgresConnection(connection))
+            return outlook(sql_on(connection))
     except (psycopg.Error, OSError) as exc:
         raise _unusable(name, exc) from exc
 
@@ -234,17 +216,21 @@ def _unusable(name: str, exc: Exception) -> SetupError:
 def _migrate(address: str) -> None:
     """Whoever does the same meanwhile waits for the lock, and then finds nothing to do."""
     with psycopg.connect(address, autocommit=True) as connection, connection.transaction():
-        sql = PostgresConnection(connection)
+        sql = sql_on(connection)
         sql.execute(f"SET LOCAL statement_timeout = {round(MIGRATE_TIMEOUT_S * 1000)}")
         sql.rows("SELECT pg_advisory_xact_lock(?)", (MIGRATING,))
         migrate(sql, named="The database in DATABASE_URL", setting="DATABASE_URL")
 
 
-def _marked(query: str, values: Values) -> bytes:
+def sql_on(connection: Connection) -> Sql:
+    return Sql("postgres", connection.cursor, _marked)
+
+
+def _marked(query: str, values: Values) -> tuple[bytes, Values]:
     """With psycopg's marks; no statement of ours has a question mark of its own."""
     if isinstance(values, Mapping):
-        return _NAMED.sub(r"%(\1)s", query).encode()
-    return query.replace("?", "%s").encode()
+        return _NAMED.sub(r"%(\1)s", query).encode(), values
+    return query.replace("?", "%s").encode(), values
 
 
 def _address(url: str, connect_timeout_s: float, statement_timeout_s: float) -> tuple[str, str]:

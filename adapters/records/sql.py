@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TypeVar
 
 from adapters.secrets import SecretBox
+from core.model.codec import decode
 from core.model.errors import StoreError
 from core.model.ports import Clock
 
@@ -34,20 +35,31 @@ POSITION: dict[Dialect, str] = {"sqlite": "instr", "postgres": "strpos"}  # wher
 _TRY = "INSERT INTO tries (name, at) VALUES ('ready', ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at"
 
 
-class Sql(Protocol):
-    """A connection in the hands of one piece of work. Its methods raise the driver's errors."""
+class Sql:
+    """A connection in the hands of one piece of work. Its methods raise the driver's errors.
 
-    dialect: Dialect
+    `cursor` makes one of the driver's (PEP 249), and `spell` a query and its values what the driver understands.
+    """
 
-    def rows(self, query: str, values: Values = ()) -> list[Row]: ...
+    def __init__(
+        self, dialect: Dialect, cursor: Callable[[], Any], spell: Callable[[str, Values], tuple[object, object]]
+    ) -> None:
+        self.dialect = dialect
+        self._cursor, self._spell = cursor, spell
+
+    def rows(self, query: str, values: Values = ()) -> list[Row]:
+        found: list[Row] = self._cursor().execute(*self._spell(query, values)).fetchall()
+        return found
 
     def execute(self, query: str, values: Values = ()) -> int:
         """How many rows it changed."""
-        ...
+        return int(self._cursor().execute(*self._spell(query, values)).rowcount)
 
     def execute_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
         """The same statement for each of the rows."""
-        ...
+        spelled = [self._spell(query, row) for row in rows]
+        if spelled:
+            self._cursor().executemany(spelled[0][0], [values for _, values in spelled])
 
 
 class Tables(Protocol):
@@ -77,6 +89,15 @@ class SqlStore:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+
+    async def _all(self, kind: type[T], query: str, values: Values = ()) -> list[T]:
+        """What the rows of one column hold, as it was encoded (core/model/codec.py)."""
+        return [decode(text, kind) for (text,) in await self._tables.rows(query, values)]
+
+    async def _first(self, kind: type[T], query: str, values: Values = ()) -> T | None:
+        """Likewise of the first row, where there is one that holds something."""
+        rows = await self._tables.rows(query, values)
+        return decode(rows[0][0], kind) if rows and rows[0][0] is not None else None
 
 
 class TimedStore(SqlStore):

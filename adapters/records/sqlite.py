@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -41,24 +41,6 @@ _REASONS = {  # by the beginning of SQLite's own name of the error
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
-class SqliteConnection:
-    """`Sql`."""
-
-    dialect: Dialect = "sqlite"
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def rows(self, query: str, values: Values = ()) -> list[Row]:
-        return self._connection.execute(query, _kept(values)).fetchall()
-
-    def execute(self, query: str, values: Values = ()) -> int:
-        return int(self._connection.execute(query, _kept(values)).rowcount)
-
-    def execute_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
-        self._connection.conn.executemany(query, [_kept(row) for row in rows])
-
-
 class Database:
     """gorkd.db in one folder, shared by the stores of a process (`Tables`). Close it with `aclose`."""
 
@@ -88,7 +70,7 @@ class Database:
         return cls(folder, connection, thread)
 
     async def read(self, work: Callable[[Sql], T]) -> T:
-        return await self._run(lambda connection: work(SqliteConnection(connection)))
+        return await self._run(lambda connection: work(sql_on(connection)))
 
     async def write(self, work: Callable[[Sql], T], *, key: str = "") -> T:
         """There is one writer at a time, whatever the `key`."""
@@ -96,7 +78,7 @@ class Database:
         def in_transaction(connection: Connection) -> T:
             connection.execute("BEGIN IMMEDIATE")
             with connection.conn:
-                return work(SqliteConnection(connection))
+                return work(sql_on(connection))
 
         done = await self._run(in_transaction)
         if self._told:
@@ -140,6 +122,10 @@ class Database:
             ) from exc
         except ValueError as exc:  # e.g. half a surrogate pair, which neither JSON nor SQLite can hold
             raise StoreError(f"a value cannot be stored: {exc}") from exc
+
+
+def sql_on(connection: Connection) -> Sql:
+    return Sql("sqlite", connection.conn.cursor, lambda query, values: (query, _kept(values)))
 
 
 def _kept(values: Values) -> Sequence[object] | dict[str, object]:
@@ -187,7 +173,7 @@ def look_at(folder: Path) -> Outlook:
     try:
         handle = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
         try:
-            return outlook(SqliteConnection(Connection(handle, execute_plugins=False)))
+            return outlook(sql_on(Connection(handle, execute_plugins=False)))
         finally:
             handle.close()
     except sqlite3.Error as exc:
@@ -200,7 +186,7 @@ def _migrate(connection: Connection, folder: Path) -> None:
     connection.conn.create_function("place_token", -1, place_token, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     with connection.conn:
-        migrate(SqliteConnection(connection), named=f"The data folder {folder}", setting="GORKD_DATA")
+        migrate(sql_on(connection), named=f"The data folder {folder}", setting="GORKD_DATA")
 
 
 def _unusable(folder: Path, exc: OSError | sqlite3.Error) -> SetupError:

@@ -162,8 +162,8 @@ class SqlTraceStore(SqlStore):
         await self._tables.write(append, key=job_id)
 
     async def read(self, job_id: str) -> list[TraceEntry]:
-        rows = await self._tables.rows("SELECT entry FROM trace_entries WHERE job_id = ? ORDER BY number", (job_id,))
-        return [decode(text, TraceEntry) for (text,) in rows]
+        query = "SELECT entry FROM trace_entries WHERE job_id = ? ORDER BY number"
+        return await self._all(TraceEntry, query, (job_id,))
 
 
 class SqlSpending(SqlStore):

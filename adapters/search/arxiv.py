@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.clients import GetSearch
 from adapters.search.service import (
     Service,
     Surroundings,
@@ -23,7 +23,6 @@ from adapters.search.service import (
     parse_xml,
     reach,
     text_of,
-    with_path,
 )
 from core.library.ingest import PaperRecord
 from core.model.errors import ProviderRejected
@@ -56,17 +55,13 @@ def build(env: Mapping[str, str], around: Surroundings) -> ArxivSearch:
     return ArxivSearch(SERVICE.address(env), around)
 
 
-class ArxivSearch(OnlineSearch):
+class ArxivSearch(GetSearch):
     """`base_url` is the address of the query script, or an origin."""
 
     service = SERVICE
     strength: ProviderStrength = "scholarly"
-
-    def __init__(self, base_url: str, around: Surroundings) -> None:
-        self._url = with_path(base_url, API_PATH)
-        self._clock = around.clock
-        self._api = GetClient(SERVICE, around, self._url, attempts=1)  # a second one would wait three seconds
-        super().__init__(self._api, around)
+    path = API_PATH
+    attempts = 1  # a second one would wait three seconds
 
     @property
     def site(self) -> str:

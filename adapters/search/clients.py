@@ -32,6 +32,7 @@ from adapters.search.service import (
     tidy,
     too_late,
     unreachable,
+    with_path,
 )
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from core.model.job import Scope
@@ -63,6 +64,7 @@ class OnlineSearch(ABC):
     def __init__(self, client: GetClient | VendorClient[Any], around: Surroundings) -> None:
         self._client = client
         self._search_s = around.limits.search_s
+        self._clock = around.clock
 
     @property
     def name(self) -> str:
@@ -85,6 +87,18 @@ class OnlineSearch(ABC):
 
     async def aclose(self) -> None:
         await self._client.aclose()
+
+
+class GetSearch(OnlineSearch):
+    """A provider that is asked by GET. `base_url` is the address that answers, or an origin that does so at `path`."""
+
+    path = ""
+    attempts = 2
+
+    def __init__(self, base_url: str, around: Surroundings) -> None:
+        self._url = with_path(base_url, self.path)
+        self._api = GetClient(self.service, around, self._url, attempts=self.attempts)
+        super().__init__(self._api, around)
 
 
 class GetClient:

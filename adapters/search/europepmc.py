@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from pydantic import BaseModel, Field
 
-from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.clients import GetSearch
 from adapters.search.service import (
     Service,
     Surroundings,
@@ -30,7 +30,6 @@ from adapters.search.service import (
     reach,
     strip_tags,
     text_of,
-    with_path,
 )
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind, heading
@@ -72,17 +71,12 @@ def build(env: Mapping[str, str], around: Surroundings) -> EuropePmc:
 build_registry = build
 
 
-class EuropePmc(OnlineSearch, Registry):
+class EuropePmc(GetSearch, Registry):
     """A provider and a `Registry`. `base_url` is the folder of `search`, or an origin."""
 
     service = SERVICE
     strength: ProviderStrength = "scholarly"
-
-    def __init__(self, base_url: str, around: Surroundings) -> None:
-        self._url = with_path(base_url, API_PATH)
-        self._clock = around.clock
-        self._api = GetClient(SERVICE, around, self._url)
-        super().__init__(self._api, around)
+    path = API_PATH
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         if not admits(PAGE.format("MED", 1), query.filters):

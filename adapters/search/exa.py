@@ -56,7 +56,6 @@ class ExaSearch(OnlineSearch):
             return exa
 
         self._exa = VendorClient(SERVICE, around, base_url, module="exa_py", connect=connect)
-        self._clock = around.clock
         super().__init__(self._exa, around)
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:

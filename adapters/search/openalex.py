@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.clients import GetSearch
 from adapters.search.service import (
     Service,
     Surroundings,
@@ -26,7 +26,6 @@ from adapters.search.service import (
     parse_json,
     parse_time,
     reach,
-    with_path,
 )
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
@@ -68,18 +67,15 @@ def build_registry(env: Mapping[str, str], around: Surroundings) -> OpenAlex:
     return OpenAlex(SERVICE.address(env), around, api_key=SERVICE.key(env))
 
 
-class OpenAlex(OnlineSearch, Registry):
+class OpenAlex(GetSearch, Registry):
     """A provider and a `Registry`. `base_url` is an origin, or the folder of `works`."""
 
     service = SERVICE
     strength: ProviderStrength = "scholarly"
 
     def __init__(self, base_url: str, around: Surroundings, *, api_key: str = "") -> None:
-        self._url = with_path(base_url, "")
+        super().__init__(base_url, around)
         self._key = {"api_key": api_key} if api_key else {}
-        self._clock = around.clock
-        self._api = GetClient(SERVICE, around, self._url)
-        super().__init__(self._api, around)
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         if not admits("https://doi.org/", query.filters):

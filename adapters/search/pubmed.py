@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 
 from pydantic import BaseModel, Field
 
-from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.clients import GetSearch
 from adapters.search.service import (
     Service,
     Surroundings,
@@ -27,7 +27,6 @@ from adapters.search.service import (
     parse_xml,
     reach,
     text_of,
-    with_path,
 )
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength
@@ -79,7 +78,7 @@ def build(env: Mapping[str, str], around: Surroundings) -> Pubmed:
 build_registry = build
 
 
-class Pubmed(OnlineSearch, Registry):
+class Pubmed(GetSearch, Registry):
     """A provider, and a `Registry` that is not searched: Europe PMC has the same records.
 
     `base_url` is the folder of esearch.fcgi, or an origin; a key triples its rate.
@@ -87,15 +86,14 @@ class Pubmed(OnlineSearch, Registry):
 
     service = SERVICE
     strength: ProviderStrength = "scholarly"
+    path = API_PATH
 
     def __init__(self, base_url: str, around: Surroundings, *, api_key: str = "") -> None:
-        self._url = with_path(base_url, API_PATH)
+        super().__init__(base_url, around)
         self._always = {"db": "pubmed", "tool": TOOL} | ({"api_key": api_key} if api_key else {})
-        self._api = GetClient(SERVICE, around, self._url)
         self._wanted: list[WorkIds] = []
         self._looking: set[asyncio.Task[list[WorkRecord]]] = set()
         self._gathering: asyncio.Task[list[WorkRecord]] | None = None
-        super().__init__(self._api, around)
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         words = keywords(_UNTAGGED.sub(" ", query.text) if query.is_verbatim else query.text, most=MAX_KEYWORDS)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.clients import GetSearch
 from adapters.search.service import (
     Service,
     Surroundings,
@@ -56,16 +56,14 @@ def build(env: Mapping[str, str], around: Surroundings) -> SearxngSearch | None:
     return SearxngSearch(url, around) if url else None
 
 
-class SearxngSearch(OnlineSearch):
+class SearxngSearch(GetSearch):
     """`base_url` is the instance's address, with its path where it has one."""
 
     service = SERVICE
     strength: ProviderStrength = "factual"
 
     def __init__(self, base_url: str, around: Surroundings) -> None:
-        self._url = with_path(base_url.removesuffix(API_PATH), "") + API_PATH
-        self._api = GetClient(SERVICE, around, self._url)
-        super().__init__(self._api, around)
+        super().__init__(with_path(base_url.removesuffix(API_PATH), "") + API_PATH, around)
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         text = shorten(query.text, MAX_QUERY_CHARS)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import BaseModel
 
-from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.clients import GetSearch
 from adapters.search.service import (
     Service,
     Surroundings,
@@ -26,7 +26,6 @@ from adapters.search.service import (
     parse_items,
     parse_json,
     parse_time,
-    with_path,
 )
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderRejected
 from core.model.ports import ProviderStrength
@@ -55,16 +54,12 @@ def build(env: Mapping[str, str], around: Surroundings) -> WikipediaSearch:
     return WikipediaSearch(SERVICE.address(env), around)
 
 
-class WikipediaSearch(OnlineSearch):
+class WikipediaSearch(GetSearch):
     """`base_url` is the address of api.php, or an origin; `{language}` may stand in it."""
 
     service = SERVICE
     strength: ProviderStrength = "reference"
-
-    def __init__(self, base_url: str, around: Surroundings) -> None:
-        self._url = with_path(base_url, API_PATH)
-        self._api = GetClient(SERVICE, around, self._url)
-        super().__init__(self._api, around)
+    path = API_PATH
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         language = self._language(query)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel
 
-from adapters.search.clients import GetClient, OnlineSearch
+from adapters.search.clients import GetSearch
 from adapters.search.service import (
     Service,
     Surroundings,
@@ -34,13 +34,9 @@ def build(env: Mapping[str, str], around: Surroundings) -> Almanac | None:
     return Almanac(url, around) if url else None
 
 
-class Almanac(OnlineSearch):
+class Almanac(GetSearch):
     service = SERVICE
     strength: ProviderStrength = "reference"
-
-    def __init__(self, url: str, around: Surroundings) -> None:
-        self._url, self._api = url, GetClient(SERVICE, around, url)
-        super().__init__(self._api, around)
 
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         body = await self._api.get(self._url, {"words": " ".join(keywords(query.text))})
