@@ -24,8 +24,8 @@ from adapters.chat.slack.translate import question_of as slack_question
 from adapters.chat.slack.translate import read_options
 from adapters.observability import Redactor
 from adapters.pages.body import decode_page
+from adapters.pages.extract import extract_html
 from adapters.pages.fetch import RobotsRules
-from adapters.pages.html import extract_html
 from adapters.search import service
 from adapters.search.service import clean_line, clean_text, is_web_address, strip_tags
 from adapters.web.preview import discord_markdown, mrkdwn
