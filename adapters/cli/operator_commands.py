@@ -23,16 +23,8 @@ from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import Json, ResearchJob
 from core.model.ports import KeptAnswer
 from core.pipeline.checkup import Finding, State, Trial, is_healthy
-from core.pipeline.trace import ToolTrace, trace_id_of
-from core.pipeline.tracing import (
-    TraceEntry,
-    dollars,
-    in_order,
-    totals_line,
-    totals_of,
-    what_was_done,
-    without_repeats,
-)
+from core.pipeline.trace import ToolTrace, TraceEntry, trace_id_of
+from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, iso_utc, one_line, printable
@@ -131,7 +123,7 @@ def link_command(operating: Operating) -> Callable[..., None]:
 async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_json: bool) -> Exit:
     async with operating.open_kept() as kept:
         job, entries = await kept.jobs.get(job_id), await kept.traces.read(job_id)
-        tool_trace = await kept.tool_traces.get(trace_id_of(job_id))
+        tool_trace = await kept.traces.get(trace_id_of(job_id))
     if as_json:
         print_json(trace_json(job, entries, with_prompts=with_prompts, tool_trace=tool_trace))
     else:

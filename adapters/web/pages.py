@@ -32,8 +32,7 @@ from adapters.web.view import SUM_WORDS, JobView, code_view, job_view, timeline_
 from core.deep.viewing import trace_lines
 from core.findings.viewing import read_view
 from core.library.ingest import PaperUnreadable
-from core.library.pages import PaperViews
-from core.library.paper import Paper, shelves_of
+from core.library.paper import Paper, PaperViews, shelves_of
 from core.model.codec import encode
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest, Steering, SteeringKind
@@ -53,11 +52,11 @@ from core.watch import words as watch_words
 from core.watch.words import told_change
 
 if TYPE_CHECKING:
-    from core.pipeline.tracing import TraceLog
+    from core.pipeline.trace import TraceStore
     from core.receipts.container import Receipts
 
 
-TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
+TRACES: web.AppKey[TraceStore] = web.AppKey("traces")
 FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way
 REFRESH_S = 2  # often enough to watch, rarely enough to read
 SHOWN_REMOVED = 10  # sentences that were cut; the rest is folded

@@ -19,8 +19,7 @@ from core.evidence.conflicts import read_statements
 from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Judging
 from core.evidence.structure import CORRECTIONS, Judged
-from core.llm.ask_model import retry_once
-from core.llm.memo import kept_anew, remembered
+from core.llm.ask_model import kept_anew, remembered, retry_once
 from core.model.answer import Confidence, ModelUsage, RemovedSentence, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.job import ResearchJob

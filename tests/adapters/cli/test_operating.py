@@ -23,7 +23,7 @@ from core.model.errors import SetupError
 from core.model.job import ResearchJob, Scope
 from core.pipeline.checkup import Finding, Trial, Trials
 from core.pipeline.deps import Deps
-from core.pipeline.tracing import Exchange, TraceEntry
+from core.pipeline.trace import Exchange, TraceEntry
 from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
