@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.running import Exit, Operating, run_command, say
+from adapters.cli.running import Exit, Operating, say
 from adapters.cli.settings import tenant_option
 from core.evaluation.cases import Case, read_cases, voted_case
 from core.evaluation.report import (
@@ -62,44 +62,39 @@ class EvaluationWish:
     recorded: Mapping[str, Tape] = field(default_factory=dict)
 
 
-def eval_command(operating: Operating) -> Callable[..., None]:
-    def evaluate(
-        file: Annotated[str, typer.Argument(help="Questions in YAML.", metavar="FILE")] = "",
-        *,
-        out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the results are kept.")] = "",
-        record: Annotated[
-            str, typer.Option("--record", metavar="DIR", help="Keep what is searched, read and answered.")
-        ] = "",
-        replay: Annotated[
-            str, typer.Option("--replay", metavar="DIR", help="Use what was kept: repeatable, and no search is paid.")
-        ] = "",
-        compare: Annotated[
-            tuple[str, str],
-            typer.Option("--compare", metavar="A B", help="Two configurations, each as NAME=VALUE …."),
-        ] = ("", ""),
-        from_votes: Annotated[
-            bool, typer.Option("--from-votes", help="The questions that somebody made a test of a bad answer.")
-        ] = False,
-        tenant: Annotated[
-            str, tenant_option(help="Whose, with --from-votes: local, discord:<guild> or slack:<team>.")
-        ] = "",
-        parallel: Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="Questions at once.")] = 4,
-    ) -> None:
-        async def run() -> Exit:
-            name = Path(file).stem if file else "votes"
-            configurations = tuple(map(_settings, compare)) if any(compare) else ({},)
-            place = Path(out or f"gorkd-eval/{name}")
-            wish = EvaluationWish(place, parallel, _folder(record), _folder(replay), configurations)
-            if bool(file) is from_votes or (record and replay) or (from_votes and (record or replay)):
-                raise InvalidQuery(WHICH, rule="what")
-            if file:
-                return await _evaluate(operating, name, _cases(Path(file)), wish)
-            cases, tapes = await _voted(operating, tenant.strip())
-            return await _evaluate(operating, name, cases, replace(wish, recorded=tapes))
-
-        run_command(run)
-
-    return evaluate
+async def eval_command(
+    operating: Operating,
+    file: Annotated[str, typer.Argument(help="Questions in YAML.", metavar="FILE")] = "",
+    *,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the results are kept.")] = "",
+    record: Annotated[
+        str, typer.Option("--record", metavar="DIR", help="Keep what is searched, read and answered.")
+    ] = "",
+    replay: Annotated[
+        str, typer.Option("--replay", metavar="DIR", help="Use what was kept: repeatable, and no search is paid.")
+    ] = "",
+    compare: Annotated[
+        tuple[str, str],
+        typer.Option("--compare", metavar="A B", help="Two configurations, each as NAME=VALUE …."),
+    ] = ("", ""),
+    from_votes: Annotated[
+        bool, typer.Option("--from-votes", help="The questions that somebody made a test of a bad answer.")
+    ] = False,
+    tenant: Annotated[
+        str, tenant_option(help="Whose, with --from-votes: local, discord:<guild> or slack:<team>.")
+    ] = "",
+    parallel: Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="Questions at once.")] = 4,
+) -> Exit:
+    name = Path(file).stem if file else "votes"
+    configurations = tuple(map(_settings, compare)) if any(compare) else ({},)
+    place = Path(out or f"gorkd-eval/{name}")
+    wish = EvaluationWish(place, parallel, _folder(record), _folder(replay), configurations)
+    if bool(file) is from_votes or (record and replay) or (from_votes and (record or replay)):
+        raise InvalidQuery(WHICH, rule="what")
+    if file:
+        return await _evaluate(operating, name, _cases(Path(file)), wish)
+    cases, tapes = await _voted(operating, tenant.strip())
+    return await _evaluate(operating, name, cases, replace(wish, recorded=tapes))
 
 
 def _cases(path: Path) -> tuple[Case, ...]:

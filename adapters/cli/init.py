@@ -19,7 +19,7 @@ from rich.text import Text
 
 from adapters.cli.ask import ask_command
 from adapters.cli.operator_commands import print_findings
-from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, is_wanted, run_command
+from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, bound, is_wanted, run_command
 from core.model.errors import InvalidQuery
 from core.pipeline.checkup import FoundServer, is_healthy
 from core.presentation.render import one_line
@@ -98,7 +98,7 @@ def init_command(operating: Operating, open_researcher: OpenResearcher) -> Calla
         except typer.Exit as ended:
             if ended.exit_code != Exit.ANSWERED or not question.strip():
                 raise
-        ask_command(open_researcher)([question])
+        bound(ask_command, open_researcher)(question=[question])
 
     return init
 
