@@ -44,10 +44,10 @@ from adapters.chat.discord.payload import (
     OF_JOB,
     OF_LIBRARY,
     OF_MENU,
+    PRESSES,
     CommandWords,
     DiscordMessage,
     LibraryButton,
-    Press,
     form_of,
     pressed,
     wish_of,
@@ -204,9 +204,9 @@ class ResearchBot(ResearchClient):
         await self.speak_to(interaction)
         custom_id, chosen = pressed(interaction)
         if found := re.fullmatch(OF_JOB, custom_id):
-            await press_button(self, interaction, Press(found["press"]), found["job_id"])
-        elif found := re.fullmatch(OF_MENU, custom_id):
-            await choose(self, interaction, Press(chosen), found["job_id"])
+            await press_button(self, interaction, found["press"], found["job_id"])
+        elif (found := re.fullmatch(OF_MENU, custom_id)) and chosen in PRESSES:
+            await choose(self, interaction, chosen, found["job_id"])
         elif found := re.fullmatch(OF_LIBRARY, custom_id):
             await press_library(self, interaction, LibraryButton(found["words"], "", found["tag"]))
         elif found := re.fullmatch(OF_SETTINGS, custom_id):

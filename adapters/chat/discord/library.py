@@ -18,7 +18,6 @@ from adapters.chat.discord.payload import (
     JobButton,
     LibraryButton,
     LinkButton,
-    Press,
     Row,
     wish_form,
     word,
@@ -118,7 +117,7 @@ async def hear_library(
 async def press_library(bot: ResearchClient, interaction: Asked, button: LibraryButton) -> None:
     """A button, or the form that one has opened."""
     if button.words == "improve":
-        await open_form(interaction, wish_form(button))
+        await open_form(interaction, wish_form(button.custom_id))
         return
     spot = await acknowledge(interaction)
     if spot is None:
@@ -198,7 +197,7 @@ class DiscordLibraryVoice:
         text = "\n".join([f"**{plain(asked, ASKED_ROOM)}**", "", *(told or ["…"])])
         title = f"📚 {word('library.working')}"
         embed = discord.Embed(title=title, description=text, colour=COLOUR_RUNNING)
-        rows = ((JobButton(Press.CANCEL, job_id, say(wording.CANCEL)),),) if job_id else ()
+        rows = ((JobButton("cancel", job_id, say(wording.CANCEL)),),) if job_id else ()
         return DiscordMessage(embed, f"**{title}**\n{text}", rows)
 
     def said(self, speaker: Speaker, said: SaidToLibrary) -> DiscordMessage:

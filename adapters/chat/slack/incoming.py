@@ -47,7 +47,7 @@ from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
-from adapters.chat.slack.render import SlackVoice, changed_message, watch_message
+from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
 from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file, id_of
@@ -142,7 +142,7 @@ class Entrance:
         user, url = str(command["user_id"]), str(command.get("response_url") or "")
         if wish:
             said = await self.threads.watch_commanded(workspace, str(command["channel_id"]), user, wish)
-            told: SlackMessage | None = watch_message(said)
+            told: SlackMessage | None = self.voice.watching(said)
         else:
             told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word or "")
         if told is not None:
@@ -183,7 +183,7 @@ class Entrance:
             said, offer = found
             place = await self.threads.place(workspace, said.channel_id, said.user_id)
             at = self._address(place, f"offer:{changed_key(offer.job, offer.question)}", said.thread_ts or said.ts)
-            await self._tell(changed_message(offer), said, place, SlackReply(workspace, at))
+            await self._tell(self.voice.changed(offer), said, place, SlackReply(workspace, at))
 
     async def _offered(self, workspace: Workspace, edited: Payload) -> tuple[SlackSaid, Offer] | None:
         """Of a message that asked something, whoever could see the answer then, and says something else now."""

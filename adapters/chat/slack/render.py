@@ -20,6 +20,7 @@ from adapters.chat.slack.blocks import (
     MARKDOWN_LIMIT,
     NO_PROSE,
     SECTION_LIMIT,
+    TYPED,
     Block,
     SlackMessage,
     SlackUpload,
@@ -29,7 +30,7 @@ from adapters.chat.slack.blocks import (
     done_plan,
     escaped,
     header,
-    help_message,
+    help_blocks,
     is_linkable,
     link_button,
     markdown,
@@ -64,6 +65,7 @@ from core.presentation.card import (
     progress_card,
 )
 from core.presentation.follow_ups import follow_ups
+from core.presentation.help import HOW_TO_ASK, help_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
 from core.presentation.snapshot import Snapshot
@@ -177,7 +179,20 @@ class SlackVoice:
 
     @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> SlackMessage:
-        return told_message(job, notice, self.links)
+        """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
+        blocks = [header(f"🔔 {heading(notice)}")]
+        if said := sentence(notice):
+            blocks.append(section(plain(said, SECTION_LIMIT)))
+        blocks += [block for change in notice.changes for block in _changed(told_change(change))]
+        for part in digest_parts(notice):
+            page, title = self.links.link(replace(job, id=part.job_id)), plain(heading(part), 2 * LINE_ROOM)
+            blocks.append(section(f"*<{escaped(page)}|{title}>*" if is_linkable(page) else f"*{title}*"))
+            blocks += [block for change in part.changes for block in _changed(told_change(change))]
+        buttons = [button(name, say(wording.BUTTONS[name]), job.id) for name in notice_buttons(notice)]
+        page_url = "" if notice.parts else self.links.link(job)
+        link = link_button(VIEW, say(wording.BUTTONS[VIEW]), page_url) if is_linkable(page_url) else []
+        last = actions([*link, *buttons]) if link or buttons else [context(say(DIGEST_HELP))]
+        return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or say(wording.SOMETHING_BROKE)
@@ -187,16 +202,54 @@ class SlackVoice:
         return self.refusal(text)
 
     def help(self) -> SlackMessage:
-        return help_message()
+        spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
+        blocks = [section(f"*{say(HOW_TO_ASK)}*"), *help_blocks()]
+        return replace(message(f"{say(HOW_TO_ASK)}. {spoken}", blocks), is_aside=True)
 
     def history(self, jobs: Sequence[ResearchJob]) -> SlackMessage:
-        return history_message(jobs, self.links)
+        """One's own questions, newest first, each a link to its page."""
+        if not jobs:
+            return replace(message(say(wording.NO_HISTORY), [section(say(wording.NO_HISTORY))]), is_aside=True)
+        lines = [
+            f"• {wording.day(job.created_at)}: <{escaped(self.links.link(job))}|{_label(job.query)}>"
+            for job in jobs[:SHOWN_SOURCES]
+        ]
+        said = message(
+            say(wording.YOUR_QUESTIONS),
+            [section(f"*{say(wording.YOUR_QUESTIONS)}*"), *(section(line) for line in lines)],
+        )
+        return replace(said, is_aside=True)
 
     def sources(self, sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
-        return all_sources_message(sources, answer)
+        """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
+        if not sources:
+            return sentence_message(say(wording.NO_SOURCES))
+        standing = {source.id: "" if is_used(source, answer) else f" · {say(wording.NOT_CITED)}" for source in sources}
+        lines = [
+            f"{_source_line(source)}{wording.relevance(source)}{standing[source.id]}"
+            for source in sources[:SHOWN_SOURCES]
+        ]
+        counted = wording.sources_read(len(sources), bold="*")
+        return message(wording.sources_read(len(sources)), [section(counted), *map(section, lines), *_more(sources)])
 
     def watching(self, said: WatchSaid) -> SlackMessage:
-        return watch_message(said)
+        """What is said of a wish to watch, with its buttons."""
+        job_id = said.job.id if said.job else ""
+        made = [
+            link_button(one.name, one.label, one.url) if one.url else [button(one.name, one.label, job_id)]
+            for one in said.buttons
+        ]
+        row = actions([one for some in made for one in some]) if any(made) else []
+        title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
+        files = (SlackUpload(*said.file, said.text),) if said.file else ()
+        blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
+        return replace(message(said.text, blocks), files=files)
+
+    def changed(self, offer: Offer) -> SlackMessage:
+        """The button carries the question: what was edited cannot be looked up in time."""
+        ask = button("changed", say(wording.RESEARCH_IT), f"{offer.question}:{offer.job.id}", style="primary")
+        said = say(wording.QUESTION_CHANGED)
+        return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
     @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], sharer: str) -> SlackMessage:
@@ -310,23 +363,6 @@ def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) ->
     return message(f"{say(wording.SOURCES)}: {names}", [context(f"*{say(wording.SOURCES)}*"), *blocks, *_more(cited)])
 
 
-def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> SlackMessage:
-    """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
-    blocks = [header(f"🔔 {heading(notice)}")]
-    if said := sentence(notice):
-        blocks.append(section(plain(said, SECTION_LIMIT)))
-    blocks += [block for change in notice.changes for block in _changed(told_change(change))]
-    for part in digest_parts(notice):
-        page, title = links.link(replace(job, id=part.job_id)), plain(heading(part), 2 * LINE_ROOM)
-        blocks.append(section(f"*<{escaped(page)}|{title}>*" if is_linkable(page) else f"*{title}*"))
-        blocks += [block for change in part.changes for block in _changed(told_change(change))]
-    buttons = [button(name, say(wording.BUTTONS[name]), job.id) for name in notice_buttons(notice)]
-    page_url = "" if notice.parts else links.link(job)
-    link = link_button(VIEW, say(wording.BUTTONS[VIEW]), page_url) if is_linkable(page_url) else []
-    last = actions([*link, *buttons]) if link or buttons else [context(say(DIGEST_HELP))]
-    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
-
-
 def _changed(change: ToldChange) -> list[Block]:
     """What a change says, then the passages behind it."""
     lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
@@ -335,61 +371,14 @@ def _changed(change: ToldChange) -> list[Block]:
     return [section("\n".join(lines) or "…"), *(context(quote) for quote in quotes)]
 
 
-def watch_message(said: WatchSaid) -> SlackMessage:
-    """What is said of a wish to watch, with its buttons."""
-    job_id = said.job.id if said.job else ""
-    made = [
-        link_button(one.name, one.label, one.url) if one.url else [button(one.name, one.label, job_id)]
-        for one in said.buttons
-    ]
-    row = actions([one for some in made for one in some]) if any(made) else []
-    title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
-    files = (SlackUpload(*said.file, said.text),) if said.file else ()
-    blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
-    return replace(message(said.text, blocks), files=files)
-
-
 def _address(url: str) -> str:
     return f"<{escaped(url)}|{_label(domain_of(url))}>" if is_linkable(url) else plain(url, LINE_ROOM)
-
-
-def changed_message(offer: Offer) -> SlackMessage:
-    """The button carries the question: what was edited cannot be looked up in time."""
-    ask = button("changed", say(wording.RESEARCH_IT), f"{offer.question}:{offer.job.id}", style="primary")
-    said = say(wording.QUESTION_CHANGED)
-    return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
 
 def ready_message(asker: str, told: str = "") -> SlackMessage:
     """Calls the asker: an edit of the answer's own message notifies nobody."""
     said = f"<@{asker}> {escaped(told) or say(wording.READY)}"
     return SlackMessage(said, (section(said),))
-
-
-def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
-    """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
-    if not sources:
-        return sentence_message(say(wording.NO_SOURCES))
-    standing = {source.id: "" if is_used(source, answer) else f" · {say(wording.NOT_CITED)}" for source in sources}
-    lines = [
-        f"{_source_line(source)}{wording.relevance(source)}{standing[source.id]}" for source in sources[:SHOWN_SOURCES]
-    ]
-    counted = wording.sources_read(len(sources), bold="*")
-    return message(wording.sources_read(len(sources)), [section(counted), *map(section, lines), *_more(sources)])
-
-
-def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessage:
-    """One's own questions, newest first, each a link to its page."""
-    if not jobs:
-        return replace(message(say(wording.NO_HISTORY), [section(say(wording.NO_HISTORY))]), is_aside=True)
-    lines = [
-        f"• {wording.day(job.created_at)}: <{escaped(links.link(job))}|{_label(job.query)}>"
-        for job in jobs[:SHOWN_SOURCES]
-    ]
-    said = message(
-        say(wording.YOUR_QUESTIONS), [section(f"*{say(wording.YOUR_QUESTIONS)}*"), *(section(line) for line in lines)]
-    )
-    return replace(said, is_aside=True)
 
 
 def _label(text: str) -> str:
