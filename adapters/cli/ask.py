@@ -328,11 +328,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     remarks = [say_place(source.metadata.provider)]
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
-    if source.extract_of_page:
-        remarks.append(said("only an extract: {why}", why=say_again(source.extract_of_page)))
-    remarks += wording.about_work(source)
-    if source.instructs:
-        remarks.append(said(wording.INSTRUCTS))
+    remarks += wording.caveats(source)
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
     paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
     for words in quotes:

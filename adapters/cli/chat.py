@@ -18,7 +18,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from adapters.cli.ask import EMPTY_AT_TERMINAL, print_standing
-from adapters.cli.running import Chatting, Exit, Operating, say
+from adapters.cli.running import Chatting, Exit, Operating, read_file, say
 from core.library import wording
 from core.library.card import next_steps
 from core.library.paper import shelves_of
@@ -138,14 +138,7 @@ def _addition(line: str) -> tuple[Addition, list[Incoming]] | None:
 
 
 def _incoming(file: Path) -> Incoming:
-    async def load() -> bytes:
-        try:
-            return await asyncio.to_thread(file.read_bytes)
-        except OSError as exc:
-            told = said_so("{file} cannot be read: {why}.", file=file, why=exc.strerror)
-            raise InvalidQuery(told, rule="file") from exc
-
-    return Incoming(file.name, file.stat().st_size, load)
+    return Incoming(file.name, file.stat().st_size, lambda: asyncio.to_thread(read_file, file))
 
 
 _SLANTED = re.compile(r"^_(.+)_$", re.MULTILINE)  # a chat draws such a line in italics

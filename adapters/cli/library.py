@@ -65,7 +65,10 @@ async def _add(
         raise InvalidQuery(
             said("Say what to add: files, folders, arXiv ids, DOIs, URLs, or --job JOB."), rule="nothing"
         )
-    found = await _findings(operating, jobs or [])
+    found: list[_Found] = []
+    if jobs:
+        async with operating.open_kept() as kept:
+            found = [(await kept.jobs.get(job_id), await kept.jobs.result(job_id)) for job_id in jobs]
     async with operating.open_library() as desk:
         things = [*_things(what or []), *found]
         for at, thing in enumerate(things, start=1):
@@ -140,14 +143,6 @@ def _in_list(path: Path) -> Iterator[_Thing]:
     for listed in found:
         file = path.parent / listed.file
         yield listed, file if listed.file and _is_in(path.parent, file) else None
-
-
-async def _findings(operating: Operating, job_ids: list[str]) -> list[_Found]:
-    """Raises `JobNotFound`."""
-    if not job_ids:
-        return []
-    async with operating.open_kept() as kept:
-        return [(await kept.jobs.get(job_id), await kept.jobs.result(job_id)) for job_id in job_ids]
 
 
 async def _add_one(desk: LibraryDesk, shelf: Scope, thing: _Thing | _Found) -> Ingested:

@@ -306,7 +306,10 @@ async def cache_command(
             case CacheAction.FORGET:
                 return _told(await kept.cache.drop([job_id]), 0, as_json=as_json)
             case CacheAction.PURGE:
-                return await _purge(kept, workspace, as_json=as_json)
+                # Of one workspace its answers; without one also the pages and search results, which are nobody's.
+                entries = await kept.cache.kept(tenant=workspace)
+                gone = await kept.cache.drop([entry.job_id for entry in entries])
+                return _told(gone, 0 if workspace else await kept.reuse.clear(), as_json=as_json)
 
 
 async def _list(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
@@ -345,13 +348,6 @@ async def _show(kept: Kept, job_id: str, *, as_json: bool) -> Exit:
     ]
     sys.stdout.write(printable("\n".join(lines)) + "\n")
     return Exit.ANSWERED
-
-
-async def _purge(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
-    """Of one workspace its answers; without one also the pages and search results, which are nobody's."""
-    entries = await kept.cache.kept(tenant=workspace)
-    gone = await kept.cache.drop([entry.job_id for entry in entries])
-    return _told(gone, 0 if workspace else await kept.reuse.clear(), as_json=as_json)
 
 
 def _told(answers: int, pages: int, *, as_json: bool) -> Exit:

@@ -180,7 +180,7 @@ def read_file(path: Path, most: int = -1) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except OSError as exc:
-        raise InvalidQuery(said("{file} cannot be opened: {why}.", file=path, why=exc.strerror), rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be read: {why}.", file=path, why=exc.strerror), rule="file") from exc
 
 
 def write_file(path: Path, content: bytes | str) -> None:

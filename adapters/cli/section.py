@@ -100,7 +100,9 @@ async def _write(open_researcher: OpenResearcher, wish: _Wish) -> Exit:
         return say_failure(job)
     markdown = _text(result, "markdown")
     if wish.has_author_years:
-        markdown = with_labels(markdown, _labels(result))
+        labels = result.details.get("labels")
+        named = {key: str(label) for key, label in labels.items()} if isinstance(labels, dict) else {}
+        markdown = with_labels(markdown, named)
     if wish.output is not None:
         _save(wish.output, {"md": markdown, "tex": _text(result, "latex"), "bib": _text(result, "bibtex")})
     elif not wish.as_json:
@@ -152,11 +154,6 @@ def _tokens(row: Json) -> int:
 def _text(result: JobResult, field: str) -> str:
     text = result.details.get(field)
     return text if isinstance(text, str) else ""
-
-
-def _labels(result: JobResult) -> dict[str, str]:
-    labels = result.details.get("labels")
-    return {key: str(label) for key, label in labels.items()} if isinstance(labels, dict) else {}
 
 
 # `gorkd refs`: the references of a file, each looked up; a table here, CSV and corrected BibTeX as files
