@@ -39,9 +39,14 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: str, job_
                 await bot.researcher.rate(job.id, str(interaction.user.id), good=False, scope=job.scope)
         return
     if press in ("retry", "ask_again", "refresh", "start_deep"):
-        await _again(bot, interaction, press, job_id)
+
+        async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
+            deed = cast("Renew", pressed(press, job, asker))
+            return await renew(deed, bot.researcher, asker, key=deed.key(key), address=address)
+
+        await _new_answer(bot, interaction, job_id, submit, in_place=press == "retry")
         return
-    if press == "changed":
+    if press == "changed" and await _is_theirs(bot, interaction, job_id):
         await _research_changed(bot, interaction, job_id)
         return
     if press == "not_now":
@@ -98,21 +103,15 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: str, job_i
     await _new_answer(bot, interaction, job_id, improve)
 
 
-async def _again(bot: ResearchClient, interaction: Asked, press: str, job_id: str) -> None:
-    async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
-        deed = cast("Renew", pressed(press, job, asker))
-        return await renew(deed, bot.researcher, asker, key=deed.key(key), address=address)
-
-    await _new_answer(bot, interaction, job_id, submit, in_place=press == "retry")
+async def _is_theirs(bot: ResearchClient, interaction: Asked, job_id: str) -> bool:
+    try:
+        return (await bot.researcher.job(job_id)).request.asker == str(interaction.user.id)
+    except GorkdError:
+        return False
 
 
 async def _research_changed(bot: ResearchClient, interaction: Asked, job_id: str) -> None:
     """The offer becomes the answer to what the edited message says now; for its asker alone."""
-    asker = str(interaction.user.id)
-
-    async def refused() -> DiscordMessage:
-        deed = pressed("changed", await _visible(bot, interaction, job_id), asker, question="?")
-        return bot.voice.refusal(deed.sentence if isinstance(deed, Say) else say(wording.SOMETHING_BROKE))
 
     async def submit(job: ResearchJob, asker: str, _: str, address: Address) -> ResearchJob:
         deed = pressed("changed", job, asker, question=await _edited(bot, interaction))
@@ -120,14 +119,7 @@ async def _research_changed(bot: ResearchClient, interaction: Asked, job_id: str
             raise InvalidQuery(deed.sentence if isinstance(deed, Say) else say(wording.ASK_WHAT), rule="changed")
         return await renew(deed, bot.researcher, asker, address=address)
 
-    try:
-        is_theirs = (await bot.researcher.job(job_id)).request.asker == asker
-    except GorkdError:
-        is_theirs = False
-    if is_theirs:
-        await _new_answer(bot, interaction, job_id, submit, in_place=True)
-    else:
-        await bot.whisper(interaction, refused)
+    await _new_answer(bot, interaction, job_id, submit, in_place=True)
 
 
 async def _edited(bot: ResearchClient, interaction: Asked) -> str:
@@ -187,16 +179,14 @@ async def _told(bot: ResearchClient, interaction: Asked, press: str, job: Resear
 
     if deed is not None and (said := await told_of(deed, bot.speaking(place, where))):
         return replace(said, details=())
-    return await _told_here(bot, interaction, press, job)
-
-
-async def _told_here(bot: ResearchClient, interaction: Asked, press: str, job: ResearchJob) -> DiscordMessage:
-    """Of what only Discord asks, or only shows."""
-    if press == "share":
+    if press == "share":  # what only Discord asks, or only shows
         confirm = JobButton(SHARE_HERE, job.id, say(wording.SHARE), "primary")
         return bot.voice.question(f"{say(wording.SHARE_TITLE)} {say(wording.SHARE_QUESTION)}", confirm)
     if press == SHARE_HERE:
-        return await _shared(bot, interaction, job)
+        result = await bot.researcher.result(job.id)
+        if result is None or result.answer is None:
+            raise JobNotFound(job.id)
+        return bot.voice.shared(job, result, await bot.researcher.sources(job.id), by=interaction.user.display_name)
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
     return bot.voice.notice(say(wording.THANKS))
 
@@ -220,14 +210,6 @@ def spoken_place(spot: MessageAddress, scope: Scope, place: DiscordPlace, *, is_
     at, fresh = (replace(one.to_address(), place=channel) for one in (spot, in_channel))
     talk = f"discord:{spot.channel_id}"
     return WatchPlace(str(spot.asker_id), scope, at, fresh, place.public_id, talk, is_overheard=is_overheard)
-
-
-async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> DiscordMessage:
-    result = await bot.researcher.result(job.id)
-    if result is None or result.answer is None:
-        raise JobNotFound(job.id)
-    sources = await bot.researcher.sources(job.id)
-    return bot.voice.shared(job, result, sources, by=interaction.user.display_name)
 
 
 async def _visible(bot: ResearchClient, interaction: Asked, job_id: str) -> ResearchJob:

@@ -131,7 +131,7 @@ class DiscordVoice:
             if card.plan
             else []
         )
-        said = "" if snapshot.earlier else _said(snapshot)
+        said = "" if snapshot.earlier else "".join(text for _, text in said_so_far(snapshot, "summary"))
         head, step = f"{_asked(card.asked)}\n\n", plain(card.message.rstrip(" .…"), LINE_ROOM)
         steps = [f"-# {step} …" if said else f"**{step}** …"]
         if said:
@@ -424,10 +424,6 @@ def _passages(links: PageLinks, job: ResearchJob, card: AnswerCard) -> Cite:
             cited.setdefault(int(position.source_id.removeprefix("src_")), f"conflict-{place}-{side}")
     known = {str(source.number): source.number for source in card.sources}
     return lambda number: links.passage(job, known[number], cited.get(known[number], "")) if number in known else ""
-
-
-def _said(snapshot: Snapshot) -> str:
-    return "".join(text for _, text in said_so_far(snapshot, "summary"))
 
 
 def _thread_name(card: AnswerCard) -> str:
