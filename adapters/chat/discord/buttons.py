@@ -180,7 +180,7 @@ async def _told(bot: ResearchClient, interaction: Asked, press: str, job: Resear
     if deed is not None and (said := await told_of(deed, bot.speaking(place, where))):
         return replace(said, details=())
     if press == "share":  # what only Discord asks, or only shows
-        confirm = JobButton(SHARE_HERE, job.id, say(wording.SHARE), "primary")
+        confirm = JobButton(SHARE_HERE, job.id, say(wording.SHARE), is_primary=True)
         return bot.voice.question(f"{say(wording.SHARE_TITLE)} {say(wording.SHARE_QUESTION)}", confirm)
     if press == SHARE_HERE:
         result = await bot.researcher.result(job.id)

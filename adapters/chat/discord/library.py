@@ -224,10 +224,7 @@ class DiscordLibraryVoice:
 def _rows(card: LibraryCard) -> tuple[Row, ...]:
     """The papers in rows of five, then what belongs to all that is shown; without ids that Discord could not carry."""
     papers, steps = (
-        [
-            LibraryButton(one.says, one.label, one.about, style="primary" if one.says == "yes" else "secondary")
-            for one in some
-        ]
+        [LibraryButton(one.says, one.label, one.about, is_primary=one.says == "yes") for one in some]
         for some in (card.of_list, card.steps)
     )
     pdf = [LinkButton("PDF", card.pdf_url)] if is_linkable(card.pdf_url) else []

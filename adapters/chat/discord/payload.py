@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import discord
 from discord import app_commands
@@ -33,7 +33,7 @@ class JobButton:
     press: str
     job_id: str
     label: str
-    style: Literal["primary", "secondary", "danger"] = "secondary"
+    is_primary: bool = False
 
     @property
     def custom_id(self) -> str:
@@ -53,7 +53,7 @@ class LibraryButton:
     words: str
     label: str
     tag: str = ""
-    style: Literal["primary", "secondary", "danger"] = "secondary"
+    is_primary: bool = False
 
     @property
     def custom_id(self) -> str:
@@ -82,6 +82,7 @@ class PanelButton:
 
     custom_id: str
     label: str
+    is_primary: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,11 +130,6 @@ class DiscordMessage:
 # is pressed is read from the interaction (`on_interaction` in bot.py), by these patterns
 
 
-STYLES = {
-    "primary": discord.ButtonStyle.primary,
-    "secondary": discord.ButtonStyle.secondary,
-    "danger": discord.ButtonStyle.danger,
-}
 OF_JOB = rf"(?P<press>{'|'.join(PRESSES)}):(?P<job_id>{JOB_ID})"
 OF_MENU = rf"more:(?P<job_id>{JOB_ID})"
 OF_LIBRARY = r"library:(?P<tag>[0-9a-f]{0,12}):(?P<words>.{1,90})"
@@ -232,7 +228,7 @@ def _item(button: JobButton | LibraryButton | LinkButton | PanelButton | MoreMen
         options = [discord.SelectOption(label=label, value=press) for press, label in button.choices]
         said = word("answer.more")
         return discord.ui.Select(custom_id=button.custom_id, placeholder=said, options=options, row=row)
-    style = STYLES["secondary" if isinstance(button, PanelButton) else button.style]
+    style = discord.ButtonStyle.primary if button.is_primary else discord.ButtonStyle.secondary
     return discord.ui.Button(label=button.label, custom_id=button.custom_id, style=style, row=row)
 
 

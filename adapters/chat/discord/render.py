@@ -245,7 +245,7 @@ class DiscordVoice:
 
     def changed(self, offer: Offer) -> DiscordMessage:
         """Under an edited question, which it answers: what was edited is read there when the button is pressed."""
-        button = JobButton("changed", offer.job.id, say(wording.RESEARCH_IT), "primary")
+        button = JobButton("changed", offer.job.id, say(wording.RESEARCH_IT), is_primary=True)
         return self.question(say(wording.QUESTION_CHANGED), button)
 
     def moved(self, page_url: str = "") -> DiscordMessage:
@@ -459,7 +459,7 @@ def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
     return tuple(
         LinkButton(button.label, button.url)
         if button.url
-        else JobButton(button.name, job.id, button.label, "primary" if button.is_primary else "secondary")
+        else JobButton(button.name, job.id, button.label, is_primary=button.is_primary)
         for button in buttons
         if not (button.url or button.name == "view_full_analysis") or is_linkable(button.url)
     )

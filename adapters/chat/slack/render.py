@@ -128,7 +128,7 @@ class SlackVoice:
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
         """What is done as a plan, and the sentences that passed; in a stream, else by updates."""
         card = progress_card(job, snapshot, elapsed_s)
-        *steer, cancel = _buttons(job, card.buttons)
+        *steer, cancel = _buttons(job.id, card.buttons)
         plan = read_plan(snapshot, elapsed_s, [*actions([cancel]), *actions(steer)])
         said = f"{one_line(card.message)} …"
         if plan is not None:
@@ -188,10 +188,9 @@ class SlackVoice:
             page, title = self.links.link(replace(job, id=part.job_id)), plain(heading(part), 2 * LINE_ROOM)
             blocks.append(section(f"*<{escaped(page)}|{title}>*" if is_linkable(page) else f"*{title}*"))
             blocks += [block for change in part.changes for block in _changed(told_change(change))]
-        buttons = [button(name, say(wording.BUTTONS[name]), job.id) for name in notice_buttons(notice)]
-        page_url = "" if notice.parts else self.links.link(job)
-        link = link_button(VIEW, say(wording.BUTTONS[VIEW]), page_url) if is_linkable(page_url) else []
-        last = actions([*link, *buttons]) if link or buttons else [context(say(DIGEST_HELP))]
+        view = [] if notice.parts else [CardButton(VIEW, self.links.link(job))]
+        row = _buttons(job.id, [*view, *map(CardButton, notice_buttons(notice))])
+        last = actions(row) or [context(say(DIGEST_HELP))]
         return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
 
     def refusal(self, sentence: str) -> SlackMessage:
@@ -209,16 +208,13 @@ class SlackVoice:
     def history(self, jobs: Sequence[ResearchJob]) -> SlackMessage:
         """One's own questions, newest first, each a link to its page."""
         if not jobs:
-            return replace(message(say(wording.NO_HISTORY), [section(say(wording.NO_HISTORY))]), is_aside=True)
+            return self.refusal(say(wording.NO_HISTORY))
         lines = [
             f"• {wording.day(job.created_at)}: <{escaped(self.links.link(job))}|{_label(job.query)}>"
             for job in jobs[:SHOWN_SOURCES]
         ]
-        said = message(
-            say(wording.YOUR_QUESTIONS),
-            [section(f"*{say(wording.YOUR_QUESTIONS)}*"), *(section(line) for line in lines)],
-        )
-        return replace(said, is_aside=True)
+        title = say(wording.YOUR_QUESTIONS)
+        return replace(message(title, [section(f"*{title}*"), *map(section, lines)]), is_aside=True)
 
     def sources(self, sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
         """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
@@ -234,12 +230,7 @@ class SlackVoice:
 
     def watching(self, said: WatchSaid) -> SlackMessage:
         """What is said of a wish to watch, with its buttons."""
-        job_id = said.job.id if said.job else ""
-        made = [
-            link_button(one.name, one.label, one.url) if one.url else [button(one.name, one.label, job_id)]
-            for one in said.buttons
-        ]
-        row = actions([one for some in made for one in some]) if any(made) else []
+        row = actions(_buttons(said.job.id if said.job else "", said.buttons))
         title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
         files = (SlackUpload(*said.file, said.text),) if said.file else ()
         blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
@@ -386,14 +377,14 @@ def _label(text: str) -> str:
     return plain(text.replace("|", "/"), LINE_ROOM) or "…"
 
 
-def _buttons(job: ResearchJob, buttons: Sequence[CardButton]) -> list[Block]:
+def _buttons(job_id: str, buttons: Sequence[CardButton]) -> list[Block]:
     """A link only where its address can be one."""
     made: list[Block] = []
     for one in buttons:
-        if one.name == VIEW:
-            made += link_button(VIEW, one.label, one.url)
+        if one.url or one.name == VIEW:
+            made += link_button(one.name, one.label, one.url)
         else:
-            made.append(button(one.name, one.label, job.id, style="primary" if one.is_primary else ""))
+            made.append(button(one.name, one.label, job_id, style="primary" if one.is_primary else ""))
     return made
 
 
@@ -403,7 +394,7 @@ def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
     row = [button(SHOW_SOURCES, say(wording.SOURCES), job.id)] if SHOW_SOURCES in made else []
     if card.answer is not None and card.answer.metadata.model and job.request.modes == ("quick",):
         row.append(button(START_DEEP, say(wording.GO_DEEPER), job.id, style="primary" if card.offers else ""))
-    row += _buttons(job, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
+    row += _buttons(job.id, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
     rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
     for spare in ("export", "watch"):  # their words do the same
         rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != spare]
@@ -417,7 +408,7 @@ def _ended(job: ResearchJob, card: AnswerCard) -> SlackMessage:
     if card.sources:
         found = ", ".join(dict.fromkeys(one_line(one.metadata.domain or one.title) for one in card.sources))
         blocks.append(context(f"*{say(wording.FOUND_SO_FAR)}*: {plain(found, 2 * LINE_ROOM) or '…'}"))
-    buttons = _buttons(job, [one for one in card.buttons if one.name != SHOW_SOURCES])
+    buttons = _buttons(job.id, [one for one in card.buttons if one.name != SHOW_SOURCES])
     return message(f"{card.title}: {one_line(why)}", [*blocks, *actions(buttons)])
 
 
