@@ -488,6 +488,15 @@ def test_a_link_out_of_a_folder_and_a_bad_list_cost_only_themselves(tmp_path) ->
     assert "1 paper added, 0 there already, 4 not readable" in added.stderr
 
 
+@pytest.mark.parametrize("command", [("library", "show", "nowhere"), ("cache", "show", "nowhere")], ids=" ".join)
+def test_what_prints_json_says_in_json_too_what_was_wrong(command: tuple[str, ...]) -> None:
+    ran = Desk().run(*command, "--json")
+
+    error = json.loads(ran.stdout)["error"]
+    assert (ran.exit_code, error["code"], error["details"]) == (2, "INVALID_QUERY", {})
+    assert ran.stderr == f"gorkd: {error['message']}\n"
+
+
 def test_papers_are_listed_shown_read_anew_checked_and_removed(tmp_path) -> None:
     """S000-24: a paper looks the same in every list."""
     desk = Desk()
