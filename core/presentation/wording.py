@@ -384,7 +384,8 @@ _DENIED = ("a model read otherwise", "the source ")  # so begins why a sentence 
 
 
 def _named(text: str) -> str:
-    said = " ".join(text.split()).rstrip(".")
+    cells = text.strip(" |").split("|") if text.startswith("|") else [text]  # of a table's row
+    said = " ".join(" · ".join(filter(str.strip, cells)).split()).rstrip(".")
     return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
 
 
