@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from io import StringIO
 from typing import Annotated
 
 import typer
@@ -414,6 +415,11 @@ def print_trace(
     for entry, cells in rows:
         table.add_row(*(cells[place] for place in kept), style="bold" if entry.kind == "stage" else "")
     console.print(table)
+    paper = StringIO()
+    Console(file=paper, width=console.width).print(table)
+    for entry, cells in rows:
+        if "://" in (what := what_was_done(entry)) and what not in paper.getvalue():
+            console.print(Text(f"{cells[0]}  {one_line(what)}"), soft_wrap=True)  # whole, to be copied
     console.print(Text(totals_line(totals_of(entries))), soft_wrap=True)
     if with_prompts:
         for entry in in_order(entries):
@@ -455,7 +461,7 @@ def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
         dollars(entry.cost_usd) if entry.cost_usd is not None else "",
         f"{entry.outcome if entry.outcome != 'done' else ''}{repeated}",
     )
-    return tuple(Text(one_line(cell)) for cell in cells)
+    return tuple(Text(one_line(cell), no_wrap="://" in cell, overflow="ellipsis") for cell in cells)
 
 
 def _print_exchange(console: Console, entry: TraceEntry) -> None:
