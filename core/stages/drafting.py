@@ -87,7 +87,7 @@ def begin_writing(
     """What takes a writer's words, and the reading for their check, done while the model thinks about its first."""
     loop = asyncio.get_running_loop()
     grounder = script.grounder(sources, job.query, script.passages)
-    reading = asyncio.create_task(deps.turns.take(read_ahead, grounder, is_first=True))
+    reading = asyncio.create_task(deps.turns.take(read_ahead, grounder))  # the first sentence reads what it cites
     judging = Judging(
         deps.judge,
         lambda: ends_at - loop.time() - END_RESERVE_S,
