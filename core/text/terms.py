@@ -141,7 +141,8 @@ class AskedTerms:
         self._forms = {term: forms_of(term, vocabulary, language, by_letter) for term in self.terms}
         told = {term: others for term in self.terms if (others := told_for(question, term, language))}
         for term, others in told.items():
-            self._forms[term] = dict.fromkeys(others & vocabulary, _TOLD_SO) | self._forms[term]
+            forms = self._forms[term]
+            forms |= {other: max(_TOLD_SO, forms.get(other, 0.0)) for other in others & vocabulary}
         self._every_form = frozenset[str]().union(*self._forms.values())
         held = [[term for term in self.terms if not bag.isdisjoint(self._forms[term])] for bag in bags]
         rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
