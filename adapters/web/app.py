@@ -108,7 +108,13 @@ def build_web(
     app.on_response_prepare.append(_add_headers)
     app.on_response_prepare.append(tell_allowance)
     add_health_routes(app, ready)
-    _add_common_routes(app)
+    app.router.add_get("/metrics", _metrics)
+    app.router.add_static("/static", _HERE / "static")
+    for add_routes in (
+        api.add_routes, pages.add_routes, add_description_routes, add_export_routes, add_sign_in_routes,
+        add_stream_routes,
+    ):  # fmt: skip
+        add_routes(app)
     if usage is not None:
         admin.add_routes(app, usage, evaluations)
     if library is not None:
@@ -118,15 +124,6 @@ def build_web(
     if previews:
         preview.add_routes(app, previews)
     return app
-
-
-def _add_common_routes(app: web.Application) -> None:
-    app.router.add_get("/metrics", _metrics)
-    app.router.add_static("/static", _HERE / "static")
-    for room in (api, pages):
-        room.add_routes(app)
-    for add_routes in (add_description_routes, add_export_routes, add_sign_in_routes, add_stream_routes):
-        add_routes(app)
 
 
 def _set_up_templates(app: web.Application) -> None:

@@ -15,7 +15,7 @@ from core.evidence.citations import Grammar, strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.results import TITLES, CodeBlock, Remark
-from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
+from core.findings.viewing import FindingsView, FoundItem
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
@@ -79,7 +79,7 @@ class SumView:
 
 @dataclass(frozen=True)
 class RemovedView:
-    """A sentence that was cut, and how often the writer tried it."""
+    """A sentence that was cut, once, and how often the writer tried it."""
 
     sentence: RemovedSentence
     times: int
@@ -189,7 +189,7 @@ def _answer_view(card: AnswerCard, answer: ResearchAnswer, links: JobLinks) -> A
         headline=confidence.text if card.outcome == "insufficient" else confidence.line,
         sum=_sum_view(answer),
         conflicts=_conflicts(answer, by_number, passages, links),
-        removed=_removed(answer.removed),
+        removed=tuple(RemovedView(sentence, times) for sentence, times in Counter(answer.removed).items()),
     )
 
 
@@ -230,11 +230,6 @@ def _conflicts(
             )
         views.append(ConflictView(one_line(conflict.subject), tuple(rows)))
     return tuple(views)
-
-
-def _removed(removed: Sequence[RemovedSentence]) -> tuple[RemovedView, ...]:
-    """The same sentence once."""
-    return tuple(RemovedView(sentence, count) for sentence, count in Counter(removed).items())
 
 
 def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
@@ -371,7 +366,11 @@ def findings_page(
     unverified = [(one_line(item.url) or say("no address"), item.why_unverified) for item in view.unverified]
     before, after = (
         tuple(
-            SectionView(f"part-{side}-{place}", one_line(other.title), _prose(_whole(other), answer, cite))
+            SectionView(
+                f"part-{side}-{place}",
+                one_line(other.title),
+                _prose("\n\n".join(filter(None, [other.summary, other.detail])), answer, cite),
+            )
             for place, other in enumerate(others)
         )
         for side, others in (("before", view.before), ("after", view.after))
@@ -379,10 +378,6 @@ def findings_page(
     return FindingsPage(
         before, tuple(lists), tuple(report), say(TITLES["freeform"]), after, tuple(unverified), view.searched
     )
-
-
-def _whole(other: OtherAnswer) -> str:
-    return "\n\n".join(filter(None, [other.summary, other.detail]))
 
 
 def _item(item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, links: JobLinks) -> ItemView:

@@ -104,7 +104,7 @@ def select_passages(
     """The passages of each source that best fit the question and together fit `max_tokens`, in reading order.
 
     Every source keeps at least its best passage while the budget lasts, better sources first; after
-    that the best passages of all are taken, one by one.
+    that the best passages of all are taken, one by one. `count_tokens` gives at least one for four characters.
     """
     ranked = _rank(sources, question)
     chosen: dict[str, list[Passage]] = {source.id: [] for source in sources}
@@ -115,6 +115,8 @@ def select_passages(
         if split_passages(source.trusted_content)
     ]
     for _, source_id, passage in [*firsts, *ranked]:
+        if len(passage.text) > 4 * left:
+            continue
         cost = count_tokens(passage.text) + 2
         if cost <= left and passage not in chosen[source_id]:
             chosen[source_id].append(passage)
