@@ -254,12 +254,19 @@ class _Paper:
 def _print_prose(paper: _Paper, prose: str) -> None:
     """Paragraphs and list items, wrapped; marks in colour."""
     prose = prose.replace(EMPTY, EMPTY_AT_TERMINAL)
+    is_code = False
     for paragraph in printable(prose).strip().split("\n\n"):
         if paragraph.strip():
             paper.gap()
         for line in paragraph.splitlines():
             body = line.lstrip()
             indent = " " * (len(line) - len(body))
+            is_fence = body.startswith(("```", "~~~"))
+            is_code ^= is_fence
+            if is_code and not is_fence:
+                paper.write_unbroken(Text(f"    {line}"))
+            if is_code or is_fence:
+                continue
             if body.startswith("|"):
                 if RULE.fullmatch(body):
                     continue

@@ -20,10 +20,9 @@ from rich.text import Text
 from adapters.cli.ask import EMPTY_AT_TERMINAL, print_standing
 from adapters.cli.running import Chatting, Exit, Operating, read_file, say
 from core.library import wording
-from core.library.card import next_steps
 from core.library.paper import shelves_of
-from core.library.session import SaidToLibrary, Speaker
-from core.library.words import Addition, Incoming, read_addition
+from core.library.session import SaidToLibrary, Speaker, next_steps
+from core.library.states import Addition, Incoming, read_addition
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import LOCAL
 from core.presentation.render import one_line, printable

@@ -36,8 +36,16 @@ from core.evaluation.report import (
     state_of,
     totals_of,
 )
-from core.evaluation.running import Outcome, asking, run_cases
-from core.evaluation.tape import Tape, read_recording, recording_of, taped, write_recording
+from core.evaluation.running import (
+    Outcome,
+    Tape,
+    asking,
+    read_recording,
+    recording_of,
+    run_cases,
+    taped,
+    write_recording,
+)
 from core.model.codec import decode, encode
 from core.model.errors import InvalidQuery, StoreError
 from core.pipeline.deps import Deps

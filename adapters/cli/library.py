@@ -13,10 +13,9 @@ import typer
 from adapters.cli.running import Exit, Operating, print_json, read_file, say, write_file
 from adapters.cli.settings import tenant_option
 from core.library import wording as library_wording
-from core.library.desk import LibraryDesk
+from core.library.desk import SUFFIXES, LibraryDesk, ListedPaper, is_reading_list, read_list
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
 from core.library.paper import Paper, format_reference, in_order, shelves_of
-from core.library.reading_list import SUFFIXES, ListedPaper, is_reading_list, read_list
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import Json, ResearchJob, Scope

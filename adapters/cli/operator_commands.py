@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from io import StringIO
 from typing import Annotated
 
 import typer
@@ -22,16 +23,8 @@ from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import Json, ResearchJob
 from core.model.ports import KeptAnswer
 from core.pipeline.checkup import Finding, State, Trial, is_healthy
-from core.pipeline.trace import ToolTrace, trace_id_of
-from core.pipeline.tracing import (
-    TraceEntry,
-    dollars,
-    in_order,
-    totals_line,
-    totals_of,
-    what_was_done,
-    without_repeats,
-)
+from core.pipeline.trace import ToolTrace, TraceEntry, trace_id_of
+from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, iso_utc, one_line, printable
@@ -53,7 +46,7 @@ async def trace_command(
     job_id = job.strip()
     async with operating.open_kept() as kept:
         found, entries = await kept.jobs.get(job_id), await kept.traces.read(job_id)
-        tool_trace = await kept.tool_traces.get(trace_id_of(job_id))
+        tool_trace = await kept.traces.get(trace_id_of(job_id))
     if as_json:
         print_json(trace_json(found, entries, with_prompts=prompts, tool_trace=tool_trace))
     else:
@@ -422,6 +415,11 @@ def print_trace(
     for entry, cells in rows:
         table.add_row(*(cells[place] for place in kept), style="bold" if entry.kind == "stage" else "")
     console.print(table)
+    paper = StringIO()
+    Console(file=paper, width=console.width).print(table)
+    for entry, cells in rows:
+        if "://" in (what := what_was_done(entry)) and what not in paper.getvalue():
+            console.print(Text(f"{cells[0]}  {one_line(what)}"), soft_wrap=True)  # whole, to be copied
     console.print(Text(totals_line(totals_of(entries))), soft_wrap=True)
     if with_prompts:
         for entry in in_order(entries):
@@ -463,7 +461,7 @@ def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
         dollars(entry.cost_usd) if entry.cost_usd is not None else "",
         f"{entry.outcome if entry.outcome != 'done' else ''}{repeated}",
     )
-    return tuple(Text(one_line(cell)) for cell in cells)
+    return tuple(Text(one_line(cell), no_wrap="://" in cell, overflow="ellipsis") for cell in cells)
 
 
 def _print_exchange(console: Console, entry: TraceEntry) -> None:

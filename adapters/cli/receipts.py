@@ -23,9 +23,8 @@ from core.model.ports import PageFetcher
 from core.presentation.exports import EXPORTS
 from core.presentation.render import one_line
 from core.presentation.wording import say_level
-from core.receipts.container import keys_in
+from core.receipts.container import Check, State, Verification, cited_sources, compare_live, keys_in, verify_receipt
 from core.receipts.receipt import Receipt
-from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt
 from core.text.saying import say as said
 from core.text.saying import say_many
 

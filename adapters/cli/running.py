@@ -31,7 +31,6 @@ from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, Sou
 from core.pipeline.checkup import Finding, FoundServer, Trials
 from core.pipeline.deps import Deps
 from core.pipeline.trace import TraceStore
-from core.pipeline.tracing import TraceLog
 from core.presentation import wording
 from core.presentation.card import said_so_far, without_signs
 from core.presentation.page_links import PageLinks, Revocations
@@ -297,8 +296,7 @@ class Kept:
     """What is kept of jobs and to be given again, and how to let go of it."""
 
     jobs: JobStore
-    traces: TraceLog
-    tool_traces: TraceStore
+    traces: TraceStore
     forget: Callable[[Whose], Awaitable[Forgotten]]
     cache: AnswerCache
     reuse: ReuseStore

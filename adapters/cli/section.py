@@ -27,11 +27,11 @@ from core.model.answer import Confidence, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, JobStatus, Json, ResearchRequest, rows
 from core.presentation.render import cut, job_json, one_line, printable
-from core.references.showing import reference_files, reference_rows, verdict_words
 from core.section.prose import with_labels
 from core.section.sections import is_brief, read_brief, sections_in
 from core.text.saying import say as said
 from core.text.saying import say_again
+from core.works.showing import reference_files, reference_rows, verdict_words
 
 _Context = Annotated[
     Path, typer.Option("--context", metavar="FILE", help="What the paper is about: YAML or JSON with `concept:`.")

@@ -33,6 +33,7 @@ from adapters.web.access import (
 )
 from adapters.web.faults import Forbidden, KeyReused
 from adapters.web.limits import stream_slot
+from adapters.web.prose import drawn
 from core.model.errors import GorkdError, InvalidQuery, QueueFull
 from core.model.job import (
     LOCAL,
@@ -54,6 +55,7 @@ from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.pipeline.conversation import following
 from core.pipeline.researcher import MAX_FEEDBACK_CHARS, RENEWALS, Renewal
 from core.presentation.render import for_others, iso_utc, job_json, sources_json
+from core.presentation.snapshot import Snapshot
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound, WatchNotice
 
@@ -383,8 +385,21 @@ async def get_stream(request: web.Request) -> web.StreamResponse:
         stream.headers["Cache-Control"] = "no-store, no-transform"  # compressed streams are held back by proxies
         await stream.prepare(request)
         async with stream:
-            await _send(stream, researcher.follow(job.id, after=after), request.app[CLOSING])
+            events = researcher.follow(job.id, after=after)
+            await _send(stream, _told(events, is_drawn="drawn" in request.query), request.app[CLOSING])
     return stream
+
+
+async def _told(events: AsyncGenerator[Event, None], *, is_drawn: bool) -> AsyncGenerator[Event, None]:
+    """The events as others may read them; with each sentence its whole section, drawn as on the page of the answer."""
+    snapshot = Snapshot()
+    async with aclosing(events) as following:
+        async for event in following:
+            data = for_others(dict(event.data))
+            if is_drawn and event.type != "complete":
+                snapshot = snapshot.after(event)
+                data |= {"drawn": drawn(snapshot, str(data["section"]))} if event.type == "answer" else {}
+            yield replace(event, data=data)
 
 
 async def _send(stream: EventSourceResponse, events: AsyncGenerator[Event, None], closing: asyncio.Event) -> None:
@@ -407,9 +422,7 @@ async def _pump(stream: EventSourceResponse, events: AsyncGenerator[Event, None]
     try:
         async with aclosing(events) as following:
             async for event in following:
-                await stream.send(
-                    json.dumps(for_others(dict(event.data))), id=str(event.seq), event=event.type, retry=retry_ms
-                )
+                await stream.send(json.dumps(event.data), id=str(event.seq), event=event.type, retry=retry_ms)
                 retry_ms = None
     except GorkdError as error:
         log.warning("a stream broke off", extra={"reason": str(error)})

@@ -37,8 +37,8 @@ from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from adapters.web.view import thousands
-from core.library.pages import PaperViews
-from core.pipeline.limits import RateLimits
+from core.library.paper import PaperViews
+from core.pipeline.limits import SharedLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
 from core.text import saying
@@ -46,7 +46,7 @@ from core.text.saying import LANGUAGES, say_number, spoken
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
-    from core.pipeline.tracing import TraceLog
+    from core.pipeline.trace import TraceStore
     from core.receipts.container import Receipts
     from core.tenancy.usage import CountUsage, EvaluationStore
 
@@ -71,12 +71,12 @@ def build_web(
     researcher: Researcher,
     metrics_render: Callable[[], bytes],
     settings: WebSettings,
-    traces: TraceLog | None = None,
+    traces: TraceStore | None = None,
     *,
     ready: Ready,
     links: PageLinks,
     revocations: Revocations,
-    limits: RateLimits,
+    limits: SharedLimits,
     previews: Mapping[str, preview.Preview] | None = None,
     library: PaperViews | None = None,
     usage: CountUsage | None = None,

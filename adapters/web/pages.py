@@ -28,13 +28,13 @@ from adapters.web.access import (
 from adapters.web.admin import voted_view
 from adapters.web.api import local_job, renewal_in
 from adapters.web.faults import page
+from adapters.web.prose import drawn
 from adapters.web.source_view import figure_of, passages_of, reading_view
 from adapters.web.view import SUM_WORDS, JobView, code_view, job_view, timeline_view
 from core.deep.viewing import trace_lines
 from core.findings.viewing import read_view
 from core.library.ingest import PaperUnreadable
-from core.library.pages import PaperViews
-from core.library.paper import Paper, shelves_of
+from core.library.paper import Paper, PaperViews, shelves_of
 from core.model.codec import encode
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest, Steering, SteeringKind
@@ -44,7 +44,7 @@ from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS, Renewal
 from core.presentation import wording
-from core.presentation.card import said_so_far, stage_states, without_signs
+from core.presentation.card import stage_states
 from core.presentation.exports import EXPORTS, OWN_KINDS, Export, exports_of
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import marks_legend
@@ -55,11 +55,11 @@ from core.watch import words as watch_words
 from core.watch.words import told_change
 
 if TYPE_CHECKING:
-    from core.pipeline.tracing import TraceLog
+    from core.pipeline.trace import TraceStore
     from core.receipts.container import Receipts
 
 
-TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
+TRACES: web.AppKey[TraceStore] = web.AppKey("traces")
 FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way
 REFRESH_S = 2  # often enough to watch, rarely enough to read
 SHOWN_REMOVED = 10  # sentences that were cut; the rest is folded
@@ -283,10 +283,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
     return {
         "snapshot": snapshot,
         "stages": stage_states(snapshot),
-        **{
-            part: [(id, without_signs(text)) for id, text in said_so_far(snapshot, part)]
-            for part in ("summary", "detail")
-        },
+        **{part: drawn(snapshot, part) for part in ("summary", "detail")},
         "elapsed": wording.duration(elapsed_s),
         "round_words": (say(ROUND), say(ROUND_OF_FACTS)),
         "refresh_s": 0 if "still" in request.query else REFRESH_S,

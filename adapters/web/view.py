@@ -21,22 +21,14 @@ from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
-from core.pipeline.tracing import (
-    Exchange,
-    TraceEntry,
-    dollars,
-    in_order,
-    totals_line,
-    totals_of,
-    what_was_done,
-    without_repeats,
-)
+from core.pipeline.trace import Exchange, TraceEntry
+from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
-from core.references.showing import reference_rows, verdict_words
 from core.text.saying import ENGLISH, later, say, say_again, say_many, say_number, spoken
+from core.works.showing import reference_rows, verdict_words
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview

@@ -11,7 +11,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from core.deep.output import TOOL_NAME, source_json
+from core.deep.viewing import TOOL_NAME, source_json
 from core.library.desk import pick
 from core.library.paper import Index, Paper, shelves_of
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound

@@ -179,6 +179,7 @@ SHARES = "Everyone who reaches this address can read the answer."
 SHARES_PRIVATE = "Private: everyone who has this link can read the answer until the link expires."
 NO_ANSWER = "I couldn't find reliable sources that answer this."
 BACK_SOON = "I am being restarted; your answer will appear here."
+RECORDS_AWAY = "What is kept here cannot be reached now; I go on as soon as it can be."
 SOMETHING_BROKE = "Something went wrong on our side; please try again."
 
 CHECKED_BY_RULES = "compared by rules; no language model judged what they left open"
@@ -388,7 +389,8 @@ _DENIED = ("a model read otherwise", "the source ")  # so begins why a sentence 
 
 
 def _named(text: str) -> str:
-    said = " ".join(text.split()).rstrip(".")
+    cells = text.strip(" |").split("|") if text.startswith("|") else [text]  # of a table's row
+    said = " ".join(" · ".join(filter(str.strip, cells)).split()).rstrip(".")
     return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
 
 

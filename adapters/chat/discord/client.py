@@ -41,8 +41,8 @@ from adapters.chat.live import LiveAnswers, tried
 from adapters.chat.reply import AddressDead, EditPace, Tongues, best_effort
 from adapters.chat.watching import Elsewhere, WatchPlace, nowhere_else
 from adapters.proxies import Proxies
+from core.library.states import Incoming
 from core.library.wording import RESTARTED
-from core.library.words import Incoming
 from core.model.delivery import Address
 from core.model.errors import GorkdError
 from core.model.job import (

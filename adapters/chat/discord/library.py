@@ -25,10 +25,8 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from adapters.chat.fitting import last_lines
-from core.library.card import LibraryCard, library_card
-from core.library.session import SaidToLibrary, Speaker
-from core.library.states import COMMANDS
-from core.library.words import ALSO_OF_ANSWERS, Addition, Words
+from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
+from core.library.states import ALSO_OF_ANSWERS, COMMANDS, Addition, Words
 from core.model.errors import GorkdError
 from core.model.job import LOCAL, ResearchJob
 from core.presentation import wording

@@ -19,6 +19,7 @@ from adapters.chat.fitting import fit, true_link, units
 from core.deep.state import Coverage
 from core.deep.viewing import ChecklistCard
 from core.evidence.citations import MARKS
+from core.evidence.structure import RULE, cells
 from core.model.answer import JobResult, Verdict
 from core.model.job import JobStatus, Json
 from core.model.source import Source
@@ -352,10 +353,23 @@ def passed_sentences(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def sentence_text(text: str) -> str:
-    """As Slack's Markdown, without emphasis of its own, with the line breaks before it."""
+    """As Slack's Markdown, without emphasis of its own, with the line breaks before it; a table is a list of its rows
+    below its head, since a stream may not draw it.
+    """
     body = text.lstrip()
-    lines = [" ".join(line.split()) for line in body.replace("**", "").split("\n")]
+    lines = [" ".join(line.split()) for line in listed_rows(body.replace("**", "")).split("\n")]
     return text[: len(text) - len(body)] + (markdown("\n".join(lines), SENTENCE_ROOM) or "…")
+
+
+def listed_rows(text: str) -> str:
+    """With each row of a Markdown table as an item, where its cells meet a dot; its head is a line of its own."""
+    lines = text.split("\n")
+    rules = {at for at, line in enumerate(lines) if line.startswith("|") and RULE.fullmatch(line)}
+    return "\n".join(
+        f"{'' if at + 1 in rules else '- '}{' · '.join(cells(line)).rstrip('· ')}" if line.startswith("|") else line
+        for at, line in enumerate(lines)
+        if at not in rules
+    )
 
 
 def _stage_tasks(snapshot: Snapshot) -> list[Task]:

@@ -43,12 +43,10 @@ from adapters.chat.slack.render import CANCEL, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Admins, Threads, named
 from adapters.chat.slack.translate import Payload, SlackFile, SlackSaid, field_of, id_of
-from core.library.card import LibraryCard, library_card
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
-from core.library.session import SaidToLibrary, Speaker
-from core.library.states import COMMANDS, read_command
-from core.library.words import NO, YES, Addition, Incoming, Words, read_addition
+from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
+from core.library.states import COMMANDS, NO, YES, Addition, Incoming, Words, read_addition, read_command
 from core.model.errors import GorkdError
 from core.presentation import wording
 from core.presentation.page_links import PageLinks
