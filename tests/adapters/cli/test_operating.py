@@ -23,7 +23,7 @@ from core.model.errors import SetupError
 from core.model.job import ResearchJob, Scope
 from core.pipeline.checkup import Finding, Trial, Trials
 from core.pipeline.deps import Deps
-from core.pipeline.trace import Exchange, TraceEntry
+from core.pipeline.trace import Exchange, ToolTrace, TraceEntry
 from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
@@ -84,6 +84,9 @@ class Desk:
     async def read(self, job_id: str) -> list[TraceEntry]:
         return list(self.entries)
 
+    async def get(self, trace_id: str) -> ToolTrace | None:
+        return await SqlTraceStore(self.tables).get(trace_id)
+
     async def forget(self, whose: Whose) -> Forgotten:
         self.wished.append(whose)
         return self.forgotten
@@ -100,7 +103,6 @@ class Desk:
         yield Kept(
             SqlJobStore(self.tables),
             self,
-            SqlTraceStore(self.tables),
             self.forget,
             self.cache,
             self.reuse,
