@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from adapters.chat.watching import (
+    HISTORY_LENGTH,
     PRESSED,
     Elsewhere,
     WatchPlace,
@@ -28,7 +29,7 @@ from adapters.chat.watching import (
 )
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
-from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope, Steering
+from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope, Steering
 from core.modes import can_be_steered
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply, read_steering
 from core.presentation import wording
@@ -40,8 +41,6 @@ from core.watch.words import WatchWish, read_wish
 if TYPE_CHECKING:
     from adapters.chat.reply import Voice
     from core.model.answer import ResearchAnswer
-    from core.model.delivery import Address
-    from core.model.job import Scope
     from core.model.ports import Clock
     from core.model.source import Source
     from core.pipeline.researcher import Researcher
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from core.tenancy.usage import EvaluationStore
 
 Payload = TypeVar("Payload")
-HISTORY_LENGTH = 10
 Renewal = Literal["retry", "ask_again", "refresh", "improve", "deeper", "start_deep", "changed"]
 Reaction = Literal["thanks", "heard"]
 
@@ -375,6 +373,10 @@ async def _nobody() -> bool:
     return False
 
 
+async def _no_sign(_: Reaction) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Speaking(Generic[Payload]):
     """Who spoke or pressed, and what a platform gives to answer it: its voice, and the place where a watch of a job
@@ -391,10 +393,14 @@ class Speaking(Generic[Payload]):
     proving: Proving | None = None
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # whether who spoke looks after the workspace
     may_offer: bool = True  # below an answer that is shown again
+    sign: Callable[[Reaction], Awaitable[bool]] = _no_sign  # puts it at what was said; whether it stands there
 
 
 async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
-    """What is said of a deed, which is done by then; None of what makes an answer or a sign. Raises `GorkdError`."""
+    """What is said of a deed, which is done by then; None where a sign says it, and of what makes an answer.
+
+    Raises `GorkdError`.
+    """
     researcher, voice, said = at.researcher, at.voice, None
     match deed:
         case Say(sentence):
@@ -420,22 +426,15 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
         case Watching(wish, job):
             place = await at.place(job if wish.kind == "watch" else None)
             said = voice.watching(await said_or_why(obey_wish(wish, job, researcher, place, at.elsewhere)))
+        case React(sign):
+            await at.sign(sign)
+        case Steer() if deed.sign and await at.sign(deed.sign):
+            await obey(deed, researcher, at.asker)
         case Prove():
             said = voice.watching(await prove(at.proving, deed, at.is_admin))
         case Forget() | Steer() | Cancel():
             said = voice.notice(await obey(deed, researcher, at.asker, at.taking_away))
     return said
-
-
-async def last_answer(
-    researcher: Researcher, asker: str, tenant: str, is_shown: Callable[[ResearchJob], bool]
-) -> ResearchJob | None:
-    """What a command is about, which hangs on no answer: one's last, but none that was asked behind other doors.
-
-    Raises `StoreError`.
-    """
-    asked = await researcher.history(asker, tenant=tenant, limit=HISTORY_LENGTH)
-    return next((job for job in asked if job.status is JobStatus.COMPLETED and is_shown(job)), None)
 
 
 async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source], ResearchAnswer | None]:

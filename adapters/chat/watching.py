@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.model.errors import GorkdError
-from core.model.job import ResearchRequest, Scope
+from core.model.job import JobStatus, ResearchRequest, Scope
 from core.presentation import wording
 from core.presentation.card import CardButton
 from core.presentation.render import cut, one_line
@@ -31,6 +31,7 @@ PRESSED = frozenset({"watch", "stop_watching", "keep_watching", "not_worth_telli
 
 
 TITLE_ROOM = 150  # of the question that is watched
+HISTORY_LENGTH = 10  # of one's own questions, where they are listed or the last is meant
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,17 @@ class WatchSaid:
     @property
     def text(self) -> str:
         return "\n".join(filter(None, (self.title, *self.lines)))
+
+
+async def last_answer(
+    researcher: Researcher, asker: str, tenant: str, is_shown: Callable[[ResearchJob], bool]
+) -> ResearchJob | None:
+    """What a command is about, which hangs on no answer: one's last, but none that was asked behind other doors.
+
+    Raises `StoreError`.
+    """
+    asked = await researcher.history(asker, tenant=tenant, limit=HISTORY_LENGTH)
+    return next((job for job in asked if job.status is JobStatus.COMPLETED and is_shown(job)), None)
 
 
 async def obey_wish(

@@ -146,18 +146,13 @@ async def _evaluate(operating: Operating, name: str, cases: Sequence[Case], wish
         print_comparison(console, *runs)
     elif before:
         print_changes(console, before, changes)
-    if not runs[0].configuration:
-        await _grade(operating, runs[0], of_jobs=bool(wish.recorded))
-    say(f"{wish.out / PAGE} shows the answers; {RUN} and {JUNIT} are beside it")
-    return Exit.INSUFFICIENT if any(one.has_failed for run in runs for one in run.outcomes) else Exit.ANSWERED
-
-
-async def _grade(operating: Operating, run: Run, *, of_jobs: bool) -> None:
-    """For `stats --calibration` and /admin; of the configuration that is in use alone."""
-    grades = grades_of(run, of_jobs=of_jobs)
+    # For `stats --calibration` and /admin; of the configuration that is in use alone.
+    grades = grades_of(runs[0], of_jobs=bool(wish.recorded)) if not runs[0].configuration else ()
     if grades:
         async with operating.open_kept() as kept:
             await kept.evaluations.put_grades(grades, datetime.now(UTC))
+    say(f"{wish.out / PAGE} shows the answers; {RUN} and {JUNIT} are beside it")
+    return Exit.INSUFFICIENT if any(one.has_failed for run in runs for one in run.outcomes) else Exit.ANSWERED
 
 
 async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: EvaluationWish, place: int) -> Run:

@@ -49,9 +49,24 @@ async def export_command(
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write it.")] = "",
     unsigned: Annotated[bool, typer.Option("--unsigned", help="Without this server's signature.")] = False,
 ) -> Exit:
-    if receipt:
-        return await _give(operating, job.strip(), out, is_signed=not unsigned)
-    return await _write(operating, job.strip(), out)
+    job_id = job.strip()
+    async with operating.open_kept() as kept:
+        if receipt:
+            content = await kept.receipts().give(job_id, is_signed=not unsigned)
+            path = Path(out or f"{job_id}.receipt.zip")
+            write_file(path, content)
+            say(said("written to {file}; check it anywhere with: gorkd verify {file}", file=path))
+            return Exit.ANSWERED
+        found, result = await kept.jobs.get(job_id), await kept.jobs.result(job_id)
+        sources = await kept.sources.sources(job_id)
+    if result is None:
+        raise JobNotFound(job_id)
+    text = EXPORTS["md"].write(found, result, sources)
+    if out:
+        write_file(Path(out), text)
+    else:
+        sys.stdout.write(text)
+    return Exit.ANSWERED
 
 
 async def verify_command(
@@ -79,29 +94,6 @@ async def verify_command(
     else:
         print_verification(Console(highlight=False), found)
     return Exit.ANSWERED if found.is_intact else Exit.FAILED
-
-
-async def _write(operating: Operating, job_id: str, out: str) -> Exit:
-    async with operating.open_kept() as kept:
-        job, result = await kept.jobs.get(job_id), await kept.jobs.result(job_id)
-        sources = await kept.sources.sources(job_id)
-    if result is None:
-        raise JobNotFound(job_id)
-    text = EXPORTS["md"].write(job, result, sources)
-    if out:
-        write_file(Path(out), text)
-    else:
-        sys.stdout.write(text)
-    return Exit.ANSWERED
-
-
-async def _give(operating: Operating, job_id: str, out: str, *, is_signed: bool) -> Exit:
-    async with operating.open_kept() as kept:
-        content = await kept.receipts().give(job_id, is_signed=is_signed)
-    path = Path(out or f"{job_id}.receipt.zip")
-    write_file(path, content)
-    say(said("written to {file}; check it anywhere with: gorkd verify {file}", file=path))
-    return Exit.ANSWERED
 
 
 def print_verification(console: Console, found: Verification) -> None:

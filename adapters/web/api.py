@@ -150,7 +150,9 @@ async def post_research(request: web.Request) -> web.Response:
     asker = await require_asker(request)
     before = await readable_job(request) if "job_id" in request.match_info else None
     question, researcher = await _body(request, QuestionBody), request.app[RESEARCHER]
-    own = _own_scope(request, asker)
+    # A private question is for whoever has this token, or for whoever sits at this machine.
+    mac = hmac.digest(request.app[LINKS].keys[-1], b"asker" + asker.encode(), hashlib.sha256)
+    own = Scope(LOCAL.tenant, personal(mac.hex()[:32]))
     scope, other = (own, LOCAL) if question.private or question.attachments else (LOCAL, own)
     said = question.model_dump_json() + (before.id if before else "")
     key, digest = _idempotency_key(request, asker), hashlib.sha256(said.encode()).hexdigest()
@@ -329,12 +331,6 @@ async def _unused_or_ours(request: web.Request, key: str, digest: str, *scopes: 
 def _refuse_reuse(job: ResearchJob | None, digest: str) -> None:
     if job is not None and job.request.digest != digest:
         raise KeyReused
-
-
-def _own_scope(request: web.Request, asker: str) -> Scope:
-    """A private question's: for whoever has this token, or for whoever sits at this machine."""
-    mac = hmac.digest(request.app[LINKS].keys[-1], b"asker" + asker.encode(), hashlib.sha256)
-    return Scope(LOCAL.tenant, personal(mac.hex()[:32]))
 
 
 def _json(document: dict[str, Json]) -> web.Response:

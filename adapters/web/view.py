@@ -347,7 +347,6 @@ class FindingsPage:
     report_title: str
     after: tuple[SectionView, ...]
     unverified: tuple[tuple[str, str], ...]
-    searched: str
 
 
 def findings_page(
@@ -375,9 +374,7 @@ def findings_page(
         )
         for side, others in (("before", view.before), ("after", view.after))
     )
-    return FindingsPage(
-        before, tuple(lists), tuple(report), say(TITLES["freeform"]), after, tuple(unverified), view.searched
-    )
+    return FindingsPage(before, tuple(lists), tuple(report), say(TITLES["freeform"]), after, tuple(unverified))
 
 
 def _item(item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, links: JobLinks) -> ItemView:

@@ -70,7 +70,7 @@ class OtherAnswer:
 
 @dataclass(frozen=True)
 class FindingsView:
-    """What was found, as S004's own object, and each item with its marks. `searched` says by which means.
+    """What was found, as S004's own object, and each item with its marks.
 
     `sections` are the report's, title and text with citation markers. `before` and `after` are what modes of other
     kinds answered that were named before and after these.
@@ -79,7 +79,6 @@ class FindingsView:
     findings: ResearchFindings
     items: tuple[FoundItem, ...] = ()
     notes: tuple[str, ...] = ()
-    searched: str = ""
     sections: tuple[tuple[str, str], ...] = ()
     before: tuple[OtherAnswer, ...] = ()
     after: tuple[OtherAnswer, ...] = ()
@@ -127,7 +126,6 @@ def read_view(result: JobResult | None) -> FindingsView | None:
         findings,
         tuple(map(_item, rows(result.details.get("items")))),
         tuple(note for note in notes if isinstance(note, str)) if isinstance(notes, list) else (),
-        str(result.details.get("searched") or ""),
         tuple((str(one.get("title") or ""), str(one.get("text") or "")) for one in rows(result.details.get("report"))),
         before,
         after,

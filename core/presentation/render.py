@@ -16,7 +16,6 @@ from core.evidence.citations import MARKS
 from core.model.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
 from core.model.job import Json, ResearchJob
 from core.model.source import Source
-from core.model.works import Notice
 from core.presentation import wording
 from core.text.saying import say
 from core.text.urls import public_address, without_paths
@@ -190,15 +189,14 @@ def _answer_json(answer: ResearchAnswer) -> dict[str, Json]:
         "confidence_sum": [
             {"name": part.name, "value": part.value, "note": part.note} for part in answer.confidence_sum
         ],
-        "claims": [_claim_json(claim) for claim in answer.claims],
+        "claims": [
+            {"id": claim.id, "text": claim.text, "verdict": claim.verdict.value, "strength": claim.strength}
+            for claim in answer.claims
+        ],
         "conflicts": [_conflict_json(conflict) for conflict in answer.conflicts],
         "removed": [{"text": removed.text, "reason": removed.reason} for removed in answer.removed],
         "notice": answer.notice,
     }
-
-
-def _claim_json(claim: Claim) -> dict[str, Json]:
-    return {"id": claim.id, "text": claim.text, "verdict": claim.verdict.value, "strength": claim.strength}
 
 
 def _conflict_json(conflict: Conflict) -> dict[str, Json]:
@@ -236,13 +234,12 @@ def _source_json(source: Source, answer: ResearchAnswer | None) -> dict[str, Jso
         "read_at": iso_utc(source.read_at),
         "extract_of_page": source.extract_of_page,
         "version": source.metadata.version,
-        "notices": [_notice_json(notice) for notice in source.metadata.notices],
+        "notices": [
+            {"kind": notice.kind, "url": notice.url, "date": notice.date, "said_by": notice.said_by}
+            for notice in source.metadata.notices
+        ],
         "tried_to_instruct": bool(source.instructs),
     }
-
-
-def _notice_json(notice: Notice) -> Json:
-    return {"kind": notice.kind, "url": notice.url, "date": notice.date, "said_by": notice.said_by}
 
 
 def _metadata_json(job: ResearchJob, result: JobResult) -> dict[str, Json]:

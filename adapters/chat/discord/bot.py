@@ -21,7 +21,7 @@ from discord import app_commands
 from discord.http import Route
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
-from adapters.chat.desk import Show, Watching, last_answer, told_of
+from adapters.chat.desk import Show, Watching, told_of
 from adapters.chat.discord.administering import (
     OF_SETTINGS,
     press_settings,
@@ -58,7 +58,7 @@ from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, text_of
 from adapters.chat.library import LiveTalks
 from adapters.chat.reply import best_effort
-from adapters.chat.watching import WatchPlace
+from adapters.chat.watching import WatchPlace, last_answer
 from core.model.delivery import Address
 from core.model.errors import GorkdError, SetupError
 from core.model.job import Depth, ResearchJob, ResearchRequest

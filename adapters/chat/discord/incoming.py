@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -16,18 +16,15 @@ from adapters.chat.desk import (
     Deed,
     Offer,
     Prove,
-    React,
     Reaction,
     Renew,
     SaidIn,
     Show,
     ShowSources,
-    Steer,
     Utterance,
     changed_key,
     hear_edit,
     heard_in,
-    obey,
     renew,
     told_of,
 )
@@ -138,23 +135,18 @@ async def _respond(
             return await submit(address=address)
 
         await bot.answer(begin, spot, known=await bot.live.known(deed.job.scope, key))
-    elif isinstance(deed, React):
-        await _react(message, deed.sign)
-    elif isinstance(deed, Steer) and await _react(message, deed.sign):
-        await obey(deed, bot.researcher, utterance.asker)
     else:
-        await _do(bot, deed, place, spot)
+        await _do(bot, deed, place, spot, partial(_react, message))
 
 
-async def _react(message: discord.Message, sign: Reaction | None) -> bool:
+async def _react(message: discord.Message, sign: Reaction) -> bool:
     """Whether the sign stands at the message; Discord may not let us."""
     try:
-        if sign:
-            await message.add_reaction(REACTIONS[sign][0])
+        await message.add_reaction(REACTIONS[sign][0])
     except discord.HTTPException as exc:
         _log.info("no reaction", extra={"reason": str(exc)})
         return False
-    return sign is not None
+    return True
 
 
 async def hear_edited(bot: ResearchClient, event: discord.RawMessageUpdateEvent) -> None:
@@ -183,7 +175,13 @@ async def _offer(bot: ResearchClient, message: discord.Message, deed: Offer) -> 
     await bot.researcher.note_shown(deed.job.id, [at.to_address()])
 
 
-async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: MessageAddress) -> None:
+async def _do(
+    bot: ResearchClient,
+    deed: Deed,
+    place: DiscordPlace,
+    spot: MessageAddress,
+    sign: Callable[[Reaction], Awaitable[bool]],
+) -> None:
     """What is done at once, and what is said of it. Raises `GorkdError`."""
     at = replace(spot, token="", token_until=0.0)
     here = spoken_place(at, place.scope, place, is_overheard=not place.is_direct)
@@ -194,7 +192,8 @@ async def _do(bot: ResearchClient, deed: Deed, place: DiscordPlace, spot: Messag
     if deed == Show("history") and not place.is_direct:  # one's own questions are nobody else's business
         deed = Show("help")
 
-    said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
+    speaking = bot.speaking(place, where, partial(elsewhere, bot, place))
+    said = await told_of(deed, replace(speaking, sign=sign))
     if said is None:
         return
     shown = bot.reply(spot)

@@ -111,7 +111,8 @@ class Administration:
         except GorkdError as error:
             said = error.user_message
         if said:
-            await open_view(workspace, trigger_id, refusal_modal(said))
+            blocks = [section(plain(said, SECTION_LIMIT))]
+            await open_view(workspace, trigger_id, modal("", say(TITLE), blocks, submit="", close=say("Close")))
 
     async def submitted(self, workspace: Workspace, body: Payload) -> dict[str, Any]:
         """What Slack is answered: the errors by field, or what to show in place of the form."""
@@ -169,10 +170,6 @@ def saved_modal(changes: Sequence[SettingChange]) -> Block:
     lines = [f"*{said_word(FIELDS[change.key].title)}*: {_from_to(change)}" for change in changes]
     blocks = [section(f"{':white_check_mark: ' if changes else ''}{said}"), *map(section, lines)]
     return modal("", say(TITLE), blocks, submit="", close=say("Close"))
-
-
-def refusal_modal(sentence: str) -> Block:
-    return modal("", say(TITLE), [section(plain(sentence, SECTION_LIMIT))], submit="", close=say("Close"))
 
 
 def log_message(changes: Sequence[SettingChange]) -> SlackMessage:
@@ -334,15 +331,13 @@ def home_view(own: Sequence[Answered], shared: Sequence[Answered], links: PageLi
     return {"type": "home", "blocks": list(blocks)}
 
 
-def welcome_message() -> SlackMessage:
-    return message(f"{say(wording.WELCOME)} {say(wording.WHAT_IT_IS)}", [header(say(wording.WELCOME)), *_help()])
-
-
 async def welcome(client: AsyncWebClient, user: str, key: str) -> None:
     """To whoever installed the app, in direct messages; `key` names the installation."""
     with best_effort(_log.warning, "nobody was welcomed", of=FAULTS, why=reason):
         opened = await client.conversations_open(users=user)
-        await post(client, ThreadAddress(str(opened["channel"]["id"])), welcome_message(), Mark(f"welcome:{key}"))
+        said = f"{say(wording.WELCOME)} {say(wording.WHAT_IT_IS)}"
+        greeting = message(said, [header(say(wording.WELCOME)), *_help()])
+        await post(client, ThreadAddress(str(opened["channel"]["id"])), greeting, Mark(f"welcome:{key}"))
 
 
 def _help() -> list[Block]:

@@ -295,44 +295,49 @@ def _add_commands(app: AsyncApp, desk: Entrance) -> None:
 
     sections = Sections(desk)
 
-    @app.command(SECTION_COMMAND)
-    async def section(ack: Ack, command: Body) -> None:
-        await ack()
-        await sections.commanded(command)
-
     @app.view(SECTION_FORM)
     async def submitted(ack: Ack, body: Body) -> None:
         await sections.submitted(body, ack)
 
-    @app.shortcut("research_this")
-    async def shortcut(ack: Ack, body: Body) -> None:
-        await desk.research_this(body)
+    app.command(SECTION_COMMAND)(_acknowledged(sections.commanded))
+    app.shortcut("research_this")(_stored(desk.research_this))
+
+
+def _acknowledged(act: Callable[[Body], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """A listener of what is acknowledged at once."""
+
+    async def heard(ack: Ack, body: Body) -> None:
         await ack()
+        await act(body)
+
+    return heard
+
+
+def _stored(act: Callable[[Body], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """A listener of what is stored before it is acknowledged."""
+
+    async def heard(ack: Ack, body: Body) -> None:
+        await act(body)
+        await ack()
+
+    return heard
 
 
 def _add_buttons(app: AsyncApp, buttons: Buttons) -> None:
-    def listener(act: Callable[[Body], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-        async def clicked(ack: Ack, body: Body) -> None:
-            await ack()
-            await act(body)
-
-        return clicked
-
     for action_id, act in buttons.actions.items():
-        app.action(action_id)(listener(act))
-    app.view(FEEDBACK)(listener(buttons.explained))
-    app.view(SHARING)(listener(buttons.confirmed))
+        app.action(action_id)(_acknowledged(act))
+    app.view(FEEDBACK)(_acknowledged(buttons.explained))
+    app.view(SHARING)(_acknowledged(buttons.confirmed))
 
     buttons.desk.inbox.openers[ANSWER_WISH] = buttons.wished
 
-    async def wished(ack: Ack, body: Body) -> None:
+    async def wished(body: Body) -> None:
         team, user = (id_of(body, name) for name in ("team", "user"))
         view = {name: body["view"].get(name) for name in ("id", "private_metadata", "state")}
         kept = {"team": {"id": team}, "view": view}
         await buttons.desk.inbox.take(Letter(ANSWER_WISH, team, user, f"wish:{view['id']}", kept))
-        await ack()
 
-    app.view(ANSWER_WISH)(wished)
+    app.view(ANSWER_WISH)(_stored(wished))
 
 
 def _add_settings(app: AsyncApp, desk: Entrance) -> None:
@@ -353,13 +358,6 @@ def _add_settings(app: AsyncApp, desk: Entrance) -> None:
 def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
     """Acknowledged when what was said is stored."""
 
-    def stored(act: Callable[[Body], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-        async def heard(ack: Ack, body: Body) -> None:
-            await act(body)
-            await ack()
-
-        return heard
-
     @app.command("/library")
     async def commanded(ack: Ack, command: Body) -> None:
         await library.commanded(command)
@@ -375,15 +373,11 @@ def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
     async def suggest(ack: Ack, body: Body) -> None:
         await ack(options=await library.suggested(body))
 
-    async def wishes(ack: Ack, body: Body) -> None:
-        await ack()
-        await library.wishes(body)
-
     app.view(ASK)(submitted)
     app.view(WISH)(submitted)
     app.options(PAPER)(suggest)
-    app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(stored(library.pressed))
-    app.action(IMPROVE)(wishes)
+    app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(_stored(library.pressed))
+    app.action(IMPROVE)(_acknowledged(library.wishes))
 
 
 def _is_news(record: logging.LogRecord) -> bool:

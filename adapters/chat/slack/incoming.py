@@ -16,26 +16,22 @@ from aiohttp import ClientSession
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.desk import (
-    HISTORY_LENGTH,
     Ask,
     Deed,
     Nothing,
     Offer,
     Prove,
     Proving,
-    React,
     Renew,
     SaidIn,
     ShowSources,
     Speaking,
-    Steer,
     TakingAway,
     Utterance,
     changed_key,
     hear,
     hear_edit,
     heard_in,
-    obey,
     renew,
     told_of,
 )
@@ -59,7 +55,7 @@ from adapters.chat.slack.translate import (
     field_of,
     id_of,
 )
-from adapters.chat.watching import WatchPlace
+from adapters.chat.watching import HISTORY_LENGTH, WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, StoreError
 from core.model.job import Attachment, ResearchJob, ResearchRequest, Scope
@@ -353,12 +349,8 @@ class Entrance:
         try:
             if isinstance(deed, Ask):
                 await self._ask(workspace, said, place, reply)
-            elif isinstance(deed, React):
-                await react(workspace.client, said.channel_id, said.ts, deed.sign)
-            elif isinstance(deed, Steer) and await react(workspace.client, said.channel_id, said.ts, deed.sign):
-                await obey(deed, self.researcher, place.user_id)
             else:
-                await self._do(deed, said, place, reply)
+                await self._do(workspace, deed, said, place, reply)
         except StoreError:  # the letter is opened again
             raise
         except GorkdError as error:
@@ -395,35 +387,35 @@ class Entrance:
 
         await self.begin(submit, reply, request.scope)
 
-    async def _do(self, deed: Deed, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
+    async def _do(
+        self, workspace: Workspace, deed: Deed, said: SlackSaid, place: SlackPlace, reply: SlackReply
+    ) -> None:
         """Whatever was said but a question. Raises `GorkdError`."""
-        match deed:
-            case Renew(job):
-                submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
-                await self.begin(submit, reply, job.scope)
-            case _ if shown := await told_of(deed, await self._speaking(place, reply.at)):
-                if isinstance(deed, ShowSources):
-                    at = reply.at
-                    mark = Mark(at.key, "sources", at.conversation)
-                    ts = await post(reply.client, ThreadAddress(at.channel, at.thread_ts), shown, mark)
-                    await self.researcher.note_shown(deed.job.id, [shown_at(at.team, at.channel, ts)])
-                else:
-                    await self._tell(shown, said, place, reply)
-                if isinstance(deed, Prove) and reply.at.ts:  # else an aside, which only Slack takes away
-                    await self.researcher.note_shown(deed.job.id, reply.shown)
-
-    async def _speaking(self, place: SlackPlace, at: SlackAddress) -> Speaking[SlackMessage]:
-        workspace = await self.workspaces.find(place.team_id)
+        at = reply.at
+        if isinstance(deed, Renew):
+            submit = partial(renew, deed, self.researcher, place.user_id, key=key_of(reply))
+            await self.begin(submit, reply, deed.job.scope)
+            return
 
         async def where(watched: ResearchJob | None) -> WatchPlace:
             scope = watched.scope if watched else place.scope
             return watch_place(place, scope, thread_ts=at.thread_ts, conversation=at.conversation)
 
-        elsewhere = partial(self.threads.elsewhere, workspace, place)
-        return Speaking(
-            self.researcher, self.voice, place.user_id, place.tenant, where, elsewhere, self.taking_away, self.proving,
+        speaking = Speaking(
+            self.researcher, self.voice, place.user_id, place.tenant, where,
+            partial(self.threads.elsewhere, workspace, place), self.taking_away, self.proving,
             partial(self.administration.admins.is_admin, workspace, place.user_id),
+            sign=partial(react, workspace.client, said.channel_id, said.ts),
         )  # fmt: skip
+        shown = await told_of(deed, speaking)
+        if shown is not None and isinstance(deed, ShowSources):
+            mark = Mark(at.key, "sources", at.conversation)
+            ts = await post(reply.client, ThreadAddress(at.channel, at.thread_ts), shown, mark)
+            await self.researcher.note_shown(deed.job.id, [shown_at(at.team, at.channel, ts)])
+        elif shown is not None:
+            await self._tell(shown, said, place, reply)
+        if isinstance(deed, Prove) and reply.at.ts:  # else an aside, which only Slack takes away
+            await self.researcher.note_shown(deed.job.id, reply.shown)
 
     async def _tell(self, message: SlackMessage, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         """To the asker alone where Slack lets us, where it was said: a thread without a reply shows it to nobody."""

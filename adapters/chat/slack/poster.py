@@ -84,7 +84,16 @@ async def post(client: AsyncWebClient, spot: ThreadAddress, message: SlackMessag
     pause_s = PAUSE_S
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return await _post_once(client, spot, message, mark)
+            posted = await client.chat_postMessage(
+                channel=spot.channel,
+                thread_ts=spot.thread_ts or None,
+                text=message.text,
+                blocks=as_json(message),
+                metadata=mark.metadata,
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+            return str(posted["ts"])
         except FAULTS as exc:
             if reason(exc) in BLOCKS_REFUSED and message != message.plainer:
                 _log.error("blocks refused; said in plainer ones", extra={"reason": reason(exc)})
@@ -200,28 +209,14 @@ def as_json(message: SlackMessage) -> list[Block]:
     return [dict(block) for block in message.blocks]
 
 
-async def _post_once(client: AsyncWebClient, spot: ThreadAddress, message: SlackMessage, mark: Mark) -> str:
-    posted = await client.chat_postMessage(
-        channel=spot.channel,
-        thread_ts=spot.thread_ts or None,
-        text=message.text,
-        blocks=as_json(message),
-        metadata=mark.metadata,
-        unfurl_links=False,
-        unfurl_media=False,
-    )
-    return str(posted["ts"])
-
-
-async def react(client: AsyncWebClient, channel: str, ts: str, sign: Reaction | None) -> bool:
+async def react(client: AsyncWebClient, channel: str, ts: str, sign: Reaction) -> bool:
     """Whether the sign stands at a message; apps made before lack the scope."""
     try:
-        if sign:
-            await client.reactions_add(channel=channel, timestamp=ts, name=REACTIONS[sign][1])
+        await client.reactions_add(channel=channel, timestamp=ts, name=REACTIONS[sign][1])
     except FAULTS as exc:
         _log.info("no reaction", extra={"reason": reason(exc)})
         return reason(exc) == "already_reacted"
-    return sign is not None
+    return True
 
 
 # Slack's own ways of showing that an agent works: a message that is streamed into, and a session with its status. A

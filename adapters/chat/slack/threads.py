@@ -16,13 +16,12 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from adapters.chat.desk import last_answer
 from adapters.chat.reply import Tongues
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
 from adapters.chat.slack.reply import SlackAddress, shown_at
 from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_open_channel, scopes_of, tenant_of
-from adapters.chat.watching import WatchPlace, WatchSaid, obey_wish, said_or_why
+from adapters.chat.watching import WatchPlace, WatchSaid, last_answer, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.job import ResearchJob, Scope
 from core.settings.desk import SettingsDesk

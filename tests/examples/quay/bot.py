@@ -16,19 +16,16 @@ from adapters.chat.desk import (
     Ask,
     Deed,
     Offer,
-    React,
     Reaction,
     Renew,
     SaidIn,
     ShowSources,
     Speaking,
-    Steer,
     TakingAway,
     Utterance,
     changed_key,
     hear_edit,
     heard_in,
-    obey,
     press,
     renew,
     told_of,
@@ -174,11 +171,6 @@ class QuayBot:
             case Renew(job):
                 key = deed.key(at.key)
                 await self._answer(at, partial(renew, deed, self.researcher, at.who, key=key), key, job.scope)
-            case React(sign):
-                await self._sign(at, sign)
-            case Steer(sign=sign) if sign and at.type == "said":
-                await self._sign(at, sign)
-                await obey(deed, self.researcher, at.who)
             case _ if said := await told_of(deed, self._speaking(at)):
                 shown = await self._tell(at, said)
                 if isinstance(deed, ShowSources):
@@ -190,7 +182,7 @@ class QuayBot:
 
         return Speaking(
             self.researcher, self.voice, at.who, at.scope.tenant, where,
-            taking_away=self.taking_away, proving=self.proving,
+            taking_away=self.taking_away, proving=self.proving, sign=partial(self._sign, at),
         )  # fmt: skip
 
     def _place(self, at: Happening) -> WatchPlace:
@@ -213,8 +205,10 @@ class QuayBot:
         await reply.edit(message)
         return reply.shown
 
-    async def _sign(self, at: Happening, sign: Reaction) -> None:
-        await self.calls.call("PUT", f"/messages/{at.message}/signs/{REACTIONS[sign][1]}")
+    async def _sign(self, at: Happening, sign: Reaction) -> bool:
+        if at.type == "said":
+            await self.calls.call("PUT", f"/messages/{at.message}/signs/{REACTIONS[sign][1]}")
+        return at.type == "said"
 
     def _address(self, at: Happening) -> QuayAddress:
         return QuayAddress(at.room, at.root, f"answer:{at.key}", at.who)

@@ -13,13 +13,13 @@ import discord
 import pytest
 from discord.http import Route
 
-from adapters.chat.desk import HISTORY_LENGTH
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.client import BUSY_MESSAGES, Traffic
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, nonce_of
 from adapters.chat.discord.incoming import elsewhere
 from adapters.chat.discord.settings import PERMISSIONS, DiscordSettings
 from adapters.chat.discord.translate import DiscordPlace, is_open, question_of
+from adapters.chat.watching import HISTORY_LENGTH
 from adapters.records.deliveries import SqlMessages
 from adapters.records.tenants import SqlSettings
 from core.model.errors import SetupError
