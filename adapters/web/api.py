@@ -27,6 +27,7 @@ from adapters.web.access import (
     RESEARCHER,
     REVOCATIONS,
     asked_once,
+    read_number,
     readable_job,
     require_asker,
 )
@@ -366,7 +367,6 @@ def _document() -> bytes:
 HEARTBEAT_S = 15.0  # keeps proxies from closing a quiet stream (G-01)
 SEND_TIMEOUT_S = 60.0  # of a reader that takes nothing any more
 RETRY_MS = 1000  # after which a browser comes back (G-04)
-MAX_SEQ_DIGITS = 9
 CLOSING = web.AppKey("closing", asyncio.Event)
 
 log = logging.getLogger(__name__)
@@ -445,7 +445,7 @@ async def _is_more(request: web.Request, job_id: str, after: int) -> bool:
 def _seen(request: web.Request) -> int:
     """The last event that the reader has; 0 for none and for what is no number."""
     given = request.headers.get("Last-Event-ID") or request.query.get("after", "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) <= MAX_SEQ_DIGITS else 0
+    return read_number(given) or 0
 
 
 async def _close(app: web.Application) -> None:

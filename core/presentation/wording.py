@@ -209,16 +209,20 @@ CITED_ONE, CITED = "{level} ({number} cited source)", "{level} ({number} cited s
 LEVELS = {level.value: words.lower() for level, words in CONFIDENCE_WORDS.items()}  # within a sentence
 
 
-def about_work(source: Source) -> list[str]:
-    """What of a paper was read, and what was published about it since, in a few words each."""
-    read = [say("read as {version}", version=say_again(source.metadata.version))] if source.metadata.version else []
+def caveats(source: Source) -> list[str]:
+    """How much of a source was read, what of a paper, what was published about it since, and whether it gave orders, in
+    a few words each.
+    """
+    why = say_again(source.extract_of_page)
+    read = [say("only an extract: {why}", why=why)] if why else []
+    read += [say("read as {version}", version=say_again(source.metadata.version))] if source.metadata.version else []
     kinds = {"retraction": "retracted", "concern": "expression of concern", "correction": "corrected"}
     told = [
         " ".join(filter(None, (say(kinds[notice.kind]), notice.date, notice.url)))
         for notice in source.metadata.notices
         if notice.url or notice == fullest(source.metadata.notices, notice.kind)
     ]
-    return [*read, *dict.fromkeys(told)]
+    return [*read, *dict.fromkeys(told), *([say(INSTRUCTS)] if source.instructs else [])]
 
 
 MARK_MEANINGS = {

@@ -19,8 +19,7 @@ from core.evidence.conflicts import read_statements
 from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Judging
 from core.evidence.structure import CORRECTIONS, Judged
-from core.llm.ask_model import retry_once
-from core.llm.memo import kept_anew, remembered
+from core.llm.ask_model import kept_anew, remembered, retry_once
 from core.model.answer import Confidence, ModelUsage, RemovedSentence, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.job import ResearchJob
@@ -88,7 +87,7 @@ def begin_writing(
     """What takes a writer's words, and the reading for their check, done while the model thinks about its first."""
     loop = asyncio.get_running_loop()
     grounder = script.grounder(sources, job.query, script.passages)
-    reading = asyncio.create_task(deps.turns.take(read_ahead, grounder, is_first=True))
+    reading = asyncio.create_task(deps.turns.take(read_ahead, grounder))  # the first sentence reads what it cites
     judging = Judging(
         deps.judge,
         lambda: ends_at - loop.time() - END_RESERVE_S,

@@ -377,7 +377,7 @@ class Writing:
         said, asserts = sentence.text, sentence.asserts
         propose = partial(self.grounder.propose, named, place, said, gap=gap, asserts=asserts, before=before)
         try:
-            judged = await self.turns.take(propose, is_first=named == "summary")
+            judged = await self.turns.take(propose, is_first=not self.judged)
         except Exception:  # a bug in a rule must not cost the answer: it goes out as not confirmed
             log.exception("checking a sentence broke")
             judged = self.grounder.pass_unchecked(named, place, sentence.text, gap=gap)

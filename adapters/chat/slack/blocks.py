@@ -25,7 +25,7 @@ from core.model.job import JobStatus, Json
 from core.model.source import Source
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
-from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
+from core.presentation.help import Typed, help_entries, mode_entries
 from core.presentation.render import one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.text.saying import later, say
@@ -525,10 +525,3 @@ def help_blocks() -> list[Block]:
     how = "\n".join(f"*{what}* {words}" for what, words in help_entries(TYPED))
     modes = "\n".join(f"• `{name}`: {words}" for name, words in mode_entries())
     return [section(how), section(f"*{say('Modes')}*\n{modes}")]
-
-
-def help_message() -> SlackMessage:
-    spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
-    return replace(
-        message(f"{say(HOW_TO_ASK)}. {spoken}", [section(f"*{say(HOW_TO_ASK)}*"), *help_blocks()]), is_aside=True
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -133,9 +133,9 @@ class Inbox:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, letter: Letter, work: Awaitable[None]) -> _Opening:
+    def _begin(self, letter: Letter, work: Coroutine[None, None, None]) -> _Opening:
         opening = self._opening[letter.key] = _Opening()
-        opening.task = asyncio.create_task(_awaited(work), name=f"slack letter {letter.key}")
+        opening.task = asyncio.create_task(work, name=f"slack letter {letter.key}")
         opening.task.add_done_callback(lambda _: self._ended(letter.key))
         return opening
 
@@ -166,7 +166,8 @@ class Inbox:
                 self._opened.put(letter.key, value=True)
                 self._unstored.pop(letter.key, None)
                 self._opening[letter.key].keep()
-                await self._erase(letter.key)
+                with best_effort(_log.warning, "letter not erased"):
+                    await self._messages.end(letter.key)
         finally:
             await self._turns.give_back(letter.key)
 
@@ -198,10 +199,6 @@ class Inbox:
             with best_effort(_log.warning, "outage not told", of=(GorkdError, *FAULTS)):
                 await self.tell_outage(letter.team, letter.body)
 
-    async def _erase(self, key: str) -> None:
-        with best_effort(_log.warning, "letter not erased"):
-            await self._messages.end(key)
-
 
 def key_of_letter(team: str, name: str) -> str:
     return f"{INBOX}:{team}:{name}"
@@ -211,7 +208,3 @@ def _read(address: Address) -> Letter:
     kind, team, user, name = (str(address.data.get(part) or "") for part in ("kind", "team", "user", "name"))
     body = address.data.get("body")
     return Letter(kind, team, user, name, body if isinstance(body, Mapping) else {})
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work

@@ -42,16 +42,10 @@ if TYPE_CHECKING:
 RESPOND_TIMEOUT_S = 5
 NO_FILES = "Slack did not take the file; please try again later."
 IN_MESSAGES = "I am not in that channel, so I answer in our direct messages."
-GONE = frozenset(
-    {
-        "message_not_found",
-        "message_not_owned_by_app",
-        "cant_update_message",
-        "edit_window_closed",
-        "is_inactive",
-        "block_mismatch",
-    }
-)
+GONE = frozenset({
+    "message_not_found", "message_not_owned_by_app", "cant_update_message", "edit_window_closed", "is_inactive",
+    "block_mismatch",
+})  # fmt: skip
 CLOSED = frozenset({"not_in_channel", "channel_not_found", "is_archived", "restricted_action", "missing_scope"})
 LAPSED = frozenset({"token_expired", "token_revoked", "account_inactive", "invalid_auth"})  # until a new one is there
 
@@ -127,12 +121,9 @@ class SlackReply:
         """Whether the message is known to stand where it belongs, or is at least to be seen there."""
         at = self.at
         self._is_doubtful = True
-        is_elsewhere = not at.channel  # direct messages that are yet to be opened: not worth a look
-        return (
-            bool(at.ts)
-            or is_elsewhere
-            or bool(await find(self._client, ThreadAddress(at.channel, at.thread_ts), self._mark))
-        )
+        if at.ts or not at.channel:  # direct messages that are yet to be opened are not worth a look
+            return True
+        return bool(await find(self._client, ThreadAddress(at.channel, at.thread_ts), self._mark))
 
     async def take(self, files: Sequence[AnswerFile | SlackUpload], /) -> None:
         """Upload them, unless whoever kept the address had done so: what nobody shares, Slack drops again."""

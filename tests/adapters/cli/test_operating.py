@@ -23,7 +23,7 @@ from core.model.errors import SetupError
 from core.model.job import ResearchJob, Scope
 from core.pipeline.checkup import Finding, Trial, Trials
 from core.pipeline.deps import Deps
-from core.pipeline.tracing import Exchange, TraceEntry
+from core.pipeline.trace import Exchange, TraceEntry
 from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
@@ -500,6 +500,15 @@ def test_a_link_out_of_a_folder_and_a_bad_list_cost_only_themselves(tmp_path) ->
     assert f"gorkd: [5/5] {empty} cannot be read" in added.stderr
     assert "Nowhere cannot be added" in added.stderr
     assert "1 paper added, 0 there already, 4 not readable" in added.stderr
+
+
+@pytest.mark.parametrize("command", [("library", "show", "nowhere"), ("cache", "show", "nowhere")], ids=" ".join)
+def test_what_prints_json_says_in_json_too_what_was_wrong(command: tuple[str, ...]) -> None:
+    ran = Desk().run(*command, "--json")
+
+    error = json.loads(ran.stdout)["error"]
+    assert (ran.exit_code, error["code"], error["details"]) == (2, "INVALID_QUERY", {})
+    assert ran.stderr == f"gorkd: {error['message']}\n"
 
 
 def test_papers_are_listed_shown_read_anew_checked_and_removed(tmp_path) -> None:
