@@ -330,13 +330,21 @@ class LiveAnswers(LivingMessages[Payload]):
         if asyncio.get_running_loop().time() - live.heard_at >= self._pace.told_from_s:
             waiting = replace(live.snapshot, message=say(wording.RECORDS_AWAY))
             elapsed_s = (self._now() - live.job.created_at).total_seconds()
-            await self._edit(live, self._voice.progress(live.job, waiting, max(0.0, elapsed_s)))
+            await tried(
+                live.reply, self._voice.progress(live.job, waiting, max(0.0, elapsed_s)), live.job.id, self._pace
+            )
         await asyncio.sleep(wait_s)
+
+    async def _show(self, live: _Live[Payload]) -> None:
+        """How far it is. Raises `StoreError` where the records cannot be asked, or not told where the message is."""
+        await self._edit(live, await self._progress(live))
+        if live.is_away:
+            raise StoreError("the message's address could not be kept")
 
     async def _watch(self, live: _Live[Payload]) -> None:
         """Progress edits until the job has ended: at once when something is new, else now and then."""
         loop = asyncio.get_running_loop()
-        await self._edit(live, await self._progress(live))
+        await self._show(live)
         async with _reading(self._read(live)) as reading:
             shown, shown_at = live.snapshot, loop.time()
             while True:
@@ -347,7 +355,7 @@ class LiveAnswers(LivingMessages[Payload]):
                     await self._hold(live)
                 if live.snapshot != shown or loop.time() - shown_at >= self._pace.refresh_every_s:
                     shown, shown_at = live.snapshot, loop.time()
-                    await self._edit(live, await self._progress(live))
+                    await self._show(live)
 
     async def _pause(self, live: _Live[Payload], reading: asyncio.Task[None]) -> None:
         """Until the next edit is due, or the job has ended, or there is something to show at once.
@@ -401,6 +409,7 @@ class LiveAnswers(LivingMessages[Payload]):
         except JobNotFound:
             raise
         except GorkdError as error:
+            live.is_away = isinstance(error, StoreError)
             _log.warning("address not kept", extra={"job": live.job.id, "error": str(error)})
 
     async def _deliver(self, live: _Live[Payload]) -> None:
