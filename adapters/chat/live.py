@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -330,9 +330,9 @@ class LiveAnswers(LivingMessages[Payload]):
         if asyncio.get_running_loop().time() - live.heard_at >= self._pace.told_from_s:
             waiting = replace(live.snapshot, message=say(wording.RECORDS_AWAY))
             elapsed_s = (self._now() - live.job.created_at).total_seconds()
-            await tried(
-                live.reply, self._voice.progress(live.job, waiting, max(0.0, elapsed_s)), live.job.id, self._pace
-            )
+            told = self._voice.progress(live.job, waiting, max(0.0, elapsed_s))
+            with suppress(StoppedByPerson):  # the next edit hears of it
+                await tried(live.reply, told, live.job.id, self._pace)
         await asyncio.sleep(wait_s)
 
     async def _show(self, live: _Live[Payload]) -> None:
