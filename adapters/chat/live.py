@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -51,6 +51,8 @@ class _Live(Generic[Payload]):
     snapshot: Snapshot = field(default_factory=Snapshot)
     urgent: asyncio.Event = field(default_factory=asyncio.Event)
     held_at: float = 0.0  # of the loop's clock
+    heard_at: float = 0.0  # so, too: when the records last told something
+    is_away: bool = False  # the records, when they were last asked
     notice: WatchNotice | None = None  # what a watch tells of the job, in place of its answer
     is_answered: bool = False  # its last word stands there
 
@@ -268,6 +270,7 @@ class LiveAnswers(LivingMessages[Payload]):
         return ended if ended.status in TERMINAL_STATUSES else None
 
     async def _live(self, live: _Live[Payload]) -> None:
+        live.heard_at = asyncio.get_running_loop().time()
         try:
             await self._hold(live)
             with speaking(wording.language_of(live.job)):
@@ -309,6 +312,9 @@ class LiveAnswers(LivingMessages[Payload]):
         """While the records are away no edit but one that says so; when they are back, from where it was."""
         for wait_s in (*self._pace.backoff_s, *self._pace.patience_s, None):
             try:
+                if live.is_away:
+                    await self._researcher.job(live.job.id)
+                    live.is_away, live.heard_at = False, asyncio.get_running_loop().time()
                 await self._watch(live)
             except StoreError as error:
                 if wait_s is None:
@@ -320,16 +326,25 @@ class LiveAnswers(LivingMessages[Payload]):
 
     async def _wait_for_records(self, live: _Live[Payload], wait_s: float) -> None:
         """A wait that somebody would notice is told where the progress stands; what was shown stays."""
-        if wait_s >= self._pace.told_from_s:
+        live.is_away = True
+        if asyncio.get_running_loop().time() - live.heard_at >= self._pace.told_from_s:
             waiting = replace(live.snapshot, message=say(wording.RECORDS_AWAY))
             elapsed_s = (self._now() - live.job.created_at).total_seconds()
-            await self._edit(live, self._voice.progress(live.job, waiting, max(0.0, elapsed_s)))
+            told = self._voice.progress(live.job, waiting, max(0.0, elapsed_s))
+            with suppress(StoppedByPerson):  # the next edit hears of it
+                await tried(live.reply, told, live.job.id, self._pace)
         await asyncio.sleep(wait_s)
+
+    async def _show(self, live: _Live[Payload]) -> None:
+        """How far it is. Raises `StoreError` where the records cannot be asked, or not told where the message is."""
+        await self._edit(live, await self._progress(live))
+        if live.is_away:
+            raise StoreError("the message's address could not be kept")
 
     async def _watch(self, live: _Live[Payload]) -> None:
         """Progress edits until the job has ended: at once when something is new, else now and then."""
         loop = asyncio.get_running_loop()
-        await self._edit(live, await self._progress(live))
+        await self._show(live)
         async with _reading(self._read(live)) as reading:
             shown, shown_at = live.snapshot, loop.time()
             while True:
@@ -340,7 +355,7 @@ class LiveAnswers(LivingMessages[Payload]):
                     await self._hold(live)
                 if live.snapshot != shown or loop.time() - shown_at >= self._pace.refresh_every_s:
                     shown, shown_at = live.snapshot, loop.time()
-                    await self._edit(live, await self._progress(live))
+                    await self._show(live)
 
     async def _pause(self, live: _Live[Payload], reading: asyncio.Task[None]) -> None:
         """Until the next edit is due, or the job has ended, or there is something to show at once.
@@ -355,7 +370,7 @@ class LiveAnswers(LivingMessages[Payload]):
     async def _read(self, live: _Live[Payload]) -> None:
         async for event in self._researcher.follow(live.job.id, after=live.snapshot.seq):
             had, had_sentences = live.snapshot.earlier, bool(live.snapshot.sentences)
-            live.snapshot = live.snapshot.after(event)
+            live.snapshot, live.heard_at = live.snapshot.after(event), asyncio.get_running_loop().time()
             is_whole = event.type == "status" and bool(live.snapshot.sentences)
             is_first = bool(live.snapshot.sentences) and not had_sentences
             if (live.snapshot.earlier and is_whole) or (had and not live.snapshot.earlier) or is_first:
@@ -394,6 +409,7 @@ class LiveAnswers(LivingMessages[Payload]):
         except JobNotFound:
             raise
         except GorkdError as error:
+            live.is_away = isinstance(error, StoreError)
             _log.warning("address not kept", extra={"job": live.job.id, "error": str(error)})
 
     async def _deliver(self, live: _Live[Payload]) -> None:

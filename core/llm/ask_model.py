@@ -371,16 +371,22 @@ def is_answer(text: str) -> bool:
 
 
 def read_prose(text: str) -> DraftAnswer | None:
-    """An answer in plain prose, its first paragraph as the summary; None for what is rather broken JSON, or nothing."""
+    """An answer in plain prose, its first paragraph as the summary, with the next one where that only leads to it; None
+    for what is rather broken JSON, or nothing.
+    """
     plain = _FENCE_LINE.sub("", _THOUGHT_END.split(text)[-1]).strip()
     if plain.startswith(("{", "[{", "<think")) or plain.count('":') > 2 or len(plain.split()) < MIN_PROSE_WORDS:
         return None
     paragraphs = [_LABEL.sub("", part).strip() for part in re.split(r"\n\s*\n", plain)]
     summary, *rest = [part for part in paragraphs if part] or [""]
+    if rest and len(summary.split()) <= MAX_LEAD_WORDS and not _CITED.search(summary) and _CITED.search(rest[0]):
+        summary, *rest = f"{summary}\n\n{rest[0]}", *rest[1:]
     return DraftAnswer(summary, "\n\n".join(rest)) if summary else None
 
 
 _THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+MAX_LEAD_WORDS = 12  # "Here is what I found:"
+_CITED = re.compile(r"\[\d")
 MIN_PROSE_WORDS = 4  # "I cannot answer." says nothing that can be checked
 _FENCE_LINE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
 _LABEL = re.compile(r"\A(?:#+\s*|\*\*)?(?:summary|details?|answer)\b(?:\*\*)?\s*(?::(?:\*\*)?|\n|\Z)\s*", re.IGNORECASE)

@@ -159,13 +159,16 @@ def is_settled(text: str, start: int, end: int) -> bool:
     """Whether more text cannot change where the sentence `text[start:end]` ends, nor what it is.
 
     A stop counts once the next word is whole ("U.S. A…" may go on as "U.S. Army"), the end of a line once the next
-    line is (a line of dashes makes a heading of it, another row a table), and nothing within an open bracket or code.
+    line is (a line of dashes makes a heading of it, another row a table) or of a row, once another row or paragraph has
+    begun below it; and nothing within an open bracket or code.
     """
     sentence, behind = text[start:end], text[end:]
     line_goes_on = behind.partition("\n")[0].strip()
     if line_goes_on:
         is_open = sentence.count("`") % 2 or _OPEN_BRACKET.search(sentence)
         return not is_open and bool(_NEXT_WORD.match(behind))
+    if _ROW.fullmatch(sentence) and _NEXT_ROW.match(behind):
+        return True
     if _NEXT_LINE.match(behind) or (_NEXT_ITEM.match(behind) and _ENDED.search(sentence)):
         return True
     return bool(_NEXT_PARAGRAPH.match(behind) and _ENDED.search(sentence))
@@ -174,6 +177,8 @@ def is_settled(text: str, start: int, end: int) -> bool:
 _NEXT_WORD = re.compile(r"\s*[^\w\s\[(【]*(?:[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}|\w[\w'’]*[^\w'’])")
 _NEXT_ITEM = re.compile(r"\n\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+\w")
 _NEXT_LINE = re.compile(r"\n\s*\S[^\n]*\n")
+_ROW = re.compile(r"\|.*\|")
+_NEXT_ROW = re.compile(r"[^\S\n]*\n[^\S\n]*(?:\|[^\S\n]*\w|\n\s*\S)")
 _NEXT_PARAGRAPH = re.compile(r"[^\S\n]*\n[^\S\n]*\n\s*\S")
 _OPEN_BRACKET = re.compile(r"[\[【(][^\])】]*$")
 _ENDED = re.compile(r"[^\w:：*_`|]$")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from adapters.chat.live import LiveAnswers
 from bots.wiring import House
 from core.model.answer import JobResult
 from core.model.delivery import Address
 from core.model.job import JobStatus, ResearchRequest, Scope
+from core.presentation import wording
 from core.presentation.card import Stand, read_checks
 from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
 from tests.adapters.durable.outside import QUESTION
 from tests.adapters.durable.processes import Process, Reader, front
+from tests.adapters.records.gate import Gate
 
 CHANNEL = Scope("discord:1", "channel:2")
 ASKED = ResearchRequest(QUESTION, CHANNEL, asker="7", thread="discord:2")
@@ -64,3 +68,30 @@ async def test_a_bot_that_dies_with_a_question_delivers_its_answer_when_it_is_ba
     assert status is JobStatus.COMPLETED
     assert [check.stand for check in read_checks(checked)] == [Stand.SUPPORTED, Stand.NO_EVIDENCE]
     assert [entry.id for entry in history] == [job.id]
+
+
+async def test_who_waits_is_told_that_the_records_are_away(many_machines: dict[str, str]) -> None:
+    """PostgreSQL is gone while a question runs: within fifteen seconds its message says so, then the answer comes."""
+    records = urlsplit(many_machines["DATABASE_URL"])
+    gate = Gate(records.port or 5432)
+    await gate.open()
+    behind = records._replace(netloc=records.netloc.replace(f":{records.port}", f":{gate.port}")).geturl()
+    async with front({**many_machines, "DATABASE_URL": behind}) as house:
+        bot = Bot(house)
+        live = LiveAnswers(house.researcher, Plain(), platform="discord")
+        reply = BoardReply(bot.board)
+        answering = asyncio.create_task(live.answer(ASKED, reply, dedupe_key="discord:10"))
+        await reply.seen.wait()
+
+        await gate.shut()
+        async with asyncio.timeout(15):
+            await bot.board.until(f"progress: {wording.RECORDS_AWAY}")
+        await gate.open()
+
+        worker = await Process.start("worker", many_machines)
+        await answering
+        await live.aclose()
+    await gate.shut()
+    await worker.killed()
+
+    assert bot.board.last_words() == ["outcome: completed"]

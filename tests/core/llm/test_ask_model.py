@@ -505,9 +505,11 @@ def test_reading_while_streaming_costs_little(chars, deltas, limit_s):
     [
         ("<think>Who?</think>\nClara Voss built it [1].", "Clara Voss built it [1]."),
         ("<think>Who may have built it", None),
+        ("Here is the answer.\n\nClara built it [1].\n\nIt is tall [2].", "Here is the answer.\n\nClara built it [1]."),
+        ("Clara Voss built it.\n\nIt is tall.", "Clara Voss built it."),
     ],
 )
-def test_what_a_model_thought_is_no_part_of_its_prose(written, said):
+def test_what_a_model_thinks_is_no_part_of_its_prose_and_what_leads_to_it_is(written, said):
     draft = read_prose(written)
 
     assert (draft.summary if draft else None) == said

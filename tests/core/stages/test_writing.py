@@ -95,6 +95,12 @@ async def write(pieces: Sequence[str]) -> tuple[Writing, list[dict[str, Json]]]:
         pytest.param(f"Tides\n-----\n{BULGES} [1].", id="underlined heading"),
         pytest.param(f"**Tides**\n{BULGES} [1].\n**Trial**\n{DEATHS} [2].", id="bold labels"),
         pytest.param(f"| A | B |\n|---|---|\n| Sea | {BULGES} [1] |\n| Drug | {DEATHS} [2] |", id="table"),
+        pytest.param(
+            f"| A | B |\n|---|---|\n| Sea | {BULGES} [1] |\n| Drug | {DEATHS} [2] |\n\n{ADULTS} [2].\n\n"
+            "| C |\n|---|\n| 5 |",
+            id="tables and prose",
+        ),
+        pytest.param(f"| Sea | {BULGES} [1] |\n| Drug | {DEATHS} [2] |\n---\n| No | rows |", id="rows without a head"),
         pytest.param(f"{BULGES} [1].\n\n```\na = 1. B\n\nc = 2\n```\n\n{DEATHS} [2].", id="code with blank lines"),
         pytest.param(f"Use `a. B` here. {BULGES} [1].", id="stop in code"),
         pytest.param(f"{BULGES} [1](https://site1.example/page). {DEATHS} [2].", id="link"),
@@ -178,6 +184,20 @@ async def test_a_sentence_is_shown_before_the_answer_is_complete() -> None:
     await writing.decided()
 
     assert seen == [1, 2]
+
+
+@pytest.mark.parametrize("behind", ["\n| Drug", "\n\nT"], ids=["row", "paragraph"])
+async def test_a_row_is_shown_once_what_follows_it_has_begun(behind: str) -> None:
+    """Nobody waits for the end of the next one."""
+    writing, deps = await started()
+    rows = f"| A | B |\n|---|---|\n| Sea | {BULGES} [1] |"
+
+    await writing._take("summary", f"{rows}{behind}", is_final=False)
+    await writing._shown("summary")
+
+    told = [event.data["text"] for event in await deps.events.read("job_1")]
+    await writing.aclose()
+    assert told == [f"| Sea | {BULGES} [1] |"]
 
 
 async def test_a_sentence_behind_a_cut_one_is_told_as_it_is_shown_in_the_end() -> None:
