@@ -52,7 +52,7 @@ def limits(request):
         return [MemoryRateLimits(clock=machine_clock)] * 2
     if request.param == "redis":
         return request.getfixturevalue("redis_limits")
-    database = request.getfixturevalue("database")
+    database = request.getfixturevalue("sqlite")
     return [SqlRateLimits(database, clock=machine_clock, record=SILENCE) for _ in range(2)]
 
 
@@ -63,7 +63,7 @@ def flights(request):
         return [MemorySingleFlight(clock=machine_clock)] * 2
     if request.param == "redis":
         return request.getfixturevalue("redis_flights")
-    database = request.getfixturevalue("database")
+    database = request.getfixturevalue("sqlite")
     return [SqlSingleFlight(database, clock=machine_clock, record=SILENCE) for _ in range(2)]
 
 
