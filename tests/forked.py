@@ -27,6 +27,7 @@ from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 
 from _pytest.assertion.rewrite import AssertionRewritingHook
 from execnet import XSpec, gateway_io
@@ -206,6 +207,7 @@ def _work(said: int, heard: int) -> None:
     os.close(said)
     os.close(heard)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.modules["__main__"] = ModuleType("__main__")  # not pytest's, which each forked command would import
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
     try:
