@@ -11,7 +11,7 @@ import pytest
 
 from adapters.records.archive import SqlArchive
 from adapters.records.deliveries import SqlStandingChecks
-from adapters.records.traces import SqlSpending, SqlTraceLog
+from adapters.records.traces import SqlSpending, SqlTraceStore
 from core.model.delivery import Address
 from core.model.errors import StoreError
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
@@ -20,7 +20,7 @@ from core.model.source import Page
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.pipeline.tracing import TraceEntry
+from core.pipeline.trace import TraceEntry
 from core.tenancy.admission import BudgetSpent, month_of
 from core.tenancy.forgetting import Whose
 from core.watch.desk import WatchDesk, WatchLimits
@@ -622,7 +622,7 @@ async def test_what_a_look_asks_the_judge_is_booked_to_who_watches():
     call = TraceEntry("model", "check", NOW, detail="fake-1", prompt_tokens=10, completion_tokens=5, cost_usd=0.02)
 
     for _ in range(2):
-        await SqlTraceLog(tables).append(watch.id, [call])
+        await SqlTraceStore(tables).append(watch.id, [call])
 
     spent = await SqlSpending(tables).spent(CHANNEL.tenant, "ada", month_of(NOW))
     after = await world.deps.watches.get(watch.id)
