@@ -32,9 +32,6 @@ settings.load_profile("gorkd")
 
 commands.is_forking = True
 os.environ["SSL_CERT_FILE"] = commands.NO_AUTHORITY
-NURSERY.start(
-    NURSERY
-)  # one parent of all tests' parsers; each would start its own, for half a second of processor time
 
 # Started in the background (nohup), a process ignores Ctrl-C, and so would all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -78,6 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
+    # One parent of all tests' parsers; each would start its own, for half a second of processor time.
+    NURSERY.start(NURSERY)
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)  # a third as often: a worker's garbage is its tests', which end
     gc.enable()

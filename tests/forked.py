@@ -27,6 +27,7 @@ from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 
 from _pytest.assertion.rewrite import AssertionRewritingHook
 from execnet import XSpec, gateway_io
@@ -37,11 +38,13 @@ from adapters.pages.workers import NURSERY, Nursery
 from tests.shared_data import ROOT
 
 _CONTEXT = multiprocessing.get_context("forkserver")
+_VENDORS = (  # imported by who first needs them, who may be in a hurry
+    "dbos", "exa_py", "openai.resources.chat", "openai.resources.embeddings", "openai.resources.responses",
+    "psycopg_pool", "slack_bolt.adapter.socket_mode.aiohttp", "tavily",
+)  # fmt: skip
 _CONTEXT.set_forkserver_preload([
     "bots.operating", "bots.processes", "bots.research", "bots.wiring", "tests.forked",
-    "adapters.chat.discord.bot", "adapters.chat.slack.bot", "adapters.durable.worker",
-    "dbos", "exa_py", "openai.resources.chat", "openai.resources.embeddings", "openai.resources.responses",
-    "psycopg_pool", "slack_bolt.adapter.socket_mode.aiohttp", "tavily", "tests.rehearsed",
+    "adapters.chat.discord.bot", "adapters.chat.slack.bot", "adapters.durable.worker", *_VENDORS, "tests.rehearsed",
 ])  # fmt: skip
 
 
@@ -180,10 +183,11 @@ def _serve(asks: socket.socket, places: Iterable[Path]) -> None:
     atexit._clear()  # what is to be done when the process ends that this one was forked from
     logging.root.handlers.clear()
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AssertionRewritingHook)]
-    for place in places:
-        for file in sorted(place.rglob("test_*.py")) if place.is_dir() else [place]:
-            with contextlib.suppress(BaseException):  # a worker does it again, and tells of it
-                importlib.import_module(".".join(file.resolve().relative_to(ROOT).with_suffix("").parts))
+    files = [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
+    names = [".".join(file.resolve().relative_to(ROOT).with_suffix("").parts) for file in files]
+    for name in (*names, *(_VENDORS if any(name.startswith("tests.adapters.") for name in names) else ())):
+        with contextlib.suppress(BaseException):  # a worker does it again, and tells of it
+            importlib.import_module(name)
     gc.freeze()
     while True:
         asked, streams, _, _ = socket.recv_fds(asks, 1, 2)
@@ -206,6 +210,7 @@ def _work(said: int, heard: int) -> None:
     os.close(said)
     os.close(heard)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.modules["__main__"] = ModuleType("__main__")  # not pytest's, which each forked command would import
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
     try:

@@ -36,7 +36,7 @@ class MemoryTables:
 
     def __init__(self, *jobs: ResearchJob) -> None:
         handle = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        handle.deserialize(_empty_tables())
+        handle.deserialize(empty_tables())
         handle.execute("PRAGMA foreign_keys = ON")
         self._handle, self._sql = handle, sql_on(Connection(handle, execute_plugins=False))
         weakref.finalize(self, handle.close)
@@ -78,7 +78,8 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 @cache
-def _empty_tables() -> bytes:
+def empty_tables() -> bytes:
+    """A file of SQLite as a first start makes it."""
     with sqlite3.connect(":memory:", isolation_level=None) as handle:
         _migrate(Connection(handle, execute_plugins=False), Path())
         return handle.serialize()

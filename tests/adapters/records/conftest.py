@@ -18,14 +18,14 @@ from adapters.records.jobs import (
 )
 from adapters.records.postgres import PostgresDatabase
 from adapters.records.sql import Tables
-from adapters.records.sqlite import Database
+from adapters.records.sqlite import FILE_NAME, Database
 from adapters.records.tenants import SqlAppTenants, SqlSettings, SqlTurns
 from adapters.records.traces import SqlTraceStore
 from tests.adapters.records.samples import StandingClock, make_job
-from tests.records import BOX
+from tests.records import BOX, empty_tables
 from tests.servers import fresh_database
 
-DATABASES = {"sqlite": "database", "postgres": "postgres"}  # by parameter, the fixture that opens it
+DATABASES = ("sqlite", "postgres")  # the fixtures that open them
 
 
 @pytest.fixture
@@ -36,6 +36,15 @@ def clock() -> StandingClock:
 @pytest.fixture
 async def database(tmp_path) -> AsyncIterator[Database]:
     """An open database in a fresh folder."""
+    opened = await Database.open(tmp_path)
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+async def sqlite(tmp_path) -> AsyncIterator[Database]:
+    """The same over a file in which the tables are made already: that takes longer than most tests of it."""
+    (tmp_path / FILE_NAME).write_bytes(empty_tables())
     opened = await Database.open(tmp_path)
     yield opened
     await opened.aclose()
@@ -65,21 +74,15 @@ async def knowing_jobs(tables: Tables) -> Tables:
 
 
 @pytest.fixture
-async def jobs_in_sqlite(database) -> Tables:
+async def jobs_in_sqlite(sqlite) -> Tables:
     """The SQLite file that knows job 1 and job 2."""
-    return await knowing_jobs(database)
-
-
-@pytest.fixture
-async def jobs_in_postgres(postgres) -> Tables:
-    """The PostgreSQL database that knows job 1 and job 2."""
-    return await knowing_jobs(postgres)
+    return await knowing_jobs(sqlite)
 
 
 @pytest.fixture(params=DATABASES)
 def tables(request: pytest.FixtureRequest) -> Tables:
     """Each database in turn, with nothing in it."""
-    found: Tables = request.getfixturevalue(DATABASES[request.param])
+    found: Tables = request.getfixturevalue(request.param)
     return found
 
 

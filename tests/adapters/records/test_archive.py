@@ -59,13 +59,12 @@ class House:
         return job
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def house(request, clock) -> House:
-    db = request.getfixturevalue("database" if request.param == "sqlite" else "postgres")
-    events = SqlEventLog(db, clock=clock)
-    archive, jobs, sources, memo = SqlArchive(db), SqlJobStore(db), SqlSourceStore(db), SqlJobMemo(db)
-    traces = ToolTraces(SqlTraceStore(db), clock=clock)
-    return House(db, archive, jobs, sources, events, memo, SqlTraceStore(db), SqlSpending(db), traces)
+@pytest.fixture
+def house(tables, clock) -> House:
+    events = SqlEventLog(tables, clock=clock)
+    archive, jobs, sources, memo = SqlArchive(tables), SqlJobStore(tables), SqlSourceStore(tables), SqlJobMemo(tables)
+    traces = ToolTraces(SqlTraceStore(tables), clock=clock)
+    return House(tables, archive, jobs, sources, events, memo, SqlTraceStore(tables), SqlSpending(tables), traces)
 
 
 async def everything(house: House) -> str:

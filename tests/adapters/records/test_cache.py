@@ -187,8 +187,8 @@ def reuse(request) -> ReuseStore:
 
 
 @pytest.fixture
-def sqlite_reuse(database, clock) -> SqlReuseStore:
-    return SqlReuseStore(database, clock=clock)
+def sqlite_reuse(sqlite, clock) -> SqlReuseStore:
+    return SqlReuseStore(sqlite, clock=clock)
 
 
 @pytest.fixture

@@ -20,12 +20,6 @@ from tests.adapters.records.samples import make_job
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def tables(request: pytest.FixtureRequest) -> Tables:
-    found: Tables = request.getfixturevalue("database" if request.param == "sqlite" else "postgres")
-    return found
-
-
 async def answered(tables: Tables, number: int, level: Confidence, tenant: str = "slack:T1") -> ResearchJob:
     base = make_job(number)
     request = replace(base.request, scope=Scope(tenant, "workspace"))

@@ -44,7 +44,7 @@ def limits(request):
         return [MemoryLimits(clock=machine_clock)] * 2
     if request.param == "redis":
         return request.getfixturevalue("redis_limits")
-    database = request.getfixturevalue("database")
+    database = request.getfixturevalue("sqlite")
     return [SqlLimits(database, clock=machine_clock, record=SILENCE) for _ in range(2)]
 
 

@@ -172,14 +172,10 @@ async def test_another_process_sees_a_change_with_its_next_look(tmp_path):
     await there.aclose()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def kept(request):
+@pytest.fixture
+def kept(tables):
     """Settings, jobs, conversations and the archive of one database."""
-    if request.param == "sqlite":
-        db = request.getfixturevalue("database")
-        return SqlSettings(db), SqlJobStore(db), SqlConversations(db), SqlArchive(db)
-    db = request.getfixturevalue("postgres")
-    return SqlSettings(db), SqlJobStore(db), SqlConversations(db), SqlArchive(db)
+    return SqlSettings(tables), SqlJobStore(tables), SqlConversations(tables), SqlArchive(tables)
 
 
 async def test_what_a_tenant_keeps_no_longer_goes_and_nothing_of_others(kept, clock):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from adapters.records.jobs import SqlEvaluations, SqlJobStore
 from adapters.records.schema import steps
+from adapters.records.sql import Tables
 from adapters.records.sqlite import Database
 from adapters.records.traces import SqlSpending, counting_queries
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer, SynthesisMetadata
@@ -48,20 +49,9 @@ async def keep(store: JobStore, kept: Sequence[tuple[ResearchJob, JobResult | No
             await store.finish(job, result)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def counting(request: pytest.FixtureRequest) -> tuple[JobStore, EvaluationStore, SqlSpending]:
-    database = request.getfixturevalue("database" if request.param == "sqlite" else "postgres")
-    return SqlJobStore(database), SqlEvaluations(database), SqlSpending(database)
-
-
 @pytest.fixture
-def run(request: pytest.FixtureRequest) -> Callable[[str], Awaitable[object]]:
-    """One statement, on the database that is counted."""
-    kind = request.node.callspec.params["counting"]
-    execute: Callable[[str], Awaitable[object]] = request.getfixturevalue(
-        "database" if kind == "sqlite" else "postgres"
-    ).execute
-    return execute
+def counting(tables: Tables) -> tuple[JobStore, EvaluationStore, SqlSpending]:
+    return SqlJobStore(tables), SqlEvaluations(tables), SqlSpending(tables)
 
 
 async def test_day_of_a_tenant_has_its_questions_answers_votes_and_costs(
@@ -127,8 +117,7 @@ async def test_all_tenants_are_counted_together_by_day_and_apart_by_tenant(
 
 async def test_answers_of_an_older_gorkd_are_counted_too(
     counting: tuple[JobStore, EvaluationStore, SqlSpending],
-    run: Callable[[str], Awaitable[object]],
-    request: pytest.FixtureRequest,
+    tables: Tables,
 ) -> None:
     """The migration reads the figures out of what is stored."""
     store, _, usage = counting
@@ -137,10 +126,10 @@ async def test_answers_of_an_older_gorkd_are_counted_too(
     assert result.answer is not None
     await store.finish(job, replace(result, answer=replace(result.answer, summary="So.")))
     counted = await usage.usage(NOVEMBER)
-    kind = request.node.callspec.params["counting"]
 
-    await run("UPDATE jobs SET seconds = NULL, confidence = NULL, cost_usd = NULL, is_cached = NULL")
-    await run(next(one for version in steps(kind) for one in version if "UPDATE jobs SET seconds" in one))
+    await tables.execute("UPDATE jobs SET seconds = NULL, confidence = NULL, cost_usd = NULL, is_cached = NULL")
+    step = next(one for version in steps(tables.dialect) for one in version if "UPDATE jobs SET seconds" in one)
+    await tables.execute(step)
 
     assert await usage.usage(NOVEMBER) == counted
     assert (counted[0].p50_s, counted[0].low, counted[0].cost_usd) == (4.5, 1, 0.02)
