@@ -443,9 +443,11 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         return
     for written, span, rank in theirs:
         word = next((other for other in pair.home.content if other.start >= span[1]), None)
-        if rank <= 2 and word in pair.claimed and not _is_counted(pair.claim, pair.claimed[word]):
-            yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
-            return
+        if rank <= 2 and word in pair.claimed:
+            at = pair.claim.positions[pair.claimed[word]]
+            if all(other.value is None for other in pair.claim.tokens[max(0, at - 5) : at]):  # it is not counted
+                yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
+                return
 
 
 _QUANTIFIER_REACH = 30  # characters before a word in which a quantifier bears on it
@@ -502,11 +504,6 @@ def _is_before_number(reading: Reading, end: int) -> bool:
     at = bisect_left(reading.tokens, end, key=lambda token: token.start)
     is_number = at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
     return is_number and "(" not in reading.text[end : reading.tokens[at].start]
-
-
-def _is_counted(reading: Reading, word: Token) -> bool:
-    at = reading.positions[word]
-    return any(other.value is not None for other in reading.tokens[max(0, at - 5) : at])
 
 
 _FUTURE = frozenset("will shall won't".split())
