@@ -21,7 +21,7 @@ ENV_FILE = Path(".env")
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _INSTALLED = _CHECKOUT / "gorkd" / "documents"  # where a wheel keeps them (pyproject.toml)
 _COLLECT = (50_000, 20, 20)  # Python's thresholds, for small programs, took a seventh of a question's processor time
-_M_MMAP_THRESHOLD = -3  # mallopt(3)
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # mallopt(3)
 _LARGE_BYTES = 512 * 1024  # given back when freed. Unset, it grows to the largest ever freed; 20 MB then lay about
 
 
@@ -61,7 +61,9 @@ def tune_memory() -> None:
     gc.set_threshold(*_COLLECT)
     gc.enable()  # off while a command is imported
     with suppress(AttributeError, OSError, TypeError):  # only glibc has it
-        CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        allocator = CDLL(None)
+        allocator.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        allocator.mallopt(_M_ARENA_MAX, 1)  # one for each thread leaves 17 MB more lying about
 
 
 def environment() -> Mapping[str, str]:
@@ -110,11 +112,15 @@ def secrets_in(env: Mapping[str, str]) -> list[str]:
     return [part for part in parts if len(part) >= 8]
 
 
+_FOR_DEVELOPERS = frozenset({"benchmarks", "evaluation", "style"})  # of many words and figures, each true of a trial
+
+
 def own_document(name: str) -> Path:
     """A file or folder of this project, such as `docs`, in a checkout or where it was installed."""
     return (_INSTALLED if _INSTALLED.exists() else _CHECKOUT) / name
 
 
 def default_files() -> list[Path]:
-    """What is searched when `GORKD_FILES` is not set: this project's own documents."""
-    return [path for path in (own_document("docs"), own_document("README.md")) if path.exists()]
+    """What is searched when `GORKD_FILES` is not set: this project's documents for those who ask and who run it."""
+    documents = sorted(own_document("docs").glob("*.md"))
+    return [*(path for path in documents if path.stem not in _FOR_DEVELOPERS), own_document("README.md")]
