@@ -246,8 +246,8 @@ class _Trial:
 
 
 def _refusals(rulings: Rulings) -> Rulings:
-    return replace(rulings, judgements=tuple(map(_unless_yes, rulings.judgements)))
-
-
-def _unless_yes(judgement: Judgement | None) -> Judgement | None:
-    return None if judgement and judgement.ruling in (Ruling.SUPPORTED, Ruling.PARTIAL) else judgement
+    """Without what it confirms, in part or whole."""
+    yes = (Ruling.SUPPORTED, Ruling.PARTIAL)
+    return replace(
+        rulings, judgements=tuple(one if one and one.ruling not in yes else None for one in rulings.judgements)
+    )

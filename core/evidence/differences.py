@@ -20,7 +20,7 @@ from core.evidence.rules.alignment import Force
 from core.evidence.rules.quantities import Measure, measure
 from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read
-from core.model.answer import Claim, Evidence
+from core.model.answer import Claim
 from core.text.language import Cue, language_of, negations
 from core.text.numbers import MONTHS
 from core.text.terms import terms
@@ -376,7 +376,12 @@ def adds_nothing(claim: Claim, known: Claim) -> bool:
     What it has more than `known` may be no name, no number, no hedge, and nothing of the passage but what stands in
     the place of a word that `known` puts in one of its own: all else is news.
     """
-    shared = [ours for ours in claim.evidence for theirs in known.evidence if _overlap(ours, theirs)]
+    shared = [
+        ours
+        for ours in claim.evidence
+        for theirs in known.evidence
+        if ours.source_id == theirs.source_id and ours.start < theirs.end and theirs.start < ours.end
+    ]
     words, others = read(claim.text).content, read(known.text).content
     if not shared or len(words) < MIN_SAID_WORDS:
         return False
@@ -400,10 +405,6 @@ def _is_in_place(word: Token, words: Sequence[Token], other: Token, others: Sequ
     at, place = words.index(word), others.index(other)
     around = [(words[at - 1 : at], others[place - 1 : place]), (words[at + 1 : at + 2], others[place + 1 : place + 2])]
     return any(ours and theirs and match_tokens(*ours, *theirs) for ours, theirs in around)
-
-
-def _overlap(one: Evidence, other: Evidence) -> bool:
-    return one.source_id == other.source_id and one.start < other.end and other.start < one.end
 
 
 def numbers_in(text: str) -> list[str]:

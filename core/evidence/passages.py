@@ -149,14 +149,10 @@ class PassageIndex:
             found = int(np.count_nonzero(rows[row])) if is_wide else len(self._by_stem.get(word.stem, ()))
             weights[row] = self._rarity(word, found) * (ABOUT_WEIGHT if word.stem in self._about else 1.0)
         for row, (left, right) in enumerate(pairs, start=len(words)):
-            rows[row, self._with_pair(left.stem, right.stem)] = 1.0
+            both = set(self._by_stem.get(left.stem, ())).intersection(self._by_stem.get(right.stem, ()))
+            rows[row, [at for at in both if (left.stem, right.stem) in pairwise(self._stems[at])]] = 1.0  # neighbours
             weights[row] = PAIR_WEIGHT * min(weights[row - len(words)], weights[row - len(words) + 1])
         return rows, weights / weights.sum()
-
-    def _with_pair(self, left: str, right: str) -> list[int]:
-        """The sentences in which the two stand beside each other."""
-        both = set(self._by_stem.get(left, ())).intersection(self._by_stem.get(right, ()))
-        return [position for position in both if (left, right) in pairwise(self._stems[position])]
 
     def _fill(self, row: NDArray[np.float32], word: Token) -> None:
         if word.kind is Kind.NUMBER:

@@ -224,7 +224,8 @@ def numbered_on(opening: Sequence[Judged], rest: Sequence[Judged]) -> list[Judge
     """The rest, its first list numbered on from the one that the opening ends with: one call does not see the other's
     numbers.
     """
-    last, first = _last_number(opening), _number(rest[0]) if rest else None
+    last = next((number for entry in reversed(opening) if (number := _number(entry)) is not None), None)
+    first = _number(rest[0]) if rest else None
     if last is None or first is None or first > last or not _goes_on_with(opening, rest):
         return list(rest)
     numbered: list[Judged] = []
@@ -243,10 +244,6 @@ def _goes_on_with(opening: Sequence[Judged], rest: Sequence[Judged]) -> bool:
     return (
         last is not None and last.is_item and rest[0].is_item and (_number(last) is None) is (_number(rest[0]) is None)
     )
-
-
-def _last_number(opening: Sequence[Judged]) -> int | None:
-    return next((number for entry in reversed(opening) if (number := _number(entry)) is not None), None)
 
 
 def _number(entry: Judged) -> int | None:
@@ -400,7 +397,8 @@ def _pieces(entries: Sequence[Judged], *, marks_cuts: bool) -> list[str]:
         is_told = is_marked if entry.is_cut else said.endswith(CUT)
         if not marks_cuts or entry.is_row or (is_told and not is_numbered):
             continue
-        if item is None or is_numbered or _goes_on(entries, at):
+        rest = takewhile(lambda entry: "\n" not in entry.gap, entries[at + 1 :])  # of the item that it begins
+        if item is None or is_numbered or any(entry.shown is not None for entry in rest):
             pieces[-1] = f"{lost_break or ' '}{item.group() if item else ''}{CUT}"
         else:  # no bullet without words: behind the item before it, or where there is none, or its code ends, by itself
             is_behind = kin[0] < at and not said.endswith(("```", "~~~"))
@@ -417,12 +415,6 @@ def _is_lost(entries: Sequence[Judged], at: int) -> bool:
     is_numbered = entry.is_item and _number(entry) is not None
     is_kept_list = is_numbered and any(_line(entries, item) is not None for item in _list_around(entries, at))
     return is_kept_list or (entry.shown is None and _is_code(entry))
-
-
-def _goes_on(entries: Sequence[Judged], at: int) -> bool:
-    """Whether more of the item that a sentence begins is shown."""
-    rest = takewhile(lambda entry: "\n" not in entry.gap, entries[at + 1 :])
-    return any(entry.shown is not None for entry in rest)
 
 
 def _list_around(entries: Sequence[Judged], at: int) -> list[int]:
@@ -570,14 +562,17 @@ def read_row(head: str, row: str) -> str:
 
 def as_labels(head: str) -> str:
     """A table's head with its common words in small letters: a "Person: " before a name is no part of the name."""
-    return _FIRST_OF_CELL.sub(lambda word: word[0].lower() if _is_common(word[0]) else word[0], head)
+    return _FIRST_OF_CELL.sub(
+        lambda found: (
+            found[0].lower()
+            if any(word.kind is Kind.FUNCTION or senses(word.stem) for word in read(found[0].lower()).tokens)
+            else found[0]
+        ),
+        head,
+    )
 
 
 _FIRST_OF_CELL = regex.compile(r"(?<=(?:^|\|)[\s*_]*)\p{Lu}\p{Ll}+(?![\w'’-])")
-
-
-def _is_common(word: str) -> bool:
-    return any(token.kind is Kind.FUNCTION or senses(token.stem) for token in read(word.lower()).tokens)
 
 
 def find_row(head: str, row: str, content: str) -> tuple[int, int] | None:

@@ -110,10 +110,6 @@ class Alignment:
         """The passage words that nothing of the claim matches."""
         return tuple(step.passage for step in self.steps if step.passage and not step.match)
 
-    def is_moved(self, word: Token) -> bool:
-        """Whether an unmatched claim word stands elsewhere in the passage, unmatched too."""
-        return any(match_tokens(word, other) for other in self.spare)
-
 
 @lru_cache(maxsize=256)
 def align(claim: str, passage: str) -> Alignment:

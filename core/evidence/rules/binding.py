@@ -334,12 +334,14 @@ def _dated_clauses(reading: Reading) -> tuple[tuple[tuple[Token, ...], tuple[Tok
         else:
             clauses[-1] += words
         start = end
-    return tuple((tuple(words), tuple(filter(_is_date, words))) for words in clauses if words)
-
-
-def _is_date(word: Token) -> bool:
-    """Whether it is a month by its name, or a year."""
-    return is_year_token(word) or (bool(calendar_of(word)) and word.text[0].isalpha())
+    return tuple(
+        (
+            tuple(words),
+            tuple(one for one in words if is_year_token(one) or (calendar_of(one) and one.text[0].isalpha())),
+        )
+        for words in clauses
+        if words
+    )
 
 
 _CLAUSE_END = regex.compile(

@@ -156,7 +156,11 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     if measured and any(measured.same_as(measure(reading, other)) for other in reading.numbers):
         return True
     # as part of a name or of another notation
-    is_written = number.text.isdigit() and len(number.text) > 1 and number.text in _digits(reading.text)
+    is_written = (
+        number.text.isdigit()
+        and len(number.text) > 1
+        and regex.search(rf"(?<!\p{{Nd}}){number.text}(?!\p{{Nd}})", reading.text) is not None
+    )
     if is_written or _has_share(claim, number, reading):
         return True
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
@@ -431,11 +435,6 @@ def _ratios(reading: Reading, most: int) -> list[float]:
     if len(counts) > most:
         return []
     return [100 * small / large for small, large in combinations(sorted(counts), 2)]
-
-
-@lru_cache(maxsize=256)
-def _digits(text: str) -> frozenset[str]:
-    return frozenset(regex.findall(r"\p{Nd}+", text))
 
 
 # How often

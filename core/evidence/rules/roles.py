@@ -63,7 +63,11 @@ def exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     if kept < MIN_KEPT or kept < ALL_THERE * len(pair.claim.content):
         return None
     is_copy = len(pair.home.content) <= len(pair.claim.content) + 1
-    units = [(unit, place) for unit in pair.claim.units if (place := _only_unit(pair.home, unit)) is not None]
+    there = [
+        (unit, [one for one in pair.home.units if unit[0].stem in {word.stem for word in one}])
+        for unit in pair.claim.units
+    ]
+    units = [(unit, places[0]) for unit, places in there if len(places) == 1]
     for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
         is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
         if its[0].start < others[0].start or not (is_alike and _are_rivals(one[0], other[0])):
@@ -149,12 +153,6 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
         return False
     owner = any(word.text.endswith(("'s", "’s", "s'", "s’")) for word in (*one, *other))
     return not owner and bool(pivots or leads - _BE)
-
-
-def _only_unit(reading: Reading, unit: tuple[Token, ...]) -> tuple[Token, ...] | None:
-    """The one word or name of the text that has the unit's first word."""
-    found = [other for other in reading.units if any(word.stem == unit[0].stem for word in other)]
-    return found[0] if len(found) == 1 else None
 
 
 def _slot(reading: Reading, word: Token) -> tuple[str, ...]:

@@ -419,8 +419,12 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
     if pair.alignment.matched < HALF:
         return
     ours, theirs = _ranks(pair, pair.claim), _ranks(pair, pair.home)
-    elsewhere = _ranks(pair, pair.wider) if ours else []
-    highest = max((rank for _, at, rank in elsewhere if _is_of_claim(pair, at[1])), default=0)
+    elsewhere = [
+        rank
+        for _, (_, end), rank in (_ranks(pair, pair.wider) if ours else ())
+        if any(pair.claim.match(word) for word in [one for one in pair.wider.content if one.start >= end][:2])
+    ]
+    highest = max(elsewhere, default=0)
     for written, span, rank in ours:
         word = next((other for other in pair.claim.content if other.start >= span[1] and other in pair.partner), None)
         said = pair.partner[word].start if word else 0
@@ -439,14 +443,11 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         return
     for written, span, rank in theirs:
         word = next((other for other in pair.home.content if other.start >= span[1]), None)
-        if rank <= 2 and word in pair.claimed and not _is_counted(pair.claim, pair.claimed[word]):
-            yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
-            return
-
-
-def _is_of_claim(pair: Comparison, end: int) -> bool:
-    """Whether the content word behind a quantifier of the source is one of the claim's."""
-    return any(pair.claim.match(word) for word in [one for one in pair.wider.content if one.start >= end][:2])
+        if rank <= 2 and word in pair.claimed:
+            at = pair.claim.positions[pair.claimed[word]]
+            if all(other.value is None for other in pair.claim.tokens[max(0, at - 5) : at]):  # it is not counted
+                yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
+                return
 
 
 _QUANTIFIER_REACH = 30  # characters before a word in which a quantifier bears on it
@@ -505,11 +506,6 @@ def _is_before_number(reading: Reading, end: int) -> bool:
     return is_number and "(" not in reading.text[end : reading.tokens[at].start]
 
 
-def _is_counted(reading: Reading, word: Token) -> bool:
-    at = reading.positions[word]
-    return any(other.value is not None for other in reading.tokens[max(0, at - 5) : at])
-
-
 _FUTURE = frozenset("will shall won't".split())
 _PAST = frozenset("was were had did wasn't weren't hadn't didn't".split())
 _PRESENT = frozenset("is are has have does do isn't aren't hasn't haven't doesn't don't".split())
@@ -532,7 +528,8 @@ def _check_tense(pair: Comparison) -> Iterator[Veto]:
             yield Veto("tense", force, f'the source {does} "will"')
             return
         is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
-        if is_past_now or (_ends_in_s(word, ours) and _is_past_form(said, theirs)):
+        is_present = word.text.islower() and word.text.endswith("s") and not ours
+        if is_past_now or (is_present and not theirs & (_PRESENT | _PLANS) and _is_past(said.text.lower())):
             yield Veto("tense", Force.DOUBTS, f'the source has "{word.text}" in the past')
             return
 
@@ -548,13 +545,8 @@ def _auxiliaries(reading: Reading, word: Token) -> frozenset[str]:
     return frozenset(found)
 
 
-def _ends_in_s(word: Token, auxiliaries: frozenset[str]) -> bool:
-    return word.text.islower() and word.text.endswith("s") and not auxiliaries
-
-
-def _is_past_form(word: Token, auxiliaries: frozenset[str]) -> bool:
-    lower = word.text.lower()
-    return not auxiliaries & (_PRESENT | _PLANS) and (lower.endswith("ed") or is_irregular_past(lower))
+def _is_past(lower: str) -> bool:
+    return lower.endswith("ed") or is_irregular_past(lower)
 
 
 # What is unlike, and what stands around the sentence
@@ -594,6 +586,5 @@ def _in_english(*rules: Rule) -> Rule:
 AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
     _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_rhythm,
-    _in_english(_check_dropped_phrases, _check_dropped_lead),
-    _in_english(_check_tense, _check_certainty, _check_difference),
+    _in_english(_check_dropped_phrases, _check_dropped_lead, _check_tense, _check_certainty, _check_difference),
 )  # fmt: skip

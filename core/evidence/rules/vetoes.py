@@ -367,7 +367,9 @@ def _check_first_word(pair: Comparison) -> Iterator[Veto]:
     first, theirs = pair.claim.content[:1], pair.home.content[:1]
     if not first or not theirs or first[0] not in pair.missing or len(pair.partner) < MIN_KEPT - 1:
         return
-    if pair.missing != first and not (pair.is_mostly and pair.alignment.is_moved(first[0])):
+    if pair.missing != first and not (
+        pair.is_mostly and any(match_tokens(first[0], other) for other in pair.alignment.spare)
+    ):
         return
     opens = not pair.claim.text[: first[0].start].strip() and not pair.home.text[: theirs[0].start].strip()
     words = (first[0], theirs[0])
