@@ -21,7 +21,7 @@ ENV_FILE = Path(".env")
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _INSTALLED = _CHECKOUT / "gorkd" / "documents"  # where a wheel keeps them (pyproject.toml)
 _COLLECT = (50_000, 20, 20)  # Python's thresholds, for small programs, took a seventh of a question's processor time
-_M_MMAP_THRESHOLD = -3  # mallopt(3)
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # mallopt(3)
 _LARGE_BYTES = 512 * 1024  # given back when freed. Unset, it grows to the largest ever freed; 20 MB then lay about
 
 
@@ -61,7 +61,9 @@ def tune_memory() -> None:
     gc.set_threshold(*_COLLECT)
     gc.enable()  # off while a command is imported
     with suppress(AttributeError, OSError, TypeError):  # only glibc has it
-        CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        allocator = CDLL(None)
+        allocator.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        allocator.mallopt(_M_ARENA_MAX, 1)  # one for each thread leaves 17 MB more lying about
 
 
 def environment() -> Mapping[str, str]:

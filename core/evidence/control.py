@@ -10,7 +10,8 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Final
+from itertools import islice
+from typing import Final, TypeVar
 
 import regex
 
@@ -22,6 +23,7 @@ from core.text.language import Cue, language_of, negations, small_words
 from core.text.numbers import MONTHS, numerals
 from core.text.sentences import split_sentences
 
+T = TypeVar("T")
 CONTROL_LASTS_S = 300.0  # of a judge that is asked pair by pair, for which a control is a call more
 
 CONTROLS: Final = (  # one thing of each claim differs from its passage; some 20 tokens, and 40 with tags and verdict
@@ -48,23 +50,23 @@ def controls_of(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], int]:
     them `CONTROLS`, which are no plainer.
     """
     drawn = zlib.crc32("\n".join(pair.claim for pair in pairs).encode("utf-8", "replace"))
-    said = dict.fromkeys(passage for pair in pairs for passage in pair.passages)
-    altered = [control for passage in said for control in _altered(passage)]
+    said = _turned(list(dict.fromkeys(passage for pair in pairs for passage in pair.passages)), drawn)
+    altered = (control for passage in said for control in _altered(passage, drawn))
     place = drawn // len(CONTROLS) % (min(len(pairs), MAX_PLACE) + 1)
-    return (*_turned(altered, drawn), *_turned(CONTROLS, drawn)), place
+    return (*islice(altered, 1 + SECOND_CONTROLS), *_turned(CONTROLS, drawn)), place
 
 
-def _turned(controls: Sequence[Pair], drawn: int) -> Sequence[Pair]:
-    start = drawn % max(len(controls), 1)
-    return [*controls[start:], *controls[:start]]
+def _turned(values: Sequence[T], drawn: int) -> Sequence[T]:
+    start = drawn % max(len(values), 1)
+    return [*values[start:], *values[:start]]
 
 
-def _altered(passage: str) -> Iterator[Pair]:
+def _altered(passage: str, drawn: int) -> Iterator[Pair]:
     """Its sentences or how they begin, each with another figure or the opposite of a word.
 
     Not where the other may be true as well: more than 40; not early; the same word twice.
     """
-    for sentence in split_sentences(passage):
+    for sentence in _turned(split_sentences(passage), drawn):
         text = _shortened(sentence.plain)
         if not sentence.asserts or not text or text.startswith("|"):
             continue

@@ -18,7 +18,7 @@ from core.model.job import QueryIntent, QuestionType
 from core.model.source import Source, SourceScores
 from core.text.language import detect_language, rarity
 from core.text.passages import passage_terms
-from core.text.terms import AskedTerms, question_terms, terms
+from core.text.terms import FoundTerms, question_terms, terms
 
 # How much each part counts; current events weigh recency like authority, settled questions hardly at all.
 # Relevance must dominate: an authoritative page about something else helps nobody.
@@ -98,7 +98,7 @@ def coverage_of(sources: Sequence[Source], question: str, queries: Sequence[str]
     language = detect_language(question)
     wordings = [question_terms(text, language) for text in dict.fromkeys((question, *queries))]
     weights = [{term: rarity(term, language) for term in wording} for wording in wordings]
-    asked = AskedTerms(" ".join((question, *queries)), [bag for own in bags for bag in own], language)
+    asked = FoundTerms(" ".join((question, *queries)), [bag for own in bags for bag in own], language)
     return [max(_best_share(asked.found_in(bag), weights) for bag in own) for own in bags]
 
 

@@ -88,7 +88,8 @@ def _stems(token: str) -> tuple[str, ...]:
 def terms(text: str) -> list[str]:
     """The informative tokens of `text`, stemmed, in order; all tokens when only stopwords are left."""
     tokens = words(text)
-    return [token for token in tokens if token not in _STOP_STEMS and not _FUNCTION_PAIR.search(token)] or tokens
+    telling = (token for token in tokens if token not in _STOP_STEMS)
+    return [token for token in telling if len(token) > 3 or not _FUNCTION_PAIR.search(token)] or tokens
 
 
 def without_wish(question: str) -> str:
@@ -126,12 +127,10 @@ def sought_terms(question: str, *, may_be_name: bool = False) -> set[str]:
     return {term for word in words_behind if not (may_be_name and word[0].isupper()) for term in terms(word)}
 
 
-class AskedTerms:
-    """A question's words as they are found in texts: each with its weight, and the words of the texts that mean it.
+class FoundTerms:
+    """A question's words as they are found in texts: the words of the texts that mean each.
 
-    `bags` are the texts, each as its `terms`. A word counts by its letters, since common words are short, by how rare
-    it is among the texts in any of its forms, and a little more where it is written as a name (in German: a noun).
-    `names` are the words that a text about something else would not hold: figures, and what only names are written as.
+    `bags` are the texts, each as its `terms`.
     """
 
     def __init__(self, question: str, bags: Sequence[Set[str]], language: str = "") -> None:
@@ -139,13 +138,31 @@ class AskedTerms:
         vocabulary: set[str] = set().union(*bags)
         by_letter = _by_letter(vocabulary)
         self._forms = {term: forms_of(term, vocabulary, language, by_letter) for term in self.terms}
-        told = {term: others for term in self.terms if (others := told_for(question, term, language))}
-        for term, others in told.items():
+        self._told = {term: others for term in self.terms if (others := told_for(question, term, language))}
+        for term, others in self._told.items():
             forms = self._forms[term]
-            forms |= {other: max(_TOLD_SO, forms.get(other, 0.0)) for other in others & vocabulary}
+            self._forms[term] = forms | {other: max(_TOLD_SO, forms.get(other, 0.0)) for other in others & vocabulary}
         self._every_form = frozenset[str]().union(*self._forms.values())
-        held = [[term for term in self.terms if not bag.isdisjoint(self._forms[term])] for bag in bags]
-        rarity, unseen = inverse_frequency(held), unseen_weight(len(bags))
+
+    def found_in(self, bag: Set[str]) -> dict[str, float]:
+        """Of the question's words those that `bag` holds, each with how surely, 0…1."""
+        if not (there := self._every_form.intersection(bag)):  # as in most passages
+            return {}
+        shared = {term: [forms[form] for form in there if form in forms] for term, forms in self._forms.items()}
+        return {term: max(sure) for term, sure in shared.items() if sure}
+
+
+class AskedTerms(FoundTerms):
+    """The same, each word with its weight.
+
+    A word counts by its letters, since common words are short, by how rare it is among the texts in any of its forms,
+    and a little more where it is written as a name (in German: a noun). `names` are the words that a text about
+    something else would not hold: figures, and what only names are written as.
+    """
+
+    def __init__(self, question: str, bags: Sequence[Set[str]], language: str = "") -> None:
+        super().__init__(question, bags, language)
+        rarity, unseen = inverse_frequency([self.found_in(bag) for bag in bags]), unseen_weight(len(bags))
         capitals = {term for found in _CAPITALS.finditer(question) for term in terms(found[0])}
         in_pairs = {term for found in _CAPITAL_PAIRS.finditer(question) for term in terms(found[0])}
         sought = sought_terms(question, may_be_name=language != "de")
@@ -157,18 +174,12 @@ class AskedTerms:
             * sqrt(min(rarity.get(term, unseen), _MAX_RARITY))
             * (_NAMED if term in capitals else 1.0)
             * (_SOUGHT_WEIGHT if term in sought else 1.0)
-            / (len(told) if term in told else 1)  # one word of a source tells them all
+            / (len(self._told) if term in self._told else 1)  # one word of a source tells them all
             for term in self.terms
         }
         self._total = sum(self._weights.values()) or 1.0
         asked = [term for term in terms(question) if term in self._weights]
         self._neighbours = {pair for pair in pairwise(asked) if pair[0] != pair[1]}
-
-    def found_in(self, bag: Set[str]) -> dict[str, float]:
-        """Of the question's words those that `bag` holds, each with how surely, 0…1."""
-        there = self._every_form.intersection(bag)  # a few words, and of most passages none
-        shared = {term: [forms[form] for form in there if form in forms] for term, forms in self._forms.items()}
-        return {term: max(sure) for term, sure in shared.items() if sure} if there else {}
 
     def coverage(self, bag: Set[str]) -> float:
         """The share of the question's weight that `bag` holds, 0…1."""
