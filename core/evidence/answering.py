@@ -129,6 +129,15 @@ _AT_MOST = regex.compile(
     r"^\W*how\s+many\b.+?\b(?:can|may)\b|^\W*wie\s*viele\b.+?\b(?:kann|können|darf|dürfen)\b", regex.IGNORECASE
 )
 _BOUNDS = pattern("bounds")
+_SIGN_WORDS = frozenset(("mark", "sign", "symbol", "zeichen", "signe", "signo", "símbolo"))
+_MEASURED = regex.compile(
+    r"^\W*how\s+(?:tall|far|hot|cold|warm|fast|high|deep|heavy|wide|large|big)\b", regex.IGNORECASE
+)
+_MEASURE = regex.compile(
+    r"\p{N}|\b(?:two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty|hundreds?|thousands?|half|twice|double)\b",
+    regex.IGNORECASE,
+)
+_PRICED = pattern("priced")
 _COUNTED_NOUNS = 3  # words; "how many home games were": the first words that are no small ones
 _BEFORE_NOUN, _AFTER_NOUN = 4, 2  # words from a number to its noun, and from a noun to its number ("members: 5")
 _TOKEN = regex.compile(r"[\p{L}\p{N}](?:[\p{L}\p{N}]|[.,'’½-](?=[\p{L}\p{N}]))*")
@@ -205,6 +214,9 @@ def defined_name(question: str) -> str:
     """What the question wants explained, in lower case: "a claim" of "What is a claim?"; "" where it asks otherwise."""
     asked = _DEFINED.fullmatch(" ".join(question.rpartition("¿")[2].casefold().split()))
     name = asked["name"].strip("\"'“”‘’«»`?.!*") if asked else ""
+    sign, _, rest = name.partition(" ")
+    if rest in _SIGN_WORDS and not any(letter.isalnum() for letter in sign):
+        return sign
     return "" if name.endswith("ing") else name
 
 
@@ -298,6 +310,8 @@ def _gives_default(question: str, text: str) -> bool:
 _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str], bool]], ...] = (
     (_LACKING, lambda asked, text, _: bool(_YES_OR_NO.match(text)) or _says_of_lacking(asked["what"], text)),
     (_COUNTING, lambda asked, text, language: _counts(asked.string, asked["rest"], text, language)),
+    (_COST, lambda _, text, __: bool(_PRICED.search(text))),
+    (_MEASURED, lambda _, text, __: bool(_MEASURE.search(text) or _COMPARED.search(text))),
     (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
     (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),

@@ -47,7 +47,7 @@ MAX_DETAIL_SENTENCES = 8
 _LIKELY = 20  # sentences, best first, that are asked whether they answer
 _UNANSWERED, _TOUCHING = 0.6, 0.8  # what is left of the score of one that does not, and of one that may not
 _BESIDE_EACH = 0.1  # added where what stands side by side in the question does in the sentence
-_ABOUT = 0.1  # added where what was asked stands in a row's first cell, or in a sentence's first words
+_ABOUT = 0.07  # added where what was asked stands in a row's first cell, or in a sentence's first words
 _OPENING_WORDS = 6
 _LENGTHY, _LENGTHY_CHARS = 0.1, 200  # what twice so many characters cost: any word is in a long sentence by chance
 _DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
@@ -70,6 +70,7 @@ _BARS = regex.compile(r"\s\|\s.*\s\|\s")  # of a row; without one at its end not
 _CODE_SIGN = pattern("code_sign")
 _MAX_CODE_SIGNS = 1  # in words about code; lines of code that lost their breaks have more
 _OF_ITSELF = pattern("of_itself")
+_EXAMPLE = regex.compile(r"[\"“„«][^\"“”„«»]{8,200}\?[\"”“»]")  # a question that is only cited, and not answered there
 _DEFINITE = regex.compile(
     r"(?:the|der|die|das|el|la|los|las|le|les|il|lo|i|gli|o|a|os|as|de|het)\s+(?P<noun>\w+)", regex.I
 )
@@ -320,7 +321,10 @@ def _language_of(question: str, sources: Sequence[Source]) -> str:
 
 def _search(question: str, sources: Sequence[Source], language: str) -> tuple[AskedTerms, list[_Found]]:
     passages = [(source, passage) for source in sources for passage in split_passages(source.trusted_content)[:400]]
-    bags = [frozenset(terms(f"{source.title} {passage.heading} {passage.text}")) for source, passage in passages]
+    bags = [
+        frozenset(terms(f"{source.title} {passage.heading} {_EXAMPLE.sub(' ', passage.text)}"))
+        for source, passage in passages
+    ]
     asked = AskedTerms(question, bags, language)
     wholes = {source.id: set(terms(source.title)) for source in sources}
     for (source, _), bag in zip(passages, bags, strict=True):
@@ -403,7 +407,7 @@ def _sentences(
         head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
         if cells(head) in ([""], cells(text)) if row_end else _BARS.search(text):
             continue  # without a head a row says nothing, and a head by itself no more
-        own = covered(frozenset(terms(f"{head} {text}")))
+        own = covered(frozenset(terms(f"{head} {_EXAMPLE.sub(' ', text)}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point.
         score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))

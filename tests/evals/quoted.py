@@ -1,5 +1,5 @@
 """Quoted answers, without a model: which questions are answered from files, which are refused, and what is right;
-and whether the summary of an abstract holds its conclusion.
+whether the summary of an abstract holds its conclusion, and how questions about this project's documents come out.
 
 The paragraphs of parallel.json are files of one folder, a quarter of them left out at random: their questions have
 no answer there. Each question goes through the house from the plan by rules to the answer's level.
@@ -20,6 +20,7 @@ from typing import Any
 import regex
 
 from adapters.search.files import FileSearch
+from bots.config import default_files
 from core.evidence.quoting import quote_answer
 from core.model.answer import Confidence
 from core.model.source import Source
@@ -38,6 +39,7 @@ LEFT_OUT = 0.25  # of the paragraphs
 SEED = 19
 ABSTRACTS = 40
 ABSTRACT_SEEDS = (101, 102, 103)  # none that was looked at while the rules were made
+DOCUMENTS = Path(__file__).with_name("documents.txt")
 _PATIENCE_S = 30.0
 
 
@@ -69,6 +71,12 @@ class Outcome:
     def is_right(self) -> bool:
         return _normalised(self.case.gold) in _normalised(self.summary)
 
+    @property
+    def says_one(self) -> bool:
+        """Whether it says one of the right answers that `documents.txt` gives."""
+        said = self.summary.casefold()
+        return any(all(part in said for part in one.split("&")) for one in self.case.gold.casefold().split("/"))
+
 
 def print_quoted() -> None:
     print(f"questions: {PARALLEL} {sha256_of(PARALLEL)}, a quarter of the paragraphs left out (seed {SEED})")
@@ -83,7 +91,36 @@ def print_quoted() -> None:
         for code in LANGUAGES:
             _print_language(code, [outcome for outcome in outcomes[code] if outcome.case.article in titles])
     _print_conclusions()
+    _print_documents()
     print()
+
+
+def _print_documents() -> None:
+    print(f"questions about the documents of this project: {DOCUMENTS.name}")
+    cases = list(read_documents_cases())
+    with TemporaryDirectory() as folder:
+        outcomes = asyncio.run(_ask_all(default_files(), Path(folder), [case for case, _ in cases]))
+    for kind in ("answered", "near", "none"):
+        own = [outcome for outcome, (_, of) in zip(outcomes, cases, strict=True) if of == kind]
+        sure, refused = [outcome for outcome in own if outcome.is_sure], sum(outcome.is_refused for outcome in own)
+        right = [outcome for outcome in own if kind == "answered" and outcome.says_one]
+        sure_right = sum(outcome.is_sure for outcome in right)
+        print(
+            f"  {kind}: {len(right)} of {len(own)} right, {refused} refused; "
+            f"Medium or High is right in {sure_right} of {len(sure)}"
+        )
+
+
+def read_documents_cases() -> Iterator[tuple[Case, str]]:
+    """Each question of `documents.txt`, with its kind: `answered`, `near` or `none`."""
+    for line in DOCUMENTS.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            question, mark, rest = line.partition("?")
+            kind = "answered" if rest.startswith(" = ") else rest.strip()
+            yield (
+                Case("", question + mark, rest.removeprefix(" = ") if kind == "answered" else "", kind == "answered"),
+                kind,
+            )
 
 
 def _print_conclusions() -> None:
@@ -121,13 +158,18 @@ async def run_house(articles: Sequence[Mapping[str, Any]], language: str, *, see
     with TemporaryDirectory() as folder:
         files = Path(folder, "files")
         kept = _write_files(articles, language, files, random.Random(seed))
-        search = FileSearch([files], Path(folder, "files.db"), tenants=None)
-        try:
-            deps = replace(make_deps(), providers={search.name: search})
-            await deps.jobs.save(make_job("?"))  # whose events all questions write
-            return [await _ask(case, deps) for case in _cases(articles, language, kept)]
-        finally:
-            await search.aclose()
+        return await _ask_all([files], Path(folder), list(_cases(articles, language, kept)))
+
+
+async def _ask_all(roots: Sequence[Path], folder: Path, cases: Sequence[Case]) -> list[Outcome]:
+    """Each asked of the files in `roots`, whose index is put into `folder`."""
+    search = FileSearch(roots, folder / "files.db", tenants=None)
+    try:
+        deps = replace(make_deps(), providers={search.name: search})
+        await deps.jobs.save(make_job("?"))  # whose events all questions write
+        return [await _ask(case, deps) for case in cases]
+    finally:
+        await search.aclose()
 
 
 def _write_files(articles: Sequence[Mapping[str, Any]], language: str, folder: Path, rng: random.Random) -> set[str]:

@@ -280,3 +280,20 @@ def test_how_many_there_can_be_is_told_by_a_bound_and_not_by_how_many_there_are(
 )
 def test_a_word_of_time_that_points_elsewhere_gives_neither_a_duration_nor_a_date(question: str, text: str) -> None:
     assert unanswered_by_rules(question, text)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_bound"),
+    [
+        ("How much does the small model cost?", "The prices are those of the small model, without discounts.", False),
+        ("How much does the small model cost?", "The small model costs 2 dollars a million tokens.", True),
+        ("How large may a file be?", "A file that one asked for is not kept at all.", False),
+        ("How large may a file be?", "A file has at most 10 MB.", True),
+    ],
+)
+def test_a_price_has_a_figure_and_a_size_a_measure(question: str, text: str, is_bound: bool) -> None:
+    assert may_only_touch(question, text) is not is_bound
+
+
+def test_what_a_sign_means_is_asked_of_the_sign_alone() -> None:
+    assert defined_name("What does the ◐ mark mean?") == "◐"

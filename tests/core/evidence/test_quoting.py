@@ -525,6 +525,7 @@ ORTE = {
         ("Wer schrieb Hamlet?", ORTE, "Hamlet"),
         ("Wie viele Menschen leben in Lund?", ORTE, "Lund"),
         ("Wer komponierte Carmen?", ORTE, "Carmen"),
+        ("Wer hat Guernica gemalt?", ORTE, "Guernica"),
         ("¿Quién escribió Hamlet?", LUGARES, "Hamlet"),
         ("¿Cuántas personas viven en Lund?", LUGARES, "Lund"),
         ("¿Quién pintó Guernica?", LUGARES, "Guernica"),
@@ -570,3 +571,23 @@ def test_a_row_about_the_thing_asked_goes_before_a_long_sentence_that_has_its_wo
     )
 
     assert found.summary[0].text == row
+
+
+def test_a_question_that_a_text_only_cites_is_not_answered_by_it() -> None:
+    text = (
+        'A question may stand alone. "What are the side effects of ibuprofen?" is such a question, since it says what '
+        "it is about. Others lean on the one before."
+    )
+
+    assert not quote_answer("What are the side effects of ibuprofen?", [source(1, text, title="Questions")]).is_direct
+
+
+def test_a_sentence_in_german_whose_subject_is_a_pronoun_comes_with_the_one_before_it() -> None:
+    text = (
+        "Peyton Manning führte zwei Mannschaften in das Endspiel. Mit 39 Jahren ist er auch der älteste Spielmacher, "
+        "der je in einem Endspiel spielte."
+    )
+
+    found = quote_answer("Wer ist der älteste Spielmacher in einem Endspiel?", [source(1, text, title="Endspiel")])
+
+    assert found.summary[0].text.startswith("Peyton Manning")
