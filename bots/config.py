@@ -112,11 +112,15 @@ def secrets_in(env: Mapping[str, str]) -> list[str]:
     return [part for part in parts if len(part) >= 8]
 
 
+_FOR_DEVELOPERS = frozenset({"benchmarks", "evaluation", "style"})  # of many words and figures, each true of a trial
+
+
 def own_document(name: str) -> Path:
     """A file or folder of this project, such as `docs`, in a checkout or where it was installed."""
     return (_INSTALLED if _INSTALLED.exists() else _CHECKOUT) / name
 
 
 def default_files() -> list[Path]:
-    """What is searched when `GORKD_FILES` is not set: this project's own documents."""
-    return [path for path in (own_document("docs"), own_document("README.md")) if path.exists()]
+    """What is searched when `GORKD_FILES` is not set: this project's documents for those who ask and who run it."""
+    documents = sorted(own_document("docs").glob("*.md"))
+    return [*(path for path in documents if path.stem not in _FOR_DEVELOPERS), own_document("README.md")]

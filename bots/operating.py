@@ -76,7 +76,6 @@ async def open_kept() -> AsyncIterator[Kept]:
         yield Kept(
             records.jobs,
             records.traces,
-            records.tool_traces,
             forget_all,
             records.cache,
             records.reuse,

@@ -22,7 +22,7 @@ from adapters.web.settings import TRUSTS_LOCAL, WebSettings, is_loopback
 from bots.config import BotSettings
 from bots.records import Records
 from bots.wiring import GRACE_S, House, Role, open_house
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.model.errors import SetupError
 from core.model.ports import utc_now
 from core.presentation.page_links import PageLinks
@@ -97,7 +97,7 @@ async def run_slack(env: Mapping[str, str], settings: BotSettings) -> None:
 async def run_mcp_stdio(env: Mapping[str, str], settings: BotSettings) -> None:
     """Tools for the program that started this one; its jobs run here."""
     with _needing_mcp():
-        from adapters.mcp.server import serve_stdio
+        from adapters.mcp import serve_stdio
 
     async with open_house(env, settings, grace_s=0) as house:
         await serve_stdio(house.researcher, page_links(env, settings))
@@ -106,7 +106,7 @@ async def run_mcp_stdio(env: Mapping[str, str], settings: BotSettings) -> None:
 async def run_mcp_http(env: Mapping[str, str], settings: BotSettings) -> None:
     """Tools for programs on other machines; says its address on standard output."""
     with _needing_mcp():
-        from adapters.mcp.server import McpSettings, serve_http
+        from adapters.mcp import McpSettings, serve_http
 
     mcp = McpSettings.from_env(env)
     async with open_house(env, settings, grace_s=GRACE_S) as house:

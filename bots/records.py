@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
-from adapters.records.cache import SqlAnswerCache, SqlRateLimits, SqlReuseStore, SqlSingleFlight
+from adapters.records.cache import SqlAnswerCache, SqlLimits, SqlReuseStore
 from adapters.records.deliveries import (
     SqlMessages,
     SqlStandingChecks,
@@ -33,7 +33,7 @@ from adapters.records.tenants import (
     SqlSettings,
     SqlTurns,
 )
-from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore
+from adapters.records.traces import SqlSpending, SqlTraceStore
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
 from core.library.paper import LibraryStore
@@ -53,9 +53,8 @@ from core.model.ports import (
     Turns,
 )
 from core.pipeline.checkup import TryOut
-from core.pipeline.limits import RateLimits, SingleFlight
+from core.pipeline.limits import SharedLimits
 from core.pipeline.trace import TraceStore
-from core.pipeline.tracing import TraceLog
 from core.presentation.page_links import Revocations
 from core.settings.desk import SettingsStore
 from core.tenancy.forgetting import AppTenants, Archive
@@ -76,18 +75,16 @@ class Records:
     sources: SourceStore
     events: EventLog
     memo: JobMemo
-    tool_traces: TraceStore
     messages: Messages
     standing: StandingChecks
     watches: Watches
     library: LibraryStore
     conversations: Conversations
     cache: AnswerCache
-    limits: RateLimits
-    flights: SingleFlight
+    limits: SharedLimits
     reuse: ReuseStore
     heartbeats: Heartbeats
-    traces: TraceLog
+    traces: TraceStore
     spending: SqlSpending
     revocations: Revocations
     tenants: AppTenants
@@ -103,8 +100,7 @@ class Records:
 class Shared:
     """What processes share for a while: in Redis, or in the file of one machine."""
 
-    limits: RateLimits
-    flights: SingleFlight
+    limits: SharedLimits
     reuse: ReuseStore
     doorbell: RedisDoorbell | None = None
     archives: tuple[Archive, ...] = ()
@@ -134,21 +130,19 @@ async def _open_database(env: Mapping[str, str], settings: BotSettings) -> Datab
 
 
 def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, record: Record) -> Shared:
-    from adapters.records.redis import RedisArchive, RedisDoorbell, RedisRateLimits, RedisReuseStore, RedisSingleFlight
+    from adapters.records.redis import RedisArchive, RedisDoorbell, RedisLimits, RedisReuseStore
 
     doorbell = RedisDoorbell(url, record=record)
-    limits = RedisRateLimits(url, clock=clock, record=record)
-    flights = RedisSingleFlight(url, clock=clock, record=record)
+    limits = RedisLimits(url, clock=clock, record=record)
     reuse, archive = RedisReuseStore(url), RedisArchive(url)
-    for part in (doorbell, limits, flights, reuse, archive):
+    for part in (doorbell, limits, reuse, archive):
         stack.push_async_callback(part.aclose)
-    return Shared(limits, flights, reuse, doorbell, (archive,))
+    return Shared(limits, reuse, doorbell, (archive,))
 
 
 def _share(database: Database | PostgresDatabase, *, clock: Clock, record: Record) -> Shared:
     return Shared(
-        SqlRateLimits(database, clock=clock, record=record),
-        SqlSingleFlight(database, clock=clock, record=record),
+        SqlLimits(database, clock=clock, record=record),
         SqlReuseStore(database, clock=clock),
     )
 
@@ -162,18 +156,16 @@ def _records(
         sources=SqlSourceStore(database),
         events=SqlEventLog(database, clock=clock, doorbell=shared.doorbell),
         memo=SqlJobMemo(database),
-        tool_traces=SqlTraceStore(database),
         messages=SqlMessages(database, box, clock=clock),
         standing=SqlStandingChecks(database, clock=clock),
         watches=SqlWatches(database, box, clock=clock),
         library=SqlLibrary(database, folder),
         conversations=SqlConversations(database),
         limits=shared.limits,
-        flights=shared.flights,
         cache=cache,
         reuse=shared.reuse,
         heartbeats=SqlHeartbeats(database),
-        traces=SqlTraceLog(database),
+        traces=SqlTraceStore(database),
         spending=SqlSpending(database),
         revocations=SqlRevocations(database, clock=clock),
         tenants=SqlAppTenants(database, box, clock=clock),

@@ -27,10 +27,9 @@ from core.evidence.authority import read_kinds
 from core.library.desk import LibraryDesk
 from core.library.funnel import WatchedLibrary
 from core.library.ingest import Ingestion
-from core.library.pages import PaperViews
-from core.library.paper import LibraryStore
+from core.library.paper import LibraryStore, PaperViews
 from core.library.session import LibraryTalks
-from core.llm.memo import RememberingEmbeddings
+from core.llm.ask_model import RememberingEmbeddings
 from core.llm.prices import cost_usd, read_prices
 from core.model.answer import ModelUsage
 from core.model.config import CacheSettings, SearchSettings, SectionSettings, Settings, SynthesisSettings, patient
@@ -43,8 +42,8 @@ from core.pipeline.deps import Deps
 from core.pipeline.limits import LimitedSearch, SharedTurns
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, rehearse, run_job
+from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import (
-    TraceLog,
     WatchedModel,
     WatchedPages,
     WatchedSearch,
@@ -415,14 +414,14 @@ def _open_deps(
         sources=records.sources,
         events=records.events,
         memo=records.memo,
-        tool_traces=records.tool_traces,
+        traces=records.traces,
         messages=records.messages,
         read_attachment=pages.attachments.read,
         evaluations=records.evaluations,
         watches=records.watches,
         library=records.library,
         cache=records.cache,
-        flights=records.flights,
+        limits=records.limits,
         reuse=records.reuse,
         works=works,
         standing=records.standing if works else None,
@@ -454,7 +453,7 @@ def _open_works(
 
 
 @asynccontextmanager
-async def observed(deps: Deps, traces: TraceLog, *, secrets: Iterable[str]) -> AsyncIterator[Deps]:
+async def observed(deps: Deps, traces: TraceStore, *, secrets: Iterable[str]) -> AsyncIterator[Deps]:
     """The same ports, watched; what they noted is written before the block is left. No entry holds a secret."""
     async with open_tracer(traces, clock=deps.clock, redact=Redactor(secrets).redact) as tracer:
         record = traced(deps.record, tracer)
@@ -492,10 +491,8 @@ def library_desk(env: Mapping[str, str], library: LibraryStore, stack: AsyncExit
     for part in (pages, files, arxiv, *registries, model, embedder):
         if part is not None:
             stack.push_async_callback(part.aclose)
-    return LibraryDesk(
-        Ingestion(library, files.read, utc_now, model, embedder),
-        PapersElsewhere(pages, arxiv.look_up, catalogues.search, catalogues.work_of, arxiv=arxiv.site),
-    )
+    elsewhere = PapersElsewhere(pages, arxiv.look_up, catalogues.work_of, arxiv=arxiv.site)
+    return LibraryDesk(Ingestion(library, files.read, utc_now, model, embedder), elsewhere.find, catalogues.search)
 
 
 @asynccontextmanager

@@ -61,6 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((at for at, folder in enumerate(FIRST) if item.nodeid.startswith(folder)), 99))
 
 
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    if hasattr(os, "pidfd_open"):  # on Linux
+        forked.fork_workers(config.args)
+    forked.template()  # meanwhile
+
+
 def pytest_configure_node(node: WorkerController) -> None:
     node.workerinput["template"] = forked.template()
 

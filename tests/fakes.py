@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from adapters.records.cache import MemorySingleFlight, SqlAnswerCache, SqlReuseStore
+from adapters.records.cache import MemoryLimits, SqlAnswerCache, SqlReuseStore
 from adapters.records.deliveries import SqlMessages, SqlWatches
 from adapters.records.jobs import (
     SqlEvaluations,
@@ -33,7 +33,8 @@ from core.model.job import LOCAL, Attachment, AttachmentUnreadable, JobStatus, R
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, Measurement, ProviderStrength, job_id_var
 from core.model.source import Page, SearchHit, SearchQuery, Source, SourceMetadata
 from core.pipeline.deps import Deps
-from core.pipeline.tracing import TraceEntry, Tracer, open_tracer
+from core.pipeline.trace import TraceEntry
+from core.pipeline.tracing import Tracer, open_tracer
 from core.stages.intake import parse_intent
 from core.tenancy.usage import Period, Usage, UsageKey
 from tests.records import BOX, SCRATCH, MemoryTables
@@ -281,14 +282,14 @@ def make_deps(
         sources=SqlSourceStore(kept),
         events=SqlEventLog(kept, clock=clock),
         memo=SqlJobMemo(kept),
-        tool_traces=SqlTraceStore(kept),
+        traces=SqlTraceStore(kept),
         messages=SqlMessages(kept, BOX, clock=clock),
         read_attachment=FakeReader().read,
         evaluations=SqlEvaluations(kept),
         watches=SqlWatches(kept, BOX, clock=clock),
         library=SqlLibrary(kept, SCRATCH),
         cache=SqlAnswerCache(kept, clock=clock),
-        flights=MemorySingleFlight(clock=clock),
+        limits=MemoryLimits(clock=clock),
         reuse=SqlReuseStore(kept, clock=clock),
         record=Ledger(),
         clock=clock,
@@ -299,7 +300,7 @@ def make_deps(
 
 
 class MemoryTraceLog:
-    """A `TraceLog`; with an error every append fails."""
+    """A `TraceStore`; with an error every append fails."""
 
     def __init__(self, error: StoreError | None = None) -> None:
         self.kept: dict[str, list[TraceEntry]] = {}

@@ -1,23 +1,36 @@
-"""Processes that are forked from a template which has imported everything: an import costs more than most commands do.
+"""Processes forked from one that has imported everything: an import costs more than most commands and tests do.
 
-Each is a process of its own, to be killed as any other, with memory, settings and standard streams of its own.
+Each is a process of its own, to be killed as any other, with memory, settings and standard streams of its own. Commands
+of gorkd are forked from a template, and so are the workers of the suite, whose template has imported the tests as well.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
+import gc
+import importlib
 import io
+import logging
 import multiprocessing
 import os
 import runpy
+import select
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from _pytest.assertion.rewrite import AssertionRewritingHook
+from execnet import XSpec, gateway_io
+from execnet.gateway_base import ExecModel, Popen2IO
 
 from adapters.pages import workers
 from adapters.pages.workers import NURSERY, Nursery
@@ -118,6 +131,89 @@ class _Others(Nursery):
 
     async def leave(self, pool: object) -> None:
         pass
+
+
+def fork_workers(places: Iterable[str]) -> None:
+    """From here on pytest-xdist's workers are forks of a process that has imported the tests in `places`.
+
+    What a place is: a file or a folder, perhaps with `::` and a test's name behind it.
+    """
+    asks, theirs = socket.socketpair()
+    if (parent := os.fork()) == 0:
+        try:
+            asks.close()
+            _serve(theirs, [Path(place.partition("::")[0]) for place in places])
+        finally:
+            os._exit(0)
+    theirs.close()
+
+    @atexit.register
+    def end() -> None:
+        asks.close()
+        os.waitpid(parent, 0)
+
+    gateway_io.create_io = lambda spec, execmodel: _Worker(asks, spec, execmodel)  # type: ignore[assignment]
+
+
+class _Worker(Popen2IO):
+    """What execnet has of a process that it would have started itself."""
+
+    def __init__(self, asks: socket.socket, spec: XSpec, execmodel: ExecModel) -> None:
+        assert spec.popen
+        (said, mouth), (ear, heard) = os.pipe(), os.pipe()
+        socket.send_fds(asks, [b"?"], [said, heard])
+        self._process = os.pidfd_open(int(asks.recv(16)))
+        os.close(said)
+        os.close(heard)
+        super().__init__(os.fdopen(mouth, "wb"), os.fdopen(ear, "rb"), execmodel)
+
+    def wait(self) -> None:
+        select.select([self._process], [], [])
+
+    def kill(self) -> None:
+        signal.pidfd_send_signal(self._process, signal.SIGKILL)
+
+
+def _serve(asks: socket.socket, places: Iterable[Path]) -> None:
+    """Import the tests, and fork a worker for each pair of streams, until nobody can ask any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the workers end by it, and then so does this
+    atexit._clear()  # what is to be done when the process ends that this one was forked from
+    logging.root.handlers.clear()
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AssertionRewritingHook)]
+    for place in places:
+        for file in sorted(place.rglob("test_*.py")) if place.is_dir() else [place]:
+            with contextlib.suppress(BaseException):  # a worker does it again, and tells of it
+                importlib.import_module(".".join(file.resolve().relative_to(ROOT).with_suffix("").parts))
+    gc.freeze()
+    while True:
+        asked, streams, _, _ = socket.recv_fds(asks, 1, 2)
+        if not asked:
+            break
+        if (worker := os.fork()) == 0:
+            asks.close()
+            _work(*streams)
+        for stream in streams:
+            os.close(stream)
+        asks.send(str(worker).encode())
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+
+
+def _work(said: int, heard: int) -> None:
+    os.dup2(said, 0)
+    os.dup2(heard, 1)
+    os.close(said)
+    os.close(heard)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)
+    try:
+        exec(eval(sys.stdin.readline()))  # as execnet has a new interpreter begin
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        os._exit(0)
 
 
 def _become(

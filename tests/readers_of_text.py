@@ -26,8 +26,8 @@ from adapters.observability import Redactor
 from adapters.pages.body import decode_page
 from adapters.pages.fetch import RobotsRules
 from adapters.pages.html import extract_html
-from adapters.search import hits as search_queries
-from adapters.search.hits import clean_line, clean_text, is_web_address, strip_tags
+from adapters.search import service
+from adapters.search.service import clean_line, clean_text, is_web_address, strip_tags
 from adapters.web.preview import discord_markdown, mrkdwn
 from adapters.web.prose import highlighted, quoted, safe_link
 from adapters.web.prose import prose as web_prose
@@ -61,9 +61,8 @@ from core.findings.opening import parse_research_result, read_output, with_plain
 from core.findings.results import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
 from core.library.ingest import published_of
 from core.library.paper import cited_papers
-from core.library.states import read_command
+from core.library.states import read_addition, read_command, read_words
 from core.library.talk import slug
-from core.library.words import read_addition, read_words
 from core.llm.prices import estimate_tokens
 from core.model.answer import Claim, Confidence, Evidence, ResearchAnswer, Verdict
 from core.model.job import LOCAL
@@ -81,11 +80,10 @@ from core.stages.gathering import without_addresses as without_given_addresses
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
-from core.text.chunking import chunk_text
 from core.text.growing_json import PartialJson, parse_object
 from core.text.injection import instructions_in
 from core.text.language import detect_language
-from core.text.passages import passage_terms, select_passages, split_passages
+from core.text.passages import chunk_text, passage_terms, select_passages, split_passages
 from core.text.sentences import code_spans, is_settled, split_sentences
 from core.text.terms import question_terms, terms, words
 from core.text.urls import ascii_host, canonical_url, is_web_url
@@ -264,7 +262,7 @@ READERS: Mapping[str, Reader] = {
     "parse_intent": lambda text: parse_intent(text[:2_000]),
     "normalise_question": normalise_question,
     "keywords": keywords,
-    "keywords of a search": search_queries.keywords,
+    "keywords of a search": service.keywords,
     "question_terms": question_terms,
     "split_claims": split_claims,
     "read_reply": read_reply,

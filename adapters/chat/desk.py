@@ -28,7 +28,7 @@ from adapters.chat.watching import (
 )
 from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
-from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope, Steering
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope, Steering
 from core.modes import can_be_steered
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply, read_steering
 from core.presentation import wording
@@ -427,6 +427,17 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
     return said
 
 
+async def last_answer(
+    researcher: Researcher, asker: str, tenant: str, is_shown: Callable[[ResearchJob], bool]
+) -> ResearchJob | None:
+    """What a command is about, which hangs on no answer: one's last, but none that was asked behind other doors.
+
+    Raises `StoreError`.
+    """
+    asked = await researcher.history(asker, tenant=tenant, limit=HISTORY_LENGTH)
+    return next((job for job in asked if job.status is JobStatus.COMPLETED and is_shown(job)), None)
+
+
 async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source], ResearchAnswer | None]:
     """What was read for a job, and the answer that cites it. Raises `GorkdError`."""
     result = await researcher.result(job_id)
@@ -530,7 +541,6 @@ class TakingAway:
 
 MOST_BYTES = 8_000_000  # of a receipt that is attached; Discord takes 10 MiB
 AT_ONCE = 2  # each asks the rules anew, which takes a second of a processor for a long answer
-MOST_MUST = 500  # characters of the sentence that a good answer says
 
 
 @dataclass(frozen=True)
@@ -562,7 +572,7 @@ class Proving:
         _, bad = await self.evaluations.votes(job.id)
         if not bad:
             return WatchSaid((say(wording.NO_BAD_VOTE),))
-        await self.evaluations.put_case(job, VotedCase(job.id, " ".join(must.split())[:MOST_MUST], self.clock()))
+        await self.evaluations.put_case(job, VotedCase.of(job, must, self.clock()))
         return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
 
 

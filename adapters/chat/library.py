@@ -19,8 +19,8 @@ from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, ping, t
 from adapters.chat.reply import ChatReply, EditPace, best_effort
 from core.library import wording as library_wording
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker, waiting_at
+from core.library.states import Addition, Incoming
 from core.library.talk import Tell
-from core.library.words import Addition, Incoming
 from core.model.delivery import Address
 from core.model.errors import GorkdError
 from core.model.job import JobStatus, ResearchJob

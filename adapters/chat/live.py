@@ -306,7 +306,7 @@ class LiveAnswers(LivingMessages[Payload]):
             )
 
     async def _watch_on(self, live: _Live[Payload]) -> None:
-        """While the records are away there are no edits; when they are back, from where it was."""
+        """While the records are away no edit but one that says so; when they are back, from where it was."""
         for wait_s in (*self._pace.backoff_s, *self._pace.patience_s, None):
             try:
                 await self._watch(live)
@@ -314,9 +314,17 @@ class LiveAnswers(LivingMessages[Payload]):
                 if wait_s is None:
                     raise
                 _log.warning("message not kept up to date", extra={"job": live.job.id, "error": str(error)})
-                await asyncio.sleep(wait_s)
+                await self._wait_for_records(live, wait_s)
             else:
                 return
+
+    async def _wait_for_records(self, live: _Live[Payload], wait_s: float) -> None:
+        """A wait that somebody would notice is told where the progress stands; what was shown stays."""
+        if wait_s >= self._pace.told_from_s:
+            waiting = replace(live.snapshot, message=say(wording.RECORDS_AWAY))
+            elapsed_s = (self._now() - live.job.created_at).total_seconds()
+            await self._edit(live, self._voice.progress(live.job, waiting, max(0.0, elapsed_s)))
+        await asyncio.sleep(wait_s)
 
     async def _watch(self, live: _Live[Payload]) -> None:
         """Progress edits until the job has ended: at once when something is new, else now and then."""
@@ -433,7 +441,11 @@ class LiveAnswers(LivingMessages[Payload]):
                 await self._researcher.watching.place_gone(live.reply.address)
                 await self._researcher.delivered(live.job.id)
                 return None
-            except Exception:  # noqa: BLE001 -- whatever the platform or a store raised; tried again
+            except StoreError:
+                _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})
+                if wait_s is not None:
+                    await self._wait_for_records(live, wait_s)
+            except Exception:  # noqa: BLE001 -- whatever the platform raised; tried again
                 _log.warning("answer not delivered yet", exc_info=True, extra={"job": live.job.id})
                 if wait_s is not None:
                     await asyncio.sleep(wait_s)

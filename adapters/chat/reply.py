@@ -157,6 +157,7 @@ class EditPace:
     ping_after_s: float = 30.0  # who waited so long has looked away
     backoff_s: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # between tries to deliver into the message
     patience_s: tuple[float, ...] = (60.0, 300.0, 900.0)  # then between tries that may also post a new one
+    told_from_s: float = 8.0  # a wait for the records so long, or longer, is told before: after as much in all
 
 
 class Tongues:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Command = Callable[..., None] | typer.Typer
 
-# The module beside this one whose `<name>_command` makes it, and what it does, first in one line.
+# The module beside this one that has its `<name>_command`, or those below it by name, and what it does, first in one
+# line.
 _ASKING = {
     "ask": ("ask", "Answer one question from sources that are read and cited."),
     "retry": ("ask", "Ask the question of a failed job again, from what it had found."),
@@ -248,8 +249,15 @@ def _gorkd(
 
 
 def _imported(module: str, name: str, given: Callable[[], object]) -> Command:
-    made: Command = getattr(import_module(f"adapters.cli.{module}"), f"{name.replace('-', '_')}_command")(given())
-    return made
+    from adapters.cli.running import bound
+
+    found = getattr(import_module(f"adapters.cli.{module}"), f"{name.replace('-', '_')}_command")
+    if not isinstance(found, Mapping):
+        return bound(found, given())
+    works_with, group = given(), typer.Typer(no_args_is_help=True)
+    for below, command in found.items():
+        group.command(below)(bound(command, works_with))
+    return group
 
 
 def _init(operating: Callable[[], Operating], open_researcher: OpenResearcher) -> Command:

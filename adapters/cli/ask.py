@@ -6,9 +6,7 @@ The answer goes to stdout, progress and errors to stderr.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote, unquote
@@ -20,7 +18,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.running import Exit, OpenResearcher, follow, print_json, run_command, say_failure
+from adapters.cli.running import Exit, OpenResearcher, follow, print_json, say_failure
 from core.evidence.citations import MARKS
 from core.evidence.structure import RULE, cells
 from core.library.wording import EMPTY
@@ -54,83 +52,64 @@ _Job = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB
 _AsJson = Annotated[bool, typer.Option("--json", help="Print the job as JSON.")]
 
 
-def ask_command(open_researcher: OpenResearcher) -> Callable[..., None]:
-    def ask(
-        question: Annotated[list[str], typer.Argument(help="The question.", metavar="QUESTION", show_default=False)],
-        *,
-        mode: Annotated[
-            str,
-            typer.Option("--mode", metavar="M[,M]", help=f"{said(MODE.description)}: {', '.join(MODES)}."),
-        ] = DEFAULT_MODE,
-        depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
-        top_k: Annotated[
-            int, typer.Option("--top-k", metavar="N", min=TOP_K.least, max=TOP_K.most, help=f"{option_words(TOP_K)}.")
-        ] = TOP_K.default,
-        max_iterations: Annotated[
-            int,
-            typer.Option(
-                "--max-iterations", metavar="N", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}."
-            ),
-        ] = ROUNDS.default,
-        context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{said(CONTEXT.description)}.")] = "",
-        follow_up: Annotated[
-            str,
-            typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
-        ] = "",
-        fresh: Annotated[bool, typer.Option("--fresh", help=f"{said(FRESH.description)}.")] = False,
-        as_json: _AsJson = False,
-    ) -> None:
-        def run() -> Coroutine[None, None, Exit]:
-            request = _request(" ".join(question), mode, depth, top_k=top_k, context=context, is_fresh=fresh)
-            request = replace(request, max_iterations=max_iterations)
-            return _ask(open_researcher, request, after=follow_up.strip(), as_json=as_json)
-
-        run_command(run, as_json=as_json)
-
-    return ask
-
-
-def _renewal_command(open_researcher: OpenResearcher, how: Renewal) -> Callable[..., None]:
-    def renew(job: _Job, *, as_json: _AsJson = False) -> None:
-        run_command(lambda: _renew(open_researcher, how, job, as_json=as_json), as_json=as_json)
-
-    return renew
-
-
-retry_command = partial(_renewal_command, how="retry")
-refresh_command = partial(_renewal_command, how="refresh")
-
-
-def improve_command(open_researcher: OpenResearcher) -> Callable[..., None]:
-    def improve(
-        job: _Job,
-        wish: Annotated[
-            list[str] | None, typer.Argument(help="What should be better?", metavar="WISH", show_default=False)
-        ] = None,
-        *,
-        as_json: _AsJson = False,
-    ) -> None:
-        wished = " ".join(wish or ())
-        run_command(lambda: _renew(open_researcher, "improve", job, wished, as_json=as_json), as_json=as_json)
-
-    return improve
-
-
-def _request(query: str, mode: str, depth: Depth, *, top_k: int, context: str, is_fresh: bool) -> ResearchRequest:
+async def ask_command(
+    open_researcher: OpenResearcher,
+    question: Annotated[list[str], typer.Argument(help="The question.", metavar="QUESTION", show_default=False)],
+    *,
+    mode: Annotated[
+        str,
+        typer.Option("--mode", metavar="M[,M]", help=f"{said(MODE.description)}: {', '.join(MODES)}."),
+    ] = DEFAULT_MODE,
+    depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
+    top_k: Annotated[
+        int, typer.Option("--top-k", metavar="N", min=TOP_K.least, max=TOP_K.most, help=f"{option_words(TOP_K)}.")
+    ] = TOP_K.default,
+    max_iterations: Annotated[
+        int,
+        typer.Option(
+            "--max-iterations", metavar="N", min=ROUNDS.least, max=ROUNDS.most, help=f"{option_words(ROUNDS)}."
+        ),
+    ] = ROUNDS.default,
+    context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{said(CONTEXT.description)}.")] = "",
+    follow_up: Annotated[
+        str,
+        typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
+    ] = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help=f"{said(FRESH.description)}.")] = False,
+    as_json: _AsJson = False,
+) -> Exit:
     """Raises `InvalidQuery` for an unknown mode and for bytes that are no text."""
-    modes = read_modes(mode)
+    query, modes = " ".join(question), read_modes(mode)
     check_modes(modes)
-    for text in (query, context):
-        if any("\ud800" <= char <= "\udfff" for char in text):  # what Python makes of bytes that are not UTF-8
-            raise InvalidQuery(said("The question is not readable text (invalid UTF-8)."), rule="not-text")
-    return ResearchRequest(query, modes=modes, depth=depth, top_k=top_k, context=context, is_fresh=is_fresh)
-
-
-async def _ask(open_researcher: OpenResearcher, request: ResearchRequest, *, after: str, as_json: bool) -> Exit:
+    if any("\ud800" <= char <= "\udfff" for char in query + context):  # what Python makes of bytes that are not UTF-8
+        raise InvalidQuery(said("The question is not readable text (invalid UTF-8)."), rule="not-text")
+    request = ResearchRequest(
+        query, modes=modes, depth=depth, top_k=top_k, context=context, max_iterations=max_iterations, is_fresh=fresh
+    )
     async with open_researcher() as researcher:
-        if after:
-            request = following(await researcher.job(after), request)
+        if follow_up.strip():
+            request = following(await researcher.job(follow_up.strip()), request)
         return await _answer(researcher, await researcher.submit(request), as_json=as_json)
+
+
+async def retry_command(open_researcher: OpenResearcher, job: _Job, *, as_json: _AsJson = False) -> Exit:
+    return await _renew(open_researcher, "retry", job, as_json=as_json)
+
+
+async def refresh_command(open_researcher: OpenResearcher, job: _Job, *, as_json: _AsJson = False) -> Exit:
+    return await _renew(open_researcher, "refresh", job, as_json=as_json)
+
+
+async def improve_command(
+    open_researcher: OpenResearcher,
+    job: _Job,
+    wish: Annotated[
+        list[str] | None, typer.Argument(help="What should be better?", metavar="WISH", show_default=False)
+    ] = None,
+    *,
+    as_json: _AsJson = False,
+) -> Exit:
+    return await _renew(open_researcher, "improve", job, " ".join(wish or ()), as_json=as_json)
 
 
 async def _renew(open_researcher: OpenResearcher, how: Renewal, job_id: str, wish: str = "", *, as_json: bool) -> Exit:
@@ -275,12 +254,19 @@ class _Paper:
 def _print_prose(paper: _Paper, prose: str) -> None:
     """Paragraphs and list items, wrapped; marks in colour."""
     prose = prose.replace(EMPTY, EMPTY_AT_TERMINAL)
+    is_code = False
     for paragraph in printable(prose).strip().split("\n\n"):
         if paragraph.strip():
             paper.gap()
         for line in paragraph.splitlines():
             body = line.lstrip()
             indent = " " * (len(line) - len(body))
+            is_fence = body.startswith(("```", "~~~"))
+            is_code ^= is_fence
+            if is_code and not is_fence:
+                paper.write_unbroken(Text(f"    {line}"))
+            if is_code or is_fence:
+                continue
             if body.startswith("|"):
                 if RULE.fullmatch(body):
                     continue
@@ -349,11 +335,7 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     remarks = [say_place(source.metadata.provider)]
     if source.metadata.published_at:
         remarks.append(wording.day(source.metadata.published_at))
-    if source.extract_of_page:
-        remarks.append(said("only an extract: {why}", why=say_again(source.extract_of_page)))
-    remarks += wording.about_work(source)
-    if source.instructs:
-        remarks.append(said(wording.INSTRUCTS))
+    remarks += wording.caveats(source)
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
     paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
     for words in quotes:

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -18,12 +18,11 @@ from rich.panel import Panel
 from rich.text import Text
 
 from adapters.cli.ask import EMPTY_AT_TERMINAL, print_standing
-from adapters.cli.running import Chatting, Exit, OpenChatting, Operating, run_command, say
+from adapters.cli.running import Chatting, Exit, Operating, read_file, say
 from core.library import wording
-from core.library.card import next_steps
 from core.library.paper import shelves_of
-from core.library.session import SaidToLibrary, Speaker
-from core.library.words import Addition, Incoming, read_addition
+from core.library.session import SaidToLibrary, Speaker, next_steps
+from core.library.states import Addition, Incoming, read_addition
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import LOCAL
 from core.presentation.render import one_line, printable
@@ -40,27 +39,21 @@ _LEAVE = frozenset({"exit", "quit", "bye"})
 _NO_NAME = re.compile(r"[^\w.-]+")
 
 
-def chat_command(operating: Operating) -> Callable[..., None]:
-    def chat(
-        *,
-        thread: Annotated[
-            str, typer.Option("--thread", metavar="NAME", help="Go on with the conversation of that name.")
-        ] = THREAD,
-    ) -> None:
-        run_command(lambda: _chat(operating.open_chatting, thread.strip() or THREAD))
-
-    return chat
-
-
-async def _chat(open_chatting: OpenChatting, thread: str) -> Exit:
+async def chat_command(
+    operating: Operating,
+    *,
+    thread: Annotated[
+        str, typer.Option("--thread", metavar="NAME", help="Go on with the conversation of that name.")
+    ] = THREAD,
+) -> Exit:
     console = Console(highlight=False)
     is_person = sys.stdin.isatty()
-    async with open_chatting() as chatting:
+    async with operating.open_chatting() as chatting:
         if is_person:
             console.print(
                 Text(said_so("Ask your papers: research <query>. `help` shows the rest, Ctrl-D ends."), style="dim")
             )
-        speaker = Speaker(LOCAL, f"cli:{thread}", is_admin=True)
+        speaker = Speaker(LOCAL, f"cli:{thread.strip() or THREAD}", is_admin=True)
         while (line := await _next_line(is_person=is_person)) is not None:
             if line.casefold() in _LEAVE:
                 break
@@ -144,14 +137,7 @@ def _addition(line: str) -> tuple[Addition, list[Incoming]] | None:
 
 
 def _incoming(file: Path) -> Incoming:
-    async def load() -> bytes:
-        try:
-            return await asyncio.to_thread(file.read_bytes)
-        except OSError as exc:
-            told = said_so("{file} cannot be read: {why}.", file=file, why=exc.strerror)
-            raise InvalidQuery(told, rule="file") from exc
-
-    return Incoming(file.name, file.stat().st_size, load)
+    return Incoming(file.name, file.stat().st_size, lambda: asyncio.to_thread(read_file, file))
 
 
 _SLANTED = re.compile(r"^_(.+)_$", re.MULTILINE)  # a chat draws such a line in italics

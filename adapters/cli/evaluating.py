@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.running import Exit, Operating, run_command, say
+from adapters.cli.running import Exit, Operating, read_file, say
 from adapters.cli.settings import tenant_option
 from core.evaluation.cases import Case, read_cases, voted_case
 from core.evaluation.report import (
@@ -36,13 +36,22 @@ from core.evaluation.report import (
     state_of,
     totals_of,
 )
-from core.evaluation.running import Outcome, asking, run_cases
-from core.evaluation.tape import Tape, read_recording, recording_of, taped, write_recording
+from core.evaluation.running import (
+    Outcome,
+    Tape,
+    asking,
+    read_recording,
+    recording_of,
+    run_cases,
+    taped,
+    write_recording,
+)
 from core.model.codec import decode, encode
 from core.model.errors import InvalidQuery, StoreError
 from core.pipeline.deps import Deps
 from core.presentation import wording
 from core.presentation.render import cut, iso_utc, one_line
+from core.text.saying import say as said
 
 RUN, BEFORE, UNFINISHED, JUNIT, PAGE = "run.json", "before.json", "unfinished", "junit.xml", "index.html"
 FIGURES_COLUMNS, LEAST_COLUMNS = 46, 20  # of a table's row: all but the question; the question
@@ -62,44 +71,39 @@ class EvaluationWish:
     recorded: Mapping[str, Tape] = field(default_factory=dict)
 
 
-def eval_command(operating: Operating) -> Callable[..., None]:
-    def evaluate(
-        file: Annotated[str, typer.Argument(help="Questions in YAML.", metavar="FILE")] = "",
-        *,
-        out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the results are kept.")] = "",
-        record: Annotated[
-            str, typer.Option("--record", metavar="DIR", help="Keep what is searched, read and answered.")
-        ] = "",
-        replay: Annotated[
-            str, typer.Option("--replay", metavar="DIR", help="Use what was kept: repeatable, and no search is paid.")
-        ] = "",
-        compare: Annotated[
-            tuple[str, str],
-            typer.Option("--compare", metavar="A B", help="Two configurations, each as NAME=VALUE …."),
-        ] = ("", ""),
-        from_votes: Annotated[
-            bool, typer.Option("--from-votes", help="The questions that somebody made a test of a bad answer.")
-        ] = False,
-        tenant: Annotated[
-            str, tenant_option(help="Whose, with --from-votes: local, discord:<guild> or slack:<team>.")
-        ] = "",
-        parallel: Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="Questions at once.")] = 4,
-    ) -> None:
-        async def run() -> Exit:
-            name = Path(file).stem if file else "votes"
-            configurations = tuple(map(_settings, compare)) if any(compare) else ({},)
-            place = Path(out or f"gorkd-eval/{name}")
-            wish = EvaluationWish(place, parallel, _folder(record), _folder(replay), configurations)
-            if bool(file) is from_votes or (record and replay) or (from_votes and (record or replay)):
-                raise InvalidQuery(WHICH, rule="what")
-            if file:
-                return await _evaluate(operating, name, _cases(Path(file)), wish)
-            cases, tapes = await _voted(operating, tenant.strip())
-            return await _evaluate(operating, name, cases, replace(wish, recorded=tapes))
-
-        run_command(run)
-
-    return evaluate
+async def eval_command(
+    operating: Operating,
+    file: Annotated[str, typer.Argument(help="Questions in YAML.", metavar="FILE")] = "",
+    *,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the results are kept.")] = "",
+    record: Annotated[
+        str, typer.Option("--record", metavar="DIR", help="Keep what is searched, read and answered.")
+    ] = "",
+    replay: Annotated[
+        str, typer.Option("--replay", metavar="DIR", help="Use what was kept: repeatable, and no search is paid.")
+    ] = "",
+    compare: Annotated[
+        tuple[str, str],
+        typer.Option("--compare", metavar="A B", help="Two configurations, each as NAME=VALUE …."),
+    ] = ("", ""),
+    from_votes: Annotated[
+        bool, typer.Option("--from-votes", help="The questions that somebody made a test of a bad answer.")
+    ] = False,
+    tenant: Annotated[
+        str, tenant_option(help="Whose, with --from-votes: local, discord:<guild> or slack:<team>.")
+    ] = "",
+    parallel: Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="Questions at once.")] = 4,
+) -> Exit:
+    name = Path(file).stem if file else "votes"
+    configurations = tuple(map(_settings, compare)) if any(compare) else ({},)
+    place = Path(out or f"gorkd-eval/{name}")
+    wish = EvaluationWish(place, parallel, _folder(record), _folder(replay), configurations)
+    if bool(file) is from_votes or (record and replay) or (from_votes and (record or replay)):
+        raise InvalidQuery(WHICH, rule="what")
+    if file:
+        return await _evaluate(operating, name, _cases(Path(file)), wish)
+    cases, tapes = await _voted(operating, tenant.strip())
+    return await _evaluate(operating, name, cases, replace(wish, recorded=tapes))
 
 
 def _cases(path: Path) -> tuple[Case, ...]:
@@ -177,7 +181,7 @@ async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Eva
                 tape = tapes[outcome.case_id]
                 if tape and wish.record:
                     _write(wish.record / f"{_file_name(outcome.case_id)}.json", write_recording(tape.recording()))
-                _append(unfinished, encode(outcome))
+                _write(unfinished, f"{encode(outcome)}\n", is_added=True)
                 progress.advance(progress.task_ids[0])
 
             is_replayed = wish.replay is not None or bool(wish.recorded)
@@ -277,29 +281,18 @@ def _folder(path: str) -> Path | None:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeError) as exc:
-        raise InvalidQuery(
-            f"{path} cannot be read: {getattr(exc, 'strerror', None) or 'no text'}.", rule="file"
-        ) from exc
+        return read_file(path).decode()
+    except UnicodeError as exc:
+        raise InvalidQuery(said("{file} is not text in UTF-8.", file=path), rule="file") from exc
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, *, is_added: bool = False) -> None:
     """What is kept may be what people asked in private: it is for the eyes of who runs gorkd."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
-        path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as exc:
-        raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
-
-
-def _append(path: Path, line: str) -> None:
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        with path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(line + "\n")
+        with path.open("a" if is_added else "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
     except OSError as exc:
         raise InvalidQuery(f"{path} cannot be written: {exc.strerror}.", rule="file") from exc
 
@@ -329,32 +322,23 @@ def print_run(console: Console, run: Run) -> None:
     for name, width in (("✓", 5), ("met", 4), ("s", 5), ("cost", 7)):
         table.add_column(name, justify="right", no_wrap=True, min_width=width)
     for outcome in run.outcomes:
-        state = state_of(outcome)
+        state, looked = state_of(outcome), [one for one in outcome.met if one.is_met is not None]
+        met = f"{sum(bool(one.is_met) for one in looked)}/{len(looked)}" if looked else "–"
         table.add_row(
             Text(state, _STYLES[state]), cut(one_line(f"{outcome.case_id}: {outcome.question}"), room),
-            outcome.confidence or "–", f"{outcome.ticked}/{len(outcome.claims)}", _met(outcome),
+            outcome.confidence or "–", f"{outcome.ticked}/{len(outcome.claims)}", met,
             f"{outcome.seconds:.1f}", "?" if outcome.cost_usd is None else f"${outcome.cost_usd:.4f}",
         )  # fmt: skip
     console.print(table)
     for outcome in run.outcomes:
-        for said in _complaints(outcome):
-            console.print(Text(f"  {outcome.case_id}: {one_line(said)}", "red"), soft_wrap=True)
+        unmet = [f"{one.expectation} ({one.says})" for one in outcome.met if one.is_met is False]
+        for complaint in [outcome.error] if outcome.error else unmet:
+            console.print(Text(f"  {outcome.case_id}: {one_line(complaint)}", "red"), soft_wrap=True)
     line = " · ".join(f"{name} {value}" for name, value in figures(totals_of(run)) if value != "0")
     console.print(Text(line), soft_wrap=True)
     if run.new_calls:
         console.print(Text(f"{wording.counted(run.new_calls, 'model call')} had no recording"), soft_wrap=True)
     console.print()
-
-
-def _met(outcome: Outcome) -> str:
-    looked = [one for one in outcome.met if one.is_met is not None]
-    return f"{sum(bool(one.is_met) for one in looked)}/{len(looked)}" if looked else "–"
-
-
-def _complaints(outcome: Outcome) -> list[str]:
-    if outcome.error:
-        return [outcome.error]
-    return [f"{one.expectation} ({one.says})" for one in outcome.met if one.is_met is False]
 
 
 def print_changes(console: Console, before: Run, changes: Sequence[OutcomeChange]) -> None:

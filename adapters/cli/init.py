@@ -19,7 +19,7 @@ from rich.text import Text
 
 from adapters.cli.ask import ask_command
 from adapters.cli.operator_commands import print_findings
-from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, is_wanted, run_command
+from adapters.cli.running import Exit, OpenResearcher, Operating, Setup, bound, is_wanted, run_command
 from core.model.errors import InvalidQuery
 from core.pipeline.checkup import FoundServer, is_healthy
 from core.presentation.render import one_line
@@ -98,7 +98,7 @@ def init_command(operating: Operating, open_researcher: OpenResearcher) -> Calla
         except typer.Exit as ended:
             if ended.exit_code != Exit.ANSWERED or not question.strip():
                 raise
-        ask_command(open_researcher)([question])
+        bound(ask_command, open_researcher)(question=[question])
 
     return init
 
@@ -218,7 +218,10 @@ async def _ask_for_model(talk: _Talk) -> None:
         return
     servers = await talk.setup.find_servers()
     for number, server in enumerate(servers, 1):
-        line = say("{server} at {url}: {models}", server=one_line(server.name), url=server.url, models=_models(server))
+        shown = [one_line(name) for name in server.models[:SHOWN_MODELS]]
+        more = ["…"] if len(server.models) > SHOWN_MODELS else []
+        models = ", ".join([*shown, *more]) or say("no model loaded")
+        line = say("{server} at {url}: {models}", server=one_line(server.name), url=server.url, models=models)
         talk.console.print(f"  {number}  {line}", soft_wrap=True)
     if not servers:
         talk.console.print("  " + say("No Ollama, llama.cpp, LM Studio, vLLM or Jan answers on this machine."))
@@ -263,9 +266,3 @@ def _with_scheme(address: str) -> str:
 
 def _filled(values: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
-
-
-def _models(server: FoundServer) -> str:
-    shown = [one_line(name) for name in server.models[:SHOWN_MODELS]]
-    more = ["…"] if len(server.models) > SHOWN_MODELS else []
-    return ", ".join([*shown, *more]) or say("no model loaded")

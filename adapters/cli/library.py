@@ -10,13 +10,12 @@ from typing import Annotated
 
 import typer
 
-from adapters.cli.running import Exit, Operating, print_json, read_file, run_command, say, write_file
+from adapters.cli.running import Exit, Operating, print_json, read_file, say, write_file
 from adapters.cli.settings import tenant_option
 from core.library import wording as library_wording
-from core.library.desk import LibraryDesk
+from core.library.desk import SUFFIXES, LibraryDesk, ListedPaper, is_reading_list, read_list
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
 from core.library.paper import Paper, format_reference, in_order, shelves_of
-from core.library.reading_list import SUFFIXES, ListedPaper, is_reading_list, read_list
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import Json, ResearchJob, Scope
@@ -44,89 +43,33 @@ _Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", 
 _Paper = Annotated[str, typer.Argument(help="The paper's id.", metavar="ID", show_default=False)]
 
 
-def library_command(operating: Operating) -> typer.Typer:
-    app = typer.Typer(no_args_is_help=True)
-
-    @app.command()
-    def add(
-        what: _What = None,
-        *,
-        jobs: _Jobs = None,
-        workspace: _Workspace = "local",
-        channel: _Channel = "",
-    ) -> None:
-        """Add papers, folders of them, arXiv ids, DOIs, URLs, or reading lists: BibTeX, RIS, CSL JSON, ids one a line.
-
-        What is there already is left as it is, so the same command goes on where it was stopped.
-        """
-        run_command(lambda: _add(operating, what or [], jobs or [], _shelf(workspace, channel)))
-
-    @app.command("list")
-    def list_papers(*, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False) -> None:
-        """List the papers by id."""
-        run_command(lambda: _list(operating, _shelf(workspace, channel), as_json=as_json))
-
-    @app.command()
-    def show(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False) -> None:
-        """Show what is known of a paper, with its summary."""
-        run_command(lambda: _show(operating, paper, _shelf(workspace, channel), as_json=as_json))
-
-    @app.command()
-    def remove(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "") -> None:
-        """Remove a paper with its text, file and index."""
-        run_command(lambda: _remove(operating, paper, _shelf(workspace, channel)))
-
-    _offer_care(app, operating)
-    return app
-
-
-def _offer_care(app: typer.Typer, operating: Operating) -> None:
-    """The commands that look after what is there."""
-
-    @app.command()
-    def reindex(
-        paper: Annotated[str, typer.Argument(help="The paper's id; every paper without one.", metavar="ID")] = "",
-        *,
-        workspace: _Workspace = "local",
-        channel: _Channel = "",
-    ) -> None:
-        """Read papers anew: text, summary, chunks and embeddings."""
-        run_command(lambda: _reindex(operating, paper, _shelf(workspace, channel)))
-
-    @app.command()
-    def export(
-        *,
-        file: _Output = None,
-        workspace: _Workspace = "local",
-        channel: _Channel = "",
-    ) -> None:
-        """Give the papers as BibTeX, with the keys that sections cite them by; as RIS into a file named `….ris`."""
-        run_command(lambda: _export(operating, _shelf(workspace, channel), file))
-
-    @app.command()
-    def validate(*, workspace: _Workspace = "local", channel: _Channel = "") -> None:
-        """Say which papers cannot be found or cited as they should be."""
-        run_command(lambda: _validate(operating, _shelf(workspace, channel)))
-
-    @app.command()
-    def separate(paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = "") -> None:
-        """Make a work of its own of a paper that was taken for a version of another."""
-        run_command(lambda: _separate(operating, paper, _shelf(workspace, channel)))
-
-
 def _shelf(workspace: str, channel: str) -> Scope:
     return Scope(workspace.strip() or "local", f"channel:{channel.strip()}" if channel.strip() else "workspace")
 
 
-async def _add(operating: Operating, what: list[str], job_ids: list[str], shelf: Scope) -> Exit:
-    failed = added = 0
-    if not what and not job_ids:
+async def _add(
+    operating: Operating,
+    what: _What = None,
+    *,
+    jobs: _Jobs = None,
+    workspace: _Workspace = "local",
+    channel: _Channel = "",
+) -> Exit:
+    """Add papers, folders of them, arXiv ids, DOIs, URLs, or reading lists: BibTeX, RIS, CSL JSON, ids one a line.
+
+    What is there already is left as it is, so the same command goes on where it was stopped.
+    """
+    failed, added, shelf = 0, 0, _shelf(workspace, channel)
+    if not what and not jobs:
         raise InvalidQuery(
             said("Say what to add: files, folders, arXiv ids, DOIs, URLs, or --job JOB."), rule="nothing"
         )
-    found = await _findings(operating, job_ids)
+    found: list[_Found] = []
+    if jobs:
+        async with operating.open_kept() as kept:
+            found = [(await kept.jobs.get(job_id), await kept.jobs.result(job_id)) for job_id in jobs]
     async with operating.open_library() as desk:
-        things = [*_things(what), *found]
+        things = [*_things(what or []), *found]
         for at, thing in enumerate(things, start=1):
             head = f"[{at}/{len(things)}] "
             try:
@@ -201,14 +144,6 @@ def _in_list(path: Path) -> Iterator[_Thing]:
         yield listed, file if listed.file and _is_in(path.parent, file) else None
 
 
-async def _findings(operating: Operating, job_ids: list[str]) -> list[_Found]:
-    """Raises `JobNotFound`."""
-    if not job_ids:
-        return []
-    async with operating.open_kept() as kept:
-        return [(await kept.jobs.get(job_id), await kept.jobs.result(job_id)) for job_id in job_ids]
-
-
 async def _add_one(desk: LibraryDesk, shelf: Scope, thing: _Thing | _Found) -> Ingested:
     if isinstance(thing, GorkdError):
         raise thing
@@ -224,9 +159,12 @@ async def _add_one(desk: LibraryDesk, shelf: Scope, thing: _Thing | _Found) -> I
     return await desk.add_findings(shelf, first, second if isinstance(second, JobResult) else None)
 
 
-async def _export(operating: Operating, shelf: Scope, file: Path | None) -> Exit:
+async def _export(
+    operating: Operating, *, file: _Output = None, workspace: _Workspace = "local", channel: _Channel = ""
+) -> Exit:
+    """Give the papers as BibTeX, with the keys that sections cite them by; as RIS into a file named `….ris`."""
     async with operating.open_library() as desk:
-        papers = await desk.library.papers(shelves_of(shelf))
+        papers = await desk.library.papers(shelves_of(_shelf(workspace, channel)))
     text = exported(papers, "ris" if file and file.suffix.lower() == ".ris" else "bib")
     if file is None:
         sys.stdout.write(text)
@@ -236,9 +174,12 @@ async def _export(operating: Operating, shelf: Scope, file: Path | None) -> Exit
     return Exit.ANSWERED
 
 
-async def _list(operating: Operating, shelf: Scope, *, as_json: bool) -> Exit:
+async def _list(
+    operating: Operating, *, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False
+) -> Exit:
+    """List the papers by id."""
     async with operating.open_library() as desk:
-        papers = in_order(await desk.library.papers([shelf]))
+        papers = in_order(await desk.library.papers([_shelf(workspace, channel)]))
     if as_json:
         rows: list[Json] = [papers_view(paper) for paper in papers]
         print_json({"papers": rows})
@@ -249,15 +190,22 @@ async def _list(operating: Operating, shelf: Scope, *, as_json: bool) -> Exit:
     return Exit.ANSWERED
 
 
-async def _show(operating: Operating, paper_id: str, shelf: Scope, *, as_json: bool) -> Exit:
+async def _show(
+    operating: Operating,
+    paper: _Paper,
+    *,
+    workspace: _Workspace = "local",
+    channel: _Channel = "",
+    as_json: _Json = False,
+) -> Exit:
+    """Show what is known of a paper, with its summary."""
     async with operating.open_library() as desk:
-        paper = await desk.find([shelf], paper_id)
+        found = await desk.find([_shelf(workspace, channel)], paper)
     if as_json:
-        print_json(
-            {**papers_view(paper), "pages": paper.pages, "doi": paper.doi, "url": paper.url, "summary": paper.summary}
-        )
+        more: dict[str, Json] = {"pages": found.pages, "doi": found.doi, "url": found.url, "summary": found.summary}
+        print_json({**papers_view(found), **more})
         return Exit.ANSWERED
-    sys.stdout.write(printable(_card(paper)))
+    sys.stdout.write(printable(_card(found)))
     return Exit.ANSWERED
 
 
@@ -281,18 +229,28 @@ def _card(paper: Paper) -> str:
     )
 
 
-async def _remove(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
+async def _remove(
+    operating: Operating, paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = ""
+) -> Exit:
+    """Remove a paper with its text, file and index."""
     async with operating.open_library() as desk:
-        paper = await desk.remove(shelf, paper_id)
-    say(said("removed {paper}, {title}", paper=paper.id, title=paper.title))
+        found = await desk.remove(_shelf(workspace, channel), paper)
+    say(said("removed {paper}, {title}", paper=found.id, title=found.title))
     return Exit.ANSWERED
 
 
-async def _reindex(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
-    code = Exit.ANSWERED
+async def _reindex(
+    operating: Operating,
+    paper: Annotated[str, typer.Argument(help="The paper's id; every paper without one.", metavar="ID")] = "",
+    *,
+    workspace: _Workspace = "local",
+    channel: _Channel = "",
+) -> Exit:
+    """Read papers anew: text, summary, chunks and embeddings."""
+    code, shelf = Exit.ANSWERED, _shelf(workspace, channel)
     async with operating.open_library() as desk:
-        if paper_id:
-            say(said("read anew: {paper}", paper=(await desk.reindex(shelf, paper_id)).id))
+        if paper:
+            say(said("read anew: {paper}", paper=(await desk.reindex(shelf, paper)).id))
             return code
         async for done in desk.rebuild(shelf):
             if isinstance(done, Paper):
@@ -303,14 +261,19 @@ async def _reindex(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
     return code
 
 
-async def _separate(operating: Operating, paper_id: str, shelf: Scope) -> Exit:
+async def _separate(
+    operating: Operating, paper: _Paper, *, workspace: _Workspace = "local", channel: _Channel = ""
+) -> Exit:
+    """Make a work of its own of a paper that was taken for a version of another."""
     async with operating.open_library() as desk:
-        paper = await desk.separate(shelf, paper_id)
-    say(said("{paper}, {title}, is a work of its own now", paper=paper.id, title=paper.title))
+        found = await desk.separate(_shelf(workspace, channel), paper)
+    say(said("{paper}, {title}, is a work of its own now", paper=found.id, title=found.title))
     return Exit.ANSWERED
 
 
-async def _validate(operating: Operating, shelf: Scope) -> Exit:
+async def _validate(operating: Operating, *, workspace: _Workspace = "local", channel: _Channel = "") -> Exit:
+    """Say which papers cannot be found or cited as they should be."""
+    shelf = _shelf(workspace, channel)
     async with operating.open_library() as desk:
         findings = await desk.validate(shelf)
         count = len(await desk.library.papers([shelf]))
@@ -319,3 +282,9 @@ async def _validate(operating: Operating, shelf: Scope) -> Exit:
     looked = say_many("{number} paper looked at", "{number} papers looked at", count)
     say(f"{looked}, {say_many('{number} fault found', '{number} faults found', len(findings))}")
     return Exit.FAILED if findings else Exit.ANSWERED
+
+
+library_command = {
+    "add": _add, "list": _list, "show": _show, "remove": _remove, "reindex": _reindex, "export": _export,
+    "validate": _validate, "separate": _separate,
+}  # fmt: skip

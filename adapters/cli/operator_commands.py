@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import partial
+from io import StringIO
 from typing import Annotated
 
 import typer
@@ -16,23 +16,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.running import Exit, Kept, Operating, ask_whether, print_json, run_command, say
+from adapters.cli.running import Exit, Kept, Operating, ask_whether, print_json, say
 from adapters.cli.settings import OneTenant, tenant_option
 from core.deep.viewing import tool_trace_json, trace_lines
 from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import Json, ResearchJob
 from core.model.ports import KeptAnswer
 from core.pipeline.checkup import Finding, State, Trial, is_healthy
-from core.pipeline.trace import ToolTrace, trace_id_of
-from core.pipeline.tracing import (
-    TraceEntry,
-    dollars,
-    in_order,
-    totals_line,
-    totals_of,
-    what_was_done,
-    without_repeats,
-)
+from core.pipeline.trace import ToolTrace, TraceEntry, trace_id_of
+from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, iso_utc, one_line, printable
@@ -40,114 +32,76 @@ from core.tenancy.forgetting import Forgotten, Whose
 from core.text.saying import say as said
 from core.text.saying import say_many
 
+_JobId = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
-def trace_command(operating: Operating) -> Callable[..., None]:
-    def trace(
-        job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
-        *,
-        prompts: Annotated[bool, typer.Option("--prompts", help="Also what the model was sent and said.")] = False,
-        as_json: _Json = False,
-    ) -> None:
-        run_command(lambda: _trace(operating, job.strip(), with_prompts=prompts, as_json=as_json), as_json=as_json)
-
-    return trace
-
-
-def doctor_command(operating: Operating) -> Callable[..., None]:
-    def doctor(
-        *,
-        tries_models: Annotated[
-            bool, typer.Option("--model", help="Try what the model endpoints can do, and which settings suit them.")
-        ] = False,
-        as_json: _Json = False,
-    ) -> None:
-        def run() -> Coroutine[None, None, Exit]:
-            return (
-                _try_models(operating, as_json=as_json) if tries_models else _report(operating.examine, as_json=as_json)
-            )
-
-        run_command(run, as_json=as_json)
-
-    return doctor
-
-
-def upgrade_check_command(operating: Operating) -> Callable[..., None]:
-    def upgrade_check(*, as_json: _Json = False) -> None:
-        run_command(lambda: _report(operating.foresee, as_json=as_json), as_json=as_json)
-
-    return upgrade_check
-
-
-def forget_command(operating: Operating) -> Callable[..., None]:
-    def forget(
-        *,
-        job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
-        user: Annotated[str, typer.Option("--user", metavar="ID", help="All jobs of a user, by platform id.")] = "",
-        workspace: Annotated[str, tenant_option(help="All of local, discord:<guild> or slack:<team>.")] = "",
-        is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
-        as_json: _Json = False,
-    ) -> None:
-        def run() -> Coroutine[None, None, Exit]:
-            whose = _whose(job.strip(), user.strip(), workspace.strip())
-            if not is_sure and not as_json and sys.stdin.isatty():
-                ask_whether(said("Remove everything of {what}? This cannot be undone.", what=_named(whose)))
-            return _forget(operating, whose, as_json=as_json)
-
-        run_command(run, as_json=as_json)
-
-    return forget
-
-
-def cache_command(operating: Operating) -> Callable[..., None]:
-    def cache(
-        action: Annotated[CacheAction, typer.Argument(help="What to do.", metavar="ACTION", show_default=False)],
-        job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="JOB")] = "",
-        *,
-        workspace: OneTenant = "",
-        is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
-        as_json: _Json = False,
-    ) -> None:
-        place = workspace.strip()
-        command = partial(run_cache, operating, action, job.strip(), workspace=place, is_sure=is_sure, as_json=as_json)
-        run_command(command, as_json=as_json)
-
-    return cache
-
-
-def link_command(operating: Operating) -> Callable[..., None]:
-    def link(
-        job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
-        *,
-        revoke: Annotated[bool, typer.Option("--revoke", help="Take back every link that was given so far.")] = False,
-        as_json: _Json = False,
-    ) -> None:
-        run_command(lambda: _link(operating, job.strip(), is_revoking=revoke, as_json=as_json), as_json=as_json)
-
-    return link
-
-
-async def _trace(operating: Operating, job_id: str, *, with_prompts: bool, as_json: bool) -> Exit:
+async def trace_command(
+    operating: Operating,
+    job: _JobId,
+    *,
+    prompts: Annotated[bool, typer.Option("--prompts", help="Also what the model was sent and said.")] = False,
+    as_json: _Json = False,
+) -> Exit:
+    job_id = job.strip()
     async with operating.open_kept() as kept:
-        job, entries = await kept.jobs.get(job_id), await kept.traces.read(job_id)
-        tool_trace = await kept.tool_traces.get(trace_id_of(job_id))
+        found, entries = await kept.jobs.get(job_id), await kept.traces.read(job_id)
+        tool_trace = await kept.traces.get(trace_id_of(job_id))
     if as_json:
-        print_json(trace_json(job, entries, with_prompts=with_prompts, tool_trace=tool_trace))
+        print_json(trace_json(found, entries, with_prompts=prompts, tool_trace=tool_trace))
     else:
-        print_trace(Console(highlight=False), job, entries, with_prompts=with_prompts, tool_trace=tool_trace)
+        print_trace(Console(highlight=False), found, entries, with_prompts=prompts, tool_trace=tool_trace)
     return Exit.ANSWERED
 
 
-async def _link(operating: Operating, job_id: str, *, is_revoking: bool, as_json: bool) -> Exit:
+async def doctor_command(
+    operating: Operating,
+    *,
+    tries_models: Annotated[
+        bool, typer.Option("--model", help="Try what the model endpoints can do, and which settings suit them.")
+    ] = False,
+    as_json: _Json = False,
+) -> Exit:
+    if tries_models:
+        return await _try_models(operating, as_json=as_json)
+    return _report(await operating.examine(), as_json=as_json)
+
+
+async def upgrade_check_command(operating: Operating, *, as_json: _Json = False) -> Exit:
+    return _report(await operating.foresee(), as_json=as_json)
+
+
+def forget_command(
+    operating: Operating,
+    *,
+    job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
+    user: Annotated[str, typer.Option("--user", metavar="ID", help="All jobs of a user, by platform id.")] = "",
+    workspace: Annotated[str, tenant_option(help="All of local, discord:<guild> or slack:<team>.")] = "",
+    is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
+    as_json: _Json = False,
+) -> Coroutine[None, None, Exit]:
+    """Asks before anything runs, where an interrupt ends it at once."""
+    whose = _whose(job.strip(), user.strip(), workspace.strip())
+    if not is_sure and not as_json and sys.stdin.isatty():
+        ask_whether(said("Remove everything of {what}? This cannot be undone.", what=_named(whose)))
+    return _forget(operating, whose, as_json=as_json)
+
+
+async def link_command(
+    operating: Operating,
+    job: _JobId,
+    *,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take back every link that was given so far.")] = False,
+    as_json: _Json = False,
+) -> Exit:
     async with operating.open_kept() as kept:
-        job, links = await kept.jobs.get(job_id), kept.links()
-        if is_revoking:
-            await kept.revocations.revoke(job, links.clock())
-    url = None if is_revoking else links.link(job)
+        found, links = await kept.jobs.get(job.strip()), kept.links()
+        if revoke:
+            await kept.revocations.revoke(found, links.clock())
+    url = None if revoke else links.link(found)
     if as_json:
-        print_json({"job_id": job.id, "url": url})
-    elif not is_private(job):
+        print_json({"job_id": found.id, "url": url})
+    elif not is_private(found):
         sys.stdout.write(f"{url or said('The page of this job is open to all who know its id.')}\n")
     else:
         taken = said("Taken back: no link that was given so far opens the page any more.")
@@ -155,8 +109,7 @@ async def _link(operating: Operating, job_id: str, *, is_revoking: bool, as_json
     return Exit.ANSWERED
 
 
-async def _report(look: Callable[[], Awaitable[list[Finding]]], *, as_json: bool) -> Exit:
-    findings = await look()
+def _report(findings: Sequence[Finding], *, as_json: bool) -> Exit:
     if as_json:
         print_json(findings_json(findings))
     else:
@@ -319,10 +272,17 @@ class CacheAction(StrEnum):
     PURGE = "purge"
 
 
-async def run_cache(
-    operating: Operating, action: CacheAction, job_id: str, *, workspace: str, is_sure: bool, as_json: bool
+async def cache_command(
+    operating: Operating,
+    action: Annotated[CacheAction, typer.Argument(help="What to do.", metavar="ACTION", show_default=False)],
+    job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="JOB")] = "",
+    *,
+    workspace: OneTenant = "",
+    is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
+    as_json: _Json = False,
 ) -> Exit:
     """Raises `InvalidQuery` where a job is missing, `GorkdError`."""
+    job_id, workspace = job.strip(), workspace.strip()
     if action in (CacheAction.SHOW, CacheAction.FORGET) and not job_id:
         raise InvalidQuery(said("Say which: gorkd cache {action} JOB.", action=action), rule="what")
     if action is CacheAction.PURGE and not is_sure and not as_json and sys.stdin.isatty():
@@ -339,7 +299,10 @@ async def run_cache(
             case CacheAction.FORGET:
                 return _told(await kept.cache.drop([job_id]), 0, as_json=as_json)
             case CacheAction.PURGE:
-                return await _purge(kept, workspace, as_json=as_json)
+                # Of one workspace its answers; without one also the pages and search results, which are nobody's.
+                entries = await kept.cache.kept(tenant=workspace)
+                gone = await kept.cache.drop([entry.job_id for entry in entries])
+                return _told(gone, 0 if workspace else await kept.reuse.clear(), as_json=as_json)
 
 
 async def _list(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
@@ -378,13 +341,6 @@ async def _show(kept: Kept, job_id: str, *, as_json: bool) -> Exit:
     ]
     sys.stdout.write(printable("\n".join(lines)) + "\n")
     return Exit.ANSWERED
-
-
-async def _purge(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
-    """Of one workspace its answers; without one also the pages and search results, which are nobody's."""
-    entries = await kept.cache.kept(tenant=workspace)
-    gone = await kept.cache.drop([entry.job_id for entry in entries])
-    return _told(gone, 0 if workspace else await kept.reuse.clear(), as_json=as_json)
 
 
 def _told(answers: int, pages: int, *, as_json: bool) -> Exit:
@@ -459,6 +415,11 @@ def print_trace(
     for entry, cells in rows:
         table.add_row(*(cells[place] for place in kept), style="bold" if entry.kind == "stage" else "")
     console.print(table)
+    paper = StringIO()
+    Console(file=paper, width=console.width).print(table)
+    for entry, cells in rows:
+        if "://" in (what := what_was_done(entry)) and what not in paper.getvalue():
+            console.print(Text(f"{cells[0]}  {one_line(what)}"), soft_wrap=True)  # whole, to be copied
     console.print(Text(totals_line(totals_of(entries))), soft_wrap=True)
     if with_prompts:
         for entry in in_order(entries):
@@ -500,7 +461,7 @@ def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
         dollars(entry.cost_usd) if entry.cost_usd is not None else "",
         f"{entry.outcome if entry.outcome != 'done' else ''}{repeated}",
     )
-    return tuple(Text(one_line(cell)) for cell in cells)
+    return tuple(Text(one_line(cell), no_wrap="://" in cell, overflow="ellipsis") for cell in cells)
 
 
 def _print_exchange(console: Console, entry: TraceEntry) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from adapters.cli.running import Exit, Operating, print_json, read_file, run_command, say, write_file
+from adapters.cli.running import Exit, Operating, print_json, read_file, say, write_file
 from adapters.proxies import Proxies
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
 from core.model.job import Json
@@ -24,9 +23,8 @@ from core.model.ports import PageFetcher
 from core.presentation.exports import EXPORTS
 from core.presentation.render import one_line
 from core.presentation.wording import say_level
-from core.receipts.container import keys_in
+from core.receipts.container import Check, State, Verification, cited_sources, compare_live, keys_in, verify_receipt
 from core.receipts.receipt import Receipt
-from core.receipts.verify import Check, State, Verification, cited_sources, compare_live, verify_receipt
 from core.text.saying import say as said
 from core.text.saying import say_many
 
@@ -41,40 +39,46 @@ _SIGNS: dict[State, tuple[str, str]] = {
 }
 
 
-def export_command(operating: Operating) -> Callable[..., None]:
-    def export(
-        job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
-        *,
-        receipt: Annotated[
-            bool, typer.Option("--receipt", help="A zip that others can check without this server.")
-        ] = False,
-        out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write it.")] = "",
-        unsigned: Annotated[bool, typer.Option("--unsigned", help="Without this server's signature.")] = False,
-    ) -> None:
-        if receipt:
-            run_command(lambda: _give(operating, job.strip(), out, is_signed=not unsigned))
-        else:
-            run_command(lambda: _write(operating, job.strip(), out))
-
-    return export
+async def export_command(
+    operating: Operating,
+    job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
+    *,
+    receipt: Annotated[
+        bool, typer.Option("--receipt", help="A zip that others can check without this server.")
+    ] = False,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write it.")] = "",
+    unsigned: Annotated[bool, typer.Option("--unsigned", help="Without this server's signature.")] = False,
+) -> Exit:
+    if receipt:
+        return await _give(operating, job.strip(), out, is_signed=not unsigned)
+    return await _write(operating, job.strip(), out)
 
 
-def verify_command(operating: Operating) -> Callable[..., None]:
-    def verify(
-        file: Annotated[str, typer.Argument(help="The receipt.", metavar="FILE", show_default=False)],
-        *,
-        key: Annotated[
-            str,
-            typer.Option(
-                "--key", metavar="URL|FILE", help="Whose key must have signed: its server, a file, or the key."
-            ),
-        ] = "",
-        live: Annotated[bool, typer.Option("--live", help="Also read what the cited pages say today.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
-    ) -> None:
-        run_command(lambda: _verify(operating, file, key, is_live=live, as_json=as_json), as_json=as_json)
-
-    return verify
+async def verify_command(
+    operating: Operating,
+    file: Annotated[str, typer.Argument(help="The receipt.", metavar="FILE", show_default=False)],
+    *,
+    key: Annotated[
+        str,
+        typer.Option("--key", metavar="URL|FILE", help="Whose key must have signed: its server, a file, or the key."),
+    ] = "",
+    live: Annotated[bool, typer.Option("--live", help="Also read what the cited pages say today.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> Exit:
+    keys = await _keys(operating, key.strip()) if key.strip() else ()
+    found = verify_receipt(read_file(Path(file)), keys=keys)
+    if live and found.receipt is not None:
+        async with operating.open_pages() as pages:
+            found = replace(found, checks=(*found.checks, *await _live(pages, found.receipt)))
+    if as_json:
+        parts: list[Json] = [{"name": one.name, "state": one.state, "says": one.says} for one in found.checks]
+        print_json({
+            "sound": found.is_sound, "intact": found.is_intact, "signed_by": found.signer, "ending": found.ending,
+            "checks": parts,
+        })  # fmt: skip
+    else:
+        print_verification(Console(highlight=False), found)
+    return Exit.ANSWERED if found.is_intact else Exit.FAILED
 
 
 async def _write(operating: Operating, job_id: str, out: str) -> Exit:
@@ -98,23 +102,6 @@ async def _give(operating: Operating, job_id: str, out: str, *, is_signed: bool)
     write_file(path, content)
     say(said("written to {file}; check it anywhere with: gorkd verify {file}", file=path))
     return Exit.ANSWERED
-
-
-async def _verify(operating: Operating, file: str, key: str, *, is_live: bool, as_json: bool) -> Exit:
-    keys = await _keys(operating, key.strip()) if key.strip() else ()
-    found = verify_receipt(read_file(Path(file)), keys=keys)
-    if is_live and found.receipt is not None:
-        async with operating.open_pages() as pages:
-            found = replace(found, checks=(*found.checks, *await _live(pages, found.receipt)))
-    if as_json:
-        parts: list[Json] = [{"name": one.name, "state": one.state, "says": one.says} for one in found.checks]
-        print_json({
-            "sound": found.is_sound, "intact": found.is_intact, "signed_by": found.signer, "ending": found.ending,
-            "checks": parts,
-        })  # fmt: skip
-    else:
-        print_verification(Console(highlight=False), found)
-    return Exit.ANSWERED if found.is_intact else Exit.FAILED
 
 
 def print_verification(console: Console, found: Verification) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import logging
 import re
@@ -12,8 +13,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -29,7 +31,6 @@ from core.model.ports import AnswerCache, JobStore, PageFetcher, ReuseStore, Sou
 from core.pipeline.checkup import Finding, FoundServer, Trials
 from core.pipeline.deps import Deps
 from core.pipeline.trace import TraceStore
-from core.pipeline.tracing import TraceLog
 from core.presentation import wording
 from core.presentation.card import said_so_far, without_signs
 from core.presentation.page_links import PageLinks, Revocations
@@ -49,6 +50,22 @@ if TYPE_CHECKING:
 OpenResearcher = Callable[[], "AbstractAsyncContextManager[Researcher]"]
 
 _log = logging.getLogger(__name__)
+
+
+Command = Callable[..., Coroutine[None, None, "Exit"]]  # its first argument is what it works with
+
+
+def bound(command: Command, given: object) -> Callable[..., None]:
+    """The command as Typer takes it: without its first argument, which is `given`, and carried to its exit code."""
+
+    def run(**options: Any) -> None:
+        run_command(partial(command, given, **options), as_json=options.get("as_json", False))
+
+    _, *parameters = inspect.signature(command, eval_str=True).parameters.values()
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `inspect` looks for
+    return run
 
 
 def run_command(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool = False) -> None:
@@ -162,7 +179,7 @@ def read_file(path: Path, most: int = -1) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except OSError as exc:
-        raise InvalidQuery(said("{file} cannot be opened: {why}.", file=path, why=exc.strerror), rule="file") from exc
+        raise InvalidQuery(said("{file} cannot be read: {why}.", file=path, why=exc.strerror), rule="file") from exc
 
 
 def write_file(path: Path, content: bytes | str) -> None:
@@ -279,8 +296,7 @@ class Kept:
     """What is kept of jobs and to be given again, and how to let go of it."""
 
     jobs: JobStore
-    traces: TraceLog
-    tool_traces: TraceStore
+    traces: TraceStore
     forget: Callable[[Whose], Awaitable[Forgotten]]
     cache: AnswerCache
     reuse: ReuseStore

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,6 @@ from adapters.cli.running import (
     follow,
     print_json,
     read_file,
-    run_command,
     say,
     say_failure,
     write_file,
@@ -28,11 +27,11 @@ from core.model.answer import Confidence, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, JobStatus, Json, ResearchRequest, rows
 from core.presentation.render import cut, job_json, one_line, printable
-from core.references.showing import reference_files, reference_rows, verdict_words
 from core.section.prose import with_labels
 from core.section.sections import is_brief, read_brief, sections_in
 from core.text.saying import say as said
 from core.text.saying import say_again
+from core.works.showing import reference_files, reference_rows, verdict_words
 
 _Context = Annotated[
     Path, typer.Option("--context", metavar="FILE", help="What the paper is about: YAML or JSON with `concept:`.")
@@ -49,35 +48,31 @@ _AuthorYears = Annotated[
 _Json = Annotated[bool, typer.Option("--json", help="Print the job as JSON, with the evidence table.")]
 
 
-def section_command(open_researcher: OpenResearcher) -> Callable[..., None]:
-    def section(
-        name: Annotated[str, typer.Argument(help="introduction, methods, results, …", metavar="SECTION")],
-        *,
-        context: _Context,
-        experiment: _Experiment = None,
-        output: _Output = None,
-        author_years: _AuthorYears = False,
-        as_json: _Json = False,
-    ) -> None:
-        wish = _Wish(f"Write the section: {name}", (context, experiment), output, author_years, as_json)
-        run_command(lambda: _write(open_researcher, wish))
-
-    return section
+async def section_command(
+    open_researcher: OpenResearcher,
+    name: Annotated[str, typer.Argument(help="introduction, methods, results, …", metavar="SECTION")],
+    *,
+    context: _Context,
+    experiment: _Experiment = None,
+    output: _Output = None,
+    author_years: _AuthorYears = False,
+    as_json: _Json = False,
+) -> Exit:
+    wish = _Wish(f"Write the section: {name}", (context, experiment), output, author_years, as_json)
+    return await _write(open_researcher, wish)
 
 
-def paper_command(open_researcher: OpenResearcher) -> Callable[..., None]:
-    def paper(
-        *,
-        context: _Context,
-        experiment: _Experiment = None,
-        output: _Output = None,
-        author_years: _AuthorYears = False,
-        as_json: _Json = False,
-    ) -> None:
-        wish = _Wish("Write the whole paper", (context, experiment), output, author_years, as_json)
-        run_command(lambda: _write(open_researcher, wish))
-
-    return paper
+async def paper_command(
+    open_researcher: OpenResearcher,
+    *,
+    context: _Context,
+    experiment: _Experiment = None,
+    output: _Output = None,
+    author_years: _AuthorYears = False,
+    as_json: _Json = False,
+) -> Exit:
+    wish = _Wish("Write the whole paper", (context, experiment), output, author_years, as_json)
+    return await _write(open_researcher, wish)
 
 
 @dataclass(frozen=True)
@@ -105,7 +100,9 @@ async def _write(open_researcher: OpenResearcher, wish: _Wish) -> Exit:
         return say_failure(job)
     markdown = _text(result, "markdown")
     if wish.has_author_years:
-        markdown = with_labels(markdown, _labels(result))
+        labels = result.details.get("labels")
+        named = {key: str(label) for key, label in labels.items()} if isinstance(labels, dict) else {}
+        markdown = with_labels(markdown, named)
     if wish.output is not None:
         _save(wish.output, {"md": markdown, "tex": _text(result, "latex"), "bib": _text(result, "bibtex")})
     elif not wish.as_json:
@@ -159,11 +156,6 @@ def _text(result: JobResult, field: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _labels(result: JobResult) -> dict[str, str]:
-    labels = result.details.get("labels")
-    return {key: str(label) for key, label in labels.items()} if isinstance(labels, dict) else {}
-
-
 # `gorkd refs`: the references of a file, each looked up; a table here, CSV and corrected BibTeX as files
 
 
@@ -172,28 +164,22 @@ _NAME_CHARS = 100
 _USE_CHARS = 200
 
 
-def refs_command(open_researcher: OpenResearcher) -> Callable[..., None]:
-    def refs(
-        files: Annotated[
-            list[Path],
-            typer.Argument(
-                help="BibTeX, RIS, Markdown, PDF or Word; a text beside its list, too.",
-                metavar="FILE...",
-                show_default=False,
-            ),
-        ],
-        *,
-        output: Annotated[
-            Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write FILE.csv and FILE.bib.")
-        ] = None,
-        as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
-    ) -> None:
-        run_command(lambda: _check(open_researcher, files, output, as_json=as_json), as_json=as_json)
-
-    return refs
-
-
-async def _check(open_researcher: OpenResearcher, files: Sequence[Path], output: Path | None, *, as_json: bool) -> Exit:
+async def refs_command(
+    open_researcher: OpenResearcher,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="BibTeX, RIS, Markdown, PDF or Word; a text beside its list, too.",
+            metavar="FILE...",
+            show_default=False,
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write FILE.csv and FILE.bib.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
+) -> Exit:
     contents = [(file.name, read_file(file, MAX_ATTACHMENT_BYTES + 1)) for file in files]
     request = ResearchRequest(
         f"Check the references of {', '.join(name for name, _ in contents)}", modes=("references",)

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from adapters.cli.running import Exit, Operating, print_json, run_command, say
+from adapters.cli.running import Exit, Operating, print_json, say
 from core.model.job import Json
 from core.presentation import wording
 from core.presentation.render import iso_utc, printable
-from core.settings.desk import OPERATOR, KeptSettings, SettingChange, SettingsDesk
+from core.settings.desk import OPERATOR, KeptSettings
 from core.settings.tenant import FIELDS, GROUPS, read_setting, write_setting
-from core.tenancy.usage import LEVELS, MAX_DAYS, Origin, Period, Usage, UsageKey, calibration, cost_words, usage_csv
+from core.tenancy.usage import (
+    LEVELS,
+    MAX_DAYS,
+    JudgedAnswers,
+    Origin,
+    Period,
+    Usage,
+    UsageKey,
+    calibration,
+    cost_words,
+    usage_csv,
+)
 from core.text.saying import say as said
 from core.text.saying import say_many
 
@@ -49,36 +59,8 @@ OneTenant = Annotated[str, tenant_option(help="Only local, discord:<guild> or sl
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
-def settings_command(operating: Operating) -> typer.Typer:
-    app = typer.Typer(no_args_is_help=True)
-
-    @app.command("show")
-    def show(*, tenant: _Tenant = "local", as_json: _Json = False) -> None:
-        """Print the settings as they hold now."""
-        run_command(lambda: _show(operating, tenant.strip(), as_json=as_json))
-
-    @app.command("set")
-    def change(
-        key: Annotated[str, typer.Argument(help="The setting, as show names it.", metavar="KEY", show_default=False)],
-        value: Annotated[
-            str,
-            typer.Argument(help="Its new value; several in quotes, with commas.", metavar="VALUE", show_default=False),
-        ],
-        *,
-        tenant: _Tenant = "local",
-    ) -> None:
-        """Change one setting; it holds from the next question on."""
-        run_command(lambda: _set(operating, tenant.strip(), key.strip(), value))
-
-    @app.command("log")
-    def log(*, tenant: _Tenant = "local", as_json: _Json = False) -> None:
-        """Print who changed what, newest first."""
-        run_command(lambda: _log(operating, tenant.strip(), as_json=as_json))
-
-    return app
-
-
-async def _show(operating: Operating, tenant: str, *, as_json: bool) -> Exit:
+async def _show(operating: Operating, *, tenant: _Tenant = "local", as_json: _Json = False) -> Exit:
+    """Print the settings as they hold now."""
     async with operating.open_settings() as desk:
         kept = await desk.show(tenant)
     if as_json:
@@ -89,21 +71,28 @@ async def _show(operating: Operating, tenant: str, *, as_json: bool) -> Exit:
     return Exit.ANSWERED
 
 
-async def _set(operating: Operating, tenant: str, key: str, value: str) -> Exit:
+async def _set(
+    operating: Operating,
+    key: Annotated[str, typer.Argument(help="The setting, as show names it.", metavar="KEY", show_default=False)],
+    value: Annotated[
+        str, typer.Argument(help="Its new value; several in quotes, with commas.", metavar="VALUE", show_default=False)
+    ],
+    *,
+    tenant: _Tenant = "local",
+) -> Exit:
+    """Change one setting; it holds from the next question on."""
     async with operating.open_settings() as desk:
-        changes = await _save(desk, tenant, key, value)
+        kept = await desk.show(tenant)
+        settings = read_setting(key.strip(), value, kept.settings)
+        changes = await desk.save(tenant, settings, version=kept.version, who=OPERATOR)
     for change in changes:
         sys.stdout.write(printable(f"{change.key}: {change.before} → {change.after}") + "\n")
     say(said(wording.SETTINGS_SAVED if changes else wording.SETTINGS_UNCHANGED))
     return Exit.ANSWERED
 
 
-async def _save(desk: SettingsDesk, tenant: str, key: str, value: str) -> tuple[SettingChange, ...]:
-    kept = await desk.show(tenant)
-    return await desk.save(tenant, read_setting(key, value, kept.settings), version=kept.version, who=OPERATOR)
-
-
-async def _log(operating: Operating, tenant: str, *, as_json: bool) -> Exit:
+async def _log(operating: Operating, *, tenant: _Tenant = "local", as_json: _Json = False) -> Exit:
+    """Print who changed what, newest first."""
     async with operating.open_settings() as desk:
         changes = await desk.log(tenant, limit=LOG_LENGTH)
     if as_json:
@@ -118,6 +107,9 @@ async def _log(operating: Operating, tenant: str, *, as_json: bool) -> Exit:
         sys.stdout.write(printable(line) + "\n")
     say(say_many("{number} change in {place}", "{number} changes in {place}", len(changes), place=tenant))
     return Exit.ANSWERED
+
+
+settings_command = {"show": _show, "set": _set, "log": _log}
 
 
 def _listed(kept: KeptSettings) -> str:
@@ -142,55 +134,43 @@ Grouping = Literal["day", "tenant", "both"]
 _KEYS: dict[Grouping, UsageKey] = {"day": "day", "tenant": "tenant", "both": "tenant and day"}
 
 
-def stats_command(operating: Operating) -> Callable[..., None]:
-    def stats(
-        *,
-        tenant: OneTenant = "",
-        days: Annotated[
-            int, typer.Option("--days", metavar="N", min=1, max=MAX_DAYS, help="Today and the days before it.")
-        ] = 30,
-        by: Annotated[Grouping, typer.Option("--by", help="A row for each day, each tenant, or both.")] = "both",
-        shows_calibration: Annotated[
-            bool, typer.Option("--calibration", help="How often High, Medium and Low were right, of all that is kept.")
-        ] = False,
-        as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for spreadsheets.")] = False,
-    ) -> None:
-        if shows_calibration:
-            run_command(partial(run_calibration, operating, tenant=tenant.strip()))
-        command = partial(run_stats, operating, tenant=tenant.strip(), days=days, by=by, as_csv=as_csv)
-        run_command(command, as_json=False)
-
-    return stats
-
-
-async def run_stats(operating: Operating, *, tenant: str, days: int, by: Grouping, as_csv: bool) -> Exit:
+async def stats_command(
+    operating: Operating,
+    *,
+    tenant: OneTenant = "",
+    days: Annotated[
+        int, typer.Option("--days", metavar="N", min=1, max=MAX_DAYS, help="Today and the days before it.")
+    ] = 30,
+    by: Annotated[Grouping, typer.Option("--by", help="A row for each day, each tenant, or both.")] = "both",
+    shows_calibration: Annotated[
+        bool, typer.Option("--calibration", help="How often High, Medium and Low were right, of all that is kept.")
+    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for spreadsheets.")] = False,
+) -> Exit:
     """Raises `StoreError` and `SetupError`."""
-    period = Period.of_days(days, now=datetime.now(UTC))
+    period, wide = Period.of_days(days, now=datetime.now(UTC)), Console(highlight=False)
+    wide.width = max(wide.width, LEAST_WIDTH)
     async with operating.open_kept() as kept:
+        if shows_calibration:
+            print_calibration(wide, await kept.evaluations.judged(tenant))
+            return Exit.ANSWERED
         entries = await kept.usage(period, tenant, _KEYS[by])
     if as_csv:
         sys.stdout.write(usage_csv(entries))
     else:
-        wide = Console(highlight=False)
-        wide.width = max(wide.width, LEAST_WIDTH)
         print_stats(wide, period, entries)
     return Exit.ANSWERED
 
 
-async def run_calibration(operating: Operating, *, tenant: str) -> Exit:
-    """Raises `StoreError` and `SetupError`."""
-    async with operating.open_kept() as kept:
-        judged = await kept.evaluations.judged(tenant)
+def print_calibration(console: Console, judged: Sequence[JudgedAnswers]) -> None:
+    """A row a level: how often it was right, as votes told and as evaluations did."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     origins: tuple[Origin, ...] = ("votes", "evaluations")
     for name in (said("confidence"), said("votes"), said("evaluations")):
         table.add_column(name, no_wrap=True)
     for level, *told in zip(LEVELS, *(calibration(judged, origin) for origin in origins), strict=True):
         table.add_row(wording.say_level(level), *(row.says for row in told))
-    wide = Console(highlight=False)
-    wide.width = max(wide.width, LEAST_WIDTH)
-    wide.print(table)
-    return Exit.ANSWERED
+    console.print(table)
 
 
 def print_stats(console: Console, period: Period, entries: Sequence[Usage]) -> None:

@@ -24,8 +24,7 @@ from adapters.llm.embeddings import OpenAIEmbeddings
 from adapters.llm.openai import OpenAIChat
 from core.evidence.judge import Dialect, Judgement, Pair, PairwiseJudge, Ruling, SupportJudge, judge_of
 from core.library.paper import STAGE_1, STAGE_2, measure
-from core.llm.ask_model import asked_in_words, strict
-from core.llm.memo import similarities_to
+from core.llm.ask_model import asked_in_words, similarities_to, strict
 from core.llm.prices import estimate_usage
 from core.model.answer import ModelUsage
 from core.model.errors import ModelError, ModelTimeout, PromptTooLong, ToolsUnsupported

@@ -26,7 +26,7 @@ from adapters.pages.extraction import (
 )
 from adapters.pages.fetch import Downloaded, WebPages
 from adapters.pages.workers import ExtractionWorkers
-from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, FoundRecords, PaperRecord, PaperText, PaperUnreadable
+from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
 from core.model.errors import FetchError, PageUnreadable
 from core.model.works import ARXIV_ID, WorkRecord
 from core.text.saying import say, say_again
@@ -117,29 +117,23 @@ class PagePictures:
 
 
 class PapersElsewhere:
-    """A `PaperFinder` on the one page fetcher.
-
-    `look_up` asks a catalogue for an arXiv id, `search` all of them for a subject, `work_of` what is known of a DOI.
-    """
+    """Papers by the one page fetcher. `look_up` asks a catalogue for an arXiv id, `work_of` what is known of a DOI."""
 
     def __init__(
         self,
         pages: WebPages,
         look_up: Callable[[str], Awaitable[PaperRecord | None]],
-        search: Callable[[str, int], Awaitable[FoundRecords]],
         work_of: Callable[[str], Awaitable[WorkRecord | None]],
         *,
         arxiv: str = "https://arxiv.org",
         doi: str = "https://doi.org",
     ) -> None:
         self._pages = pages
-        self._look_up, self._search, self._work_of = look_up, search, work_of
+        self._look_up, self._work_of = look_up, work_of
         self._arxiv, self._doi = arxiv.rstrip("/"), doi.rstrip("/")
 
-    async def search(self, query: str, *, limit: int) -> FoundRecords:
-        return await self._search(query, limit)
-
     async def find(self, reference: str) -> FoundPaper:
+        """A `FindPaper`."""
         reference = reference.strip()
         arxiv_id = _ARXIV_REFERENCE.fullmatch(reference)
         doi = _DOI.fullmatch(reference)

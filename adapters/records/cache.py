@@ -36,20 +36,14 @@ _CLAIM = "INSERT INTO flights (tenant, visibility, key, job_id, expires_at) VALU
 _RELEASE = "DELETE FROM flights WHERE tenant = ? AND visibility = ? AND key = ? AND job_id = ?"
 
 
-class _LettingPass(TimedStore):
-    """What lets pass while the database is away, which is counted."""
+class SqlLimits(TimedStore):
+    """`SharedLimits`. What lets pass is counted. Buckets that are full again are dropped, and of questions digests are
+    kept, since they say what was asked.
+    """
 
     def __init__(self, tables: Tables, *, clock: Clock, record: Record) -> None:
         super().__init__(tables, clock=clock)
         self._record = record
-
-    def _let_pass(self, part: str, exc: StoreError) -> None:
-        logger.warning("%s let pass: %s", part, exc)
-        self._record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
-
-
-class SqlRateLimits(_LettingPass):
-    """`RateLimits`. Buckets that are full again are dropped."""
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         now = self._clock().timestamp()
@@ -77,10 +71,6 @@ class SqlRateLimits(_LettingPass):
             return 0.0
         return max(rows[0][0] - self._clock().timestamp(), 0.0) if rows else 0.0
 
-
-class SqlSingleFlight(_LettingPass):
-    """A `SingleFlight`. Keys are kept as digests, since they say what was asked."""
-
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
         now = self._clock()
         place = (scope.tenant, scope.visibility, digest(key))
@@ -105,13 +95,18 @@ class SqlSingleFlight(_LettingPass):
         except StoreError as exc:
             self._let_pass("single flight", exc)
 
+    def _let_pass(self, part: str, exc: StoreError) -> None:
+        logger.warning("%s let pass: %s", part, exc)
+        self._record(Measurement("errors", 1, f"{part}:{type(exc).__name__}"))
 
-class MemoryRateLimits:
-    """`RateLimits` of one process, and what counts while a shared store is away. Full buckets are dropped."""
+
+class MemoryLimits:
+    """`SharedLimits` of one process, and what counts while a shared store is away. Full buckets are dropped."""
 
     def __init__(self, *, clock: Clock) -> None:
         self._clock = clock
         self._full_at: dict[str, float] = {}
+        self._flights: dict[tuple[Scope, str], tuple[str, datetime]] = {}
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         now = self._clock().timestamp()
@@ -123,14 +118,6 @@ class MemoryRateLimits:
 
     async def full_in_s(self, key: str) -> float:
         return max(self._full_at.get(key, 0.0) - self._clock().timestamp(), 0.0)
-
-
-class MemorySingleFlight:
-    """A `SingleFlight` of one process."""
-
-    def __init__(self, *, clock: Clock) -> None:
-        self._clock = clock
-        self._flights: dict[tuple[Scope, str], tuple[str, datetime]] = {}
 
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
         now = self._clock()

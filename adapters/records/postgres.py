@@ -208,10 +208,12 @@ class PostgresDatabase:
         if state.startswith(_AWAY) and not self._is_away:
             self._is_away = True
             log.warning("the database %s is away: %s", self._name, reason)
-        raise StoreError(
+        error = StoreError(
             f"the database {self._name} (DATABASE_URL) failed: {reason}",
             operator_message=f"gorkd cannot use its database ({reason}); please try again in a minute.",
-        ) from exc
+        )
+        error.is_told = self._is_away
+        raise error from exc
 
 
 def look_at(url: str) -> Outlook:

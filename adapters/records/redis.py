@@ -19,7 +19,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from adapters.records.cache import MemoryRateLimits, MemorySingleFlight
+from adapters.records.cache import MemoryLimits
 from adapters.records.sql import digest
 from core.model.errors import SetupError, StoreError
 from core.model.job import Scope, personal
@@ -238,16 +238,19 @@ class _OverRedis:
         await self._redis.aclose()
 
 
-class RedisRateLimits(_OverRedis):
-    """`RateLimits`."""
+class RedisLimits(_OverRedis):
+    """`SharedLimits`."""
 
     def __init__(self, url: str, *, clock: Clock, record: Record, timeout_s: float = TIMEOUT_S) -> None:
         """`clock` is for the time without Redis. Raises `SetupError` for a bad address."""
         super().__init__(url, timeout_s=timeout_s)
         self._take = self._redis.register_script(_TAKE)
+        self._claim = self._redis.register_script(_CLAIM)
+        self._release = self._redis.register_script(_RELEASE)
         self._outage = Outage("limits", record)
+        self._outage_of_flights = Outage("single flight", record)
         self._clock = clock
-        self._alone = MemoryRateLimits(clock=clock)
+        self._buckets_alone = self._flights_alone = MemoryLimits(clock=clock)
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         take_token(0.0, 0.0, rate=rate, burst=burst)  # refuses what is no bucket
@@ -257,12 +260,12 @@ class RedisRateLimits(_OverRedis):
                     wait_s = await self._take(keys=[_bucket(key)], args=[repr(rate), burst])
             except TROUBLE as exc:
                 if not self._outage.is_on:
-                    self._alone = MemoryRateLimits(clock=self._clock)
+                    self._buckets_alone = MemoryLimits(clock=self._clock)
                 self._outage.failed(exc)
             else:
                 self._outage.worked()
                 return float(wait_s)
-        return await self._alone.take(key, rate=rate, burst=burst)
+        return await self._buckets_alone.take(key, rate=rate, burst=burst)
 
     async def full_in_s(self, key: str) -> float:
         if not self._outage.is_resting:
@@ -274,42 +277,30 @@ class RedisRateLimits(_OverRedis):
             else:
                 self._outage.worked()
                 return max(left_ms, 0) / 1000
-        return await self._alone.full_in_s(key)
-
-
-class RedisSingleFlight(_OverRedis):
-    """A `SingleFlight`."""
-
-    def __init__(self, url: str, *, clock: Clock, record: Record, timeout_s: float = TIMEOUT_S) -> None:
-        """`clock` is for the time without Redis. Raises `SetupError` for a bad address."""
-        super().__init__(url, timeout_s=timeout_s)
-        self._claim = self._redis.register_script(_CLAIM)
-        self._release = self._redis.register_script(_RELEASE)
-        self._outage = Outage("single flight", record)
-        self._alone = MemorySingleFlight(clock=clock)
+        return await self._buckets_alone.full_in_s(key)
 
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
         lifetime_ms = max(ttl // timedelta(milliseconds=1), 1)
-        if not self._outage.is_resting:
+        if not self._outage_of_flights.is_resting:
             try:
                 async with deadline(self._timeout_s):
                     holder = await self._claim(keys=[_name(scope, key)], args=[job_id, lifetime_ms])
             except TROUBLE as exc:
-                self._outage.failed(exc)
+                self._outage_of_flights.failed(exc)
             else:
-                self._outage.worked()
+                self._outage_of_flights.worked()
                 return str(holder)
-        return await self._alone.claim(scope, key, job_id, ttl=ttl)
+        return await self._flights_alone.claim(scope, key, job_id, ttl=ttl)
 
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
-        await self._alone.release(scope, key, job_id)
-        if self._outage.is_resting:
+        await self._flights_alone.release(scope, key, job_id)
+        if self._outage_of_flights.is_resting:
             return
         try:
             async with deadline(self._timeout_s):
                 await self._release(keys=[_name(scope, key)], args=[job_id])
         except TROUBLE as exc:
-            self._outage.failed(exc)
+            self._outage_of_flights.failed(exc)
 
 
 def _bucket(key: str) -> str:

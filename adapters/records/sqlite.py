@@ -134,10 +134,12 @@ class Database:
             if reason in _REASONS.values() and reason != self._told:
                 log.warning("the data folder %s failed: %s", self._folder, reason)
                 self._told = reason
-            raise StoreError(
+            error = StoreError(
                 f"the data folder {self._folder} (GORKD_DATA) failed: {reason}",
                 operator_message=f"gorkd cannot use its data folder ({reason}); look at GORKD_DATA.",
-            ) from exc
+            )
+            error.is_told = reason == self._told
+            raise error from exc
         except ValueError as exc:  # e.g. half a surrogate pair, which neither JSON nor SQLite can hold
             raise StoreError(f"a value cannot be stored: {exc}") from exc
 

@@ -18,8 +18,7 @@ from adapters.records.sql import POSITION, Dialect, Sql, SqlStore
 from core.model.codec import decode, encode
 from core.model.errors import StoreError
 from core.model.job import Json, ResearchJob, Scope
-from core.pipeline.trace import Change, ToolTrace, TraceStatus
-from core.pipeline.tracing import TraceEntry
+from core.pipeline.trace import Change, ToolTrace, TraceEntry, TraceStatus
 from core.tenancy.admission import Spent, month_of
 from core.tenancy.usage import Period, Usage, UsageKey
 
@@ -102,7 +101,10 @@ _VOTES = Template(f"""
 
 
 class SqlTraceStore(SqlStore):
-    """A `TraceStore`."""
+    """A `TraceStore` that also books model calls to the job's asker and tenant, for `SqlSpending`.
+
+    Of a watch, whose looks are no jobs, the calls are booked and nothing is kept.
+    """
 
     async def put(self, trace: ToolTrace) -> ToolTrace:
         def put(sql: Sql) -> ToolTrace:
@@ -139,13 +141,6 @@ class SqlTraceStore(SqlStore):
     async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
         values = (scope.tenant, scope.visibility, tool_name, max(limit, 0))
         return [_trace(row) for row in await self._tables.rows(_COMPLETED + _NEWEST_FIRST, values)]
-
-
-class SqlTraceLog(SqlStore):
-    """A `TraceLog` that also books model calls to the job's asker and tenant, for `SqlSpending`.
-
-    Of a watch, whose looks are no jobs, the calls are booked and nothing is kept.
-    """
 
     async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
         def append(sql: Sql) -> None:

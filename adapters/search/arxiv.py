@@ -10,11 +10,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from pydantic import BaseModel, Field
-
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import admits, keywords, name_authors, parse_time, parse_xml, reach, text_of
-from adapters.search.service import Service, Surroundings, WebAddress, deadline, garbled, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    admits,
+    deadline,
+    garbled,
+    keywords,
+    name_authors,
+    parse_time,
+    parse_xml,
+    reach,
+    text_of,
+    with_path,
+)
 from core.library.ingest import PaperRecord
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength
@@ -22,16 +32,16 @@ from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from core.model.works import WorkIds
 from core.pipeline.limits import CallRate
 
+API_PATH = "/api/query"
 SERVICE = Service(
     "arxiv",
     "arXiv",
     url_variable="ARXIV_BASE_URL",
+    public=f"https://export.arxiv.org{API_PATH}",
     domain="arxiv.org",
     rate=CallRate(1, 3.0, burst=1, max_wait_s=0.0),  # info.arxiv.org, API terms of use
     at_once=1,
 )
-API_PATH = "/api/query"
-PUBLIC = f"https://export.arxiv.org{API_PATH}"
 PUBLIC_SITE = "https://arxiv.org"
 MAX_KEYWORDS = 10
 MAX_REQUIRED_WORDS = 3  # of more words hardly an abstract has all: then any, those with the most first
@@ -42,12 +52,8 @@ _ID = re.compile(r"arxiv\.org/abs/([\w.\-]+(?:/\d+)?)")
 _VERSION = re.compile(r"v\d+$")
 
 
-class ArxivSettings(BaseModel):
-    base_url: WebAddress = Field(default=PUBLIC, alias="ARXIV_BASE_URL")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> ArxivSearch:
-    return ArxivSearch(read_settings(ArxivSettings, env).base_url, around)
+    return ArxivSearch(SERVICE.address(env), around)
 
 
 class ArxivSearch(OnlineSearch):

@@ -20,7 +20,6 @@ import stamina
 from aiolimiter import AsyncLimiter
 
 from adapters.proxies import DaemonResolver, authorities
-from adapters.search.hits import tidy
 from adapters.search.service import (
     Service,
     Surroundings,
@@ -30,6 +29,7 @@ from adapters.search.service import (
     error_in_answer,
     garbled,
     status_error,
+    tidy,
     too_late,
     unreachable,
 )

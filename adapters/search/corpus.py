@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-from adapters.search.hits import clean_line
-from adapters.search.service import Fetcher, PlacesOf
+from adapters.search.service import Fetcher, PlacesOf, clean_line
 from core.model.codec import decode, encode
 from core.model.errors import (
     AddressBlocked,

@@ -13,10 +13,13 @@ from xml.etree.ElementTree import Element
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import (
+from adapters.search.service import (
+    Service,
+    Surroundings,
     admits,
     clean_line,
     clean_text,
+    deadline,
     keywords,
     name_authors,
     parse_answer,
@@ -27,22 +30,23 @@ from adapters.search.hits import (
     reach,
     strip_tags,
     text_of,
+    with_path,
 )
-from adapters.search.service import Service, Surroundings, WebAddress, deadline, read_settings, with_path
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind, heading
 from core.model.works import Notice, NoticeKind, OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
+from core.works.registry import Registry
 
+API_PATH = "/europepmc/webservices/rest"
 SERVICE = Service(
     "europepmc",
     "Europe PMC",
     url_variable="EUROPEPMC_BASE_URL",
+    public=f"https://www.ebi.ac.uk{API_PATH}",
     domain="ebi.ac.uk",
     rate=CallRate(10, 1.0, burst=5),  # none is published; what NCBI allows with a key
 )
-API_PATH = "/europepmc/webservices/rest"
-PUBLIC = f"https://www.ebi.ac.uk{API_PATH}"
 PAGE = "https://europepmc.org/article/{}/{}"
 MAX_RESULTS = 40
 SPARE = 3  # records asked for beyond the limit, since some have no abstract
@@ -61,18 +65,14 @@ _RETRACTED = "retracted publication"
 _NO_PROSE = frozenset({"fig", "table-wrap", "xref", "fn", "disp-formula", "supplementary-material", "graphic"})
 
 
-class EuropePmcSettings(BaseModel):
-    base_url: WebAddress = Field(default=PUBLIC, alias="EUROPEPMC_BASE_URL")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> EuropePmc:
-    return EuropePmc(read_settings(EuropePmcSettings, env).base_url, around)
+    return EuropePmc(SERVICE.address(env), around)
 
 
 build_registry = build
 
 
-class EuropePmc(OnlineSearch):
+class EuropePmc(OnlineSearch, Registry):
     """A provider and a `Registry`. `base_url` is the folder of `search`, or an origin."""
 
     service = SERVICE

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, Field
-
 from adapters.search.clients import OnlineSearch, VendorClient
-from adapters.search.hits import parse_time, reach, shorten
-from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, status_error
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    parse_time,
+    reach,
+    shorten,
+    status_error,
+)
 from core.model.ports import ProviderStrength
 from core.model.source import ContentType, SearchHit, SearchQuery
 from core.pipeline.limits import CallRate
@@ -24,6 +28,7 @@ SERVICE = Service(
     "Exa",
     url_variable="EXA_BASE_URL",
     key_variable="EXA_API_KEY",
+    public="https://api.exa.ai",
     domain="exa.ai",
     rate=CallRate(10, 1.0, burst=5),  # queries a second (docs.exa.ai, rate limits)
 )
@@ -31,17 +36,10 @@ MAX_QUERY_CHARS = 2000  # a question is shorter (core/model/config.py); this bou
 MAX_RESULTS = 25  # of a plain key
 
 
-class ExaSettings(BaseModel):
-    api_key: ApiKey | None = Field(default=None, alias="EXA_API_KEY")
-    base_url: WebAddress = Field(default="https://api.exa.ai", alias="EXA_BASE_URL")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> ExaSearch | None:
     """None without a key. Raises `SetupError`."""
-    settings = read_settings(ExaSettings, env)
-    if settings.api_key is None:
-        return None
-    return ExaSearch(settings.api_key.get_secret_value(), settings.base_url, around)
+    url, key = SERVICE.address(env), SERVICE.key(env)
+    return ExaSearch(key, url, around) if key else None
 
 
 class ExaSearch(OnlineSearch):

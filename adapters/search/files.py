@@ -28,8 +28,17 @@ import sqlite_utils
 from pydantic import BaseModel, Field
 
 from adapters.search.corpus import EVERYBODY, Corpus, read_file, read_listing
-from adapters.search.hits import clean_line, clean_text, keywords
-from adapters.search.service import DEFAULT_LIMITS, Service, Surroundings, TimeLimits, deadline, read_settings
+from adapters.search.service import (
+    DEFAULT_LIMITS,
+    Service,
+    Surroundings,
+    TimeLimits,
+    clean_line,
+    clean_text,
+    deadline,
+    keywords,
+    read_settings,
+)
 from adapters.write_ahead import make_private
 from core.model.errors import FetchError, ProviderUnavailable, SetupError
 from core.model.job import LOCAL, Scope

@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import (
+from adapters.search.service import (
+    Service,
+    Surroundings,
     admits,
     clean_line,
+    deadline,
     keywords,
     name_authors,
     parse_answer,
@@ -23,22 +26,23 @@ from adapters.search.hits import (
     parse_json,
     parse_time,
     reach,
+    with_path,
 )
-from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, deadline, read_settings, with_path
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from core.model.works import ARXIV_DOI, CopyVersion, Notice, OpenCopy, WorkIds, WorkRecord, ids_in_url
 from core.pipeline.limits import CallRate
+from core.works.registry import Registry
 
 SERVICE = Service(
     "openalex",
     "OpenAlex",
     url_variable="OPENALEX_BASE_URL",
     key_variable="OPENALEX_API_KEY",
+    public="https://api.openalex.org",
     domain="openalex.org",
     rate=CallRate(50, 1.0, burst=10),  # half of what "Rate Limits" allows anybody
 )
-PUBLIC = "https://api.openalex.org"
 MAX_RESULTS = 50
 TITLES = 5  # of a search by title
 MAX_KEYWORDS = 12
@@ -55,23 +59,16 @@ _VERSIONS: dict[str, CopyVersion] = {
 }
 
 
-class OpenAlexSettings(BaseModel):
-    base_url: WebAddress = Field(default=PUBLIC, alias="OPENALEX_BASE_URL")
-    api_key: ApiKey | None = Field(default=None, alias="OPENALEX_API_KEY")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> OpenAlex | None:
     """The provider, which needs the key."""
     return build_registry(env, around) if env.get(SERVICE.key_variable, "").strip() else None
 
 
 def build_registry(env: Mapping[str, str], around: Surroundings) -> OpenAlex:
-    settings = read_settings(OpenAlexSettings, env)
-    key = settings.api_key.get_secret_value() if settings.api_key else ""
-    return OpenAlex(settings.base_url, around, api_key=key)
+    return OpenAlex(SERVICE.address(env), around, api_key=SERVICE.key(env))
 
 
-class OpenAlex(OnlineSearch):
+class OpenAlex(OnlineSearch, Registry):
     """A provider and a `Registry`. `base_url` is an origin, or the folder of `works`."""
 
     service = SERVICE

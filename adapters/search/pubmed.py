@@ -15,25 +15,38 @@ from xml.etree.ElementTree import Element
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import admits, keywords, name_authors, parse_answer, parse_json, parse_xml, reach, text_of
-from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, garbled, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    admits,
+    garbled,
+    keywords,
+    name_authors,
+    parse_answer,
+    parse_json,
+    parse_xml,
+    reach,
+    text_of,
+    with_path,
+)
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
 from core.model.works import Notice, NoticeKind, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
+from core.works.registry import Registry
 
+API_PATH = "/entrez/eutils"
 SERVICE = Service(
     "pubmed",
     "PubMed",
     url_variable="PUBMED_BASE_URL",
     key_variable="NCBI_API_KEY",
+    public=f"https://eutils.ncbi.nlm.nih.gov{API_PATH}",
     domain="nih.gov",
     rate=CallRate(3, 1.0, burst=2, max_wait_s=4.0),  # NBK25497, "Usage Guidelines"
     rate_with_key=CallRate(10, 1.0, burst=5),  # ditto
 )
-API_PATH = "/entrez/eutils"
-PUBLIC = f"https://eutils.ncbi.nlm.nih.gov{API_PATH}"
 PAGE = "https://pubmed.ncbi.nlm.nih.gov/{}/"
 TOOL = "gorkd"
 SPARE = 3  # records asked for beyond the limit, since some have no abstract
@@ -59,22 +72,18 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _UNTAGGED = re.compile(r"\[[^\[\]]*\]|\b(?:AND|OR|NOT)\b")  # what is syntax and no word
 
 
-class PubmedSettings(BaseModel):
-    base_url: WebAddress = Field(default=PUBLIC, alias="PUBMED_BASE_URL")
-    api_key: ApiKey | None = Field(default=None, alias="NCBI_API_KEY")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> Pubmed:
-    settings = read_settings(PubmedSettings, env)
-    key = settings.api_key.get_secret_value() if settings.api_key else ""
-    return Pubmed(settings.base_url, around, api_key=key)
+    return Pubmed(SERVICE.address(env), around, api_key=SERVICE.key(env))
 
 
 build_registry = build
 
 
-class Pubmed(OnlineSearch):
-    """A provider and a `Registry`. `base_url` is the folder of esearch.fcgi, or an origin; a key triples its rate."""
+class Pubmed(OnlineSearch, Registry):
+    """A provider, and a `Registry` that is not searched: Europe PMC has the same records.
+
+    `base_url` is the folder of esearch.fcgi, or an origin; a key triples its rate.
+    """
 
     service = SERVICE
     strength: ProviderStrength = "scholarly"
@@ -110,13 +119,6 @@ class Pubmed(OnlineSearch):
         self._wanted.append(ids)
         found = await asyncio.shield(self._gathering)
         return [record for record in found if record.ids.shares_one_with(ids)][:1]
-
-    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
-        """Europe PMC has the same records, and is asked."""
-        return None
-
-    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
-        return None
 
     async def aclose(self) -> None:
         for task in (looking := [*self._looking]):

@@ -12,8 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import clean_line, parse_answer, parse_items, parse_json, parse_time, shorten
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    clean_line,
+    parse_answer,
+    parse_items,
+    parse_json,
+    parse_time,
+    shorten,
+    with_path,
+)
 from core.model.errors import ProviderError, ProviderUnavailable
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery
@@ -41,14 +50,10 @@ MAX_ENGINES = 5  # named in an error
 _CATEGORIES = {"news": "news", "academic": "general,science"}
 
 
-class SearxngSettings(BaseModel):
-    base_url: WebAddress | None = Field(default=None, alias="SEARXNG_BASE_URL")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> SearxngSearch | None:
     """None without an address: there is no instance that everybody may ask."""
-    settings = read_settings(SearxngSettings, env)
-    return SearxngSearch(settings.base_url, around) if settings.base_url else None
+    url = SERVICE.address(env)
+    return SearxngSearch(url, around) if url else None
 
 
 class SearxngSearch(OnlineSearch):

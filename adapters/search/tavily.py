@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from adapters.search.clients import OnlineSearch, VendorClient
-from adapters.search.hits import parse_answer, parse_items, parse_time, shorten
-from adapters.search.service import ApiKey, Service, Surroundings, WebAddress, read_settings, status_error
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    parse_answer,
+    parse_items,
+    parse_time,
+    shorten,
+    status_error,
+)
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.limits import CallRate
@@ -23,6 +30,7 @@ SERVICE = Service(
     "Tavily",
     url_variable="TAVILY_BASE_URL",
     key_variable="TAVILY_API_KEY",
+    public="https://api.tavily.com",
     domain="tavily.com",
     rate=CallRate(100, 60.0, burst=20),  # of a development key (docs.tavily.com, rate limits)
 )
@@ -30,17 +38,10 @@ MAX_QUERY_CHARS = 400  # a longer one is refused with 400 (docs.tavily.com, /sea
 MAX_RESULTS = 20  # ditto
 
 
-class TavilySettings(BaseModel):
-    api_key: ApiKey | None = Field(default=None, alias="TAVILY_API_KEY")
-    base_url: WebAddress = Field(default="https://api.tavily.com", alias="TAVILY_BASE_URL")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> TavilySearch | None:
     """None without a key: the SDK would silently go on as an anonymous caller. Raises `SetupError`."""
-    settings = read_settings(TavilySettings, env)
-    if settings.api_key is None:
-        return None
-    return TavilySearch(settings.api_key.get_secret_value(), settings.base_url, around)
+    url, key = SERVICE.address(env), SERVICE.key(env)
+    return TavilySearch(key, url, around) if key else None
 
 
 class TavilySearch(OnlineSearch):

@@ -13,11 +13,21 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import admits, keywords, parse_answer, parse_items, parse_json, parse_time
-from adapters.search.service import Service, Surroundings, WebAddress, garbled, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    admits,
+    garbled,
+    keywords,
+    parse_answer,
+    parse_items,
+    parse_json,
+    parse_time,
+    with_path,
+)
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
@@ -28,6 +38,7 @@ SERVICE = Service(
     "wikipedia",
     "Wikipedia",
     url_variable="WIKIPEDIA_BASE_URL",
+    public="https://{language}.wikipedia.org",
     domain="wikipedia.org",
     rate=CallRate(40, 2.0, burst=20),  # no limit is published; far below what a browser's page causes
 )
@@ -36,17 +47,12 @@ MAX_ARTICLES = 5  # an encyclopedia's sixth match is rarely on the topic, and ea
 MAX_BESIDE = 2  # English counterparts of the first articles
 ENGLISH = "en"
 MAX_KEYWORDS = 12  # the search engine wants every word to match
-PUBLIC = "https://{language}.wikipedia.org"
 _EXTRACTS = {"prop": "extracts", "explaintext": "1", "exsectionformat": "wiki"}
 _HEADING = re.compile(r"^(={2,6}) ?([^\n]*?[^\s=]) ?\1$", re.MULTILINE)  # one space at most: linear on any text
 
 
-class WikipediaSettings(BaseModel):
-    base_url: WebAddress = Field(default=PUBLIC, alias="WIKIPEDIA_BASE_URL")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> WikipediaSearch:
-    return WikipediaSearch(read_settings(WikipediaSettings, env).base_url, around)
+    return WikipediaSearch(SERVICE.address(env), around)
 
 
 class WikipediaSearch(OnlineSearch):
@@ -89,7 +95,7 @@ class WikipediaSearch(OnlineSearch):
 
     def _is_admitted(self, language: str, filters: SearchFilters) -> bool:
         """A mirror may give its own addresses or Wikipedia's."""
-        return any(admits(site.format(language=language), filters) for site in (self._url, PUBLIC))
+        return any(admits(site.format(language=language), filters) for site in (self._url, SERVICE.public))
 
     async def _search_one(self, words: list[str], most: int, language: str) -> list[SearchHit]:
         pages = await self._find(" ".join(words), most, language)

@@ -18,10 +18,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
-import aiohttp_jinja2
 from aiohttp import web
 
-from adapters.web.faults import Forbidden, Handler
+from adapters.web.faults import Forbidden, Handler, page
 from adapters.web.prose import safe_link
 from adapters.web.settings import WebSettings, is_local_peer, is_loopback
 from core.model.errors import JobNotFound
@@ -38,6 +37,7 @@ SETTINGS = web.AppKey("settings", WebSettings)
 LINKS = web.AppKey("links", PageLinks)
 REVOCATIONS: web.AppKey[Revocations] = web.AppKey("revocations")
 COOKIE = "gorkd_session"
+MAX_DIGITS = 9
 _SAFE = ("GET", "HEAD")
 
 
@@ -160,6 +160,11 @@ def _tongues(request: web.Request) -> list[str]:
         except ValueError:
             continue
     return [chosen_tongue(request), *(tag for weight, tag in sorted(weighed, key=itemgetter(0)) if weight < 0)]
+
+
+def read_number(text: str) -> int | None:
+    """Of an address; None for what is none, or has too many digits to be meant."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None
 
 
 def matches_token(given: str, tokens: Sequence[str]) -> bool:
@@ -336,8 +341,5 @@ async def post_sign_out(request: web.Request) -> web.Response:
 
 
 def _page(request: web.Request, *, refusal: str) -> web.Response:
-    status = 401 if refusal else 200
     context = {"refusal": refusal, "has_session": COOKIE in request.cookies}
-    page = aiohttp_jinja2.render_template("sign_in.html", request, context, status=status)
-    page.headers["Cache-Control"] = "no-store"
-    return page
+    return page("sign_in.html", request, context, status=401 if refusal else 200)

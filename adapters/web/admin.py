@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
 
-import aiohttp_jinja2
 from aiohttp import web
 from markupsafe import Markup, escape
 
-from adapters.web.access import LINKS, JobLinks, is_own_origin, may_look_after, readable_job
-from adapters.web.faults import Forbidden
+from adapters.web.access import LINKS, JobLinks, is_own_origin, may_look_after, read_number, readable_job
+from adapters.web.faults import Forbidden, page
 from core.model.job import ResearchJob
 from core.presentation import wording
-from core.presentation.render import one_line
 from core.tenancy.usage import (
     CalibrationRow,
     CountUsage,
@@ -107,7 +105,6 @@ def draw_intervals(rows: Sequence[CalibrationRow]) -> Markup:
 ROW_HEIGHT = 40  # of a level in the drawing of intervals
 USAGE: web.AppKey[CountUsage] = web.AppKey("usage")
 EVALUATIONS: web.AppKey[EvaluationStore] = web.AppKey("evaluations")
-MAX_MUST_CHARS = 600  # of what a good answer must say, as of a claim for the judge
 PERIODS = (7, 30, 90, 365)  # days
 USUAL_DAYS = 30
 
@@ -162,9 +159,7 @@ async def get_admin(request: web.Request) -> web.Response:
         "cost": cost_words,
         "level": wording.say_level,
     }
-    page = aiohttp_jinja2.render_template("admin.html", request, context)
-    page.headers["Cache-Control"] = "no-store"
-    return page
+    return page("admin.html", request, context)
 
 
 @dataclass(frozen=True)
@@ -196,8 +191,8 @@ async def post_test(request: web.Request) -> web.Response:
     if form.get("drop"):
         await evaluations.drop_case(job.id)
     else:
-        must = one_line(str(form.get("must", "")))[:MAX_MUST_CHARS]
-        await evaluations.put_case(job, VotedCase(job.id, must, request.app[LINKS].clock()))
+        must = str(form.get("must", ""))
+        await evaluations.put_case(job, VotedCase.of(job, must, request.app[LINKS].clock()))
     raise web.HTTPSeeOther(JobLinks(job.id, request.query.get("sig", "")).page)
 
 
@@ -241,10 +236,8 @@ async def _wish(request: web.Request) -> Wish:
     own = await may_look_after(request)
     if own is None:
         raise web.HTTPSeeOther("/sign-in")
-    asked = request.query.get("days", "")
-    days = (
-        int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= 3 and int(asked) in PERIODS else USUAL_DAYS
-    )
+    asked = read_number(request.query.get("days", ""))
+    days = asked if asked is not None and asked in PERIODS else USUAL_DAYS
     return Wish(own or request.query.get("tenant", "")[:200], days, is_bound=bool(own))
 
 

@@ -27,11 +27,13 @@ from adapters.web.access import (
     RESEARCHER,
     REVOCATIONS,
     asked_once,
+    read_number,
     readable_job,
     require_asker,
 )
 from adapters.web.faults import Forbidden, KeyReused
 from adapters.web.limits import stream_slot
+from adapters.web.prose import drawn
 from core.model.errors import GorkdError, InvalidQuery, QueueFull
 from core.model.job import (
     LOCAL,
@@ -53,6 +55,7 @@ from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.pipeline.conversation import following
 from core.pipeline.researcher import MAX_FEEDBACK_CHARS, RENEWALS, Renewal
 from core.presentation.render import for_others, iso_utc, job_json, sources_json
+from core.presentation.snapshot import Snapshot
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound, WatchNotice
 
@@ -364,7 +367,6 @@ def _document() -> bytes:
 HEARTBEAT_S = 15.0  # keeps proxies from closing a quiet stream (G-01)
 SEND_TIMEOUT_S = 60.0  # of a reader that takes nothing any more
 RETRY_MS = 1000  # after which a browser comes back (G-04)
-MAX_SEQ_DIGITS = 9
 CLOSING = web.AppKey("closing", asyncio.Event)
 
 log = logging.getLogger(__name__)
@@ -387,8 +389,21 @@ async def get_stream(request: web.Request) -> web.StreamResponse:
         stream.headers["Cache-Control"] = "no-store, no-transform"  # compressed streams are held back by proxies
         await stream.prepare(request)
         async with stream:
-            await _send(stream, researcher.follow(job.id, after=after), request.app[CLOSING])
+            events = researcher.follow(job.id, after=after)
+            await _send(stream, _told(events, is_drawn="drawn" in request.query), request.app[CLOSING])
     return stream
+
+
+async def _told(events: AsyncGenerator[Event, None], *, is_drawn: bool) -> AsyncGenerator[Event, None]:
+    """The events as others may read them; with each sentence its whole section, drawn as on the page of the answer."""
+    snapshot = Snapshot()
+    async with aclosing(events) as following:
+        async for event in following:
+            data = for_others(dict(event.data))
+            if is_drawn and event.type != "complete":
+                snapshot = snapshot.after(event)
+                data |= {"drawn": drawn(snapshot, str(data["section"]))} if event.type == "answer" else {}
+            yield replace(event, data=data)
 
 
 async def _send(stream: EventSourceResponse, events: AsyncGenerator[Event, None], closing: asyncio.Event) -> None:
@@ -411,9 +426,7 @@ async def _pump(stream: EventSourceResponse, events: AsyncGenerator[Event, None]
     try:
         async with aclosing(events) as following:
             async for event in following:
-                await stream.send(
-                    json.dumps(for_others(dict(event.data))), id=str(event.seq), event=event.type, retry=retry_ms
-                )
+                await stream.send(json.dumps(event.data), id=str(event.seq), event=event.type, retry=retry_ms)
                 retry_ms = None
     except GorkdError as error:
         log.warning("a stream broke off", extra={"reason": str(error)})
@@ -432,7 +445,7 @@ async def _is_more(request: web.Request, job_id: str, after: int) -> bool:
 def _seen(request: web.Request) -> int:
     """The last event that the reader has; 0 for none and for what is no number."""
     given = request.headers.get("Last-Event-ID") or request.query.get("after", "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) <= MAX_SEQ_DIGITS else 0
+    return read_number(given) or 0
 
 
 async def _close(app: web.Application) -> None:

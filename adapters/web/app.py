@@ -37,8 +37,8 @@ from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_
 from adapters.web.prose import quoted
 from adapters.web.settings import WebSettings
 from adapters.web.view import thousands
-from core.library.pages import PaperViews
-from core.pipeline.limits import RateLimits
+from core.library.paper import PaperViews
+from core.pipeline.limits import SharedLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
 from core.text import saying
@@ -46,7 +46,7 @@ from core.text.saying import LANGUAGES, say_number, spoken
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
-    from core.pipeline.tracing import TraceLog
+    from core.pipeline.trace import TraceStore
     from core.receipts.container import Receipts
     from core.tenancy.usage import CountUsage, EvaluationStore
 
@@ -71,12 +71,12 @@ def build_web(
     researcher: Researcher,
     metrics_render: Callable[[], bytes],
     settings: WebSettings,
-    traces: TraceLog | None = None,
+    traces: TraceStore | None = None,
     *,
     ready: Ready,
     links: PageLinks,
     revocations: Revocations,
-    limits: RateLimits,
+    limits: SharedLimits,
     previews: Mapping[str, preview.Preview] | None = None,
     library: PaperViews | None = None,
     usage: CountUsage | None = None,
@@ -108,7 +108,13 @@ def build_web(
     app.on_response_prepare.append(_add_headers)
     app.on_response_prepare.append(tell_allowance)
     add_health_routes(app, ready)
-    _add_common_routes(app)
+    app.router.add_get("/metrics", _metrics)
+    app.router.add_static("/static", _HERE / "static")
+    for add_routes in (
+        api.add_routes, pages.add_routes, add_description_routes, add_export_routes, add_sign_in_routes,
+        add_stream_routes,
+    ):  # fmt: skip
+        add_routes(app)
     if usage is not None:
         admin.add_routes(app, usage, evaluations)
     if library is not None:
@@ -118,15 +124,6 @@ def build_web(
     if previews:
         preview.add_routes(app, previews)
     return app
-
-
-def _add_common_routes(app: web.Application) -> None:
-    app.router.add_get("/metrics", _metrics)
-    app.router.add_static("/static", _HERE / "static")
-    for room in (api, pages):
-        room.add_routes(app)
-    for add_routes in (add_description_routes, add_export_routes, add_sign_in_routes, add_stream_routes):
-        add_routes(app)
 
 
 def _set_up_templates(app: web.Application) -> None:

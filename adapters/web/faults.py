@@ -136,13 +136,19 @@ def _fault(
     message: str,
     details: Mapping[str, Json] = MappingProxyType({}),
 ) -> web.Response:
-    response: web.Response
     if request.path.startswith("/v1/"):
         envelope = {"error": {"code": code, "message": message, "details": dict(details)}}
         response = web.json_response(envelope, status=status)
     else:
         context = {"status": int(status), "message": message}
-        response = aiohttp_jinja2.render_template("fault.html", request, context, status=status)
+        return page("fault.html", request, context, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def page(template: str, request: web.Request, context: Mapping[str, object], *, status: int = 200) -> web.Response:
+    """Made for this reader and this moment."""
+    response = aiohttp_jinja2.render_template(template, request, context, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
 

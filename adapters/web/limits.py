@@ -20,10 +20,10 @@ from adapters.web.access import FOLLOW_UP, IMPROVE, LINKS, RENEWAL, RETRY, SETTI
 from adapters.web.faults import Handler, TooMany
 from adapters.web.settings import counted_as
 from core.model.errors import InvalidQuery
-from core.pipeline.limits import RateLimits, tokens_left
+from core.pipeline.limits import SharedLimits, tokens_left
 from core.text.saying import say, say_many
 
-LIMITS: web.AppKey[RateLimits] = web.AppKey("limits")
+LIMITS: web.AppKey[SharedLimits] = web.AppKey("limits")
 STREAMS: web.AppKey[Counter[str]] = web.AppKey("streams")
 PATIENCE_S = web.AppKey("patience_s", float)
 LINGER_S = web.AppKey("linger_s", float)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NoReturn, get_args
 
-import aiohttp_jinja2
 from aiohttp import web
 
 from adapters.web.access import (
@@ -22,18 +21,20 @@ from adapters.web.access import (
     asked_once,
     chosen_tongue,
     may_ask,
+    read_number,
     readable_job,
     require_asker,
 )
-from adapters.web.admin import MAX_MUST_CHARS, voted_view
+from adapters.web.admin import voted_view
 from adapters.web.api import local_job, renewal_in
+from adapters.web.faults import page
+from adapters.web.prose import drawn
 from adapters.web.source_view import figure_of, passages_of, reading_view
 from adapters.web.view import SUM_WORDS, JobView, code_view, job_view, timeline_view
 from core.deep.viewing import trace_lines
 from core.findings.viewing import read_view
 from core.library.ingest import PaperUnreadable
-from core.library.pages import PaperViews
-from core.library.paper import Paper, shelves_of
+from core.library.paper import Paper, PaperViews, shelves_of
 from core.model.codec import encode
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest, Steering, SteeringKind
@@ -43,21 +44,22 @@ from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS, Renewal
 from core.presentation import wording
-from core.presentation.card import said_so_far, stage_states, without_signs
+from core.presentation.card import stage_states
 from core.presentation.exports import EXPORTS, OWN_KINDS, Export, exports_of
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import marks_legend
 from core.presentation.snapshot import Snapshot
+from core.tenancy.usage import MAX_MUST_CHARS
 from core.text.saying import say
 from core.watch import words as watch_words
 from core.watch.words import told_change
 
 if TYPE_CHECKING:
-    from core.pipeline.tracing import TraceLog
+    from core.pipeline.trace import TraceStore
     from core.receipts.container import Receipts
 
 
-TRACES: web.AppKey[TraceLog] = web.AppKey("traces")
+TRACES: web.AppKey[TraceStore] = web.AppKey("traces")
 FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way
 REFRESH_S = 2  # often enough to watch, rarely enough to read
 SHOWN_REMOVED = 10  # sentences that were cut; the rest is folded
@@ -72,7 +74,6 @@ _MAX_KEY_CHARS = 64
 ROUND = "Round {round} of {rounds} · {done} of {items} items · {facts} fact"  # live.js fills them in
 ROUND_OF_FACTS = "Round {round} of {rounds} · {done} of {items} items · {facts} facts"
 _KINDS: dict[str, SteeringKind] = {kind: kind for kind in get_args(SteeringKind)}
-_MAX_DIGITS = 9  # of a number in an address
 
 
 def add_routes(app: web.Application) -> None:
@@ -108,11 +109,9 @@ async def post_ask(request: web.Request) -> web.Response:
         max_iterations=_bounded(str(form.get("max_iterations", "")), ROUNDS),
         is_fresh=form.get("fresh") == "1",
     )
-    key = str(form.get("key", ""))[:_MAX_KEY_CHARS]
     try:
-        # With the question: who goes back to the form and changes it asks something else.
-        dedupe_key = asked_once(request, asker, "form", key, encode(asked)) if key else ""
-        job = await request.app[RESEARCHER].submit(asked, dedupe_key=dedupe_key)
+        key = _form_key(request, form, asker, encode(asked))
+        job = await request.app[RESEARCHER].submit(asked, dedupe_key=key)
     except InvalidQuery as error:
         return await _ask_page(request, asked, refusal=error.user_message)
     raise web.HTTPSeeOther(request.app[LINKS].signed(job, f"/jobs/{job.id}"))
@@ -132,7 +131,7 @@ async def get_job(request: web.Request) -> web.Response:
         "voted": None,
     }
     if view.is_running:
-        page = _page("running.html", request, context | await _running(request, job))
+        shown = page("running.html", request, context | await _running(request, job))
     else:
         changes = None
         if view.card.renewing:
@@ -143,12 +142,14 @@ async def get_job(request: web.Request) -> web.Response:
         spent_usd = await researcher.watching.spent_usd(watch) if watch else 0.0
         context |= {"watch": watch, "told": told, "watching": watch_words, "spent_usd": spent_usd}
         context |= _finished(request, view, exports_of(job, result))
-        context |= {"changes": changes, "conversation": await _conversation(request, job)}
+        links, asked = request.app[LINKS], await researcher.conversation(job)  # the job's own without an address
+        others = [(one.query, "" if one.id == job.id else links.signed(one, f"/jobs/{one.id}")) for one in asked]
+        context |= {"changes": changes, "conversation": others}
         context |= {"voted": await voted_view(request, job), "max_must_chars": MAX_MUST_CHARS}
-        page = _page("job.html", request, context)
+        shown = page("job.html", request, context)
     if context["may_ask"] or context["voted"]:
-        page.headers["Referrer-Policy"] = FORM_REFERRER
-    return page
+        shown.headers["Referrer-Policy"] = FORM_REFERRER
+    return shown
 
 
 async def post_cancel(request: web.Request) -> web.Response:
@@ -194,10 +195,9 @@ async def post_follow_up(request: web.Request) -> web.Response:
         return await _renew(request, "improve", asker)
     job = await readable_job(request)
     asked = following(job, ResearchRequest(str(form.get("query", ""))))
-    key = str(form.get("key", ""))[:_MAX_KEY_CHARS]
     try:
-        dedupe_key = asked_once(request, asker, "form", key, encode(asked)) if key else ""
-        followed = await request.app[RESEARCHER].submit(asked, dedupe_key=dedupe_key)
+        key = _form_key(request, form, asker, encode(asked))
+        followed = await request.app[RESEARCHER].submit(asked, dedupe_key=key)
     except InvalidQuery as error:
         action = _links(request, job).at(FOLLOW_UP)
         return await _ask_page(request, asked, refusal=error.user_message, action=action)
@@ -211,12 +211,16 @@ async def post_renewal(request: web.Request) -> web.Response:
 
 async def _renew(request: web.Request, how: Renewal, asker: str) -> NoReturn:
     job, form = await local_job(request), await request.post()
-    wish, key = str(form.get("query", "")), str(form.get("key", ""))[:_MAX_KEY_CHARS]
-    dedupe_key = asked_once(request, asker, "form", key, how, job.id, wish) if key else ""
-    renewed = await request.app[RESEARCHER].renewed(
-        how, job.id, tenant=LOCAL.tenant, feedback=wish, dedupe_key=dedupe_key
-    )
+    wish = str(form.get("query", ""))
+    key = _form_key(request, form, asker, how, job.id, wish)
+    renewed = await request.app[RESEARCHER].renewed(how, job.id, tenant=LOCAL.tenant, feedback=wish, dedupe_key=key)
     raise web.HTTPSeeOther(request.app[LINKS].signed(renewed, f"/jobs/{renewed.id}"))
+
+
+def _form_key(request: web.Request, form: Mapping[str, object], asker: str, *said: str) -> str:
+    """The dedupe key of a form with all that it says: who goes back to it and changes that asks something else."""
+    key = str(form.get("key", ""))[:_MAX_KEY_CHARS]
+    return asked_once(request, asker, "form", key, *said) if key else ""
 
 
 async def get_trace(request: web.Request) -> web.Response:
@@ -228,30 +232,35 @@ async def get_trace(request: web.Request) -> web.Response:
     view = job_view(job, await request.app[RESEARCHER].result(job.id), [], _links(request, job))
     told = await request.app[RESEARCHER].tool_trace(job.id)
     rounds = trace_lines(told) if told else []
-    return _page("trace.html", request, {"view": view, "timeline": timeline, "rounds": rounds})
+    return page("trace.html", request, {"view": view, "timeline": timeline, "rounds": rounds})
 
 
 async def get_source(request: web.Request) -> web.Response:
     """The text of a source as it was read: `?claim=` at the passage of that claim, `?start=` from a character on."""
-    job, researcher = await readable_job(request), request.app[RESEARCHER]
-    sources = {str(source.number): source for source in await researcher.sources(job.id)}
-    source = sources.get(request.match_info["number"])
-    if source is None:
-        raise JobNotFound(job.id)
-    result, links = await researcher.result(job.id), _links(request, job)
+    job = await readable_job(request)
+    source = await _asked_source(request, job)
+    result, links = await request.app[RESEARCHER].result(job.id), _links(request, job)
     reading = reading_view(
         source,
         result.answer if result else None,
         links,
         passage_id=request.query.get("claim", ""),
-        start=_number(request.query.get("start", "")),
+        start=read_number(request.query.get("start", "")),
     )
     view = job_view(job, result, [], links)
     papers = await shown_papers(request, job, [source])
     figure = figure_of(source, reading.asked, links) if papers and reading.asked else None
     pdf = links.paper(source.number) if papers else ""
     context = {"view": view, "reading": reading, "words": wording, "figure": figure, "pdf": pdf}
-    return _page("source.html", request, context)
+    return page("source.html", request, context)
+
+
+async def _asked_source(request: web.Request, job: ResearchJob) -> Source:
+    """The one whose number the address has. Raises `JobNotFound`."""
+    for source in await request.app[RESEARCHER].sources(job.id):
+        if str(source.number) == request.match_info["number"]:
+            return source
+    raise JobNotFound(job.id)
 
 
 async def get_code(request: web.Request) -> web.Response:
@@ -263,7 +272,7 @@ async def get_code(request: web.Request) -> web.Response:
     if code is None:
         raise JobNotFound(job.id)
     view = job_view(job, result, [], _links(request, job))
-    return _page("code.html", request, {"view": view, "code": code, "number": number})
+    return page("code.html", request, {"view": view, "code": code, "number": number})
 
 
 async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
@@ -274,10 +283,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
     return {
         "snapshot": snapshot,
         "stages": stage_states(snapshot),
-        **{
-            part: [(id, without_signs(text)) for id, text in said_so_far(snapshot, part)]
-            for part in ("summary", "detail")
-        },
+        **{part: drawn(snapshot, part) for part in ("summary", "detail")},
         "elapsed": wording.duration(elapsed_s),
         "round_words": (say(ROUND), say(ROUND_OF_FACTS)),
         "refresh_s": 0 if "still" in request.query else REFRESH_S,
@@ -298,25 +304,14 @@ def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]
     }
 
 
-async def _conversation(request: web.Request, job: ResearchJob) -> list[tuple[str, str]]:
-    """The other questions of its conversation, each with its address; the job's own without one."""
-    links = request.app[LINKS]
-    asked = await request.app[RESEARCHER].conversation(job)
-    return [(one.query, "" if one.id == job.id else links.signed(one, f"/jobs/{one.id}")) for one in asked]
-
-
 def _links(request: web.Request, job: ResearchJob) -> JobLinks:
     """With the signature that the reader came with: what follows is as private as the page it is on."""
     return JobLinks(job.id, request.query.get("sig", ""))
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
-
-
 def _bounded(text: str, option: NumberOption) -> int:
     """Within the option's bounds; its default for what is no number."""
-    number = _number(text.strip())
+    number = read_number(text.strip())
     return option.default if number is None else min(max(option.least, number), option.most)
 
 
@@ -342,13 +337,7 @@ async def _ask_page(
         "key": secrets.token_urlsafe(12),
         "tongue": f"?lang={chosen}" if (chosen := chosen_tongue(request)) else "",
     }
-    return _page("ask.html", request, context, status=400 if refusal else 200)
-
-
-def _page(template: str, request: web.Request, context: dict[str, object], *, status: int = 200) -> web.Response:
-    page = aiohttp_jinja2.render_template(template, request, context, status=status)
-    page.headers["Cache-Control"] = "no-store"
-    return page
+    return page("ask.html", request, context, status=400 if refusal else 200)
 
 
 # Papers of a library: a cited page as a picture, and the file itself, for whoever may read an answer from it, or was
@@ -412,10 +401,7 @@ async def get_opened(request: web.Request) -> web.Response:
 async def _asked(request: web.Request) -> tuple[ResearchJob, Source, Paper]:
     """Raises `JobNotFound`, also for a source that is no paper or has left the library."""
     job = await readable_job(request)
-    sources = {str(source.number): source for source in await request.app[RESEARCHER].sources(job.id)}
-    source = sources.get(request.match_info["number"])
-    if source is None:
-        raise JobNotFound(job.id)
+    source = await _asked_source(request, job)
     papers = await request.app[PAPERS].papers_of(job, [source])
     if source.id not in papers:
         raise JobNotFound(job.id)

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import aiohttp_jinja2
 import regex
 from aiohttp import web
 from markupsafe import Markup, escape
 
 from adapters.web.access import RESEARCHER, readable_job
+from adapters.web.faults import page
 from adapters.web.prose import safe_link
 from core.model.answer import JobResult
 from core.model.job import TERMINAL_STATUSES, ResearchJob
@@ -104,9 +104,7 @@ async def get_preview(request: web.Request) -> web.Response:
         "cards": discord_cards(discord),
         "rows": discord_rows(discord),
     }
-    page = aiohttp_jinja2.render_template("preview.html", request, context)
-    page.headers["Cache-Control"] = "no-store"
-    return page
+    return page("preview.html", request, context)
 
 
 def slack_parts(message: Payload) -> tuple[PreviewPart, ...]:

@@ -18,7 +18,9 @@ from markupsafe import Markup, escape
 
 from core.evidence.citations import MARKS
 from core.model.answer import Claim, Verdict
+from core.presentation.card import said_so_far
 from core.presentation.render import BETWEEN_CELLS, marks_legend, one_line, printable
+from core.presentation.snapshot import Snapshot
 from core.text.saying import say
 
 # Code as HTML in which a style sheet alone makes the colours: comments, strings, numbers, and words of the language
@@ -144,7 +146,7 @@ _CITED = regex.compile(
 
 @dataclass(frozen=True)
 class Target:
-    """Where a citation leads, and what is told of it when one points at it."""
+    """Where a citation leads, "" for nowhere, and what is told of it when one points at it."""
 
     address: str
     hint: str
@@ -175,6 +177,11 @@ def prose(text: str, cite: Cite) -> Markup:
     html = _CITED.sub(lambda found: _citation(found, cite), html)
     html = _BEFORE_CITATION.sub("\N{NO-BREAK SPACE}", html)  # a number alone on a line is read as the next sentence's
     return Markup(regex.sub(r"\ue000[a-z]+-\d+\ue001", "", html))  # noqa: S704 -- cleaned by nh3 just above
+
+
+def drawn(snapshot: Snapshot, section: str) -> Markup:
+    """A section of an answer as far as it is shown, as it will stand there; its citations lead nowhere yet."""
+    return prose("".join(text for _, text in said_so_far(snapshot, section)), lambda *_: Target("", ""))
 
 
 def quoted(text: str) -> Markup:
@@ -214,6 +221,8 @@ def _citation(found: regex.Match[str], cite: Cite) -> str:
 
 
 def _link(number: int, target: Target) -> str:
+    if not target.address:
+        return f"<a>{number}</a>"
     hint = f' title="{escape(target.hint)}"' if target.hint else ""
     name = escape(say("Source {number}", number=number))
     return f'<a href="{escape(target.address)}" aria-label="{name}"{hint}>{number}</a>'

@@ -230,11 +230,7 @@ def remarks_on(source: Source) -> list[str]:
     remarks.append(say("published {day}", day=wording.day(metadata.published_at)) if metadata.published_at else "")
     remarks.append(say("read {day}", day=wording.day(source.read_at)))
     remarks.append(say("found in {place}", place=say_place(metadata.provider)))
-    why = say_again(source.extract_of_page)
-    remarks.append(say("only an extract: {why}", why=why) if why else "")
-    remarks += wording.about_work(source)
-    remarks.append(say(wording.INSTRUCTS) if source.instructs else "")
-    return [remark for remark in remarks if remark]
+    return [remark for remark in (*remarks, *wording.caveats(source)) if remark]
 
 
 def place_of(source: Source) -> str:
@@ -345,8 +341,11 @@ def reading_view(
     asked = next((passage for passage in passages if passage.id == passage_id), None)
     first, last = _window(source.content, asked, start)
     spans = [(*span, "instructs") for span in source.instructs]
+    at = (asked.start, asked.end) if asked else None
     spans += [
-        (one.start, one.end, _role(one, asked)) for one in passages if one.start is not None and one.end is not None
+        (one.start, one.end, "asked" if (one.start, one.end) == at else "cited")
+        for one in passages
+        if one.start is not None and one.end is not None
     ]
     return ReadingView(
         number=source.number,
@@ -367,10 +366,6 @@ def reading_view(
         after=links.source(source.number, start=last) if last < len(source.content) else "",
         characters=len(source.content),
     )
-
-
-def _role(passage: CitedPassage, asked: CitedPassage | None) -> str:
-    return "asked" if asked and (passage.start, passage.end) == (asked.start, asked.end) else "cited"
 
 
 def _window(text: str, asked: CitedPassage | None, start: int | None) -> tuple[int, int]:

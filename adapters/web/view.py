@@ -15,28 +15,20 @@ from core.evidence.citations import Grammar, strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.findings.judging import OTHER_LEVEL, level_name
 from core.findings.results import TITLES, CodeBlock, Remark
-from core.findings.viewing import FindingsView, FoundItem, OtherAnswer
+from core.findings.viewing import FindingsView, FoundItem
 from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
 from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
-from core.pipeline.tracing import (
-    Exchange,
-    TraceEntry,
-    dollars,
-    in_order,
-    totals_line,
-    totals_of,
-    what_was_done,
-    without_repeats,
-)
+from core.pipeline.trace import Exchange, TraceEntry
+from core.pipeline.tracing import dollars, in_order, totals_line, totals_of, what_was_done, without_repeats
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, marked_section, marked_text, one_line, printable
-from core.references.showing import reference_rows, verdict_words
 from core.text.saying import ENGLISH, later, say, say_again, say_many, say_number, spoken
+from core.works.showing import reference_rows, verdict_words
 
 _WEAKEST = 12  # sentences of which it is shown how strongly they are carried
 _DESCRIPTION_CHARS = 200  # of the answer, in a link's preview
@@ -87,7 +79,7 @@ class SumView:
 
 @dataclass(frozen=True)
 class RemovedView:
-    """A sentence that was cut, and how often the writer tried it."""
+    """A sentence that was cut, once, and how often the writer tried it."""
 
     sentence: RemovedSentence
     times: int
@@ -197,7 +189,7 @@ def _answer_view(card: AnswerCard, answer: ResearchAnswer, links: JobLinks) -> A
         headline=confidence.text if card.outcome == "insufficient" else confidence.line,
         sum=_sum_view(answer),
         conflicts=_conflicts(answer, by_number, passages, links),
-        removed=_removed(answer.removed),
+        removed=tuple(RemovedView(sentence, times) for sentence, times in Counter(answer.removed).items()),
     )
 
 
@@ -238,11 +230,6 @@ def _conflicts(
             )
         views.append(ConflictView(one_line(conflict.subject), tuple(rows)))
     return tuple(views)
-
-
-def _removed(removed: Sequence[RemovedSentence]) -> tuple[RemovedView, ...]:
-    """The same sentence once."""
-    return tuple(RemovedView(sentence, count) for sentence, count in Counter(removed).items())
 
 
 def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
@@ -379,7 +366,11 @@ def findings_page(
     unverified = [(one_line(item.url) or say("no address"), item.why_unverified) for item in view.unverified]
     before, after = (
         tuple(
-            SectionView(f"part-{side}-{place}", one_line(other.title), _prose(_whole(other), answer, cite))
+            SectionView(
+                f"part-{side}-{place}",
+                one_line(other.title),
+                _prose("\n\n".join(filter(None, [other.summary, other.detail])), answer, cite),
+            )
             for place, other in enumerate(others)
         )
         for side, others in (("before", view.before), ("after", view.after))
@@ -387,10 +378,6 @@ def findings_page(
     return FindingsPage(
         before, tuple(lists), tuple(report), say(TITLES["freeform"]), after, tuple(unverified), view.searched
     )
-
-
-def _whole(other: OtherAnswer) -> str:
-    return "\n\n".join(filter(None, [other.summary, other.detail]))
 
 
 def _item(item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, links: JobLinks) -> ItemView:

@@ -15,7 +15,6 @@ from typing import TypeVar
 
 from core.deep.checklist import check_completeness, checklist_frame, facts_frame, question_frame, refine_question
 from core.deep.facts import earlier_facts, process_results
-from core.deep.output import TOOL_NAME, TraceNotes, tool_output
 from core.deep.searching import execute_searches, generate_queries, keep_given, known_sources
 from core.deep.state import (
     Completeness,
@@ -33,10 +32,18 @@ from core.deep.state import (
     settled,
     unless_hurried,
 )
-from core.deep.viewing import FIRST_ROUND_SHARE, REFINED_SHARE, Teller, estimate_from, share_of
+from core.deep.viewing import (
+    FIRST_ROUND_SHARE,
+    REFINED_SHARE,
+    TOOL_NAME,
+    Teller,
+    TraceNotes,
+    estimate_from,
+    share_of,
+    tool_output,
+)
 from core.evidence.authority import is_retracted
-from core.llm.ask_model import CountedModel
-from core.llm.memo import recalled, remembered
+from core.llm.ask_model import CountedModel, recalled, remembered
 from core.llm.prices import estimate_tokens
 from core.model.answer import JobResult, ModelUsage, ResearchAnswer
 from core.model.errors import ModelError, ModelTimeout, StoreError, TookTooLong
@@ -330,7 +337,7 @@ class _DeepRun:
 
     async def _earlier(self) -> list[ToolTrace]:
         try:
-            return await self.work.deps.tool_traces.completed(
+            return await self.work.deps.traces.completed(
                 self.work.job.scope, TOOL_NAME, limit=self.settings.earlier_jobs
             )
         except StoreError as exc:

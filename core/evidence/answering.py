@@ -125,6 +125,10 @@ _COUNTING = regex.compile(
     r"\b(?:how\s+many|wie\s*viele[nrs]?|combien\s+d[e'’]|cu[áa]nt[oa]s|quant[eia]s?|hoeveel)\s+(?P<rest>.+)",
     regex.IGNORECASE,
 )
+_AT_MOST = regex.compile(
+    r"^\W*how\s+many\b.+?\b(?:can|may)\b|^\W*wie\s*viele\b.+?\b(?:kann|können|darf|dürfen)\b", regex.IGNORECASE
+)
+_BOUNDS = pattern("bounds")
 _COUNTED_NOUNS = 3  # words; "how many home games were": the first words that are no small ones
 _BEFORE_NOUN, _AFTER_NOUN = 4, 2  # words from a number to its noun, and from a noun to its number ("members: 5")
 _TOKEN = regex.compile(r"[\p{L}\p{N}](?:[\p{L}\p{N}]|[.,'’½-](?=[\p{L}\p{N}]))*")
@@ -245,6 +249,8 @@ def _counts(question: str, rest: str, text: str, language: str) -> bool:
     small = STOPWORDS | asking_words(language)
     nouns = takewhile(lambda word: word not in small, regex.findall(r"[\p{L}\p{N}-]+", rest.casefold()))
     beginnings = {term[:_BEGINNING] for noun in islice(nouns, _COUNTED_NOUNS) for term in terms(noun)}
+    if _AT_MOST.search(question) and not _BOUNDS.search(text):
+        return False
     if not beginnings:
         return True
     tokens = _TOKEN.findall(text.casefold())

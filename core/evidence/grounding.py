@@ -74,17 +74,17 @@ _ORDERED = 90  # rapidfuzz partial ratio 0…100 of a sentence and what a page o
 _MAX_LABEL_CHARS = 90
 MIN_LEAD_WORDS = 4
 _MAX_NEW_WORDS = 4  # of a heading in words of its own; a longer one says something
-_LABEL_TERMS = frozenset(
-    terms(
-        "summary overview background introduction answer detail key main point finding fact note context conclusion "
-        "limitation source evidence result reason cause effect benefit risk example definition history timeline "
-        "comparison difference similarity advantage disadvantage step number figure short brief works matters follow "
-        "include list item type kind way option thing important known one two three four five six several many"
-    )
-)  # what a heading may say besides the words of the question and of what was read
 _PLAIN_LABELS = frozenset(
     terms("summary overview introduction answer detail key main point finding fact note short brief")
 )
+_LABEL_TERMS = _PLAIN_LABELS.union(
+    terms(
+        "background context conclusion limitation source evidence result reason cause effect benefit risk example "
+        "definition history timeline comparison difference similarity advantage disadvantage step number figure works "
+        "matters follow include list item type kind way option thing important known one two three four five six "
+        "several many"
+    )
+)  # what a heading may say besides the words of the question and of what was read
 _DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
@@ -311,25 +311,12 @@ class Grounder:
             near = self._read[source_id].nearest(words, count=PASSAGES)
             passages = [self._literal(entry) for entry in dict.fromkeys((*contrary, *near))][:PASSAGES]
             if passages:
-                found.append(self._other(words, judged.before, passages, contrary, near))
+                against = (veto for one in contrary for veto in find_vetoes(words, one.quote, before=judged.before))
+                is_contrary = any(veto.force is Force.CONTRADICTS for veto in against)
+                vetoes = find_vetoes(words, (near or passages)[0].quote, before=judged.before)
+                asked = self._asked(words, passages, judged.before, vetoes)
+                found.append(replace(asked, is_cited=False, is_contrary=is_contrary))
         return found
-
-    def _other(
-        self,
-        words: str,
-        before: str,
-        passages: Sequence[Evidence],
-        contrary: Sequence[Evidence],
-        near: Sequence[Evidence],
-    ) -> AskedPair:
-        """What the judge is asked of a source that nobody cited, with what the rules say of its passages."""
-        against = any(
-            veto.force is Force.CONTRADICTS
-            for entry in contrary
-            for veto in find_vetoes(words, entry.quote, before=before)
-        )
-        asked = self._asked(words, passages, before, find_vetoes(words, (near or passages)[0].quote, before=before))
-        return replace(asked, is_cited=False, is_contrary=against)
 
     def _verbatim(self, words: str, judged: Judged, cited: Sequence[str]) -> list[Evidence]:
         """The sentence word for word in sources that it does not cite."""
@@ -456,7 +443,8 @@ class Grounder:
             return code != "" and any(_has_code(source.content, code) for source in self._sources.values())
         if is_instruction(words):
             return False
-        return all(map(self._is_label, filter(None, cells(words))))
+        is_joined = is_lead(words) or words.startswith("|")  # what stands below is judged with it
+        return all(self._is_label(cell, may_deny=is_joined) for cell in filter(None, cells(words)))
 
     def _is_reference(self, text: str, words: str) -> bool:
         """Whether a line only says which source a number is: they are listed below every answer."""
@@ -467,7 +455,7 @@ class Grounder:
             rest = rest.replace(name, "")
         return not _WORD.search(rest)
 
-    def _is_label(self, words: str) -> bool:
+    def _is_label(self, words: str, *, may_deny: bool) -> bool:
         """Whether a heading, or a cell of a table's head, says nothing new."""
         label = _NUMBERING.sub("", words)
         said = set(terms(label))
@@ -476,7 +464,7 @@ class Grounder:
         if said <= self._known_terms:
             return True
         new = said - self._known_terms - self._source_terms
-        if _DENIES.search(label) or any(_tells(word, label, new) for word in label.split()):
+        if (_DENIES.search(label) and not may_deny) or any(_tells(word, label, new) for word in label.split()):
             return False
         return not new or len(said) <= _MAX_NEW_WORDS or detect_language(label) not in self._languages
 
@@ -578,6 +566,8 @@ def as_checked(claim: str, before: str) -> str:
     rest = claim[len(leading_word(claim)) :].strip()
     label, _, named = rest.partition(": ")
     rest = named if named and {*terms(label)} <= _PLAIN_LABELS else rest  # "Note: it is free"; "Risk:" says something
+    if is_lead(before) and _DENIES.search(before) and len(terms(before)) <= _MAX_NEW_WORDS:
+        rest = f"{before} {rest}"  # "Not allowed: dogs"; dogs alone says the opposite
     return without_addresses(rest if len(rest.split()) > 1 else claim)
 
 

@@ -46,6 +46,10 @@ MAX_STEPS_WORDS = 300  # of a numbered list, which comes whole
 MAX_DETAIL_SENTENCES = 8
 _LIKELY = 20  # sentences, best first, that are asked whether they answer
 _UNANSWERED, _TOUCHING = 0.6, 0.8  # what is left of the score of one that does not, and of one that may not
+_BESIDE_EACH = 0.1  # added where what stands side by side in the question does in the sentence
+_ABOUT = 0.1  # added where what was asked stands in a row's first cell, or in a sentence's first words
+_OPENING_WORDS = 6
+_LENGTHY, _LENGTHY_CHARS = 0.1, 200  # what twice so many characters cost: any word is in a long sentence by chance
 _DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
 _TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
@@ -346,9 +350,20 @@ def _search(question: str, sources: Sequence[Source], language: str) -> tuple[As
         if source.id in abstracts:
             roles = [role_of(entry.text, entry.start, source.content, passage.heading) for entry in entries]
             entries = [replace(entry, score=entry.score + role) for entry, role in zip(entries, roles, strict=True)]
+        else:
+            entries = [replace(entry, score=entry.score + _tells_of(asked, entry)) for entry in entries]
         entries = [replace(entry, score=entry.score * (0.7 + 0.3 * source.scores.total)) for entry in entries]
         found.append(_Found(source, passage, fit, tuple(entries)))
     return asked, found
+
+
+def _tells_of(asked: AskedTerms, quotation: Quotation) -> float:
+    """What is added where a sentence begins with what was asked, is short, and has it side by side, not scattered."""
+    text = quotation.text
+    opening = text.partition("|")[0] if quotation.is_row else " ".join(text.split()[:_OPENING_WORDS])
+    about = asked.coverage(frozenset(terms(opening)))
+    lengthy = min(1.0, max(0.0, len(text) / _LENGTHY_CHARS - 1))
+    return _ABOUT * about + _BESIDE_EACH * quotation.own * asked.togetherness(terms(text)) - _LENGTHY * lengthy
 
 
 def _fit(found: Sequence[_Found]) -> float:

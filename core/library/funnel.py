@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.evidence.authority import kind_of
-from core.library.pages import PageGrounder, page_markers
 from core.library.paper import (
     PAPER_SCHEME,
     STAGE_1,
@@ -28,11 +27,13 @@ from core.library.paper import (
     DefaultCutoff,
     Index,
     LibraryStore,
+    PageGrounder,
     Paper,
     PaperChunk,
     SearchResult,
     answering,
     measure,
+    page_markers,
 )
 from core.llm.prices import estimate_tokens
 from core.model.answer import ResearchAnswer
@@ -42,7 +43,8 @@ from core.model.ports import ChatRequest, EmbeddingModel, Vector
 from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.model.works import ARXIV_ID
 from core.pipeline.deps import Deps
-from core.pipeline.tracing import GIVEN_UP, TraceEntry, Tracer
+from core.pipeline.trace import TraceEntry
+from core.pipeline.tracing import GIVEN_UP, Tracer
 from core.pipeline.work import Progress
 from core.prompts import load_prompt
 from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name

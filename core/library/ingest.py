@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import PurePath
 from string import ascii_lowercase
-from typing import Protocol
 
 from core.library import wording
 from core.library.paper import Cosines, Index, LibraryStore, Paper, PaperChunk, measure, newest_first
@@ -27,7 +26,7 @@ from core.model.source import READ_BY_OCR
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, WorkRecord, is_of_arxiv, is_template_doi, version_of
 from core.prompts import load_prompt
 from core.stages.prompting import fenced
-from core.text.chunking import Chunk, SectionType, chunk_text
+from core.text.passages import Chunk, SectionType, chunk_text
 from core.text.saying import say
 from core.text.terms import STOPWORDS
 
@@ -173,14 +172,11 @@ class FoundRecords:
     away: tuple[str, ...] = ()
 
 
-class PaperFinder(Protocol):
-    async def find(self, reference: str) -> FoundPaper:
-        """By arXiv id, DOI or URL. Raises `PaperUnreadable`."""
-        ...
+# A paper, by arXiv id, DOI or URL. Raises `PaperUnreadable`.
+FindPaper = Callable[[str], Awaitable[FoundPaper]]
 
-    async def search(self, query: str, *, limit: int) -> FoundRecords:
-        """Papers that catalogues have about something. Raises `ProviderError` where none of them answers."""
-        ...
+# At most so many papers that catalogues have about something. Raises `ProviderError` where none of them answers.
+SearchPapers = Callable[[str, int], Awaitable[FoundRecords]]
 
 
 @dataclass(frozen=True)

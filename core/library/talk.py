@@ -16,6 +16,8 @@ from core.library.ingest import PaperRecord
 from core.library.paper import Paper, SearchResult, arxiv_order, find_papers, format_reference, in_order
 from core.library.states import (
     COMMANDS,
+    NO,
+    YES,
     Command,
     Conversation,
     State,
@@ -26,7 +28,6 @@ from core.library.states import (
     read_command,
     refusal,
 )
-from core.library.words import NO, YES
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, InvalidQuery, places_of
 from core.model.job import Scope
@@ -137,7 +138,7 @@ class Talk:
         return _about(conversation, command)
 
     async def _find(self, conversation: Conversation, command: Command) -> tuple[Conversation, Reply]:
-        found = await self.desk.finder.search(command.argument, limit=MAX_FOUND)
+        found = await self.desk.search_elsewhere(command.argument, MAX_FOUND)
         ordered = sorted(found.records, key=lambda record: arxiv_order(record.id))
         listed = [_paper_of(record) for record in ordered]
         now = conversation.found(State.SELECT_NEW, [record.id for record in ordered], query=command.argument)

@@ -357,6 +357,7 @@ class StoreError(GorkdError):
 
     code = "UNAVAILABLE"
     told = "What is kept here cannot be read or written now; please try again soon."
+    is_told = False  # whether the log has it from the store already: an outage is one line there
 
 
 class StaleAttempt(StoreError):

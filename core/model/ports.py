@@ -102,7 +102,7 @@ class ChatRequest:
 
     `temperature` is 0…2, the endpoint's own where it is None. `in_words` states the schema in the prompt and asks the
     endpoint for nothing, as after an answer that could not be read. `accepts` says whether a finished text is of use:
-    what is not is never remembered (core/llm/memo.py).
+    what is not is never remembered (core/llm/ask_model.py).
     """
 
     purpose: str

@@ -18,9 +18,12 @@ from core.model.works import NO_IDS, WorkRecord
 from core.modes.mode import Mode
 from core.pipeline.work import Work
 from core.presentation.wording import NO_LIST
-from core.references.checking import CheckedReference, JudgedUse, RefStand, check_reference, with_doubles
-from core.references.reading import Reference, read_references, without_markers
-from core.references.showing import (
+from core.stages.synthesize import usage_metadata
+from core.text.saying import later, say, say_again
+from core.text.urls import domain_of
+from core.works.checking import CheckedReference, JudgedUse, RefStand, check_reference, with_doubles
+from core.works.reading import Reference, read_references, without_markers
+from core.works.showing import (
     SHOWN,
     address_of,
     list_text,
@@ -30,9 +33,6 @@ from core.references.showing import (
     said_of,
     to_look_at,
 )
-from core.stages.synthesize import usage_metadata
-from core.text.saying import later, say, say_again
-from core.text.urls import domain_of
 from core.works.standing import is_the_paper
 
 AT_ONCE = 8  # references that are looked up together; each registry keeps its own pace

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from core.evidence.citations import Grammar, Marker, rewrite_markers
 from core.findings.viewing import read_view, renumbered_view
-from core.llm.memo import RememberingModel, remembered
+from core.llm.ask_model import RememberingModel, remembered
 from core.model.answer import Claim, Confidence, Conflict, Evidence, JobResult, ResearchAnswer, SynthesisMetadata
 from core.model.errors import GorkdError, StaleAttempt, StoreError, TookTooLong
 from core.model.job import EventType, JobStatus, Json, ResearchJob, furthest_behind, rows

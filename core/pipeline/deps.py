@@ -35,7 +35,7 @@ from core.model.ports import (
     SourceStore,
     WebSearchModel,
 )
-from core.pipeline.limits import ComputingTurns, SingleFlight
+from core.pipeline.limits import ComputingTurns, SharedLimits
 from core.pipeline.trace import TraceStore
 from core.settings.tenant import SourcePolicy
 from core.tenancy.usage import EvaluationStore
@@ -101,14 +101,14 @@ class Deps:
     sources: SourceStore
     events: EventLog
     memo: JobMemo
-    tool_traces: TraceStore
+    traces: TraceStore
     cache: AnswerCache
     messages: Messages
     library: LibraryStore
     read_attachment: ReadAttachment
     evaluations: EvaluationStore
     watches: Watches
-    flights: SingleFlight
+    limits: SharedLimits
     reuse: ReuseStore
     record: Record
     clock: Clock

@@ -24,27 +24,25 @@ T = TypeVar("T")
 ROUNDING_S = 1e-4  # doubles around 2e9 seconds are 2e-7 apart, and a burst adds up hundreds of such steps
 
 
-class RateLimits(Protocol):
-    """Token buckets, shared by every process that uses the same store."""
+class SharedLimits(Protocol):
+    """Who may do something just now, among all processes that use the same store: token buckets, and of identical
+    questions the one that is researched. Never fails: a store that is away lets pass.
+    """
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         """Take one token of bucket `key`; 0.0 when there was one, else the seconds until there will be one.
 
         A bucket holds at most `burst` (≥ 1) tokens, is full at first, and gains `rate` (> 0) a second.
-        A refusal takes nothing and reserves nothing. Never fails: a store that is away lets pass.
+        A refusal takes nothing and reserves nothing.
         """
         ...
 
     async def full_in_s(self, key: str) -> float:
-        """Seconds until bucket `key` will be full; 0.0 for one that is, or that nobody has used. Never fails."""
+        """Seconds until bucket `key` will be full; 0.0 for one that is, or that nobody has used."""
         ...
 
-
-class SingleFlight(Protocol):
-    """One of several identical questions is researched; the others wait for its answer."""
-
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
-        """The job that has `key` in this scope: `job_id` itself when nobody had it, or when the store is away.
+        """The job that researches `key` in this scope, for which the others wait: `job_id` itself when nobody did.
 
         A claim ends after `ttl`, or when it is released. Claiming again what one holds changes nothing.
         """
@@ -114,7 +112,7 @@ class SharedTurns:
         self,
         name: str,
         rate: CallRate,
-        limits: RateLimits,
+        limits: SharedLimits,
         record: Record,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -133,7 +131,7 @@ class SharedTurns:
             await self._sleep(wait_s)
 
     async def _token(self) -> float:
-        """As `RateLimits.take`. While the store is away calls go out: the provider itself still counts them."""
+        """As `SharedLimits.take`. While the store is away calls go out: the provider itself still counts them."""
         try:
             async with asyncio.timeout(STORE_WAIT_S):
                 return await self._limits.take(
@@ -165,7 +163,7 @@ class LimitedSearch(AroundSearch):
     def __init__(
         self,
         provider: SearchProvider,
-        limits: RateLimits,
+        limits: SharedLimits,
         rate: CallRate,
         record: Record,
         *,

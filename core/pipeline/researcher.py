@@ -409,7 +409,7 @@ class Researcher:
 
     async def tool_trace(self, job_id: str) -> ToolTrace | None:
         """What a job that researches in rounds has written of its plan and its rounds."""
-        return await self._deps.tool_traces.get(trace_id_of(job_id))
+        return await self._deps.traces.get(trace_id_of(job_id))
 
     async def result(self, job_id: str) -> JobResult | None:
         """None until the job has ended."""

@@ -20,7 +20,7 @@ from typing import TypeVar
 from core.evidence.answering import unanswered_by_rules
 from core.evidence.rules.vetoes import find_vetoes
 from core.evidence.same_question import veto
-from core.llm.memo import RememberingModel
+from core.llm.ask_model import RememberingModel
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, JobNotFound, StaleAttempt, StoreError, TookTooLong
 from core.model.job import TERMINAL_STATUSES, Event, JobError, JobStatus, ResearchJob
@@ -231,7 +231,7 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
         return None
     key = answer_key(job.request, job.intent, now=deps.clock())
     for _ in range(MAX_LEADERS):
-        leader_id = await deps.flights.claim(job.scope, key, job.id, ttl=CLAIM_TTL)
+        leader_id = await deps.limits.claim(job.scope, key, job.id, ttl=CLAIM_TTL)
         if leader_id == job.id:
             return None
         with deps.stage("join"):
@@ -242,7 +242,7 @@ async def shared_result(job: ResearchJob, deps: Deps, progress: Progress) -> Job
         await progress.take_back()
         if await deps.jobs.steered(job.id):
             return None
-        await deps.flights.release(job.scope, key, leader_id)
+        await deps.limits.release(job.scope, key, leader_id)
     return None
 
 

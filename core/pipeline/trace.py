@@ -7,14 +7,16 @@ has ended does not change any more, whoever still reports.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Literal, Protocol
 
 from core.model.job import Json, Scope
-from core.model.ports import Clock
+from core.model.ports import (
+    Clock,
+)
 
 MAX_TOOL_NAME_CHARS = 100  # the column is VARCHAR(100) (S002-16), as are those of the next two
 MAX_STAGE_CHARS = 100
@@ -61,8 +63,49 @@ class ToolTrace:
 Change = Callable[[ToolTrace], ToolTrace]
 
 
+Kind = Literal["stage", "model", "search", "page", "mark"]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What a model was sent and what it said, word for word; "" once it is hidden or no longer kept."""
+
+    system: str = ""
+    user: str = ""
+    answer: str = ""
+
+
+@dataclass(frozen=True)
+class TraceEntry:
+    """One thing a job did. `at` is when it ended, `seconds` how long it took.
+
+    `kind` says what the other fields hold:
+
+    - `stage`: `name` is the stage
+    - `model`: `name` is the call's purpose, `detail` the model; tokens, cost (None without a price), `exchange`
+    - `search`: `name` is the provider, `detail` the query, `results` how many hits
+    - `page`: `name` is "page", `detail` the address, `results` the characters of text
+    - `mark`: something that happened, such as an error counted or the job resumed: `name` what, `detail` where
+
+    `outcome` is `done`, `cancelled`, or in a few words why it failed.
+    """
+
+    kind: Kind
+    name: str
+    at: datetime
+    seconds: float = 0.0
+    outcome: str = "done"
+    detail: str = ""
+    results: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    is_estimated: bool = False
+    cost_usd: float | None = None
+    exchange: Exchange = Exchange()
+
+
 class TraceStore(Protocol):
-    """Where traces are kept. Raises `StoreError`, also for changing a trace that does not exist."""
+    """Where it is kept what tools and jobs did. Raises `StoreError`, also for changing a trace that does not exist."""
 
     async def put(self, trace: ToolTrace) -> ToolTrace:
         """Insert; a trace of this id that has not ended is returned unchanged, one that has is replaced."""
@@ -80,6 +123,16 @@ class TraceStore(Protocol):
 
     async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
         """The traces of everybody in this scope that ended well, newest first: for who learns from earlier runs."""
+        ...
+
+    async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
+        """Add to what a job did, in this order. What belongs to no job that is stored, or no longer, is dropped
+        silently.
+        """
+        ...
+
+    async def read(self, job_id: str) -> list[TraceEntry]:
+        """In the order they were added; empty when there are none (any more)."""
         ...
 
 

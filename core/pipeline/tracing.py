@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from time import perf_counter
-from typing import Literal, Protocol
 
 from core.llm.prices import Prices, cost_usd, estimate_usage
 from core.model.answer import ModelUsage
@@ -36,48 +35,9 @@ from core.model.ports import (
 )
 from core.model.source import Page, SearchHit, SearchQuery
 from core.pipeline.limits import AroundSearch
+from core.pipeline.trace import Exchange, TraceEntry, TraceStore
 from core.presentation.render import one_line
 from core.text.saying import say, say_many
-
-Kind = Literal["stage", "model", "search", "page", "mark"]
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """What a model was sent and what it said, word for word; "" once it is hidden or no longer kept."""
-
-    system: str = ""
-    user: str = ""
-    answer: str = ""
-
-
-@dataclass(frozen=True)
-class TraceEntry:
-    """One thing a job did. `at` is when it ended, `seconds` how long it took.
-
-    `kind` says what the other fields hold:
-
-    - `stage`: `name` is the stage
-    - `model`: `name` is the call's purpose, `detail` the model; tokens, cost (None without a price), `exchange`
-    - `search`: `name` is the provider, `detail` the query, `results` how many hits
-    - `page`: `name` is "page", `detail` the address, `results` the characters of text
-    - `mark`: something that happened, such as an error counted or the job resumed: `name` what, `detail` where
-
-    `outcome` is `done`, `cancelled`, or in a few words why it failed.
-    """
-
-    kind: Kind
-    name: str
-    at: datetime
-    seconds: float = 0.0
-    outcome: str = "done"
-    detail: str = ""
-    results: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    is_estimated: bool = False
-    cost_usd: float | None = None
-    exchange: Exchange = Exchange()
 
 
 @dataclass(frozen=True)
@@ -91,18 +51,6 @@ class TraceTotals:
     pages_read: int
     pages_failed: int
     unpriced: tuple[str, ...] = ()
-
-
-class TraceLog(Protocol):
-    """Where the traces of jobs are kept; they go with their job. Each method raises `StoreError`."""
-
-    async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
-        """Add in this order. What belongs to a job that is not stored, or no longer, is dropped silently."""
-        ...
-
-    async def read(self, job_id: str) -> list[TraceEntry]:
-        """In the order they were added; empty when there are none (any more)."""
-        ...
 
 
 def totals_of(entries: Sequence[TraceEntry]) -> TraceTotals:
@@ -174,7 +122,7 @@ def _said(entry: TraceEntry) -> tuple[str, str, str]:
 
 
 # Ports that note what passes through them for the trace of the running job. Which job that is, `job_id_var` says.
-# Noting hands an entry to a bounded queue that a task of its own empties into the `TraceLog`: it cannot fail, cannot
+# Noting hands an entry to a bounded queue that a task of its own empties into the `TraceStore`: it cannot fail, cannot
 # wait, and is safe while a call is being cancelled.
 
 
@@ -207,7 +155,7 @@ class Tracer:
         except asyncio.QueueFull:
             log.warning("trace entry dropped", extra={"kind": entry.kind})
 
-    async def write_to(self, trace_log: TraceLog) -> None:
+    async def write_to(self, trace_log: TraceStore) -> None:
         """Keep what is noted, until `finish`."""
         while (first := await self._waiting.get()) is not None:
             batch, is_over = [first], False
@@ -223,7 +171,7 @@ class Tracer:
         """Nothing more is noted; `write_to` ends when all is written."""
         await self._waiting.put(None)
 
-    async def _write(self, trace_log: TraceLog, batch: Sequence[tuple[str, TraceEntry]]) -> None:
+    async def _write(self, trace_log: TraceStore, batch: Sequence[tuple[str, TraceEntry]]) -> None:
         by_job: dict[str, list[TraceEntry]] = {}
         for job_id, entry in batch:
             by_job.setdefault(job_id, []).append(entry)
@@ -253,7 +201,7 @@ class Tracer:
 
 @asynccontextmanager
 async def open_tracer(
-    trace_log: TraceLog, *, clock: Clock, redact: Callable[[str], str] = lambda text: text
+    trace_log: TraceStore, *, clock: Clock, redact: Callable[[str], str] = lambda text: text
 ) -> AsyncIterator[Tracer]:
     """A tracer that writes to `trace_log`; what was noted is written before the block is left."""
     tracer = Tracer(clock, redact)

@@ -339,15 +339,11 @@ def latex_text(text: str) -> str:
 def _written(char: str) -> str:
     if char in _ASCII:
         return _ASCII[char]
-    if _is_known(char):
+    if (char < "\u0180" and char not in _UNKNOWN) or char in _PUNCTUATION:
         return char
     if char in _MATHS:
         return rf"\ensuremath{{{_MATHS[char]}}}"
     return _greek(char) or _decomposed(char) or char
-
-
-def _is_known(char: str) -> bool:
-    return (char < "\u0180" and char not in _UNKNOWN) or char in _PUNCTUATION
 
 
 def _greek(char: str) -> str:

@@ -23,22 +23,16 @@ class Export:
     write: Callable[[ResearchJob, JobResult, Sequence[Source]], str]
 
 
-def _json(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return json.dumps(for_others(job_json(job, result, sources)), ensure_ascii=False, indent=2) + "\n"
-
-
-def _markdown(job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return findings_markdown(job, result, sources) or answer_markdown(job, result, sources)
-
-
-def _bibtex(_: ResearchJob, result: JobResult, sources: Sequence[Source]) -> str:
-    return bibtex(cited_works(sources, result.answer))
-
-
 EXPORTS: Mapping[str, Export] = {
-    "md": Export("Markdown", "text/markdown", _markdown),
-    "json": Export("JSON", "application/json", _json),
-    "bib": Export("BibTeX", "application/x-bibtex", _bibtex),
+    "md": Export("Markdown", "text/markdown", lambda *told: findings_markdown(*told) or answer_markdown(*told)),
+    "json": Export(
+        "JSON",
+        "application/json",
+        lambda *told: json.dumps(for_others(job_json(*told)), ensure_ascii=False, indent=2) + "\n",
+    ),
+    "bib": Export(
+        "BibTeX", "application/x-bibtex", lambda _, result, sources: bibtex(cited_works(sources, result.answer))
+    ),
     "ris": Export(
         "RIS",
         "application/x-research-info-systems",

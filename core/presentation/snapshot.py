@@ -17,13 +17,13 @@ from core.presentation.wording import STATUS_MESSAGES
 class Snapshot:
     """`sources` are lines `domain – title`; `sentences` maps a sentence's id to its text, in order of appearance.
 
-    `marks` are the sentences' verdict marks, `leads` what stands before them, the one text of several lines, `queries`
-    what is searched for and `providers` where, `understood` what a follow-up was taken to ask, `earlier` the question
-    of the earlier answer that is shown while it is being confirmed, `seq` the last event's number. `started_at` is when
-    the job's first event was told; `position` how many jobs must begin before this one, None once it has begun or where
-    that is not known. `card` is the plan of a job that researches in rounds and how far it is; `parts` are what runs at
-    once, a line each;
-    `line` is the message as it stands in a terminal, with its indent. All text is on one line and safe to print.
+    `marks` are the sentences' verdict marks, `leads` what stands before them, `queries` what is searched for and
+    `providers` where, `understood` what a follow-up was taken to ask, `earlier` the question of the earlier answer that
+    is shown while it is being confirmed, `seq` the last event's number. `started_at` is when the job's first event was
+    told; `position` how many jobs must begin before this one, None once it has begun or where that is not known. `card`
+    is the plan of a job that researches in rounds and how far it is; `parts` are what runs at once, a line each;
+    `line` is the message as it stands in a terminal, with its indent. Sentences and what leads to
+    them may have several lines, all other text has one; all is safe to print.
     """
 
     stage: str = JobStatus.PENDING.value
@@ -85,7 +85,8 @@ class Snapshot:
             marks.pop(sentence_id, None)
             leads.pop(sentence_id, None)
         else:
-            sentences[sentence_id], marks[sentence_id] = _word(event, "text"), _word(event, "mark")
+            sentences[sentence_id] = printable(str(event.data["text"]))
+            marks[sentence_id] = _word(event, "mark")
             leads[sentence_id] = printable(str(event.data.get("before", " ")))
         return replace(self, sentences=sentences, marks=marks, leads=leads)
 

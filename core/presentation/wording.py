@@ -179,6 +179,7 @@ SHARES = "Everyone who reaches this address can read the answer."
 SHARES_PRIVATE = "Private: everyone who has this link can read the answer until the link expires."
 NO_ANSWER = "I couldn't find reliable sources that answer this."
 BACK_SOON = "I am being restarted; your answer will appear here."
+RECORDS_AWAY = "What is kept here cannot be reached now; I go on as soon as it can be."
 SOMETHING_BROKE = "Something went wrong on our side; please try again."
 
 CHECKED_BY_RULES = "compared by rules; no language model judged what they left open"
@@ -208,16 +209,20 @@ CITED_ONE, CITED = "{level} ({number} cited source)", "{level} ({number} cited s
 LEVELS = {level.value: words.lower() for level, words in CONFIDENCE_WORDS.items()}  # within a sentence
 
 
-def about_work(source: Source) -> list[str]:
-    """What of a paper was read, and what was published about it since, in a few words each."""
-    read = [say("read as {version}", version=say_again(source.metadata.version))] if source.metadata.version else []
+def caveats(source: Source) -> list[str]:
+    """How much of a source was read, what of a paper, what was published about it since, and whether it gave orders, in
+    a few words each.
+    """
+    why = say_again(source.extract_of_page)
+    read = [say("only an extract: {why}", why=why)] if why else []
+    read += [say("read as {version}", version=say_again(source.metadata.version))] if source.metadata.version else []
     kinds = {"retraction": "retracted", "concern": "expression of concern", "correction": "corrected"}
     told = [
         " ".join(filter(None, (say(kinds[notice.kind]), notice.date, notice.url)))
         for notice in source.metadata.notices
         if notice.url or notice == fullest(source.metadata.notices, notice.kind)
     ]
-    return [*read, *dict.fromkeys(told)]
+    return [*read, *dict.fromkeys(told), *([say(INSTRUCTS)] if source.instructs else [])]
 
 
 MARK_MEANINGS = {
@@ -384,7 +389,8 @@ _DENIED = ("a model read otherwise", "the source ")  # so begins why a sentence 
 
 
 def _named(text: str) -> str:
-    said = " ".join(text.split()).rstrip(".")
+    cells = text.strip(" |").split("|") if text.startswith("|") else [text]  # of a table's row
+    said = " ".join(" · ".join(filter(str.strip, cells)).split()).rstrip(".")
     return said if len(said) <= CONFIRMED_CHARS else f"{said[: CONFIRMED_CHARS - 1]}…"
 
 

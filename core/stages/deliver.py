@@ -197,7 +197,7 @@ async def deliver_failure(
 
 async def _close_trace(job: ResearchJob, deps: Deps) -> None:
     """The trace of a tool that wrote one ends as its job did."""
-    traces = ToolTraces(deps.tool_traces, clock=deps.clock)
+    traces = ToolTraces(deps.traces, clock=deps.clock)
     try:
         if await traces.get_trace(trace_id_of(job.id)) is None:
             return

@@ -19,8 +19,7 @@ from core.evidence.conflicts import read_statements
 from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Judging
 from core.evidence.structure import CORRECTIONS, Judged
-from core.llm.ask_model import retry_once
-from core.llm.memo import kept_anew, remembered
+from core.llm.ask_model import kept_anew, remembered, retry_once
 from core.model.answer import Confidence, ModelUsage, RemovedSentence, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.job import ResearchJob
@@ -31,7 +30,7 @@ from core.pipeline.work import Progress
 from core.stages.gathering import Gathering
 from core.stages.prompting import Script, as_detail, as_summary, early_script, full_script
 from core.stages.search import CHOICE, EarlyChoice, early_sources
-from core.stages.writing import Tries, Writing
+from core.stages.writing import PARTS, Tries, Writing
 from core.text.saying import later, say
 
 log = logging.getLogger(__name__)
@@ -39,6 +38,7 @@ T = TypeVar("T")
 
 UNCHECKED_NOTICE = later("citations unchecked")
 OUT_OF_TIME = "time limit reached"
+BROKE_OFF = "the model's answer broke off"
 CUT_OFF = "The model's answer was cut off at its length limit; its end is missing."
 NO_DETAIL = "The model did not write the detailed part."
 NO_REST = "The model did not write all of the detailed part."
@@ -64,6 +64,7 @@ class Draft:
     limitations: tuple[str, ...] = ()
     removed: tuple[RemovedSentence, ...] = ()  # of another draft, in whose place this one stands
     is_whole: bool = True  # False where one call has to write all of it anew
+    failure: ModelError | None = None  # of the writer, before its end; what stands may be nothing
 
     @property
     def is_checked(self) -> bool:
@@ -125,14 +126,26 @@ async def finish(draft: Draft, deps: Deps) -> None:
     writing = draft.writing
     assert writing is not None  # noqa: S101  # its callers have just written
     writing.judging.hurry()
+    writing.end(*PARTS)
     try:
         draft.judged = await writing.decided()
         draft.answers = await writing.answers_question()
     finally:
         await writing.aclose()
+    if draft.failure is not None or (writing.cut_off and not writing.is_short):
+        _tell_break(draft, writing)
     draft.limitations = (*draft.limitations, *writing.notes, *([say(CUT_OFF)] if writing.is_short else []))
     for failure in writing.judging.failures:
         deps.count_error("check", failure)
+
+
+def _tell_break(draft: Draft, writing: Writing) -> None:
+    """Where the writer was in the midst of a text, or did not come to one; an answer that lacks it is not repeated."""
+    if writing.lacks("detail"):
+        has_begun = any(entry.section != "summary" for entry in writing.judged)
+        draft.limitations = (say(NO_REST if has_begun else NO_DETAIL),)
+    if writing.lacks("detail") or writing.lacks("summary"):
+        draft.stopped_because = draft.stopped_because or BROKE_OFF
 
 
 # Two calls at once
@@ -147,7 +160,11 @@ class Begun:
     writing: Writing
     tries: Tries
     reading: asyncio.Task[None]
-    task: asyncio.Task[None]
+    task: asyncio.Task[None] = field(init=False)
+
+    def start(self, call: Coroutine[object, object, None]) -> None:
+        self.task = asyncio.create_task(call)
+        self.task.add_done_callback(lambda _: self.writing.end("summary", "opening"))
 
     @property
     def has_ended(self) -> bool:
@@ -173,9 +190,9 @@ def begin_summary(
     shape = partial(as_summary, has_opening=script.has_opening)
     tries = _tries_at("summary", writing, script, deps, shape, ends_at=ends_at)
     loop = asyncio.get_running_loop()
-    task = asyncio.create_task(retry_once(tries, remaining_s=lambda: ends_at - loop.time()))
-    task.add_done_callback(lambda _: writing.end("summary", "opening"))
-    return Begun(sources, script, writing, tries, reading, task)
+    begun = Begun(sources, script, writing, tries, reading)
+    begun.start(retry_once(tries, remaining_s=lambda: ends_at - loop.time()))
+    return begun
 
 
 @dataclass(frozen=True)
@@ -195,7 +212,9 @@ async def write_in_parts(
     summary, or where it does not answer and there are sources that it was not written from. Raises `ModelError` where
     the model does not answer.
     """
-    if begun.has_broken:  # while the plan was made; now the model may be back
+    if begun.has_broken and begun.writing.judged:  # while the plan was made; now the model may be back
+        begun.start(begun.tries())
+    elif begun.has_broken:
         await begun.aclose()
         await begun.writing.progress.take_back()
         return Draft([], usage=(*begun.tries.usage, *begun.writing.judging.usage), is_whole=False)
@@ -218,8 +237,7 @@ async def write_in_parts(
         raise
     left_s = ends_at - asyncio.get_running_loop().time()
     if begun.writing.judged:
-        has_begun = any(entry.section != "summary" for entry in begun.writing.judged)
-        draft.limitations = (say(NO_REST if has_begun else NO_DETAIL),) if detail.has_failed else ()
+        draft.failure = detail.failure
         try:
             await finish(draft, deps)
         finally:
@@ -247,7 +265,7 @@ class _Detail:
     script: Script | None
     ends_at: float
     tries: Tries | None = None
-    has_failed: bool = False
+    failure: ModelError | None = None  # of either call
     _tasks: list[asyncio.Task[object]] = field(default_factory=list)
 
     @property
@@ -281,14 +299,19 @@ class _Detail:
             await looking
 
     async def _until_both(self, detail: asyncio.Task[None]) -> None:
-        """Until both texts are there, whatever their calls write behind them."""
-        writing, summary = self.begun.writing, self.begun.task
+        """Until both texts are there, whatever their calls write behind them; what stands of one that fails stays."""
+        writing = self.begun.writing
         last: Section = "opening" if writing.has_opening else "summary"
-        await self._until_ended(summary, last)
+        try:
+            await self._until_ended(self.begun.task, last)
+        except ModelError as exc:
+            if not any(entry.section == "summary" for entry in writing.judged):
+                raise
+            self.failure = exc
         try:
             await self._until_ended(detail, "detail")
-        except ModelError:
-            self.has_failed = True
+        except ModelError as exc:
+            self.failure = exc
             writing.end("detail")
 
     async def _until_ended(self, call: asyncio.Task[None], section: Section) -> None:

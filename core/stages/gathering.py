@@ -21,7 +21,7 @@ from urllib.parse import quote
 import regex
 
 from core.evidence.authority import kind_of
-from core.llm.memo import remembered
+from core.llm.ask_model import remembered
 from core.model.codec import decode, encode
 from core.model.config import ReuseSettings
 from core.model.errors import (

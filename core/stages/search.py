@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
-from core.llm.memo import kept_anew, recalled, similarities_to
+from core.llm.ask_model import kept_anew, recalled, similarities_to
 from core.model.errors import (
     FetchError,
     ModelError,

@@ -128,6 +128,8 @@ def _refuse_silence(draft: Draft) -> None:
     """A model that hangs, or writes what nobody can read, is told as that: its silence says nothing of the sources."""
     if _grounded(draft).citations:
         return
+    if draft.failure is not None:
+        raise draft.failure
     if draft.stopped_because == OUT_OF_TIME:
         raise ModelTimeout("the model wrote nothing in time, and nothing could be quoted instead")
     if draft.notice == UNREAD_NOTICE:
@@ -218,8 +220,11 @@ async def _write(
         draft.stopped_because, notice = OUT_OF_TIME, LATE_NOTICE
         log.warning("the model ran out of time")
     except ModelError as exc:
-        notice = UNREAD_NOTICE
-        if not (isinstance(exc, ModelGarbled) or writing.prose):
+        if writing.judged:
+            draft.failure = exc
+        elif isinstance(exc, ModelGarbled) or writing.prose:
+            notice = UNREAD_NOTICE
+        else:
             await writing.aclose()
             raise
     except BaseException:

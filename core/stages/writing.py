@@ -59,12 +59,14 @@ PARTS: tuple[Section, ...] = ("summary", "opening", "detail")  # as a reader see
 class _Reached:
     """How far a section has been cut into sentences: `seen` is that text, `place` counts the sentences.
 
-    `paragraph` is where the last paragraph in it begins.
+    `paragraph` is where the last paragraph in it begins; what `is_kept` no later try writes anew.
     """
 
     seen: str = ""
     paragraph: int = 0
     place: int = 0
+    is_whole: bool = False
+    is_kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Writing:
     async def write(self, model: ChatModel, request: ChatRequest, part: Section | None = None) -> None:
         """Stream one call to its end, of which only `part` is taken. Raises `ModelError`; what was judged stays."""
         stream, self._is_alone = AnswerStream(), part is None
-        is_done = is_heard = False
+        is_done = False
         self.judging.hurry(is_on=False)
         try:
             async for delta in model.stream(replace(request, accepts=is_answer)):
@@ -133,16 +135,14 @@ class Writing:
                 is_done = part is not None and self._has_ended(part)
                 if part == "summary" and stream.is_asking_on:
                     self.end("opening")
-            is_heard = True
         finally:
             draft, heard = stream.finish(), stream.heard
             self.written[part] = WrittenPart(draft, heard.cost(request), heard.is_cut, heard.notes, is_done)
-            self.draft = _joined(self.draft, draft, part)
+            if draft.is_complete or draft.text:  # else what a try before has brought stands
+                self.draft = _joined(self.draft, draft, part)
             if not (draft.is_complete or self.judged or part == "detail"):
                 prose = read_prose(heard.text)
                 self.prose = replace(prose, is_complete=not heard.is_cut) if prose else self.prose
-            if part != "detail" and not is_heard:  # else once its last sentence is taken
-                self.end("summary")
         await self._take_all(draft, part)
 
     async def _take_all(self, draft: DraftAnswer, part: Section | None = None) -> None:
@@ -241,9 +241,7 @@ class Writing:
             await asyncio.shield(self._correcting)
         for section in PARTS:
             await self._decided(section)
-        beginning = self.written.get("summary")
-        is_cut_off = beginning is not None and beginning.is_short and bool(beginning.draft.detail)
-        return joined_detail(self.judged, is_cut_off=is_cut_off)
+        return joined_detail(self.judged, is_cut_off="opening" in self.cut_off)
 
     async def _decided(self, section: Section) -> None:
         await self._shown(section)
@@ -259,15 +257,22 @@ class Writing:
         self.draft = prose
         await self._take_all(prose)
 
-    async def take_back(self, part: Section | None = None) -> None:
-        """Retract all that was shown, of `part` or of both sections, before a second try."""
-        own = [one for one in PARTS if part in (None, one) or (part, one) == ("summary", "opening")]
-        for section in own:
+    async def take_back(self) -> None:
+        """Retract all that was shown."""
+        for section in PARTS:
             await self._start_over(section)
-        for section in own:
-            self.ended[section].clear()
-        if part != "detail":
-            self.summary_so_far = ""
+
+    def reopen(self, part: Section | None = None) -> None:
+        """Before another try at `part`, or at both sections: what stands there stays until that one has come as far."""
+        for section in PARTS:
+            if part not in (None, section) and (part, section) != ("summary", "opening"):
+                continue
+            reached = self._reached.get(section, _Reached())
+            reached.is_kept = reached.is_whole and any(entry.section == section for entry in self.judged)
+            if not reached.is_kept:
+                self.ended[section].clear()
+            if section == "summary" and not reached.seen:
+                self.summary_so_far = ""
 
     @property
     def has_begun(self) -> bool:
@@ -281,11 +286,14 @@ class Writing:
 
     @property
     def cut_off(self) -> frozenset[Section]:
-        """The sections at whose end the writer came to its limit; behind a detail's opening stands more of it."""
-        short = [(part, one.draft.detail) for part, one in self.written.items() if one.is_short]
-        return frozenset(
-            part or ("detail" if detail else "summary") for part, detail in short if part != "summary" or not detail
-        )
+        """The sections in whose midst the writer ended: at its limit, out of time, or for good."""
+        return frozenset(section for section, reached in self._reached.items() if not reached.is_whole)
+
+    def lacks(self, section: Section) -> bool:
+        """Whether the section is not there to its end, a detail of two calls with its opening."""
+        is_opened = section == "detail" and self.has_opening and not self._is_alone
+        own: tuple[Section, ...] = ("opening", "detail") if is_opened else (section,)
+        return not all(self._reached.get(one, _Reached()).is_whole for one in own)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -309,10 +317,12 @@ class Writing:
 
         Sentences are cut from the beginning of their paragraph, so that they do not depend on how the text came.
         """
+        reached = self._reached.setdefault(section, _Reached(place=self._first_place(section)))
+        if reached.is_kept or (not is_final and len(text) < len(reached.seen)):
+            return
         if section == "summary":
             self.summary_so_far = text
             self.summary_begun.set()
-        reached = self._reached.setdefault(section, _Reached(place=self._first_place(section)))
         if not text.startswith(reached.seen):
             await self._start_over(section)
             reached = self._reached[section] = _Reached(place=self._first_place(section))
@@ -337,6 +347,7 @@ class Writing:
             reached.paragraph = max(reached.paragraph, blank if blank > 1 else 0)
         reached.seen = text[:start]
         if is_final:
+            reached.is_whole = True
             self.end(section)
         if section == "summary" and is_final and self._answering is None:
             self._answering = self._started(self._ask_answer())
@@ -480,8 +491,9 @@ class Writing:
 class Tries:
     """Tries at an answer or a `part` of it, each asked as the failure of the one before tells.
 
-    What that has shown is taken back. After an answer that could not be read the schema is stated in words, after one
-    whose text was cut off at its beginning there is room for twice as much. `usage` is what all have cost.
+    What that has shown stays until this one has come as far. After an answer that could not be read the schema is
+    stated in words, after one whose text was cut off at its beginning there is room for twice as much. `usage` is what
+    all have cost.
     """
 
     model: ChatModel
@@ -496,7 +508,7 @@ class Tries:
     async def __call__(self) -> None:
         """One try. Raises `ModelError`."""
         self.tries += 1
-        await self.writing.take_back(self.part)
+        self.writing.reopen(self.part)
         request = self.request()
         try:
             await self.writing.write(self.model, request if self.tries == 1 else self.vary(request), self.part)

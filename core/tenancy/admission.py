@@ -15,7 +15,7 @@ from core.model.answer import ModelUsage
 from core.model.errors import GorkdError, NoProviderAllowed, SetupError
 from core.model.job import ResearchRequest
 from core.model.ports import Clock
-from core.pipeline.limits import RateLimits
+from core.pipeline.limits import SharedLimits
 from core.presentation import wording
 from core.settings.desk import SettingsStore
 from core.settings.tenant import DEFAULTS, TenantSettings
@@ -44,7 +44,7 @@ class Admission:
     """`quotas` and `budget` are the operator's; `providers` are those that are configured."""
 
     settings: SettingsStore
-    limits: RateLimits
+    limits: SharedLimits
     spent: ReadSpent
     quotas: Mapping[str, Quota]
     budget: Budget
@@ -99,7 +99,7 @@ class QuotaExceeded(GorkdError):
 
 
 async def check_quota(
-    request: ResearchRequest, quotas: Mapping[str, Quota], limits: RateLimits, own: TenantSettings = DEFAULTS
+    request: ResearchRequest, quotas: Mapping[str, Quota], limits: SharedLimits, own: TenantSettings = DEFAULTS
 ) -> None:
     """Takes one question from the asker's quota, then from the workspace's. Raises `QuotaExceeded`.
 
@@ -119,7 +119,7 @@ async def check_quota(
         await _take(limits, f"quota:{tenant}", min(allowed))
 
 
-async def _take(limits: RateLimits, bucket: str, per_min: int) -> None:
+async def _take(limits: SharedLimits, bucket: str, per_min: int) -> None:
     wait_s = await limits.take(bucket, rate=per_min / SECONDS_A_MINUTE, burst=per_min)
     if wait_s > 0:
         raise QuotaExceeded(bucket, wait_s)

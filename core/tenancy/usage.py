@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 from core.model.answer import Confidence, Rating
 from core.model.job import ResearchJob
+from core.presentation.render import one_line
 from core.text.saying import say
 
 UsageKey = Literal["day", "tenant", "tenant and day"]
@@ -173,6 +174,9 @@ class Grade:
     job_id: str = ""
 
 
+MAX_MUST_CHARS = 600  # of what a good answer must say, as of a claim for the judge
+
+
 @dataclass(frozen=True)
 class VotedCase:
     """A question that somebody made a test of a bad answer; `must` is what a good one says, "" where nobody said."""
@@ -180,6 +184,11 @@ class VotedCase:
     job_id: str
     must: str
     at: datetime
+
+    @classmethod
+    def of(cls, job: ResearchJob, said: str, at: datetime) -> VotedCase:
+        """With what somebody `said` that a good answer says."""
+        return cls(job.id, one_line(said)[:MAX_MUST_CHARS], at)
 
 
 class EvaluationStore(Protocol):

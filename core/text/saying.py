@@ -164,6 +164,7 @@ REASONS = (
     "time limit reached",
     "its time was up",
     "its time ran out",
+    "the model's answer broke off",
     # Of findings: where they are from, and the parts of a report and of a paper
     "official documentation or standard",
     "official documentation",

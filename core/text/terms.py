@@ -140,7 +140,8 @@ class FoundTerms:
         self._forms = {term: forms_of(term, vocabulary, language, by_letter) for term in self.terms}
         self._told = {term: others for term in self.terms if (others := told_for(question, term, language))}
         for term, others in self._told.items():
-            self._forms[term] = dict.fromkeys(others & vocabulary, _TOLD_SO) | self._forms[term]
+            forms = self._forms[term]
+            self._forms[term] = forms | {other: max(_TOLD_SO, forms.get(other, 0.0)) for other in others & vocabulary}
         self._every_form = frozenset[str]().union(*self._forms.values())
 
     def found_in(self, bag: Set[str]) -> dict[str, float]:

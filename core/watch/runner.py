@@ -82,7 +82,8 @@ class WatchRunner:
             try:
                 await self.tick(clock())
             except StoreError as exc:
-                log.warning("watches are not looked at", extra={"error": str(exc)})
+                level = logging.DEBUG if exc.is_told else logging.WARNING
+                log.log(level, "watches are not looked at", extra={"error": str(exc)})
             await sleep(TICK_EVERY_S)
 
     async def _take(self, watch: Watch, now: datetime) -> int:

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from core.model.codec import decode, encode
 from core.model.errors import ProviderError, StoreError
@@ -26,34 +25,30 @@ MAX_UNDER_WAY = 64  # questions to one registry at a time; more wait for their t
 WITHIN_S = 5.0
 
 
-class Registry(Protocol):
-    """A catalogue of works, such as Crossref. `name` is its word in `GORKD_REGISTRIES`."""
+class Registry:
+    """A catalogue of works, such as Crossref. `name` is its word in `GORKD_REGISTRIES`.
+
+    It answers None to what it cannot be asked, as it is or as it is set up.
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        raise NotImplementedError
 
     async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
-        """The work with one of these ids, empty for one that it does not know. Raises `ProviderError`.
-
-        None where it cannot be asked for such ids.
-        """
-        ...
+        """The work with one of these ids, empty for one that it does not know. Raises `ProviderError`."""
+        return None
 
     async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
-        """What its own search finds, best first; nothing says that it is the one. Raises `ProviderError`.
-
-        None where it cannot be searched.
-        """
-        ...
+        """What its own search finds, best first; nothing says that it is the one. Raises `ProviderError`."""
+        return None
 
     async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
-        """Works by what they are about, best first. Raises `ProviderError`.
+        """Works by what they are about, best first. Raises `ProviderError`."""
+        return None
 
-        None where it cannot be searched so, as it is or as it is set up.
-        """
-        ...
-
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """End its connections."""
 
 
 # The full text of an open article by its PMC id, with a heading above each section; "" where none may be read. Raises

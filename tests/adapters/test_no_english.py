@@ -39,17 +39,16 @@ from core.modes.mode import ASKED
 from core.presentation.bibliography import answer_markdown
 from core.presentation.follow_ups import _IN as SUGGESTED
 from core.presentation.follow_ups import REFUSALS
-from core.receipts.container import write_receipt
-from core.receipts.verify import verify_receipt
-from core.references.checking import CheckedReference, JudgedUse, PartDiffers, RefStand
-from core.references.reading import Reference
-from core.references.showing import PARTS_DIFFER, RULINGS, list_text, said_of, verdict_words
+from core.receipts.container import verify_receipt, write_receipt
 from core.settings.desk import KeptSettings, SettingChange
 from core.settings.tenant import FIELDS, GROUPS, MEDICINE, Ceilings
 from core.text import saying
 from core.text.saying import LANGUAGES, speaking
 from core.watch.watch import Change, ChangeKind, Kind, Rhythm, Tone, Watch, WatchNotice
 from core.watch.words import begun_line, list_lines, plain_lines
+from core.works.checking import CheckedReference, JudgedUse, PartDiffers, RefStand
+from core.works.reading import Reference
+from core.works.showing import PARTS_DIFFER, RULINGS, list_text, said_of, verdict_words
 from tests.adapters.chat.slack.test_render import texts_of as slack_texts
 from tests.adapters.test_one_language import CACHED, DISCORD, SLACK, discord_buttons, on_paper, slack_buttons
 from tests.adapters.web.serving import web_app

@@ -14,7 +14,15 @@ from typer.main import get_command
 
 from adapters.chat.desk import Prove, Utterance, Watching, hear
 from adapters.chat.discord.bot import ResearchBot
-from adapters.chat.discord.payload import DiscordMessage, JobButton, LinkButton, MoreMenu, Press
+from adapters.chat.discord.payload import (
+    PRESSES,
+    SHARE_HERE,
+    SHARED_SOURCES,
+    DiscordMessage,
+    JobButton,
+    LinkButton,
+    MoreMenu,
+)
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
 from adapters.chat.discord.render import TYPED as ON_DISCORD
 from adapters.chat.discord.settings import DiscordSettings
@@ -183,7 +191,7 @@ def test_all_buttons_are_in_the_table() -> None:
     card = Snapshot(message="Searching", card=read_card({"items": []}))
 
     slack = slack_buttons(SLACK.progress(samples.RUNNING, card, 1.0))
-    named = {str(press) for press in Press} - {Press.SHARED_SOURCES, Press.SHARE_HERE}
+    named = PRESSES - {SHARED_SOURCES, SHARE_HERE}
 
     assert named | LINKS == wording.BUTTONS.keys()
     assert {action: wording.BUTTONS[action] for action in slack} == slack

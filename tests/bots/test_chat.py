@@ -15,7 +15,7 @@ import pytest_asyncio
 from adapters.cli.chat import _addition
 from adapters.records.library import SqlLibrary
 from adapters.records.sqlite import Database
-from core.library.words import Addition
+from core.library.states import Addition
 from core.model.errors import InvalidQuery
 from tests.bots.test_ask import unreachable
 from tests.commands import gorkd

@@ -13,12 +13,10 @@ from adapters.pages.extract import extract
 from adapters.pages.extraction import MAX_PAPER_CHARS, PageDocument
 from core.evidence.judge import Judgement, Ruling
 from core.library.funnel import to_source
-from core.library.pages import PageGrounder
-from core.library.paper import Paper
+from core.library.paper import PageGrounder, Paper
 from core.model.answer import Claim, Verdict
 from core.model.source import Source
-from core.text.chunking import chunk_text
-from core.text.passages import Passage
+from core.text.passages import Passage, chunk_text
 from tests.evals.datasets import PAPERS, data_path, sha256_of
 from tests.evals.paraphrases import paraphrase
 

@@ -23,8 +23,8 @@ from adapters.pages.extraction import PageDocument
 from adapters.search import surroundings
 from adapters.search.registries import build_registries
 from core.model.config import SearchSettings
-from core.references.checking import CheckedReference, RefStand, check_reference, with_doubles
-from core.references.reading import Reference, read_references
+from core.works.checking import CheckedReference, RefStand, check_reference, with_doubles
+from core.works.reading import Reference, read_references
 from core.works.registry import Works
 from tests.adapters.pages.pdf_files import column, pdf_of
 from tests.fakes import make_deps

@@ -23,7 +23,7 @@ from adapters.pages.papers import PagePictures, PaperFiles
 from bots.processes import chat_previews
 from core.evaluation.report import page_of
 from core.library.ingest import Ingestion, PaperRecord
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.model.job import LOCAL, ResearchJob, ResearchRequest
 from core.model.ports import utc_now
 from core.tenancy.usage import Usage

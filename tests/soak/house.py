@@ -175,4 +175,7 @@ async def settled(house: SoakHouse, *, within_s: float = 60.0) -> None:
     await asyncio.wait_for(house.slack.socket.connected.wait(), max(1.0, ends_at - time.monotonic()))
     for role in ROLES:
         if role not in {"discord", "slack"}:
-            await house.processes[role].wait_ready()
+            try:
+                await house.processes[role].wait_ready()
+            except TimeoutError:
+                raise AssertionError(f"{role} is not back: {house.processes[role].lines[-5:]}") from None

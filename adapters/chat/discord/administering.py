@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -92,7 +92,11 @@ def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
     if found is None:
         return None
     fields = (row.get("component") or {} for row in rows)
-    given = {str(field.get("custom_id")): _text(field) for field in fields if field.get("custom_id") in FIELDS}
+    given = {  # as `read_setting` takes it
+        str(field["custom_id"]): " ".join(field["values"]) if "values" in field else str(field.get("value") or "")
+        for field in fields
+        if field.get("custom_id") in FIELDS
+    }
     return int(found["version"]), given
 
 
@@ -203,11 +207,6 @@ def _menu(
         required=bool(least),
         placeholder=said_word("all").capitalize(),
     )
-
-
-def _text(field: Mapping[str, Any]) -> str:
-    """As `read_setting` takes it."""
-    return " ".join(field["values"]) if "values" in field else str(field.get("value") or "")
 
 
 def _listed(group: Group, settings: TenantSettings) -> str:

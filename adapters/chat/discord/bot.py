@@ -21,7 +21,7 @@ from discord import app_commands
 from discord.http import Route
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
-from adapters.chat.desk import HISTORY_LENGTH, Watching, told_of
+from adapters.chat.desk import Show, Watching, last_answer, told_of
 from adapters.chat.discord.administering import (
     OF_SETTINGS,
     press_settings,
@@ -44,10 +44,10 @@ from adapters.chat.discord.payload import (
     OF_JOB,
     OF_LIBRARY,
     OF_MENU,
+    PRESSES,
     CommandWords,
     DiscordMessage,
     LibraryButton,
-    Press,
     form_of,
     pressed,
     wish_of,
@@ -55,13 +55,13 @@ from adapters.chat.discord.payload import (
 )
 from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
-from adapters.chat.discord.translate import Asked, place_of_interaction, text_of
+from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, text_of
 from adapters.chat.library import LiveTalks
 from adapters.chat.reply import best_effort
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, SetupError
-from core.model.job import Depth, JobStatus, ResearchJob, ResearchRequest
+from core.model.job import Depth, ResearchJob, ResearchRequest
 from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
@@ -204,9 +204,9 @@ class ResearchBot(ResearchClient):
         await self.speak_to(interaction)
         custom_id, chosen = pressed(interaction)
         if found := re.fullmatch(OF_JOB, custom_id):
-            await press_button(self, interaction, Press(found["press"]), found["job_id"])
-        elif found := re.fullmatch(OF_MENU, custom_id):
-            await choose(self, interaction, Press(chosen), found["job_id"])
+            await press_button(self, interaction, found["press"], found["job_id"])
+        elif (found := re.fullmatch(OF_MENU, custom_id)) and chosen in PRESSES:
+            await choose(self, interaction, chosen, found["job_id"])
         elif found := re.fullmatch(OF_LIBRARY, custom_id):
             await press_library(self, interaction, LibraryButton(found["words"], "", found["tag"]))
         elif found := re.fullmatch(OF_SETTINGS, custom_id):
@@ -250,14 +250,12 @@ async def welcome_guild(bot: ResearchClient, guild: discord.Guild) -> None:
         channel = _place_to_greet(guild)
         if channel is None:
             return
-        text, nonce = (
-            f"**{say(wording.WELCOME)}**\n{help_text()}\n\n{say(wording.DISCORD_SETTINGS)}",
-            secrets.token_hex(8),
-        )
+        title, nonce = f"**{say(wording.WELCOME)}**", secrets.token_hex(8)
         if channel.permissions_for(guild.me).embed_links:
+            text = f"{title}\n{help_text()}\n\n{say(wording.DISCORD_SETTINGS)}"
             await channel.send(embed=bot.voice.notice(text).embed, nonce=nonce)
         else:
-            await channel.send(f"**{say(wording.WELCOME)}**\n{say(wording.WHAT_IT_IS)}", nonce=nonce)
+            await channel.send(f"{title}\n{say(wording.WHAT_IT_IS)}", nonce=nonce)
     except GorkdError as error:
         _log.warning("what was kept before is not gone yet", extra={"guild": guild.id, "error": str(error)})
     except discord.HTTPException as exc:
@@ -340,9 +338,10 @@ _SECTIONS = [app_commands.Choice(name=title[:CHOICE_LENGTH], value=name) for nam
 
 
 def add_commands(bot: ResearchClient) -> None:
-    makers = (_research, _research_this, _section, _help, _history, _watch, library_command, settings_command)
-    for make in makers:
+    for make in (_research, _research_this, _section, _watch, library_command, settings_command):
         bot.tree.add_command(make(bot))
+    bot.tree.add_command(_shows(bot, "research-help", word("commands.help"), Show("help")))
+    bot.tree.add_command(_shows(bot, "research-history", word("commands.history"), Show("history")))
 
     @bot.tree.error
     async def failed(interaction: Asked, error: app_commands.AppCommandError) -> None:
@@ -441,33 +440,22 @@ def _section(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
     return section_of_paper
 
 
-def _help(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
-    @app_commands.command(name="research-help", description=word("commands.help"))
+def _shows(bot: ResearchClient, name: str, does: str, deed: Show) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name=name, description=does)
     @_installs
     @_contexts
-    async def research_help(interaction: Asked) -> None:
-        async def make() -> DiscordMessage:
-            return bot.voice.help()
+    async def command(interaction: Asked) -> None:
+        await bot.whisper(interaction, partial(_told, bot, interaction, deed, place_of_interaction(interaction)))
 
-        await bot.whisper(interaction, make)
-
-    return research_help
+    return command
 
 
-def _history(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
-    @app_commands.command(name="research-history", description=word("commands.history"))
-    @_installs
-    @_contexts
-    async def research_history(interaction: Asked) -> None:
-        place = place_of_interaction(interaction)
+async def _told(bot: ResearchClient, interaction: Asked, deed: Show | Watching, place: DiscordPlace) -> DiscordMessage:
+    async def where(watched: ResearchJob | None) -> WatchPlace:
+        return await watch_place(interaction, place, watched.scope if watched else place.scope)
 
-        async def make() -> DiscordMessage:
-            asked = await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH)
-            return bot.voice.history(asked)
-
-        await bot.whisper(interaction, make)
-
-    return research_history
+    said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
+    return said or bot.voice.help()
 
 
 def _watch(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
@@ -481,14 +469,8 @@ def _watch(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
             if wish is None:
                 return bot.voice.notice(WATCH_HELP)
             place = await bot.placed(place_of_interaction(interaction))
-            asked = await bot.researcher.history(str(place.user_id), tenant=place.scope.tenant, limit=HISTORY_LENGTH)
-            job = next((one for one in asked if place.shows(one) and one.status is JobStatus.COMPLETED), None)
-
-            async def where(watched: ResearchJob | None) -> WatchPlace:
-                return await watch_place(interaction, place, watched.scope if watched else place.scope)
-
-            said = await told_of(Watching(wish, job), bot.speaking(place, where, partial(elsewhere, bot, place)))
-            return said or bot.voice.help()
+            job = await last_answer(bot.researcher, str(place.user_id), place.scope.tenant, place.shows)
+            return await _told(bot, interaction, Watching(wish, job), place)
 
         await bot.whisper(interaction, make)
 

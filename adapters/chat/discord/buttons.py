@@ -16,7 +16,7 @@ from adapters.chat.desk import Renew, Say, renew, sources_of, thanks_for_vote, t
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
-from adapters.chat.discord.payload import DiscordMessage, JobButton, Press, job_form
+from adapters.chat.discord.payload import SHARE_HERE, SHARED_SOURCES, DiscordMessage, JobButton, job_form
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
 from adapters.chat.reply import AddressDead, best_effort
 from adapters.chat.watching import WatchPlace
@@ -26,42 +26,45 @@ from core.model.job import ResearchJob, Scope
 from core.presentation import wording
 from core.text.saying import say
 
-_NAMED_AS = {Press.SHARE_HERE: "share"}  # the same rights
-
 _log = logging.getLogger(__name__)
 
 
-async def press_button(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
+async def press_button(bot: ResearchClient, interaction: Asked, press: str, job_id: str) -> None:
     """Every press is acknowledged, and ends in words or an answer."""
-    if press in (Press.IMPROVE, Press.BAD):
+    if press in ("improve", "bad"):
         await open_form(interaction, job_form(press, job_id))
-        if press is Press.BAD:  # the vote counts although nobody says why
+        if press == "bad":  # the vote counts although nobody says why
             with best_effort(_log.info, "vote not kept"):
                 job = await _visible(bot, interaction, job_id)
                 await bot.researcher.rate(job.id, str(interaction.user.id), good=False, scope=job.scope)
         return
-    if press in (Press.RETRY, Press.ASK_AGAIN, Press.REFRESH, Press.START):
-        await _again(bot, interaction, press, job_id)
+    if press in ("retry", "ask_again", "refresh", "start_deep"):
+
+        async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
+            deed = cast("Renew", pressed(press, job, asker))
+            return await renew(deed, bot.researcher, asker, key=deed.key(key), address=address)
+
+        await _new_answer(bot, interaction, job_id, submit, in_place=press == "retry")
         return
-    if press is Press.QUESTION_CHANGED:
+    if press == "changed" and await _is_theirs(bot, interaction, job_id):
         await _research_changed(bot, interaction, job_id)
         return
-    if press is Press.NOT_NOW:
+    if press == "not_now":
         await _decline(bot, interaction, job_id)
         return
 
     async def make() -> DiscordMessage:
-        if press is Press.SHARED_SOURCES:  # who shared the answer shared its sources; only a shared message has it
+        if press == SHARED_SOURCES:  # who shared the answer shared its sources; only a shared message has it
             return bot.voice.sources(*await sources_of(bot.researcher, job_id))
         return await _told(bot, interaction, press, await _visible(bot, interaction, job_id))
 
-    shown = await bot.whisper(interaction, make, ephemeral=press is not Press.SHARE_HERE)
-    if press is Press.SHARE_HERE:
+    shown = await bot.whisper(interaction, make, ephemeral=press != SHARE_HERE)
+    if press == SHARE_HERE:
         with best_effort(_log.warning, "shared copy not noted"):  # it goes with the answer
             await bot.researcher.note_shown(job_id, shown)
 
 
-async def choose(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
+async def choose(bot: ResearchClient, interaction: Asked, press: str, job_id: str) -> None:
     """From a menu: a client goes on showing what was chosen, and sends it no second time before the menu is redrawn."""
     message, pressing = interaction.message, press_button(bot, interaction, press, job_id)
     if message is None:
@@ -81,9 +84,9 @@ async def _redraw(edit: Callable[..., Awaitable[object]], message: discord.Messa
         await edit(view=view)
 
 
-async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job_id: str, said: str) -> None:
+async def submit_form(bot: ResearchClient, interaction: Asked, press: str, job_id: str, said: str) -> None:
     """A form that somebody has filled in."""
-    if press is Press.BAD:
+    if press == "bad":
 
         async def thank() -> DiscordMessage:
             job = await _visible(bot, interaction, job_id)
@@ -100,21 +103,15 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: Press, job
     await _new_answer(bot, interaction, job_id, improve)
 
 
-async def _again(bot: ResearchClient, interaction: Asked, press: Press, job_id: str) -> None:
-    async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
-        deed = cast("Renew", pressed(press.value, job, asker))
-        return await renew(deed, bot.researcher, asker, key=deed.key(key), address=address)
-
-    await _new_answer(bot, interaction, job_id, submit, in_place=press is Press.RETRY)
+async def _is_theirs(bot: ResearchClient, interaction: Asked, job_id: str) -> bool:
+    try:
+        return (await bot.researcher.job(job_id)).request.asker == str(interaction.user.id)
+    except GorkdError:
+        return False
 
 
 async def _research_changed(bot: ResearchClient, interaction: Asked, job_id: str) -> None:
     """The offer becomes the answer to what the edited message says now; for its asker alone."""
-    asker = str(interaction.user.id)
-
-    async def refused() -> DiscordMessage:
-        deed = pressed("changed", await _visible(bot, interaction, job_id), asker, question="?")
-        return bot.voice.refusal(deed.sentence if isinstance(deed, Say) else say(wording.SOMETHING_BROKE))
 
     async def submit(job: ResearchJob, asker: str, _: str, address: Address) -> ResearchJob:
         deed = pressed("changed", job, asker, question=await _edited(bot, interaction))
@@ -122,14 +119,7 @@ async def _research_changed(bot: ResearchClient, interaction: Asked, job_id: str
             raise InvalidQuery(deed.sentence if isinstance(deed, Say) else say(wording.ASK_WHAT), rule="changed")
         return await renew(deed, bot.researcher, asker, address=address)
 
-    try:
-        is_theirs = (await bot.researcher.job(job_id)).request.asker == asker
-    except GorkdError:
-        is_theirs = False
-    if is_theirs:
-        await _new_answer(bot, interaction, job_id, submit, in_place=True)
-    else:
-        await bot.whisper(interaction, refused)
+    await _new_answer(bot, interaction, job_id, submit, in_place=True)
 
 
 async def _edited(bot: ResearchClient, interaction: Asked) -> str:
@@ -179,26 +169,24 @@ async def _decline(bot: ResearchClient, interaction: Asked, job_id: str) -> None
         await bot.reply(spot).edit(replace(bot.voice.outcome(job, result, sources, may_offer=False), details=()))
 
 
-async def _told(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
+async def _told(bot: ResearchClient, interaction: Asked, press: str, job: ResearchJob) -> DiscordMessage:
     """What a press is answered with; the deeds are done on the way. Raises `GorkdError`."""
     place = place_of_interaction(interaction)
-    deed = pressed(_NAMED_AS.get(press, press.value), job, str(interaction.user.id))
+    deed = pressed("share" if press == SHARE_HERE else press, job, str(interaction.user.id))  # the same rights
 
     async def where(_: ResearchJob | None) -> WatchPlace:
         return await watch_place(interaction, place, job.scope)
 
     if deed is not None and (said := await told_of(deed, bot.speaking(place, where))):
         return replace(said, details=())
-    return await _told_here(bot, interaction, press, job)
-
-
-async def _told_here(bot: ResearchClient, interaction: Asked, press: Press, job: ResearchJob) -> DiscordMessage:
-    """Of what only Discord asks, or only shows."""
-    if press is Press.SHARE:
-        confirm = JobButton(Press.SHARE_HERE, job.id, say(wording.SHARE), "primary")
+    if press == "share":  # what only Discord asks, or only shows
+        confirm = JobButton(SHARE_HERE, job.id, say(wording.SHARE), is_primary=True)
         return bot.voice.question(f"{say(wording.SHARE_TITLE)} {say(wording.SHARE_QUESTION)}", confirm)
-    if press is Press.SHARE_HERE:
-        return await _shared(bot, interaction, job)
+    if press == SHARE_HERE:
+        result = await bot.researcher.result(job.id)
+        if result is None or result.answer is None:
+            raise JobNotFound(job.id)
+        return bot.voice.shared(job, result, await bot.researcher.sources(job.id), by=interaction.user.display_name)
     await bot.researcher.rate(job.id, str(interaction.user.id), good=True, scope=job.scope)
     return bot.voice.notice(say(wording.THANKS))
 
@@ -222,14 +210,6 @@ def spoken_place(spot: MessageAddress, scope: Scope, place: DiscordPlace, *, is_
     at, fresh = (replace(one.to_address(), place=channel) for one in (spot, in_channel))
     talk = f"discord:{spot.channel_id}"
     return WatchPlace(str(spot.asker_id), scope, at, fresh, place.public_id, talk, is_overheard=is_overheard)
-
-
-async def _shared(bot: ResearchClient, interaction: Asked, job: ResearchJob) -> DiscordMessage:
-    result = await bot.researcher.result(job.id)
-    if result is None or result.answer is None:
-        raise JobNotFound(job.id)
-    sources = await bot.researcher.sources(job.id)
-    return bot.voice.shared(job, result, sources, by=interaction.user.display_name)
 
 
 async def _visible(bot: ResearchClient, interaction: Asked, job_id: str) -> ResearchJob:

@@ -41,8 +41,8 @@ from adapters.chat.live import LiveAnswers, tried
 from adapters.chat.reply import AddressDead, EditPace, Tongues, best_effort
 from adapters.chat.watching import Elsewhere, WatchPlace, nowhere_else
 from adapters.proxies import Proxies
+from core.library.states import Incoming
 from core.library.wording import RESTARTED
-from core.library.words import Incoming
 from core.model.delivery import Address
 from core.model.errors import GorkdError
 from core.model.job import (
@@ -310,7 +310,10 @@ class UnsubmittedQuestions:
         """Within the block a job is made, which is stored under `key`. What is interrupted stays noted."""
         self._under_way.add(key)
         try:
-            await _logged(self._messages.begin(key, request.scope, request.asker, _note(request, spot)))
+            at, scope = spot.to_address(), request.scope
+            said = {"asked": request.query, "tenant": scope.tenant, "visibility": scope.visibility}
+            note = replace(at, platform=UNSUBMITTED, data={**at.data, **said})
+            await _logged(self._messages.begin(key, scope, request.asker, note))
             yield
         except Exception:
             await _logged(self._messages.end(key))
@@ -340,12 +343,6 @@ class UnsubmittedQuestions:
             await self._messages.end(key)
             ended += reply is not None
         return ended
-
-
-def _note(request: ResearchRequest, spot: MessageAddress) -> Address:
-    at = spot.to_address()
-    said = {"asked": request.query, "tenant": request.scope.tenant, "visibility": request.scope.visibility}
-    return replace(at, platform=UNSUBMITTED, data={**at.data, **said})
 
 
 async def _logged(work: Awaitable[None]) -> None:

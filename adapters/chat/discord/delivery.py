@@ -173,7 +173,8 @@ class DiscordReply:
         self.spot = replace(old, token="", message_id=0)
         await self._post(payload, nonce=nonce_of("a", job_id))
         if old.has_token:
-            await self._say_last(old, self.voice.moved())
+            with best_effort(_log.warning, "old message left as it was", of=discord.HTTPException):
+                await self._webhook(old).edit_message(_ORIGINAL, **self._body(self.voice.moved()))
         await self._end(payload)
 
     async def ping(self, asker: str, key: str, said: str = "", /) -> None:
@@ -226,10 +227,6 @@ class DiscordReply:
         webhook = self._webhook(self.spot)
         shown = await webhook.edit_message(_ORIGINAL, **self._body(payload), **self._attached(payload))
         self.spot = replace(self.spot, message_id=shown.id)
-
-    async def _say_last(self, spot: MessageAddress, payload: DiscordMessage) -> None:
-        with best_effort(_log.warning, "old message left as it was", of=discord.HTTPException):
-            await self._webhook(spot).edit_message(_ORIGINAL, **self._body(payload))
 
     async def _try(self, send: Callable[..., Awaitable[Any]], payload: DiscordMessage, *rest: str) -> Any:
         """`send`, without the embed where embeds are not allowed.
@@ -344,26 +341,19 @@ async def open_form(interaction: Asked, form: discord.ui.Modal) -> None:
 def _spot(interaction: Asked, *, ephemeral: bool, in_place: bool) -> MessageAddress:
     message = interaction.message if in_place else None
     is_hidden = ephemeral or bool(message and message.flags.ephemeral)
+    can_post, can_embed = may_post(interaction) and not is_hidden, may_embed(interaction)
+    until = time.time() + TOKEN_LIFE_S
     return MessageAddress(
-        channel_id=interaction.channel_id or 0,
-        asker_id=interaction.user.id,
-        token=interaction.token,
-        token_until=time.time() + TOKEN_LIFE_S,
-        can_post=may_post(interaction) and not is_hidden,
-        can_embed=may_embed(interaction),
-    )
+        interaction.channel_id or 0, interaction.user.id, token=interaction.token, token_until=until,
+        can_post=can_post, can_embed=can_embed,
+    )  # fmt: skip
 
 
 def _without_token(interaction: Asked, *, ephemeral: bool) -> MessageAddress | None:
     if ephemeral or not may_post(interaction):
         return None
-    return MessageAddress(
-        channel_id=interaction.channel_id or 0,
-        asker_id=interaction.user.id,
-        question_id=interaction.id,
-        can_post=True,
-        can_embed=may_embed(interaction),
-    )
+    at = _spot(interaction, ephemeral=False, in_place=False)
+    return replace(at, question_id=interaction.id, token="", token_until=0.0)
 
 
 def may_post(interaction: Asked) -> bool:

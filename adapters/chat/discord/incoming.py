@@ -89,15 +89,10 @@ async def forget_messages(bot: ResearchClient, event: Deleted, message_ids: Sequ
         _log.warning("deleted messages not forgotten", extra={"error": str(exc)})
         return
     for message_id in message_ids:
-        await _forget_message(bot, message_id, scopes)
-
-
-async def _forget_message(bot: ResearchClient, message_id: int, scopes: Sequence[Scope]) -> None:
-    with best_effort(_log.warning, "deleted message not forgotten", of=(GorkdError, discord.HTTPException)):
-        await bot.taking_away.take_back((f"discord:{message_id}", library_key(message_id)), scopes)
-        reply = bot.replies.pop(message_id, None)
-        if reply is not None:
-            await reply.remove()
+        with best_effort(_log.warning, "deleted message not forgotten", of=(GorkdError, discord.HTTPException)):
+            await bot.taking_away.take_back((f"discord:{message_id}", library_key(message_id)), scopes)
+            if (reply := bot.replies.pop(message_id, None)) is not None:
+                await reply.remove()
 
 
 async def conversation_of(bot: ResearchClient, channel: object, asked_id: int, job_id: str = "") -> str:

@@ -18,7 +18,6 @@ from adapters.chat.discord.payload import (
     JobButton,
     LibraryButton,
     LinkButton,
-    Press,
     Row,
     wish_form,
     word,
@@ -26,10 +25,8 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from adapters.chat.fitting import last_lines
-from core.library.card import LibraryCard, library_card
-from core.library.session import SaidToLibrary, Speaker
-from core.library.states import COMMANDS
-from core.library.words import ALSO_OF_ANSWERS, Addition, Words
+from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
+from core.library.states import ALSO_OF_ANSWERS, COMMANDS, Addition, Words
 from core.model.errors import GorkdError
 from core.model.job import LOCAL, ResearchJob
 from core.presentation import wording
@@ -118,7 +115,7 @@ async def hear_library(
 async def press_library(bot: ResearchClient, interaction: Asked, button: LibraryButton) -> None:
     """A button, or the form that one has opened."""
     if button.words == "improve":
-        await open_form(interaction, wish_form(button))
+        await open_form(interaction, wish_form(button.custom_id))
         return
     spot = await acknowledge(interaction)
     if spot is None:
@@ -198,7 +195,7 @@ class DiscordLibraryVoice:
         text = "\n".join([f"**{plain(asked, ASKED_ROOM)}**", "", *(told or ["…"])])
         title = f"📚 {word('library.working')}"
         embed = discord.Embed(title=title, description=text, colour=COLOUR_RUNNING)
-        rows = ((JobButton(Press.CANCEL, job_id, say(wording.CANCEL)),),) if job_id else ()
+        rows = ((JobButton("cancel", job_id, say(wording.CANCEL)),),) if job_id else ()
         return DiscordMessage(embed, f"**{title}**\n{text}", rows)
 
     def said(self, speaker: Speaker, said: SaidToLibrary) -> DiscordMessage:
@@ -225,10 +222,7 @@ class DiscordLibraryVoice:
 def _rows(card: LibraryCard) -> tuple[Row, ...]:
     """The papers in rows of five, then what belongs to all that is shown; without ids that Discord could not carry."""
     papers, steps = (
-        [
-            LibraryButton(one.says, one.label, one.about, style="primary" if one.says == "yes" else "secondary")
-            for one in some
-        ]
+        [LibraryButton(one.says, one.label, one.about, is_primary=one.says == "yes") for one in some]
         for some in (card.of_list, card.steps)
     )
     pdf = [LinkButton("PDF", card.pdf_url)] if is_linkable(card.pdf_url) else []

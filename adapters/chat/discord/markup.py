@@ -67,7 +67,7 @@ def rich(text: str, limit: int, *, cite: Cite = lambda number: "", more: str = "
     Tables and code become closed blocks. What is too long ends after a line or a sentence; `more` is trusted.
     """
     blocks = list(_blocks(printable(text)))
-    written = [_written(block, cite) for block in blocks]
+    written = [code_block(block.text, block.language) if block.is_code else _line(block.text, cite) for block in blocks]
     if units(whole := "\n".join(written)) <= limit:
         return whole
     room, shown, gap = limit - units(more) - 1, list[str](), " "
@@ -179,10 +179,6 @@ def _blocks(text: str) -> Iterator[_ShownBlock]:
                 line = line.strip()
             yield _ShownBlock(_table(rows), is_code=True) if rows else _ShownBlock(line)
             place += len(rows) + 1  # a table has a line more than it has rows, below its head
-
-
-def _written(block: _ShownBlock, cite: Cite) -> str:
-    return code_block(block.text, block.language) if block.is_code else _line(block.text, cite)
 
 
 def _begun(block: _ShownBlock, whole: str, room: int, cite: Cite) -> str:

@@ -6,10 +6,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import discord
 from discord import app_commands
@@ -23,45 +22,18 @@ CUSTOM_ID_LIMIT = 100
 JOB_ID = r"[0-9A-Za-z_-]{1,80}"
 
 
-class Press(StrEnum):
-    """What a button does to the job it names: its custom id is `verb:job_id`, at most 100 characters (G-02)."""
-
-    SOURCES = "show_sources"
-    SHARED_SOURCES = "shared_sources"
-    SHARE = "share"
-    SHARE_HERE = "share_here"
-    ASK_AGAIN = "ask_again"
-    IMPROVE = "improve"
-    REFRESH = "refresh"
-    CHANGED = "what_changed"
-    RETRY = "retry"
-    CANCEL = "cancel"
-    START = "start_deep"
-    NOT_NOW = "not_now"
-    GO_DEEPER = "go_deeper"
-    ANSWER_NOW = "answer_now"
-    QUESTION_CHANGED = "changed"
-    WATCH = "watch"
-    WATCH_HOURS = "watch_hours"
-    WATCH_DAY = "watch_day"
-    WATCH_WEEK = "watch_week"
-    WATCH_DIGEST = "watch_digest"
-    STOP_WATCHING = "stop_watching"
-    KEEP_WATCHING = "keep_watching"
-    NOT_WORTH = "not_worth_telling"
-    NEW_ANSWER = "show_answer"
-    EXPORT = "export"
-    MAKE_TEST = "make_test"
-    GOOD = "good"
-    BAD = "bad"
+# What a button does to the job it names: its custom id is `name:job_id`, at most 100 characters (G-02). Two belong to
+# shared answers, which only Discord has asked for and shown by buttons; links lead elsewhere.
+SHARED_SOURCES, SHARE_HERE = "shared_sources", "share_here"
+PRESSES = frozenset({*wording.BUTTONS, SHARED_SOURCES, SHARE_HERE}) - {"view_full_analysis", "receipt"}
 
 
 @dataclass(frozen=True)
 class JobButton:
-    press: Press
+    press: str
     job_id: str
     label: str
-    style: Literal["primary", "secondary", "danger"] = "secondary"
+    is_primary: bool = False
 
     @property
     def custom_id(self) -> str:
@@ -81,7 +53,7 @@ class LibraryButton:
     words: str
     label: str
     tag: str = ""
-    style: Literal["primary", "secondary", "danger"] = "secondary"
+    is_primary: bool = False
 
     @property
     def custom_id(self) -> str:
@@ -97,7 +69,7 @@ class MoreMenu:
     """What is pressed less often: each choice does to the job what its button would."""
 
     job_id: str
-    choices: tuple[tuple[Press, str], ...]
+    choices: tuple[tuple[str, str], ...]
 
     @property
     def custom_id(self) -> str:
@@ -110,6 +82,7 @@ class PanelButton:
 
     custom_id: str
     label: str
+    is_primary: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,12 +130,7 @@ class DiscordMessage:
 # is pressed is read from the interaction (`on_interaction` in bot.py), by these patterns
 
 
-STYLES = {
-    "primary": discord.ButtonStyle.primary,
-    "secondary": discord.ButtonStyle.secondary,
-    "danger": discord.ButtonStyle.danger,
-}
-OF_JOB = rf"(?P<press>{'|'.join(Press)}):(?P<job_id>{JOB_ID})"
+OF_JOB = rf"(?P<press>{'|'.join(PRESSES)}):(?P<job_id>{JOB_ID})"
 OF_MENU = rf"more:(?P<job_id>{JOB_ID})"
 OF_LIBRARY = r"library:(?P<tag>[0-9a-f]{0,12}):(?P<words>.{1,90})"
 REASON_LIMIT = 1000  # characters of what somebody writes into a form
@@ -184,7 +152,7 @@ def job_of(message: discord.Message | None) -> str:
     for row in rows:
         for item in getattr(row, "children", []):
             found = re.fullmatch(
-                rf"(?:more|{'|'.join(Press)}):(?P<job_id>{JOB_ID})", getattr(item, "custom_id", None) or ""
+                rf"(?:more|{'|'.join(PRESSES)}):(?P<job_id>{JOB_ID})", getattr(item, "custom_id", None) or ""
             )
             if found:
                 return found["job_id"]
@@ -204,23 +172,17 @@ class TextForm(discord.ui.Modal):
         self.add_item(discord.ui.Label(text=label, component=field))
 
 
-def _improving() -> tuple[str, str, str]:
-    return say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT)
-
-
-def _complaining() -> tuple[str, str, str]:
-    return say(wording.WRONG_TITLE), say(wording.WRONG_LABEL), say(wording.WRONG_HINT)
-
-
-def job_form(press: Press, job_id: str) -> TextForm:
+def job_form(press: str, job_id: str) -> TextForm:
     """What is wrong with an answer, which need not be said, or what is to be better."""
-    is_wish = press is Press.IMPROVE
-    return TextForm(f"{press}:{job_id}", _improving() if is_wish else _complaining(), is_required=is_wish)
+    if press == "improve":
+        return wish_form(f"{press}:{job_id}")
+    texts = say(wording.WRONG_TITLE), say(wording.WRONG_LABEL), say(wording.WRONG_HINT)
+    return TextForm(f"{press}:{job_id}", texts, is_required=False)
 
 
-def wish_form(button: LibraryButton) -> TextForm:
-    """What `improve` is to mind in the library."""
-    return TextForm(button.custom_id, _improving())
+def wish_form(custom_id: str) -> TextForm:
+    """What `improve` is to mind, of an answer or in the library."""
+    return TextForm(custom_id, (say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT)))
 
 
 def wish_of(interaction: Asked) -> LibraryButton | None:
@@ -236,10 +198,10 @@ def pressed(interaction: Asked) -> tuple[str, str]:
     return (str(sent.get("custom_id") or ""), str((sent.get("values") or [""])[0])) if is_pressed else ("", "")
 
 
-def form_of(interaction: Asked) -> tuple[Press, str, str] | None:
+def form_of(interaction: Asked) -> tuple[str, str, str] | None:
     """Of a submitted form: what it is for, which job, and what was written; None for any other interaction."""
     found, rows = submitted(interaction, OF_JOB)
-    return (Press(found["press"]), found["job_id"], _written(rows)) if found else None
+    return (found["press"], found["job_id"], _written(rows)) if found else None
 
 
 def submitted(interaction: Asked, custom_id: str) -> tuple[re.Match[str] | None, list[dict[str, Any]]]:
@@ -263,10 +225,10 @@ def _item(button: JobButton | LibraryButton | LinkButton | PanelButton | MoreMen
     if isinstance(button, LinkButton):
         return discord.ui.Button(label=button.label, url=button.url, row=row)
     if isinstance(button, MoreMenu):
-        options = [discord.SelectOption(label=label, value=press.value) for press, label in button.choices]
+        options = [discord.SelectOption(label=label, value=press) for press, label in button.choices]
         said = word("answer.more")
         return discord.ui.Select(custom_id=button.custom_id, placeholder=said, options=options, row=row)
-    style = STYLES["secondary" if isinstance(button, PanelButton) else button.style]
+    style = discord.ButtonStyle.primary if button.is_primary else discord.ButtonStyle.secondary
     return discord.ui.Button(label=button.label, custom_id=button.custom_id, style=style, row=row)
 
 

@@ -28,12 +28,12 @@ from adapters.chat.discord.markup import (
     within,
 )
 from adapters.chat.discord.payload import (
+    SHARED_SOURCES,
     DiscordMessage,
     DiscordUpload,
     JobButton,
     LinkButton,
     MoreMenu,
-    Press,
     Row,
     word,
 )
@@ -131,7 +131,7 @@ class DiscordVoice:
             if card.plan
             else []
         )
-        said = "" if snapshot.earlier else _said(snapshot)
+        said = "" if snapshot.earlier else "".join(text for _, text in said_so_far(snapshot, "summary"))
         head, step = f"{_asked(card.asked)}\n\n", plain(card.message.rstrip(" .…"), LINE_ROOM)
         steps = [f"-# {step} …" if said else f"**{step}** …"]
         if said:
@@ -183,7 +183,7 @@ class DiscordVoice:
         """A private answer, shown to a channel on its asker's wish."""
         message = self.outcome(job, result, sources, may_offer=False)
         message.embed.set_author(name=fit(one_line(say(wording.SHARED_BY, who=by)), LINE_ROOM))
-        show = JobButton(Press.SHARED_SOURCES, job.id, say(wording.SHOW_SOURCES))
+        show = JobButton(SHARED_SOURCES, job.id, say(wording.SHOW_SOURCES))
         link = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         return replace(message, rows=((*link, *([show] if sources else [])),), details=())
 
@@ -245,7 +245,7 @@ class DiscordVoice:
 
     def changed(self, offer: Offer) -> DiscordMessage:
         """Under an edited question, which it answers: what was edited is read there when the button is pressed."""
-        button = JobButton(Press.QUESTION_CHANGED, offer.job.id, say(wording.RESEARCH_IT), "primary")
+        button = JobButton("changed", offer.job.id, say(wording.RESEARCH_IT), is_primary=True)
         return self.question(say(wording.QUESTION_CHANGED), button)
 
     def moved(self, page_url: str = "") -> DiscordMessage:
@@ -426,10 +426,6 @@ def _passages(links: PageLinks, job: ResearchJob, card: AnswerCard) -> Cite:
     return lambda number: links.passage(job, known[number], cited.get(known[number], "")) if number in known else ""
 
 
-def _said(snapshot: Snapshot) -> str:
-    return "".join(text for _, text in said_so_far(snapshot, "summary"))
-
-
 def _thread_name(card: AnswerCard) -> str:
     """The answer's first sentence, without its numbers."""
     answer = card.answer.summary if card.answer else ""
@@ -454,7 +450,7 @@ def _rows(job: ResearchJob, card: AnswerCard) -> tuple[Row, ...]:
     ]
     shown.sort(key=lambda one: one in card.votes)
     rest = [one for one in offered if one not in shown]
-    menu = MoreMenu(job.id, tuple((Press(one.name), one.label) for one in rest))
+    menu = MoreMenu(job.id, tuple((one.name, one.label) for one in rest))
     return (_row(job, shown[:BUTTONS]), *([(menu,)] if rest else []))
 
 
@@ -463,7 +459,7 @@ def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
     return tuple(
         LinkButton(button.label, button.url)
         if button.url
-        else JobButton(Press(button.name), job.id, button.label, "primary" if button.is_primary else "secondary")
+        else JobButton(button.name, job.id, button.label, is_primary=button.is_primary)
         for button in buttons
         if not (button.url or button.name == "view_full_analysis") or is_linkable(button.url)
     )

@@ -212,7 +212,10 @@ def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Bloc
         element["filter"] = {"include": ["public", "private"]}
         return {**element, **({"initial_conversations": [*value]} if value else {})}
     if field.choices:
-        return _radio(field, write_setting(field.key, settings))
+        radios = [_option(word, meaning) for word, meaning in field.choices]
+        chosen = write_setting(field.key, settings)
+        initial = next(option for option in radios if option["value"] == chosen)
+        return {"type": "radio_buttons", "options": [*radios], "initial_option": initial}
     if field.key == "providers":
         return _providers(value, ceilings.providers)
     if isinstance(TenantSettings.__dataclass_fields__[field.key].default, tuple):
@@ -221,12 +224,6 @@ def _element(field: Field, settings: TenantSettings, ceilings: Ceilings) -> Bloc
     if isinstance(value, str):
         return {**text_input(LABEL_LIMIT, said_word(field.unset), is_long=False), "initial_value": value}
     return _number(field, value, ceilings)
-
-
-def _radio(field: Field, chosen: str) -> Block:
-    options = [_option(word, meaning) for word, meaning in field.choices]
-    initial = next(option for option in options if option["value"] == chosen)
-    return {"type": "radio_buttons", "options": [*options], "initial_option": initial}
 
 
 def _providers(chosen: Sequence[str], offered: Sequence[str]) -> Block | None:
@@ -359,18 +356,14 @@ def _help() -> list[Block]:
 
 def _listed(jobs: Sequence[Answered], links: PageLinks) -> list[Block]:
     """A line each: the question as a link to its page, and what came of it."""
-    return [section(f"<{escaped(links.link(job))}|{_question(job)}>\n{_outcome(job, result)}") for job, result in jobs]
-
-
-def _question(job: ResearchJob) -> str:
-    """Of a link: no bar, which would end its address early."""
-    return plain((job.request.quoted or job.query).replace("|", "/"), QUESTION_ROOM) or "…"
-
-
-def _outcome(job: ResearchJob, result: JobResult | None) -> str:
-    answer = result.answer if result else None
-    became = wording.confidence_headline(answer) if answer else say(wording.STATUS_MESSAGES[job.status])
-    return f"{wording.day(job.created_at)} · {plain(became, QUESTION_ROOM)}"
+    blocks: list[Block] = []
+    for job, result in jobs:
+        asked = (job.request.quoted or job.query).replace("|", "/")  # a bar would end the link's address early
+        answer = result.answer if result else None
+        became = wording.confidence_headline(answer) if answer else say(wording.STATUS_MESSAGES[job.status])
+        link = f"<{escaped(links.link(job))}|{plain(asked, QUESTION_ROOM) or '…'}>"
+        blocks.append(section(f"{link}\n{wording.day(job.created_at)} · {plain(became, QUESTION_ROOM)}"))
+    return blocks
 
 
 async def _is_full_member(client: AsyncWebClient, user: str) -> bool:

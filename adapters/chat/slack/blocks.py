@@ -19,12 +19,13 @@ from adapters.chat.fitting import fit, true_link, units
 from core.deep.state import Coverage
 from core.deep.viewing import ChecklistCard
 from core.evidence.citations import MARKS
+from core.evidence.structure import RULE, cells
 from core.model.answer import JobResult, Verdict
 from core.model.job import JobStatus, Json
 from core.model.source import Source
 from core.presentation import wording
 from core.presentation.card import said_so_far, stage_states
-from core.presentation.help import HOW_TO_ASK, Typed, help_entries, mode_entries
+from core.presentation.help import Typed, help_entries, mode_entries
 from core.presentation.render import one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.text.saying import later, say
@@ -352,10 +353,23 @@ def passed_sentences(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def sentence_text(text: str) -> str:
-    """As Slack's Markdown, without emphasis of its own, with the line breaks before it."""
+    """As Slack's Markdown, without emphasis of its own, with the line breaks before it; a table is a list of its rows
+    below its head, since a stream may not draw it.
+    """
     body = text.lstrip()
-    lines = [" ".join(line.split()) for line in body.replace("**", "").split("\n")]
+    lines = [" ".join(line.split()) for line in listed_rows(body.replace("**", "")).split("\n")]
     return text[: len(text) - len(body)] + (markdown("\n".join(lines), SENTENCE_ROOM) or "…")
+
+
+def listed_rows(text: str) -> str:
+    """With each row of a Markdown table as an item, where its cells meet a dot; its head is a line of its own."""
+    lines = text.split("\n")
+    rules = {at for at, line in enumerate(lines) if line.startswith("|") and RULE.fullmatch(line)}
+    return "\n".join(
+        f"{'' if at + 1 in rules else '- '}{' · '.join(cells(line)).rstrip('· ')}" if line.startswith("|") else line
+        for at, line in enumerate(lines)
+        if at not in rules
+    )
 
 
 def _stage_tasks(snapshot: Snapshot) -> list[Task]:
@@ -511,10 +525,3 @@ def help_blocks() -> list[Block]:
     how = "\n".join(f"*{what}* {words}" for what, words in help_entries(TYPED))
     modes = "\n".join(f"• `{name}`: {words}" for name, words in mode_entries())
     return [section(how), section(f"*{say('Modes')}*\n{modes}")]
-
-
-def help_message() -> SlackMessage:
-    spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
-    return replace(
-        message(f"{say(HOW_TO_ASK)}. {spoken}", [section(f"*{say(HOW_TO_ASK)}*"), *help_blocks()]), is_aside=True
-    )

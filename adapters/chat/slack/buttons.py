@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adapters.chat.desk import Deed, Renew, Speaking, changed_key, press, renew, thanks_for_vote, told_of
+from adapters.chat.desk import Renew, Speaking, changed_key, press, renew, thanks_for_vote, told_of
 from adapters.chat.reply import best_effort
 from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, section, sentence_message, text_input, tick
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
@@ -28,7 +28,7 @@ from adapters.chat.slack.render import (
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
-from adapters.chat.slack.translate import PLATFORM, Payload, id_of, is_shown
+from adapters.chat.slack.translate import PLATFORM, Payload, field_of, id_of, is_shown
 from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
@@ -142,11 +142,7 @@ class Buttons:
             await self._whisper(click, error.user_message)
 
     async def _ask(self, form: Callable[[str], Block], click: Click, job: ResearchJob) -> None:
-        await self._open(click, form(click.told(job)))
-
-    async def _open(self, click: Click, view: Block) -> None:
-        """A trigger lives for 3 s."""
-        if not await open_view(click.workspace, click.trigger_id, view):
+        if not await open_view(click.workspace, click.trigger_id, form(click.told(job))):
             await self._whisper(click, say(wording.FORM_NOT_OPENED))
 
     async def _handle(
@@ -158,22 +154,16 @@ class Buttons:
         try:
             job = await self._visible(click.value.rpartition(":")[2], click)
             deed = press(name, job, click.user, question=click.value.rpartition(":")[0])
-            if deed is not None:
-                await self._do(deed, click)
-            elif act is not None:
+            if isinstance(deed, Renew):
+                await self._renew(deed, click)
+            elif deed is not None and (shown := await told_of(deed, self._speaking(click))):
+                await self._show(click, shown)
+            elif deed is None and act is not None:
                 await act(click, job)
         except JobNotFound:
             await self._whisper(click, say(wording.NO_LONGER_KEPT))
         except GorkdError as error:
             await self._whisper(click, error.user_message)
-
-    async def _do(self, deed: Deed, click: Click) -> None:
-        """Raises `GorkdError`."""
-        match deed:
-            case Renew():
-                await self._renew(deed, click)
-            case _ if shown := await told_of(deed, self._speaking(click)):
-                await self._show(click, shown)
 
     def _speaking(self, click: Click) -> Speaking[SlackMessage]:
         desk = self.desk
@@ -300,9 +290,7 @@ def share_modal(click: str) -> Block:
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:
     """What a submitted modal carries, and what was written into it."""
-    values = (view.get("state") or {}).get("values") or {}
-    said = ((values.get(SAID) or {}).get(SAID) or {}).get("value")
-    return str(view.get("private_metadata") or ""), str(said or "")
+    return str(view.get("private_metadata") or ""), str(field_of(view, SAID).get("value") or "")
 
 
 # `/research` alone: a form in which several modes can be ticked, read as what could have been typed
@@ -353,13 +341,12 @@ def ask_modal(asked: str) -> Block:
 
 def typed_in(view: Mapping[str, Any]) -> str:
     """What a submitted form asks, as one would type it; its options stand last, where they count."""
-    values = (view.get("state") or {}).get("values") or {}
-    given = {name: (values.get(name) or {}).get(name) or {} for name in (QUESTION, MODE.name, CONTEXT.name, EXTRAS)}
     modes, extras = (
-        [str(one["value"]) for one in given[name].get("selected_options") or ()] for name in (MODE.name, EXTRAS)
+        [str(one["value"]) for one in field_of(view, name).get("selected_options") or ()]
+        for name in (MODE.name, EXTRAS)
     )
-    context = re.sub(r'["“”]', "'", str(given[CONTEXT.name].get("value") or "")).strip()
+    context = re.sub(r'["“”]', "'", str(field_of(view, CONTEXT.name).get("value") or "")).strip()
     options = [*(f"{MODE.name}:{mode}" for mode in modes), *(f"{extra}:yes" for extra in extras)]
     options += [f'{CONTEXT.name}:"{context}"'] if context else []
-    question = str(given[QUESTION].get("value") or "").strip()
+    question = str(field_of(view, QUESTION).get("value") or "").strip()
     return " ".join([question, *options]) if question else ""

@@ -31,34 +31,18 @@ if TYPE_CHECKING:
 API_TIMEOUT_S = 10.0
 LIMITED = 429
 RATE_LIMITED = frozenset({"ratelimited", "rate_limited"})
-NO_STREAMS = (
-    frozenset(  # what forbids them in a channel; any other refusal is of one call (docs.slack.dev, chat.startStream)
-        {
-            "channel_type_not_supported",
-            "messages_tab_disabled",
-            "missing_scope",
-            "restricted_action",
-            "restricted_action_non_threadable_channel",
-            "restricted_action_read_only_channel",
-            "unknown_method",
-        }
-    )
-)
+# What forbids streams in a channel; any other refusal is of one call (docs.slack.dev, chat.startStream).
+NO_STREAMS = frozenset({
+    "channel_type_not_supported", "messages_tab_disabled", "missing_scope", "restricted_action",
+    "restricted_action_non_threadable_channel", "restricted_action_read_only_channel", "unknown_method",
+})  # fmt: skip
 NO_STREAMS_S = 3600.0  # then they may be allowed
 STREAM_LIFE_S = 270.0  # Slack ends a stream about 5 min after its start
 LONGEST_WAIT_S = 60.0  # Slack seldom asks for more; whoever waits longer had better say so
 REPEATABLE = (
-    "chat.update",
-    "chat.delete",
-    "files.delete",
-    "chat.stopStream",
-    "conversations.",
-    "files.info",
-    "files.getUploadURL",
-    "users.info",
-    "assistant.threads.",
-    "agents.sessions.",
-)
+    "chat.update", "chat.delete", "files.delete", "chat.stopStream", "conversations.", "files.info",
+    "files.getUploadURL", "users.info", "assistant.threads.", "agents.sessions.",
+)  # fmt: skip
 IMPATIENT = ("chat.startStream", "chat.appendStream")  # what a limit keeps from being streamed is shown otherwise
 FAULTS = (SlackApiError, ClientError, TimeoutError, OSError)  # all that a call may raise
 REFUSED = frozenset(  # what no other try heals: the token itself is no good (docs.slack.dev, auth.test)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ INBOX = f"{PLATFORM}:inbox"  # as a platform of its own: other messages without 
 DROP_WITHIN_S = 0.5  # for one that is just being opened; what became of it by then is stored
 MOST_UNSTORED = 1000  # letters in memory; beyond, only Slack has them
 PAUSES_S = (1.0, 4.0, 12.0)  # before what records or Slack were away for is opened again; then comes the next look
+TOLD_BEFORE = 3  # of these pauses: so many tries make an outage that is told to who asked
 TRIES = 5  # of what breaks each time it is opened; it is tried again with each look at what was left
 
 _log = logging.getLogger(__name__)
@@ -69,6 +70,8 @@ class Inbox:
     def __init__(self, messages: Messages, turns: ChatTurns, *, pauses_s: Sequence[float] = PAUSES_S) -> None:
         self._messages, self._turns, self._pauses_s = messages, turns, pauses_s
         self.openers: dict[str, Opener] = {}
+        self.tell_outage: Callable[[str, Payload], Awaitable[None]] | None = None  # a team and what was told
+        self._told: Remembered[bool] = Remembered()
         self._opening: dict[str, _Opening] = {}
         self._opened: Remembered[bool] = Remembered()
         self._failures: dict[str, int] = {}
@@ -130,9 +133,9 @@ class Inbox:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, letter: Letter, work: Awaitable[None]) -> _Opening:
+    def _begin(self, letter: Letter, work: Coroutine[None, None, None]) -> _Opening:
         opening = self._opening[letter.key] = _Opening()
-        opening.task = asyncio.create_task(_awaited(work), name=f"slack letter {letter.key}")
+        opening.task = asyncio.create_task(work, name=f"slack letter {letter.key}")
         opening.task.add_done_callback(lambda _: self._ended(letter.key))
         return opening
 
@@ -163,13 +166,14 @@ class Inbox:
                 self._opened.put(letter.key, value=True)
                 self._unstored.pop(letter.key, None)
                 self._opening[letter.key].keep()
-                await self._erase(letter.key)
+                with best_effort(_log.warning, "letter not erased"):
+                    await self._messages.end(letter.key)
         finally:
             await self._turns.give_back(letter.key)
 
     async def _is_settled(self, letter: Letter) -> bool:
         """What broke stays for another try, unless it always breaks."""
-        for pause_s in (0.0, *self._pauses_s):
+        for tries, pause_s in enumerate((0.0, *self._pauses_s), start=1):
             await asyncio.sleep(pause_s)
             try:
                 await self.openers[letter.kind](letter.body)
@@ -177,6 +181,8 @@ class Inbox:
                 _log.info("letter of a team that has removed the app")
             except (GorkdError, *FAULTS) as error:  # records or Slack are away, which passes
                 _log.warning("letter not opened yet", extra={"kind": letter.kind, "error": str(error)})
+                if tries == TOLD_BEFORE and isinstance(error, StoreError):
+                    await self._tell_outage(letter)
                 continue
             except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task
                 failures = self._failures.pop(letter.key, 0) + 1
@@ -187,9 +193,11 @@ class Inbox:
             return True
         return False
 
-    async def _erase(self, key: str) -> None:
-        with best_effort(_log.warning, "letter not erased"):
-            await self._messages.end(key)
+    async def _tell_outage(self, letter: Letter) -> None:
+        if self.tell_outage is not None and not self._told.get(letter.key):
+            self._told.put(letter.key, value=True)
+            with best_effort(_log.warning, "outage not told", of=(GorkdError, *FAULTS)):
+                await self.tell_outage(letter.team, letter.body)
 
 
 def key_of_letter(team: str, name: str) -> str:
@@ -200,7 +208,3 @@ def _read(address: Address) -> Letter:
     kind, team, user, name = (str(address.data.get(part) or "") for part in ("kind", "team", "user", "name"))
     body = address.data.get("body")
     return Letter(kind, team, user, name, body if isinstance(body, Mapping) else {})
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work

@@ -47,10 +47,18 @@ from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
-from adapters.chat.slack.render import SlackVoice, changed_message, watch_message
-from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, respond, shown_at
+from adapters.chat.slack.render import SlackVoice
+from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, respond, shown_at, tell_outage
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
-from adapters.chat.slack.translate import PLATFORM, Payload, SlackFile, SlackPlace, SlackSaid, described_file, id_of
+from adapters.chat.slack.translate import (
+    Payload,
+    SlackFile,
+    SlackPlace,
+    SlackSaid,
+    described_file,
+    field_of,
+    id_of,
+)
 from adapters.chat.watching import WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, StoreError
@@ -93,6 +101,7 @@ class Entrance:
             "message": self._open_message, "command": self._open_command, "shortcut": self._open_shortcut,
             "edit": self._open_edit,
         }  # fmt: skip
+        self.inbox.tell_outage = partial(tell_outage, self.workspaces)
 
     async def heard(self, event: Payload, team_id: str, *, is_mention: bool) -> None:
         """A mention or a message. Returns when it is stored, or is not for us; what it asks for is found out later."""
@@ -142,7 +151,7 @@ class Entrance:
         user, url = str(command["user_id"]), str(command.get("response_url") or "")
         if wish:
             said = await self.threads.watch_commanded(workspace, str(command["channel_id"]), user, wish)
-            told: SlackMessage | None = watch_message(said)
+            told: SlackMessage | None = self.voice.watching(said)
         else:
             told = await self.administration.commanded(workspace, user, str(command["trigger_id"]), word or "")
         if told is not None:
@@ -183,7 +192,7 @@ class Entrance:
             said, offer = found
             place = await self.threads.place(workspace, said.channel_id, said.user_id)
             at = self._address(place, f"offer:{changed_key(offer.job, offer.question)}", said.thread_ts or said.ts)
-            await self._tell(changed_message(offer), said, place, SlackReply(workspace, at))
+            await self._tell(self.voice.changed(offer), said, place, SlackReply(workspace, at))
 
     async def _offered(self, workspace: Workspace, edited: Payload) -> tuple[SlackSaid, Offer] | None:
         """Of a message that asked something, whoever could see the answer then, and says something else now."""
@@ -201,15 +210,29 @@ class Entrance:
     async def _open_command(self, body: Payload) -> None:
         workspace = await self.workspaces.find(str(body["team"]))
         place = await self.threads.place(workspace, str(body["channel_id"]), str(body["user_id"]))
-        key = str(body["trigger_id"])
-        at = self._address(place, key, response_url=str(body["response_url"]))
         is_private = place.settings.visibility == "private"
         request = translate.read_options(str(body["text"]), place.scope, place.own_scope, is_private=is_private)
+        await self.begin_alone(
+            workspace, place, request, str(body["trigger_id"]), response_url=str(body["response_url"])
+        )
+
+    async def begin_alone(
+        self,
+        workspace: Workspace,
+        place: SlackPlace,
+        request: ResearchRequest,
+        key: str,
+        *,
+        response_url: str,
+        attachments: Sequence[Attachment] = (),
+    ) -> None:
+        """What a command asks begins a conversation of its own; a private one is answered to its asker alone."""
+        talk, shown_in = named(place.channel_id, key), place.channel_id
         if request.is_private and not place.is_direct:
-            at = replace(at, channel="")
-        at = replace(at, conversation=f"{translate.PLATFORM}:{at.channel}:{key}")
-        request = replace(request, asker=place.user_id, thread=at.conversation, channel=place.public_id)
-        await self._submit(request, SlackReply(workspace, at))
+            shown_in = ""
+        at = SlackAddress(place.team_id, place.user_id, key, shown_in, conversation=talk, response_url=response_url)
+        request = replace(request, asker=place.user_id, thread=talk, channel=place.public_id)
+        await self._submit(request, SlackReply(workspace, at), attachments)
 
     async def _open_shortcut(self, shortcut: Payload) -> None:
         """What a message says is checked, in the thread that hangs on it."""
@@ -344,7 +367,7 @@ class Entrance:
     async def _ask(self, workspace: Workspace, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         try:
             request = translate.read_options(said.text or say(wording.WHAT_DOES_IT_SAY), place.scope, place.own_scope)
-            attachments = await self._read_files(workspace, said)
+            attachments = await read_files(said.files, workspace, self.session, self.researcher, api_url=self.api_url)
         except StoreError:
             raise
         except GorkdError as error:
@@ -364,11 +387,6 @@ class Entrance:
         newest = await self.researcher.recent(place.scope, limit=HISTORY_LENGTH)
         return next((job for job in newest if job.request.thread.startswith(here)), None)
 
-    async def _read_files(self, workspace: Workspace, said: SlackSaid) -> list[Attachment]:
-        if not said.files:
-            return []
-        return await read_files(said.files, workspace, self.session, self.researcher, api_url=self.api_url)
-
     async def _submit(
         self, request: ResearchRequest, reply: SlackReply, attachments: Sequence[Attachment] = ()
     ) -> None:
@@ -385,7 +403,10 @@ class Entrance:
                 await self.begin(submit, reply, job.scope)
             case _ if shown := await told_of(deed, await self._speaking(place, reply.at)):
                 if isinstance(deed, ShowSources):
-                    await self._post_sources(deed.job, shown, reply)
+                    at = reply.at
+                    mark = Mark(at.key, "sources", at.conversation)
+                    ts = await post(reply.client, ThreadAddress(at.channel, at.thread_ts), shown, mark)
+                    await self.researcher.note_shown(deed.job.id, [shown_at(at.team, at.channel, ts)])
                 else:
                     await self._tell(shown, said, place, reply)
                 if isinstance(deed, Prove) and reply.at.ts:  # else an aside, which only Slack takes away
@@ -403,13 +424,6 @@ class Entrance:
             self.researcher, self.voice, place.user_id, place.tenant, where, elsewhere, self.taking_away, self.proving,
             partial(self.administration.admins.is_admin, workspace, place.user_id),
         )  # fmt: skip
-
-    async def _post_sources(self, job: ResearchJob, shown: SlackMessage, reply: SlackReply) -> None:
-        at = reply.at
-        ts = await post(
-            reply.client, ThreadAddress(at.channel, at.thread_ts), shown, Mark(at.key, "sources", at.conversation)
-        )
-        await self.researcher.note_shown(job.id, [shown_at(at.team, at.channel, ts)])
 
     async def _tell(self, message: SlackMessage, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         """To the asker alone where Slack lets us, where it was said: a thread without a reply shows it to nobody."""
@@ -532,30 +546,14 @@ class Sections:
     async def _begin(
         self, workspace: Workspace, asked: _SectionAsked, view_id: str, which: str, attachments: Sequence[Attachment]
     ) -> None:
-        desk, key = self.desk, f"{SECTION_FORM}:{view_id}"
-        place = await desk.threads.place(workspace, asked.channel, asked.user)
-        conversation = f"{PLATFORM}:{asked.channel}:{key}"
+        place = await self.desk.threads.place(workspace, asked.channel, asked.user)
         is_private = place.settings.visibility == "private"
-        shown_in = "" if is_private and not place.is_direct else place.channel_id
-        at = SlackAddress(
-            place.team_id, place.user_id, key, shown_in,
-            conversation=conversation, response_url=asked.response_url,
-        )  # fmt: skip
-        reply = SlackReply(workspace, at)
-        request = ResearchRequest(
-            words_for(which),
-            place.own_scope if is_private else place.scope,
-            modes=("section",),
-            is_private=is_private,
-            asker=place.user_id,
-            thread=conversation,
-            channel=place.public_id,
+        scope = place.own_scope if is_private else place.scope
+        request = ResearchRequest(words_for(which), scope, modes=("section",), is_private=is_private)
+        key = f"{SECTION_FORM}:{view_id}"
+        await self.desk.begin_alone(
+            workspace, place, request, key, response_url=asked.response_url, attachments=attachments
         )
-
-        async def submit() -> ResearchJob:
-            return await desk.researcher.submit(request, dedupe_key=key_of(reply), attachments=attachments)
-
-        await desk.begin(submit, reply, request.scope)
 
 
 def _asked_in(view: Mapping[str, Any]) -> _SectionAsked:
@@ -583,12 +581,11 @@ def _file_input(name: str, text: str, hint: str, *, is_optional: bool = False) -
 
 def chosen_in(view: Mapping[str, Any]) -> tuple[str, list[SlackFile]]:
     """The section and the files of a submitted modal, the context first."""
-    values = (view.get("state") or {}).get("values") or {}
-    option = ((values.get(WHICH) or {}).get(WHICH) or {}).get("selected_option") or {}
+    option = field_of(view, WHICH).get("selected_option") or {}
     files = [
         described_file(file)
         for name in (CONTEXT, EXPERIMENT)
-        for file in ((values.get(name) or {}).get(name) or {}).get("files") or ()
+        for file in field_of(view, name).get("files") or ()
         if file.get("id")
     ]
     return str(option.get("value") or ""), files

@@ -203,14 +203,10 @@ async def hear_leaving(body: Payload, watching: WatchDesk) -> None:
         if isinstance(user, dict) and user.get("deleted") is True:
             await watching.person_left(tenant, str(user.get("id") or ""))
         return
-    is_person = event.get("type") == "member_left_channel" and user not in _own(body)
+    own = {str(one.get("user_id")) for one in body.get("authorizations") or () if one.get("is_bot")}
+    is_person = event.get("type") == "member_left_channel" and user not in own
     if channel:
         await watching.place_closed(tenant, channel, asker=str(user or "") if is_person else "")
-
-
-def _own(body: Payload) -> set[str]:
-    """The bot's user ids."""
-    return {str(one.get("user_id")) for one in body.get("authorizations") or () if one.get("is_bot")}
 
 
 # Installing the app from a browser: `/slack/install`, and where Slack sends the browser back to

@@ -42,13 +42,11 @@ from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.render import CANCEL, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Admins, Threads, named
-from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid, id_of
-from core.library.card import LibraryCard, library_card
+from adapters.chat.slack.translate import Payload, SlackFile, SlackSaid, field_of, id_of
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
-from core.library.session import SaidToLibrary, Speaker
-from core.library.states import COMMANDS, read_command
-from core.library.words import NO, YES, Addition, Incoming, Words, read_addition
+from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
+from core.library.states import COMMANDS, NO, YES, Addition, Incoming, Words, read_addition, read_command
 from core.model.errors import GorkdError
 from core.presentation import wording
 from core.presentation.page_links import PageLinks
@@ -185,46 +183,32 @@ class SlackLibrary:
     async def take(self, workspace: Workspace, said: SlackSaid, meant: Words | Addition) -> None:
         """Answer a message in its thread."""
         asked = AskedInForm(said.channel_id, said.thread_ts or said.ts, await self._conversation(workspace, said))
-        key = f"{said.channel_id}:{said.ts}"
-        if isinstance(meant, Words):
-            await self._say(workspace, said.user_id, asked, meant.text, key=key)
-            return
         files = [self._incoming(workspace, file) for file in said.files]
-        await self._add(workspace, said.user_id, asked, meant, files, key=key)
+        words = meant.text if isinstance(meant, Words) else meant
+        await self._say(workspace, said.user_id, asked, words, key=f"{said.channel_id}:{said.ts}", files=files)
 
     async def _conversation(self, workspace: Workspace, said: SlackSaid) -> str:
         """A thread's own; in direct messages one, by whichever message."""
         return named(said.channel_id, "") if said.is_direct else await self.threads.conversation(workspace, said)
 
-    async def _say(self, workspace: Workspace, user: str, asked: AskedInForm, text: str, *, key: str) -> None:
-        command = text.partition(" ")[0].casefold()
-        if command == ADD:
-            addition = read_addition(f"library {text}", has_files=False) or Addition()
-            await self._add(workspace, user, asked, addition, (), key=key)
-            return
-        changes_store = command in COMMANDS and COMMANDS[command].changes_store
-        speaker, reply = await self._begin(workspace, user, asked, key, needs_admin=changes_store)
-        await self._noted(self.live.say(speaker, text, reply, about=asked.about))
-
-    async def _add(
+    async def _say(
         self,
         workspace: Workspace,
         user: str,
         asked: AskedInForm,
-        addition: Addition,
-        files: Sequence[Incoming],
+        said: str | Addition,
         *,
         key: str,
+        files: Sequence[Incoming] = (),
     ) -> None:
-        speaker, reply = await self._begin(workspace, user, asked, key, needs_admin=True)
-        await self._noted(self.live.add(speaker, addition, files, reply))
-
-    async def _begin(
-        self, workspace: Workspace, user: str, asked: AskedInForm, key: str, *, needs_admin: bool
-    ) -> tuple[Speaker, SlackReply]:
-        """Who speaks, and the message that answers. Slack is asked about admins only where it matters."""
+        """Slack is asked about admins only where it matters."""
+        command = said.partition(" ")[0].casefold() if isinstance(said, str) else ADD
+        if command == ADD and isinstance(said, str):
+            said = read_addition(f"library {said}", has_files=False) or Addition()
+        needs_admin = command == ADD or (command in COMMANDS and COMMANDS[command].changes_store)
         place = await self.threads.place(workspace, asked.channel, user)
-        thread = asked.thread or _own_thread(place)
+        own = named(place.channel_id, "" if place.is_direct else user)  # others may join in the thread of an answer
+        thread = asked.thread or own
         is_admin = place.is_direct or (needs_admin and await self.admins.is_admin(workspace, user))
         at = SlackAddress(
             place.team_id, user, key, place.channel_id, asked.thread_ts,
@@ -233,7 +217,11 @@ class SlackLibrary:
         speaker = Speaker(
             place.scope, thread, user, is_admin=is_admin, key=f"{place.team_id}:{key}", channel=place.public_id
         )
-        return speaker, SlackReply(workspace, at)
+        reply = SlackReply(workspace, at)
+        if isinstance(said, Addition):
+            await self._noted(self.live.add(speaker, said, files, reply))
+        else:
+            await self._noted(self.live.say(speaker, said, reply, about=asked.about))
 
     def _incoming(self, workspace: Workspace, file: SlackFile) -> Incoming:
         load = partial(download, file, workspace, self.session, api_url=self.api_url, max_bytes=MAX_PAPER_BYTES)
@@ -254,12 +242,6 @@ def may_be_words(text: str) -> bool:
 
 def _asked(command: Payload) -> AskedInForm:
     return AskedInForm(str(command["channel_id"]), response_url=str(command.get("response_url") or ""))
-
-
-def _own_thread(place: SlackPlace) -> str:
-    """By `/library` one talks for oneself in a channel; others may join in the thread of an answer."""
-    start = f"{translate.PLATFORM}:{place.channel_id}"
-    return start if place.is_direct else f"{start}:{place.user_id}"
 
 
 def _pressed(body: Payload) -> tuple[LibraryPress | None, AskedInForm, str]:
@@ -345,8 +327,7 @@ def paper_options(papers: Sequence[Paper], wanted: str) -> list[Block]:
 
 def _given(view: Mapping[str, Any], field: str) -> str:
     """A field's value, "" where nothing was given."""
-    values = (view.get("state") or {}).get("values") or {}
-    given: Mapping[str, Any] = (values.get(field) or {}).get(field) or {}
+    given = field_of(view, field)
     return str((given.get("selected_option") or {}).get("value") or given.get("value") or "").strip()
 
 
@@ -492,9 +473,5 @@ def _files(said: SaidToLibrary) -> tuple[SlackUpload, ...]:
 
 
 def _question_line(text: str) -> Block:
-    return context(f"`{_code(text)}`")
-
-
-def _code(text: str) -> str:
-    """Within backticks."""
-    return plain(text.replace("`", "'"), ASKED_ROOM) or "…"
+    asked = plain(text.replace("`", "'"), ASKED_ROOM) or "…"
+    return context(f"`{asked}`")

@@ -32,7 +32,7 @@ EVENT_TYPE = "gorkd_answer"
 KEPT_BY_SLACK = frozenset({"cant_delete_message", "compliance_exports_prevent_deletion"})
 ENDED = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
 BLOCKS_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
-Part = Literal["answer", "sources", "ready", "shared", "corrected"]
+Part = Literal["answer", "sources", "ready", "shared", "corrected", "outage"]
 
 _log = logging.getLogger(__name__)
 

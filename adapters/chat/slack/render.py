@@ -20,6 +20,7 @@ from adapters.chat.slack.blocks import (
     MARKDOWN_LIMIT,
     NO_PROSE,
     SECTION_LIMIT,
+    TYPED,
     Block,
     SlackMessage,
     SlackUpload,
@@ -29,7 +30,7 @@ from adapters.chat.slack.blocks import (
     done_plan,
     escaped,
     header,
-    help_message,
+    help_blocks,
     is_linkable,
     link_button,
     markdown,
@@ -64,6 +65,7 @@ from core.presentation.card import (
     progress_card,
 )
 from core.presentation.follow_ups import follow_ups
+from core.presentation.help import HOW_TO_ASK, help_entries
 from core.presentation.page_links import PageLinks
 from core.presentation.render import is_used, marked_section, one_line, printable
 from core.presentation.snapshot import Snapshot
@@ -126,7 +128,7 @@ class SlackVoice:
     def progress(self, job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> SlackMessage:
         """What is done as a plan, and the sentences that passed; in a stream, else by updates."""
         card = progress_card(job, snapshot, elapsed_s)
-        *steer, cancel = _buttons(job, card.buttons)
+        *steer, cancel = _buttons(job.id, card.buttons)
         plan = read_plan(snapshot, elapsed_s, [*actions([cancel]), *actions(steer)])
         said = f"{one_line(card.message)} …"
         if plan is not None:
@@ -177,7 +179,19 @@ class SlackVoice:
 
     @in_its_language
     def told(self, job: ResearchJob, notice: WatchNotice) -> SlackMessage:
-        return told_message(job, notice, self.links)
+        """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
+        blocks = [header(f"🔔 {heading(notice)}")]
+        if said := sentence(notice):
+            blocks.append(section(plain(said, SECTION_LIMIT)))
+        blocks += [block for change in notice.changes for block in _changed(told_change(change))]
+        for part in digest_parts(notice):
+            page, title = self.links.link(replace(job, id=part.job_id)), plain(heading(part), 2 * LINE_ROOM)
+            blocks.append(section(f"*<{escaped(page)}|{title}>*" if is_linkable(page) else f"*{title}*"))
+            blocks += [block for change in part.changes for block in _changed(told_change(change))]
+        view = [] if notice.parts else [CardButton(VIEW, self.links.link(job))]
+        row = _buttons(job.id, [*view, *map(CardButton, notice_buttons(notice))])
+        last = actions(row) or [context(say(DIGEST_HELP))]
+        return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
 
     def refusal(self, sentence: str) -> SlackMessage:
         text = plain(sentence, SECTION_LIMIT) or say(wording.SOMETHING_BROKE)
@@ -187,16 +201,46 @@ class SlackVoice:
         return self.refusal(text)
 
     def help(self) -> SlackMessage:
-        return help_message()
+        spoken = " ".join(f"{what} {words}" for what, words in help_entries(TYPED))
+        blocks = [section(f"*{say(HOW_TO_ASK)}*"), *help_blocks()]
+        return replace(message(f"{say(HOW_TO_ASK)}. {spoken}", blocks), is_aside=True)
 
     def history(self, jobs: Sequence[ResearchJob]) -> SlackMessage:
-        return history_message(jobs, self.links)
+        """One's own questions, newest first, each a link to its page."""
+        if not jobs:
+            return self.refusal(say(wording.NO_HISTORY))
+        lines = [
+            f"• {wording.day(job.created_at)}: <{escaped(self.links.link(job))}|{_label(job.query)}>"
+            for job in jobs[:SHOWN_SOURCES]
+        ]
+        title = say(wording.YOUR_QUESTIONS)
+        return replace(message(title, [section(f"*{title}*"), *map(section, lines)]), is_aside=True)
 
     def sources(self, sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
-        return all_sources_message(sources, answer)
+        """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
+        if not sources:
+            return sentence_message(say(wording.NO_SOURCES))
+        standing = {source.id: "" if is_used(source, answer) else f" · {say(wording.NOT_CITED)}" for source in sources}
+        lines = [
+            f"{_source_line(source)}{wording.relevance(source)}{standing[source.id]}"
+            for source in sources[:SHOWN_SOURCES]
+        ]
+        counted = wording.sources_read(len(sources), bold="*")
+        return message(wording.sources_read(len(sources)), [section(counted), *map(section, lines), *_more(sources)])
 
     def watching(self, said: WatchSaid) -> SlackMessage:
-        return watch_message(said)
+        """What is said of a wish to watch, with its buttons."""
+        row = actions(_buttons(said.job.id if said.job else "", said.buttons))
+        title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
+        files = (SlackUpload(*said.file, said.text),) if said.file else ()
+        blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
+        return replace(message(said.text, blocks), files=files)
+
+    def changed(self, offer: Offer) -> SlackMessage:
+        """The button carries the question: what was edited cannot be looked up in time."""
+        ask = button("changed", say(wording.RESEARCH_IT), f"{offer.question}:{offer.job.id}", style="primary")
+        said = say(wording.QUESTION_CHANGED)
+        return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
     @in_its_language
     def shared(self, job: ResearchJob, result: JobResult, sources: Sequence[Source], sharer: str) -> SlackMessage:
@@ -310,23 +354,6 @@ def sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) ->
     return message(f"{say(wording.SOURCES)}: {names}", [context(f"*{say(wording.SOURCES)}*"), *blocks, *_more(cited)])
 
 
-def told_message(job: ResearchJob, notice: WatchNotice, links: PageLinks) -> SlackMessage:
-    """A change with the passages behind it, or a sign of life; the new answer is behind a button."""
-    blocks = [header(f"🔔 {heading(notice)}")]
-    if said := sentence(notice):
-        blocks.append(section(plain(said, SECTION_LIMIT)))
-    blocks += [block for change in notice.changes for block in _changed(told_change(change))]
-    for part in digest_parts(notice):
-        page, title = links.link(replace(job, id=part.job_id)), plain(heading(part), 2 * LINE_ROOM)
-        blocks.append(section(f"*<{escaped(page)}|{title}>*" if is_linkable(page) else f"*{title}*"))
-        blocks += [block for change in part.changes for block in _changed(told_change(change))]
-    buttons = [button(name, say(wording.BUTTONS[name]), job.id) for name in notice_buttons(notice)]
-    page_url = "" if notice.parts else links.link(job)
-    link = link_button(VIEW, say(wording.BUTTONS[VIEW]), page_url) if is_linkable(page_url) else []
-    last = actions([*link, *buttons]) if link or buttons else [context(say(DIGEST_HELP))]
-    return message(" ".join(plain_lines(notice)), [*blocks[:SHOWN_BLOCKS], *last])
-
-
 def _changed(change: ToldChange) -> list[Block]:
     """What a change says, then the passages behind it."""
     lines = [f"*{label}*: {plain(text, 2 * LINE_ROOM)}" for label, text in change.lines]
@@ -335,29 +362,8 @@ def _changed(change: ToldChange) -> list[Block]:
     return [section("\n".join(lines) or "…"), *(context(quote) for quote in quotes)]
 
 
-def watch_message(said: WatchSaid) -> SlackMessage:
-    """What is said of a wish to watch, with its buttons."""
-    job_id = said.job.id if said.job else ""
-    made = [
-        link_button(one.name, one.label, one.url) if one.url else [button(one.name, one.label, job_id)]
-        for one in said.buttons
-    ]
-    row = actions([one for some in made for one in some]) if any(made) else []
-    title = [section(f"*{plain(said.title, LINE_ROOM)}*")] if said.title else []
-    files = (SlackUpload(*said.file, said.text),) if said.file else ()
-    blocks = [*title, section(plain("\n".join(said.lines), SECTION_LIMIT)), *row]
-    return replace(message(said.text, blocks), files=files)
-
-
 def _address(url: str) -> str:
     return f"<{escaped(url)}|{_label(domain_of(url))}>" if is_linkable(url) else plain(url, LINE_ROOM)
-
-
-def changed_message(offer: Offer) -> SlackMessage:
-    """The button carries the question: what was edited cannot be looked up in time."""
-    ask = button("changed", say(wording.RESEARCH_IT), f"{offer.question}:{offer.job.id}", style="primary")
-    said = say(wording.QUESTION_CHANGED)
-    return replace(message(said, [section(said), *actions([ask])]), is_aside=True)
 
 
 def ready_message(asker: str, told: str = "") -> SlackMessage:
@@ -366,45 +372,19 @@ def ready_message(asker: str, told: str = "") -> SlackMessage:
     return SlackMessage(said, (section(said),))
 
 
-def all_sources_message(sources: Sequence[Source], answer: ResearchAnswer | None) -> SlackMessage:
-    """For whoever clicked "Sources": every source that was read, best first, and how much it matters."""
-    if not sources:
-        return sentence_message(say(wording.NO_SOURCES))
-    standing = {source.id: "" if is_used(source, answer) else f" · {say(wording.NOT_CITED)}" for source in sources}
-    lines = [
-        f"{_source_line(source)}{wording.relevance(source)}{standing[source.id]}" for source in sources[:SHOWN_SOURCES]
-    ]
-    counted = wording.sources_read(len(sources), bold="*")
-    return message(wording.sources_read(len(sources)), [section(counted), *map(section, lines), *_more(sources)])
-
-
-def history_message(jobs: Sequence[ResearchJob], links: PageLinks) -> SlackMessage:
-    """One's own questions, newest first, each a link to its page."""
-    if not jobs:
-        return replace(message(say(wording.NO_HISTORY), [section(say(wording.NO_HISTORY))]), is_aside=True)
-    lines = [
-        f"• {wording.day(job.created_at)}: <{escaped(links.link(job))}|{_label(job.query)}>"
-        for job in jobs[:SHOWN_SOURCES]
-    ]
-    said = message(
-        say(wording.YOUR_QUESTIONS), [section(f"*{say(wording.YOUR_QUESTIONS)}*"), *(section(line) for line in lines)]
-    )
-    return replace(said, is_aside=True)
-
-
 def _label(text: str) -> str:
     """Of a link: no bar and no angle, which would end it early."""
     return plain(text.replace("|", "/"), LINE_ROOM) or "…"
 
 
-def _buttons(job: ResearchJob, buttons: Sequence[CardButton]) -> list[Block]:
+def _buttons(job_id: str, buttons: Sequence[CardButton]) -> list[Block]:
     """A link only where its address can be one."""
     made: list[Block] = []
     for one in buttons:
-        if one.name == VIEW:
-            made += link_button(VIEW, one.label, one.url)
+        if one.url or one.name == VIEW:
+            made += link_button(one.name, one.label, one.url)
         else:
-            made.append(button(one.name, one.label, job.id, style="primary" if one.is_primary else ""))
+            made.append(button(one.name, one.label, job_id, style="primary" if one.is_primary else ""))
     return made
 
 
@@ -414,7 +394,7 @@ def _row(job: ResearchJob, card: AnswerCard) -> list[Block]:
     row = [button(SHOW_SOURCES, say(wording.SOURCES), job.id)] if SHOW_SOURCES in made else []
     if card.answer is not None and card.answer.metadata.model and job.request.modes == ("quick",):
         row.append(button(START_DEEP, say(wording.GO_DEEPER), job.id, style="primary" if card.offers else ""))
-    row += _buttons(job, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
+    row += _buttons(job.id, [one for one in made.values() if one.name not in (SHOW_SOURCES, *IN_THE_MENU)])
     rest = [made[name] for name in IN_THE_MENU if name in made and (name != VIEW or is_linkable(made[name].url))]
     for spare in ("export", "watch"):  # their words do the same
         rest = [one for one in rest if len(rest) <= MENU_HOLDS or one.name != spare]
@@ -428,7 +408,7 @@ def _ended(job: ResearchJob, card: AnswerCard) -> SlackMessage:
     if card.sources:
         found = ", ".join(dict.fromkeys(one_line(one.metadata.domain or one.title) for one in card.sources))
         blocks.append(context(f"*{say(wording.FOUND_SO_FAR)}*: {plain(found, 2 * LINE_ROOM) or '…'}"))
-    buttons = _buttons(job, [one for one in card.buttons if one.name != SHOW_SOURCES])
+    buttons = _buttons(job.id, [one for one in card.buttons if one.name != SHOW_SOURCES])
     return message(f"{card.title}: {one_line(why)}", [*blocks, *actions(buttons)])
 
 

@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.reply import AddressDead, FilesRefused
 from adapters.chat.slack.blocks import BLOCKS_LIMIT, Plan, SlackMessage, SlackUpload, context, sentence_message
-from adapters.chat.slack.client import FAULTS, SlackClient, Workspace, reason
+from adapters.chat.slack.client import FAULTS, SlackClient, Workspace, Workspaces, reason
 from adapters.chat.slack.poster import (
     Mark,
     Part,
@@ -26,12 +26,14 @@ from adapters.chat.slack.poster import (
     post,
     remove,
     update,
+    whisper,
 )
 from adapters.chat.slack.render import SHARE, ready_message
-from adapters.chat.slack.translate import PLATFORM
+from adapters.chat.slack.translate import PLATFORM, Payload, said_in
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.model.job import Json
+from core.presentation.wording import RECORDS_AWAY
 from core.text.saying import say
 
 if TYPE_CHECKING:
@@ -40,16 +42,10 @@ if TYPE_CHECKING:
 RESPOND_TIMEOUT_S = 5
 NO_FILES = "Slack did not take the file; please try again later."
 IN_MESSAGES = "I am not in that channel, so I answer in our direct messages."
-GONE = frozenset(
-    {
-        "message_not_found",
-        "message_not_owned_by_app",
-        "cant_update_message",
-        "edit_window_closed",
-        "is_inactive",
-        "block_mismatch",
-    }
-)
+GONE = frozenset({
+    "message_not_found", "message_not_owned_by_app", "cant_update_message", "edit_window_closed", "is_inactive",
+    "block_mismatch",
+})  # fmt: skip
 CLOSED = frozenset({"not_in_channel", "channel_not_found", "is_archived", "restricted_action", "missing_scope"})
 LAPSED = frozenset({"token_expired", "token_revoked", "account_inactive", "invalid_auth"})  # until a new one is there
 
@@ -125,12 +121,9 @@ class SlackReply:
         """Whether the message is known to stand where it belongs, or is at least to be seen there."""
         at = self.at
         self._is_doubtful = True
-        is_elsewhere = not at.channel  # direct messages that are yet to be opened: not worth a look
-        return (
-            bool(at.ts)
-            or is_elsewhere
-            or bool(await find(self._client, ThreadAddress(at.channel, at.thread_ts), self._mark))
-        )
+        if at.ts or not at.channel:  # direct messages that are yet to be opened are not worth a look
+            return True
+        return bool(await find(self._client, ThreadAddress(at.channel, at.thread_ts), self._mark))
 
     async def take(self, files: Sequence[AnswerFile | SlackUpload], /) -> None:
         """Upload them, unless whoever kept the address had done so: what nobody shares, Slack drops again."""
@@ -357,3 +350,18 @@ async def respond(client: SlackClient, url: str, message: SlackMessage) -> bool:
     except FAULTS as exc:
         _log.warning("response address did not answer", extra={"reason": reason(exc)})
         return False
+
+
+async def tell_outage(workspaces: Workspaces, team: str, body: Payload) -> None:
+    """Who has asked us is told why no answer comes yet; what may be meant for others is left to them."""
+    workspace, told = await workspaces.find(team), sentence_message(say(RECORDS_AWAY))
+    if url := str(body.get("response_url") or ""):
+        await respond(workspace.client, url, told)
+    elif "is_mention" in body:
+        said = said_in(body["event"], workspace.bot_user_id)
+        if said.is_direct:
+            spot = ThreadAddress(said.channel_id, said.thread_ts or said.ts)
+            await post(workspace.client, spot, told, Mark(f"{said.channel_id}:{said.ts}", "outage"))
+        elif body["is_mention"]:
+            spot = ThreadAddress(said.channel_id, said.thread_ts if said.is_reply else "")
+            await whisper(workspace.client, spot, said.user_id, told)

@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from adapters.chat.desk import last_answer
 from adapters.chat.reply import Tongues
 from adapters.chat.slack.client import FAULTS, Workspace, reason
 from adapters.chat.slack.poster import conversation_of
@@ -23,7 +24,7 @@ from adapters.chat.slack.reply import SlackAddress, shown_at
 from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_open_channel, scopes_of, tenant_of
 from adapters.chat.watching import WatchPlace, WatchSaid, obey_wish, said_or_why
 from core.model.delivery import Address
-from core.model.job import JobStatus, ResearchJob, Scope
+from core.model.job import ResearchJob, Scope
 from core.settings.desk import SettingsDesk
 from core.text.saying import speak
 from core.watch.words import WatchWish, command_wish, read_wish
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 REMEMBERED = 5_000  # threads and channels; more are looked up again
 REMEMBERED_S = 600.0  # of what may change: a channel that is closed, a person who is an admin no more
 FAILED_S = 60.0  # of a look-up that failed
-LATELY = 10  # of one's questions, among which the last answer is
 LOOK_UP_S = 3.0  # for a thread's first message, which Slack may tell once a minute only; its context is worth no more
 
 _log = logging.getLogger(__name__)
@@ -84,16 +84,13 @@ class Threads:
         return await self._looked_up(workspace, said) or name
 
     async def watch_commanded(self, workspace: Workspace, channel: str, user: str, wish: WatchWish) -> WatchSaid:
-        """By a command, which hangs on no answer: one's last is meant, but none that was asked behind other doors."""
+        """By a command, which hangs on no answer."""
         place, here = await self.place(workspace, channel, user), scopes_of(workspace.team_id, channel, user)
-        asked = await self._researcher.history(user, tenant=place.tenant, limit=LATELY)
-        shown = (job for job in asked if job.scope in here and job.status is JobStatus.COMPLETED)
-        job = next(shown, None)
+        job = await last_answer(self._researcher, user, place.tenant, lambda one: one.scope in here)
         scope = job.scope if job and wish.kind == "watch" else place.scope
         there = watch_place(place, scope, conversation=named(place.channel_id, "watch"))
-        return await said_or_why(
-            obey_wish(wish, job, self._researcher, there, partial(self.elsewhere, workspace, place))
-        )
+        elsewhere = partial(self.elsewhere, workspace, place)
+        return await said_or_why(obey_wish(wish, job, self._researcher, there, elsewhere))
 
     async def elsewhere(self, workspace: Workspace, place: SlackPlace, channel: str) -> WatchPlace | None:
         """Another channel that everybody may read: what is asked there is nobody's secret."""

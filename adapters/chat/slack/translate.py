@@ -31,6 +31,12 @@ def id_of(body: Payload, name: str) -> str:
     return str((body.get(name) or {}).get("id") or "")
 
 
+def field_of(view: Payload, name: str) -> Payload:
+    """What a form that was sent off says in one field; {} where it says nothing."""
+    values = (view.get("state") or {}).get("values") or {}
+    return (values.get(name) or {}).get(name) or {}
+
+
 @dataclass(frozen=True)
 class SlackPlace:
     """Where a question was asked. `is_open` says that the channel is known to be open to the whole workspace."""

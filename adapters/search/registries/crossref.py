@@ -13,11 +13,21 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient
-from adapters.search.hits import clean_line, clean_text, parse_answer, parse_items, parse_json
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    clean_line,
+    clean_text,
+    parse_answer,
+    parse_items,
+    parse_json,
+    with_path,
+)
 from core.model.works import Notice, NoticeKind, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
+from core.works.registry import Registry
 
+API_PATH = "/v1"
 # crossref.org, REST API, "Access and authentication": single records 5 a second, 10 in the polite pool, one at a time
 # or three; lists 1 and 3. Who asks for a reference list waits for its turn.
 SERVICE = Service(
@@ -25,6 +35,7 @@ SERVICE = Service(
     "Crossref",
     url_variable="CROSSREF_BASE_URL",
     key_variable="GORKD_CONTACT_EMAIL",
+    public=f"https://api.crossref.org{API_PATH}",
     domain="crossref.org",
     rate=CallRate(5, 1.0, burst=2),
     rate_with_key=CallRate(10, 1.0, burst=5),
@@ -33,8 +44,6 @@ SERVICE = Service(
 _LISTS = CallRate(1, 1.0, burst=1, max_wait_s=120.0)
 _LISTS_POLITE = CallRate(3, 1.0, burst=1, max_wait_s=120.0)
 _AT_ONCE_POLITE = 3
-API_PATH = "/v1"
-PUBLIC = f"https://api.crossref.org{API_PATH}"
 ROWS = 5  # of a search by title
 MAX_AUTHORS = 100
 _TAGS = re.compile(r"<[^<>]+>")  # abstracts are JATS
@@ -51,17 +60,11 @@ _KINDS: dict[str, NoticeKind] = {
 }
 
 
-class CrossrefSettings(BaseModel):
-    base_url: WebAddress = Field(default=PUBLIC, alias="CROSSREF_BASE_URL")
-    contact: str = Field(default="", alias="GORKD_CONTACT_EMAIL")
-
-
 def build_registry(env: Mapping[str, str], around: Surroundings) -> Crossref:
-    settings = read_settings(CrossrefSettings, env)
-    return Crossref(settings.base_url, around, contact=settings.contact)
+    return Crossref(SERVICE.address(env), around, contact=env.get("GORKD_CONTACT_EMAIL", "").strip())
 
 
-class Crossref:
+class Crossref(Registry):
     """A `Registry`. `base_url` is the folder of `works`, or an origin."""
 
     name = SERVICE.name
@@ -89,9 +92,6 @@ class Crossref:
         body = await self._lists.get(f"{self._url}/works", parameters)
         found = parse_answer(SERVICE, _RecordList, parse_json(SERVICE, body)).message.items
         return [_record(item) for item in parse_items(SERVICE, _Item, found)]
-
-    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
-        return None
 
     async def aclose(self) -> None:
         await self._records.aclose()

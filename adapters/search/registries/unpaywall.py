@@ -8,22 +8,29 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient
-from adapters.search.hits import clean_line, parse_answer, parse_json
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings, with_path
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    clean_line,
+    parse_answer,
+    parse_json,
+    with_path,
+)
 from core.model.works import CopyVersion, OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
+from core.works.registry import Registry
 
+API_PATH = "/v2"
 SERVICE = Service(
     "unpaywall",
     "Unpaywall",
     url_variable="UNPAYWALL_BASE_URL",
+    public=f"https://api.unpaywall.org{API_PATH}",
     domain="unpaywall.org",
     rate=CallRate(10, 1.0, burst=5),  # 100,000 a day (unpaywall.org/products/api)
     needs="GORKD_CONTACT_EMAIL",
     hints={422: "set GORKD_CONTACT_EMAIL to an address of your own; it refuses those of examples"},
 )
-API_PATH = "/v2"
-PUBLIC = f"https://api.unpaywall.org{API_PATH}"
 _VERSIONS: dict[str, CopyVersion] = {
     "publishedVersion": "published",
     "acceptedVersion": "accepted",
@@ -31,17 +38,12 @@ _VERSIONS: dict[str, CopyVersion] = {
 }
 
 
-class UnpaywallSettings(BaseModel):
-    base_url: WebAddress = Field(default=PUBLIC, alias="UNPAYWALL_BASE_URL")
-    contact: str = Field(default="", alias="GORKD_CONTACT_EMAIL")
-
-
 def build_registry(env: Mapping[str, str], around: Surroundings) -> Unpaywall | None:
-    settings = read_settings(UnpaywallSettings, env)
-    return Unpaywall(settings.base_url, around, contact=settings.contact) if settings.contact else None
+    url, contact = SERVICE.address(env), env.get("GORKD_CONTACT_EMAIL", "").strip()
+    return Unpaywall(url, around, contact=contact) if contact else None
 
 
-class Unpaywall:
+class Unpaywall(Registry):
     """A `Registry` that knows DOIs alone and is not searched. `base_url` is an origin, or ends in the version."""
 
     name = SERVICE.name
@@ -56,12 +58,6 @@ class Unpaywall:
             return None
         body = await self._api.get(f"{self._url}/{quote(ids.doi, safe='/')}", self._always, none_at=404)
         return [_record(parse_answer(SERVICE, _OpenWork, parse_json(SERVICE, body)))] if body else []
-
-    async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
-        return None
-
-    async def find_works(self, query: str, limit: int) -> Sequence[WorkRecord] | None:
-        return None
 
     async def aclose(self) -> None:
         await self._api.aclose()

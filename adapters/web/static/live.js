@@ -4,9 +4,6 @@
 const page = document.querySelector("article.running");
 const WAITS_S = [1, 2, 5]; // before each new try to connect
 const COVERAGE = { satisfied: "✓", partial: "◐" };
-const MARKER = /\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g;
-const SIGNS = /^#{1,6} +|\*\*|`|^\|[ :|-]*$\n?|^\| *| *\|$/gm; // Markdown's; as without_signs of the page
-const CELLS = /(?<=\s)\|(?=\s)(?![^()\n]*\))/g;
 let seen = Number(page.dataset.seq);
 let failures = 0;
 
@@ -87,21 +84,26 @@ function showSource(source) {
 }
 
 function showSentence(sentence) {
-  const place = document.getElementById(sentence.section);
-  let shown = [...place.children].find((child) => child.dataset.id === sentence.id);
-  if (sentence.text === null) {
-    if (shown) shown.remove();
-  } else {
-    if (!shown) {
-      shown = place.appendChild(document.createElement("span"));
-      shown.className = "new";
-      shown.dataset.id = sentence.id;
-    }
-    const before = sentence.before === undefined ? " " : sentence.before;
-    const marked = sentence.text.replace(MARKER, (marker) => marker + (sentence.mark || ""));
-    shown.textContent = (before + marked).replace(SIGNS, "").replace(CELLS, "·");
-  }
-  page.querySelector("#answer").hidden = !page.querySelector("#answer [data-id]");
+  const drawn = document.createElement("template");
+  drawn.innerHTML = sentence.drawn; // the whole section, made safe as on the finished page
+  grow(document.getElementById(sentence.section), drawn.content);
+  page.querySelector("#answer").hidden = !page.querySelector("#summary > *, #detail > *");
+}
+
+// What stands there already stays the same element: nothing jumps, and what is selected stays so.
+function grow(place, drawn) {
+  const nodes = [...drawn.childNodes];
+  nodes.forEach((node, number) => {
+    const known = place.childNodes[number];
+    if (!known) {
+      if (node.classList) node.classList.add("new");
+      place.append(node);
+    } else if (node.nodeType === Node.ELEMENT_NODE && known.nodeName === node.nodeName) {
+      if (node.title) known.title = node.title; // another mark
+      grow(known, node);
+    } else if (!known.isEqualNode(node)) known.replaceWith(node);
+  });
+  while (place.childNodes.length > nodes.length) place.lastChild.remove();
 }
 
 function fill(id, lines) {

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, lru_cache
-from itertools import combinations, pairwise
+from functools import cache, cached_property, lru_cache
+from itertools import pairwise
 
 import regex
 from rapidfuzz.distance import JaroWinkler
 
 from core.evidence.rules.quantities import ABOUT, amounts_to, multiple_in
-from core.evidence.rules.words import Kind, Reading, Token, are_opposite, kinds, match_tokens, pattern, read, senses
+from core.evidence.rules.words import (
+    Kind,
+    Reading,
+    Token,
+    are_opposite,
+    kinds,
+    match_tokens,
+    pattern,
+    read,
+    rows,
+    senses,
+)
 from core.text.language import detect_language, language_of, small_words
 from core.text.numbers import MONTHS, WEEKDAYS, is_year
 from core.text.sentences import sentences_of
@@ -474,12 +485,33 @@ MIN_JOINED_CHARS = 8
 _OF_A_PLACE = ("ian", "an", "n", "ese", "ish", "ism", "sm", "ist", "i")  # Libyan of Libya, Nazism of Nazi
 
 
+_GENITIVE = regex.compile(r"['’]?s$")
+
+
+@cache
+def _aliases() -> dict[str, regex.Pattern[str]]:
+    """For each word of a name all that the same is called: the UK, Britain."""
+    groups = [[alias.strip() for alias in row.replace("\n", " ").split(", ")] for row in rows("aliases")]
+    return {
+        word: regex.compile(rf"(?<![\p{{L}}.])(?:{'|'.join(map(regex.escape, group))})(?!\p{{L}})")
+        for group in groups
+        for alias in group
+        for word in regex.findall(r"[\w-]+(?:\.\w+)*", alias)
+    }
+
+
+def is_called(name: Token, reading: Reading) -> bool:
+    """Whether the text calls the same by another name: Britain, of the UK."""
+    known = _aliases().get(_GENITIVE.sub("", name.text)) or _aliases().get(name.text)
+    return known is not None and known.search(reading.text) is not None
+
+
 def has_name(name: Token, reading: Reading) -> bool:
     """Whether the text has the name: as it is, in another form (French, France), spelling, or as initials."""
-    if reading.match(name):
+    if reading.match(name) or is_called(name, reading):
         return True
     lower = name.text.lower()
-    letters = name.text.removesuffix("s")
+    letters = _GENITIVE.sub("", name.text)
     if letters.isupper() and 2 <= len(letters) <= 6 and letters.lower() in reading.initials:
         return True  # NGOs
     if len(lower) >= MIN_STEM_CHARS and any(other.text.lower().startswith(lower) for other in reading.content):
@@ -502,98 +534,6 @@ def is_plural(word: Token) -> bool:
     return word.text.endswith("s") and not word.text.endswith("ss")
 
 
-def only_unit(reading: Reading, unit: tuple[Token, ...]) -> tuple[Token, ...] | None:
-    """The one word or name of the text that has the unit's first word."""
-    found = [other for other in reading.units if any(word.stem == unit[0].stem for word in other)]
-    return found[0] if len(found) == 1 else None
-
-
 def only_place(reading: Reading, word: Token) -> Token | None:
     places = [other for other in reading.content if other.stem == word.stem]
     return places[0] if len(places) == 1 else None
-
-
-# Who does it and to whom it is done, where the cases of the articles tell it, and not the order
-
-_OBJECT = frozenset(
-    "den einen dem einem ihn ihm keinen keinem seinen seinem ihren ihrem diesen diesem jenen jenem jeden jedem".split()
-)
-_AGENT = frozenset("von vom durch".split())
-_GERMAN_PASSIVE = regex.compile(r"\b(?:wurden?|worden|wird|werden)\b")
-_MASCULINE = regex.compile(
-    r"(?:^|[.!?]\s+)(?:Der|Ein)\s+(?P<noun>\p{Lu}[\p{L}-]+)|\b(?:den|einen|dem|einem)\s+(?P<other>\p{Lu}[\p{L}-]+)"
-)
-
-
-def turned_in_german(pair: Comparison) -> bool | None:
-    """Whether two nouns that both texts have do in one what is done to them in the other; None where that is not told.
-
-    An article in the accusative or dative tells to whom it is done, "der" before a masculine noun and "von" in the
-    passive who does it; where none tells, who is named first does it.
-    """
-    if pair.language != "de" or pair.is_translated:
-        return None
-    claim, home = read(pair.claim.text, "de"), read(pair.home.text, "de")  # too short to be told by its small words
-    if sum(home.match(word) > 0 for word in claim.content) < TOLD * len(claim.content):
-        return None
-    masculine = {found["noun"] or found["other"] for one in (claim, home) for found in _MASCULINE.finditer(one.text)}
-    nouns = [unit for unit in claim.units if unit[0].text[0].isupper()][:MAX_NOUNS]
-    places = {unit: next((other for other in home.units if other[-1].stem == unit[-1].stem), None) for unit in nouns}
-    found = [
-        (_first_does(claim, one, other, masculine), _first_does(home, its, others, masculine))
-        for one, other in combinations(nouns, 2)
-        if (its := places[one]) and (others := places[other])
-    ]
-    told = [ours is not theirs for ours, theirs in found if ours is not None and theirs is not None]
-    return any(told) if told else None
-
-
-def is_inverted(pair: Comparison) -> bool:
-    """Whether the source begins with when, where or why, behind which Germans and Dutch put the doer last."""
-    first = pair.home.tokens[0] if pair.home.tokens else None
-    is_small = first is not None and first.kind is Kind.FUNCTION and first.text.lower() not in _SUBJECTS
-    return pair.language in ("de", "nl") and is_small
-
-
-_SUBJECTS = frozenset("der die das den dem ein eine einen er sie es wir ich man de het een hij zij ze we ik".split())
-MAX_NOUNS = 12  # of a claim that are looked at by twos
-
-
-def _first_does(reading: Reading, one: Sequence[Token], other: Sequence[Token], masculine: Set[str]) -> bool | None:
-    """Whether the first of two nouns of one clause does it; None where one of them stands behind a preposition."""
-    leads = [_led_by(reading, noun[0]) for noun in (one, other)]
-    first, last = sorted((one[0].start, other[0].start))
-    if "," in reading.text[first:last] or _JOINS.search(reading.text, first, last):
-        return None
-    is_passive = _GERMAN_PASSIVE.search(reading.text) is not None
-    agents = [is_passive and bool(_AGENT.intersection(lead)) for lead in leads]
-    if agents[0] is not agents[1]:
-        return agents[0]
-    if is_passive or any(_PREPOSITIONS_DE.intersection(lead) for lead in leads):
-        return None
-    done_to = [bool(lead) and lead[-1] in _OBJECT for lead in leads]
-    does = [
-        bool(lead) and lead[-1] == "der" and noun[0].text in masculine
-        for lead, noun in zip(leads, (one, other), strict=True)
-    ]
-    if done_to[0] is not done_to[1]:
-        return done_to[1]
-    if does[0] is not does[1]:
-        return does[0]
-    return one[0].start < other[0].start
-
-
-def _led_by(reading: Reading, noun: Token) -> tuple[str, ...]:
-    """The small words before a noun, and before an adjective of its own: den, of "den alten Turm"."""
-    at = reading.positions[noun] - 1
-    word = reading.tokens[at] if at > 0 else None
-    is_adjective = word is not None and word.is_content and word.text.islower() and word.text.endswith(_ADJECTIVE)
-    return reading.lead(noun) or (reading.lead(word) if word is not None and is_adjective else ())
-
-
-_ADJECTIVE = ("e", "en", "er", "es", "em")
-_JOINS = regex.compile(r"\b(?:und|oder|sowie|des|eines|als|wie)\b", regex.IGNORECASE)
-_PREPOSITIONS_DE = frozenset(
-    "in im ins an am ans auf aufs bei beim mit nach zu zum zur aus von vom für fürs gegen über unter um ohne seit "
-    "wegen vor durch bis trotz zwischen neben hinter während".split()
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise, product, takewhile
+from itertools import groupby, pairwise, takewhile
 
 import regex
 
@@ -34,7 +34,6 @@ from core.evidence.rules.words import (
     Kind,
     Reading,
     Token,
-    are_opposite,
     is_irregular_past,
     kinds,
     listed,
@@ -100,7 +99,7 @@ def check_subject(pair: Comparison) -> Iterator[Veto]:
         elif pair.before.content and not any(pair.names(word) for word in (*subject.content, *before.content[:1])):
             yield Veto("subject", Force.DOUBTS, f"the source does not speak of {subject.text}")
         elif (other := _other_subject(pair, before)) is not None:
-            yield Veto("subject", Force.DOUBTS, f"the source says it of {other.text}")
+            yield Veto("subject", pair.unfound, f"the source says it of {other.text}")
     small = [token.text.lower() for token in pair.claim.tokens]
     has_verb = _VERB.search(text) or any(lower in listed("finite") or is_irregular_past(lower) for lower in small)
     is_item = pair.before.text.rstrip().endswith(":")  # its lead has the verb
@@ -267,21 +266,6 @@ def check_clause(pair: Comparison) -> Iterator[Veto]:
         yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
 
 
-def check_compared(pair: Comparison) -> Iterator[Veto]:
-    """More of one than of the other, and in the source more of the other than of the one."""
-    sides = [[read(part) for part in reading.text.split(" than ", 1)] for reading in (pair.claim, pair.home)]
-    if pair.language != "en" or any(len(side) < 2 for side in sides):
-        return
-    (more, less), (most, least) = [(left.stems - right.stems, right.stems - left.stems) for left, right in sides]
-    ways = [{word.lower() for word in _MORE.findall(side[0].text)} for side in sides]
-    is_one_way = all(ways) and not any(are_opposite(one, other) for one, other in product(*ways))
-    if is_one_way and more & least and less & most and not less & least:
-        yield Veto("roles", Force.DOUBTS, "the source compares them the other way round")
-
-
-_MORE = regex.compile(r"\b(?:more|less|\p{Ll}{2,}er)\b", regex.IGNORECASE)
-
-
 def check_gender(pair: Comparison) -> Iterator[Veto]:
     """He, where of the same deed the source says she."""
     ours, theirs = (_subjects(reading) for reading in (pair.claim, pair.home))
@@ -426,28 +410,6 @@ _SPEAKER = regex.compile(
 )
 
 
-def _check_agent(pair: Comparison) -> Iterator[Veto]:
-    """By somebody, of whom the source does not say it, while it names another who does."""
-    for match in _BY_NAME.finditer(pair.claim.text):
-        deed = next(word for word in pair.claim.tokens if word.start == match.start("deed"))
-        agents = [word for word in pair.claim.names if match.start("name") <= word.start < match.end()]
-        lines = [read(sentence.text) for sentence in sentences_of(pair.passage)[:MAX_SENTENCES]]
-        doing = [line for line in lines if deed.stem in line.stems]
-        if not agents or not doing or any(has_name(agent, line) for line in doing for agent in agents):
-            continue
-        doers = [
-            name
-            for line in doing
-            for name, word in pairwise(line.content)
-            if word.stem == deed.stem and name.text[0].isupper() and not calendar_of(name)
-        ]
-        if doers:
-            yield Veto("roles", Force.DOUBTS, f"the source says it of {doers[0].text}")
-
-
-_BY_NAME = regex.compile(r"\b(?P<deed>\p{Ll}+(?:ed|en|t|wn)) by (?:the )?(?P<name>\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*)")
-
-
 # Words that were added, taken from two clauses, or put in another's place
 
 
@@ -585,7 +547,7 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, check_compared, check_gender, check_event_date,
+    check_invention, check_list, check_holder, check_clause, check_gender, check_event_date,
     check_factors, _check_additions, _check_mixture, _check_replaced_word, _check_quotations, _check_spoken,
-    _check_speaker, _check_agent,
+    _check_speaker,
 )  # fmt: skip

@@ -424,7 +424,9 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
     for written, span, rank in ours:
         word = next((other for other in pair.claim.content if other.start >= span[1] and other in pair.partner), None)
         said = pair.partner[word].start if word else 0
-        there = [other for _, at, other in theirs if 0 <= said - at[0] <= _QUANTIFIER_REACH] or [highest * (not theirs)]
+        there = [other for _, at, other in theirs if not word or 0 <= said - at[0] <= _QUANTIFIER_REACH] or [
+            highest * (not theirs)
+        ]
         is_said = any(other.lower() == written.lower() and its >= rank for other, _, its in theirs)
         is_said = is_said or (rank == 2 and any(share.points > 50 for share in shares(pair.wider)))
         is_said = is_said or any(cue.first(pair.language, pair.claim.text[span[1] :]) for cue in (Cue.ABOVE, Cue.BELOW))

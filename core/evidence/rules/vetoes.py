@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations, pairwise, product
+from itertools import pairwise
 
 import regex
 
@@ -22,12 +22,10 @@ from core.evidence.rules.alignment import (
     align,
     calendar_of,
     has_name,
-    is_inverted,
+    is_called,
     is_plural,
     is_year_token,
     only_place,
-    only_unit,
-    turned_in_german,
 )
 from core.evidence.rules.binding import BINDING_RULES, check_subject
 from core.evidence.rules.quantities import (
@@ -45,10 +43,11 @@ from core.evidence.rules.quantities import (
     slashed_dates,
     start_of_quantity,
 )
+from core.evidence.rules.roles import ROLE_RULES, exchanged
 from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
+from core.evidence.rules.words import Kind, Reading, Token, listed, match_tokens, pattern, read
 from core.evidence.verbatim import points_back
-from core.text.language import Cue, negations
+from core.text.language import Cue
 from core.text.numbers import is_loose, unit_of
 
 __all__ = ["Force", "Veto", "find_vetoes", "says_same"]
@@ -298,9 +297,11 @@ def _is_place(found: regex.Match[str], *, is_time: bool) -> bool:
     """Whether it says where or when: "below roofs were 3" has a verb before the number, "over a 3" an article."""
     word, behind = found.group().lower(), found.string[found.end() :]
     is_during = word == "over" and is_time and not _LASTS.search(found.string, 0, found.start())
-    return is_during or (word in ("below", "under", "above", "over") and _IS.search(behind) is not None)
+    is_about = word in ("über", "unter") and not _ONLY_BLANKS.fullmatch(behind)  # a directive on leave of 1996
+    return is_during or is_about or (word in ("below", "under", "above", "over") and _IS.search(behind) is not None)
 
 
+_ONLY_BLANKS = regex.compile(r"\s*")
 _LASTS = regex.compile(r"\b(?:for|after|of|is|was|are|were|been|aged?|than|(?:last|t[ao]k|took|spen|liv|rul)\p{L}*) $")
 _IS = regex.compile(r"\b(?:is|are|was|were|stayed|remained)\b|^\s(?:an?|the) $", regex.IGNORECASE)
 _BEHIND = regex.compile(
@@ -371,6 +372,7 @@ def _check_first_word(pair: Comparison) -> Iterator[Veto]:
     opens = not pair.claim.text[: first[0].start].strip() and not pair.home.text[: theirs[0].start].strip()
     words = (first[0], theirs[0])
     is_name = all(word.text[0].isupper() and word.kind is Kind.WORD and not is_plural(word) for word in words)
+    is_name = is_name and words[0].text[:5] != words[1].text[:5]  # Cognition, Cognitive
     if opens and is_name and theirs[0] not in pair.claimed:
         yield Veto("names", Force.DOUBTS, f"the source says {theirs[0].text}, not {first[0].text}")
 
@@ -386,6 +388,9 @@ def _name_runs(pair: Comparison) -> list[list[Token]]:
         else:
             runs.append([word])
     return runs
+
+
+_NO_NAME = regex.compile(r"°|[^\p{L}]?\p{Lu}(?:\.(?=\p{Lu}\b)|(?=-\p{Ll}))|\.\p{Lu}\b")  # a degree, U.S., an X-ray
 
 
 def _is_proper(pair: Comparison, token: Token) -> bool:
@@ -404,7 +409,7 @@ def _names_nobody(word: Token) -> bool:
 
 def _replacing(pair: Comparison, word: Token) -> Token | None:
     """The name that stands in its place, unless the claim's stands beside it or has a capital by its place alone."""
-    if word in pair.partner:
+    if word in pair.partner or is_called(word, pair.home):
         return None
     said = pair.in_place_of(word, lambda other: other.kind is Kind.NAME and not _names_nobody(other))
     return said if said is not None and not pair.claim.match(said) else None
@@ -426,146 +431,6 @@ def _is_meant(pair: Comparison, run: list[Token]) -> bool:
 _PRONOUN = regex.compile(r"\b(?:it|he|she|they)\b")
 
 
-ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
-MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
-_BE = frozenset("is are was were be been being and or nor as like with versus vs".split())
-_PASSIVE = pattern("passive", is_cased=True)
-
-
-def _check_roles(pair: Comparison) -> Iterator[Veto]:
-    """Two words in each other's place: "A sued B" and "B sued A"; correct passives keep theirs."""
-    in_german = turned_in_german(pair)
-    if pair.multiple or in_german is False:
-        return  # half as many men as women: twice as many women as men
-    missing = any(not pair.home.match(word) for word in pair.claim.content)
-    if (exchanged := _exchanged(pair)) is not None and not pair.opposed:
-        one, other = exchanged
-        are_names = one.kind is other.kind is Kind.NAME and pair.language == "en"
-        is_same = are_names or len(pair.home.content) <= len(pair.claim.content) + 1
-        force = Force.CONTRADICTS if is_same and not missing else Force.DOUBTS
-        yield Veto("roles", force, f'"{one.text}" and "{other.text}" have changed places')
-    elif in_german or _is_passive_turned(pair):
-        force = Force.DOUBTS if in_german or missing else Force.CONTRADICTS
-        yield Veto("roles", force, "the source has it the other way round")
-
-
-def _exchanged(pair: Comparison) -> tuple[Token, Token] | None:
-    """Two of the claim's words each of which has the other's slot in the home."""
-    if bool(_ANY_PASSIVE.search(pair.claim.text)) != _has_passive(pair):
-        return None  # each has the other's place, rightly
-    kept = sum(pair.home.match(word) > 0 for word in pair.claim.content)
-    if kept < MIN_KEPT or kept < ALL_THERE * len(pair.claim.content):
-        return None
-    is_copy = len(pair.home.content) <= len(pair.claim.content) + 1
-    units = [(unit, place) for unit in pair.claim.units if (place := only_unit(pair.home, unit)) is not None]
-    for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
-        is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
-        if its[0].start < others[0].start or not (is_alike and _are_rivals(one[0], other[0])):
-            continue
-        if _exchange(pair, (one[0], its[0]), (other[0], others[0])):
-            return one[0], other[0]
-    return None
-
-
-def _has_passive(pair: Comparison) -> bool:
-    """Whether something is done to somebody in as much of the home as has the claim's words."""
-    first = {word.stem: word.end for word in reversed(pair.home.content) if pair.claim.match(word)}
-    return _ANY_PASSIVE.search(pair.home.text, 0, max(first.values(), default=0)) is not None
-
-
-def _check_doer(pair: Comparison) -> Iterator[Veto]:
-    """A name that does in the claim what is done to it in the source, or to something of it."""
-    if (
-        _ANY_PASSIVE.search(pair.claim.text)
-        or _has_passive(pair)
-        or is_inverted(pair)
-        or turned_in_german(pair) is not None
-    ):
-        return
-    for name, verb in pairwise(pair.claim.content):
-        is_doer = (
-            name.text[0].isupper()
-            and not calendar_of(name)
-            and not _PRONOUN.search(pair.claim.text, name.end, verb.start)
-        )
-        if not is_doer or not _is_verb(pair, verb):
-            continue
-        there = pair.home.content
-        verbs = [at for at, word in enumerate(there) if word.stem == verb.stem]
-        names = [at for at, word in enumerate(there) if word.stem == name.stem]
-        if len(verbs) == 1 and names and all(0 < at - verbs[0] <= DONE_TO for at in names):
-            yield Veto("roles", Force.DOUBTS, f'the source says "{there[verbs[0]].text}" before {name.text}')
-            return
-
-
-DONE_TO = 4  # content words behind a verb among which its object stands
-_ANY_PASSIVE = pattern("any_passive")
-
-
-def _is_verb(pair: Comparison, word: Token) -> bool:
-    """Whether it is a verb by its form or by what leads to it; outside English any word in small letters may be."""
-    if not word.text.islower() or word.kind is not Kind.WORD:
-        return False
-    leads = pair.claim.lead(word)[-1:]
-    is_led = bool({"to", "can", "will", "may", "would", "could", "must", "did"}.intersection(leads))
-    return pair.language != "en" or is_led or word.text.endswith("ed") or is_irregular_past(word.text)
-
-
-def _are_rivals(one: Token, other: Token) -> bool:
-    """Whether one could stand for the other: two numbers or two things, not a month and its day nor two verbs."""
-    is_number = one.kind is Kind.NUMBER
-    same = is_number is (other.kind is Kind.NUMBER) and not calendar_of(one) and not calendar_of(other)
-    return same and (is_number or not any(_NO_THING.search(word.text) for word in (one, other)))
-
-
-_SMALL = regex.compile(r"\b\p{Ll}")
-_NO_NAME = regex.compile(r"°|[^\p{L}]?\p{Lu}(?:\.(?=\p{Lu}\b)|(?=-\p{Ll}))|\.\p{Lu}\b")  # a degree, U.S., an X-ray
-_NO_THING = regex.compile(r"^\p{Ll}+(?:ed|ing|ly)$")  # a verb's form or an adverb, by its ending
-
-
-def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, Token]) -> bool:
-    """Whether each has the other's slot: what leads to it, and its side of what stands between them."""
-    slots = [(_slot(pair.claim, word), _slot(pair.home, place)) for word, place in (one, other)]
-    if slots[0][0] != slots[1][1] or slots[1][0] != slots[0][1] or (slots[0][0] and slots[0][0] == slots[1][0]):
-        return False
-    if not _SMALL.search(pair.claim.text, one[0].end, other[0].start):
-        return False  # a name and what it is: the Meridian bridge, the bridge called Meridian
-    between = [word for word in pair.claim.content if one[0].end <= word.start < other[0].start]
-    pivots = [
-        word
-        for word in between
-        if word.text[0].islower()
-        and (place := only_place(pair.home, word))
-        and other[1].end <= place.start < one[1].start
-    ]
-    leads = {word for slot in slots[1] for word in slot}
-    if any(word.stem in listed("symmetric") for word in between) or (not pivots and leads <= _BE):
-        return False
-    owner = any(word.text.endswith(("'s", "’s", "s'", "s’")) for word in (*one, *other))
-    return not owner and bool(pivots or leads - _BE)
-
-
-def _slot(reading: Reading, word: Token) -> tuple[str, ...]:
-    return tuple(lead for lead in reading.lead(word) if lead not in negations("en"))[-1:]
-
-
-def _is_passive_turned(pair: Comparison) -> bool:
-    """Whether both are passives of one verb, and the doers of each are whom the other says it was done to."""
-    return any(
-        one[1] == other[1] and one[0] & other[2] and one[2] & other[0] and not (one[0] & other[0] or one[2] & other[2])
-        for one, other in product(_passives(pair.claim), _passives(pair.home))
-    )
-
-
-def _passives(reading: Reading) -> Iterator[tuple[set[str], ...]]:
-    """The stems of to whom it was done, of the verb and of by whom, for each passive with a doer."""
-    for start, at in (found.span() for found in _PASSIVE.finditer(reading.text)):
-        end = next((sign.start() for sign in _CLAUSE_END.finditer(reading.text, at)), len(reading.text))
-        sides = ((0, start), (start, at), (at, end))
-        yield tuple({one.stem for one in reading.content if first <= one.start < stop} for first, stop in sides)
-
-
-_CLAUSE_END = regex.compile(r"[,;:.(]|\b(?:in|on|at|of|for|after|before|because|when|while|who|which|that|and)\b")
 _DIRECTIONS = [("up", "down"), ("above", "below"), ("over", "under"), ("into", "out"), ("on", "off")]
 
 
@@ -577,11 +442,11 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
     word, said = opposed[0] if opposed else (None, None)
     denied = sum(word in scope for scope in denials(pair.claim, pair.language))
     denied += sum(said in scope for scope in denials(pair.home, pair.language))
-    if word and said and len(opposed) % 2 and denied % 2 == 0 and _exchanged(pair) is None:
+    if word and said and len(opposed) % 2 and denied % 2 == 0 and exchanged(pair) is None:
         yield Veto("opposites", pair.force([word]), f'the source says "{said.text}", not "{word.text}"')
     elif (
         (degrees := pair.opposed_anywhere)
-        and _exchanged(pair) is None
+        and exchanged(pair) is None
         and not any(denials(reading, pair.language) for reading in (pair.claim, pair.home))
     ):
         yield Veto("opposites", Force.DOUBTS, f'the source says "{degrees[1].text}", not "{degrees[0].text}"')
@@ -594,7 +459,7 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
 
 
 RULES: tuple[Rule, ...] = (
-    _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, _check_roles,
-    _check_doer, _check_opposites, *LIMIT_RULES, *BINDING_RULES, check_subject, *AROUND_RULES,
+    _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, *ROLE_RULES,
+    _check_opposites, *LIMIT_RULES, *BINDING_RULES, check_subject, *AROUND_RULES,
 )  # fmt: skip
 COPY_RULES: tuple[Rule, ...] = (check_subject, *AROUND_RULES)  # all that can be said of a copy

@@ -163,6 +163,8 @@ def _dictionary(language: str) -> Callable[[str], tuple[Token, bool]]:
 def _looked_up(language: str, word: str) -> tuple[Token, bool]:
     lower = word.lower().replace("’", "'")
     known = _known(language, lower)
+    if word == "US":
+        return known._replace(kind=Kind.WORD), False
     may_be_name = known.kind is Kind.NAME or (known.kind is Kind.WORD and not (word == lower and word.isalpha()))
     return known, not may_be_name and lower != "half"
 
@@ -245,6 +247,7 @@ def _is_name(text: str, word: str, start: int, following: str, language: str) ->
     if opens or language == "de":  # capitalised anyway; a capitalised neighbour makes it a name
         is_alone = text[start + len(word) : start + len(word) + 2].strip()[:1] in (".", "!", "?", ";", ":")
         is_small = word.lower() in listed("limiting") or following.lower() in small_words(language)
+        is_small = is_small or (opens and language == "de" and word.endswith("e"))  # Solche, Frühere, Viele
         return following[:1].isupper() and not is_alone and not is_small
     return True
 
@@ -349,7 +352,6 @@ def meanings(base: str) -> tuple[int, ...]:
 ROOT_MATCH = 0.85  # 0…1, how much a match by root alone counts; by judgement
 SYNONYM_MATCH = 0.8
 ARTICLES = frozenset({"a", "an", "the"})
-MAX_SENTENCE_WORDS = 40  # content words
 ROUNDING = 0.06  # share of a number; same_number allows 5 per cent of the other
 
 
@@ -414,14 +416,11 @@ class Reading:
 
     @cached_property
     def initials(self) -> frozenset[str]:
-        """Initials of runs of two to six words, small words between them left out; in a long text any two may follow.
-
-        Two words of it, as such, must be capitalised.
-        """
+        """Initials of runs of two to six words, small words between them left out; two words must be capitalised."""
         letters = [one.text[0] for one in self.tokens if one.kind is not Kind.FUNCTION or one.text[:1].isupper()]
-        line, least = "".join(letters), 2 if len(letters) <= MAX_SENTENCE_WORDS else 3
+        line = "".join(letters)
         found = {line[at : at + size] for size in range(2, 7) for at in range(len(line) - size + 1)}
-        return frozenset(run.lower() for run in found if len(run) >= least or run.isupper())
+        return frozenset(run.lower() for run in found if len(run) > 2 or run.isupper())
 
     @cached_property
     def numbers(self) -> tuple[Token, ...]:

@@ -15,9 +15,8 @@ from adapters.chat.slack.library import SlackLibraryVoice
 from adapters.durable.queue import InProcessQueue
 from adapters.records.deliveries import SqlMessages
 from adapters.records.library import SqlConversations
-from core.library.desk import LibraryDesk
 from core.library.ingest import Ingestion
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker
 from core.model.job import LOCAL
 from core.model.ports import EmbeddingModel
@@ -26,7 +25,7 @@ from core.pipeline.runner import DirectSteps, run_job
 from tests.adapters.web.test_papers import Painter
 from tests.core.cats import written
 from tests.core.library.examples import example_papers, telling
-from tests.core.library.samples import Finder, Reader, shelve
+from tests.core.library.samples import Reader, desk_of, shelve
 from tests.core.section.samples import Hashing
 from tests.fakes import FakeModel, make_deps, now
 from tests.golden.samples import LINKS
@@ -73,7 +72,7 @@ async def room(voice: Any, embedder: EmbeddingModel | None, model: FakeModel | N
         await run_job(job_id, deps, DirectSteps())
 
     researcher = Researcher(deps, InProcessQueue(run, concurrency=1, limit=10, on_cancelled=run))
-    desk = LibraryDesk(Ingestion(deps.library, Reader().read, now, model, embedder), Finder())
+    desk = desk_of(Ingestion(deps.library, Reader().read, now, model, embedder))
     talks = LibraryTalks(
         researcher, desk, SqlConversations(MemoryTables()), PaperViews(deps.library, Painter().paint), now,
         messages=SqlMessages(MemoryTables(), BOX, clock=now),

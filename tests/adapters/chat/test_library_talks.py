@@ -15,13 +15,11 @@ from adapters.chat.reply import AddressDead
 from adapters.durable.queue import InProcessQueue
 from adapters.records.deliveries import SqlMessages
 from adapters.records.library import SqlConversations
-from core.library.desk import LibraryDesk
+from core.library.desk import read_list
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, Ingestion
-from core.library.pages import PaperViews
-from core.library.reading_list import read_list
+from core.library.paper import PaperViews
 from core.library.session import LibraryTalks, SaidToLibrary, Speaker
-from core.library.states import State
-from core.library.words import Addition, Incoming, Words
+from core.library.states import Addition, Incoming, State, Words
 from core.model.delivery import Address
 from core.model.job import JobStatus, Scope
 from core.model.ports import JobStore
@@ -30,7 +28,7 @@ from core.pipeline.runner import DirectSteps, run_job
 from tests.adapters.chat.test_live_answers import PACE, Board, BoardReply, Plain
 from tests.adapters.web.test_papers import Painter
 from tests.core.cats import written
-from tests.core.library.samples import CAUSE, PAPER, TIDES, YEAST, Finder, Reader, shelve
+from tests.core.library.samples import CAUSE, PAPER, TIDES, YEAST, Finder, Reader, desk_of, shelve
 from tests.fakes import FakeModel, make_deps, make_job, now
 from tests.records import BOX, MemoryTables
 
@@ -76,7 +74,7 @@ async def house() -> House:
 
     queue = InProcessQueue(run, concurrency=1, limit=10, on_cancelled=run)
     researcher = Researcher(deps, queue)
-    desk = LibraryDesk(Ingestion(deps.library, Reader().read, now), Finder())
+    desk = desk_of(Ingestion(deps.library, Reader().read, now))
     views = PaperViews(deps.library, Painter().paint)
     talks = LibraryTalks(
         researcher,
@@ -135,12 +133,12 @@ async def test_whatever_breaks_one_begins_anew(house: House) -> None:
     await live.say(ADMIN, QUERY, BoardReply(house.board))
 
     class Broken(Finder):
-        async def search(self, query, *, limit):
+        async def search(self, query, limit):
             raise RuntimeError("a slip of ours")
 
-    house.talks.desk = replace(house.talks.desk, finder=Broken())
+    house.talks.desk = replace(house.talks.desk, search_elsewhere=Broken().search)
     await live.say(replace(ADMIN, key="discord:2"), "find tides", BoardReply(house.board))
-    house.talks.desk = replace(house.talks.desk, finder=Finder())
+    house.talks.desk = replace(house.talks.desk, search_elsewhere=Finder().search)
     await live.say(replace(ADMIN, key="discord:3"), "status", BoardReply(house.board))
 
     _, broke, status = house.board.last_words()
@@ -331,7 +329,7 @@ class Archive(Finder):
 
 async def test_a_long_list_is_added_a_part_at_a_time(house: House) -> None:
     """What is there already costs nothing, so the same list goes on where it ended."""
-    house.talks.desk = replace(house.talks.desk, finder=Archive())
+    house.talks.desk = replace(house.talks.desk, find_elsewhere=Archive().find)
     entries = "".join(f"@misc{{a{at}, title = {{Tides {at}}}, eprint = {{2401.{at:05}v1}}}}\n" for at in range(10, 70))
 
     first = await house.talks.add(ADMIN, Addition(), [file("long.bib", entries.encode())], _nobody)

@@ -15,7 +15,7 @@ from adapters.chat.connecting import keep_resuming
 from adapters.chat.live import ChatTurns, LiveAnswers, turn_of
 from adapters.chat.reply import AddressDead, EditPace, FilesRefused
 from adapters.records.deliveries import SqlStandingChecks
-from adapters.records.jobs import SqlEventLog
+from adapters.records.jobs import SqlEventLog, SqlJobStore
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address
 from core.model.errors import StoreError
@@ -428,6 +428,40 @@ async def test_records_that_are_away_cost_progress_and_not_the_answer() -> None:
     assert [words for edits in world.board.shown.values() for words in edits if "progress" not in words] == [
         "outcome: completed"
     ]
+
+
+class ResultsAway(SqlJobStore):
+    """The outcome cannot be read at first."""
+
+    times = 2
+
+    async def result(self, job_id: str) -> JobResult | None:
+        self.times -= 1
+        if self.times >= 0:
+            raise StoreError("away")
+        return await super().result(job_id)
+
+
+@pytest.mark.parametrize("when", ["while it runs", "at its end"])
+async def test_a_wait_for_the_records_that_is_noticed_is_told(when: str) -> None:
+    """On both platforms: what is waited for stands where the progress stood, then comes the answer."""
+    tables = MemoryTables()
+    deps = make_deps(tables=tables)
+    if when == "while it runs":
+        deps = replace(deps, events=Away(tables, times=2))
+    else:
+        deps = replace(deps, jobs=ResultsAway(tables))
+    world = World(deps, Researcher(deps, Waiting()), MemoryTables())
+    pace = replace(PACE, told_from_s=0.0)
+    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=pace, now=lambda: NOW)
+    task = await asked(world, bot, BoardReply(world.board))
+
+    await world.end("job_1")
+    await task
+
+    (edits,) = world.board.shown.values()
+    assert [words for words in edits if wording.RECORDS_AWAY in words]
+    assert edits[-1] == "outcome: completed"
 
 
 async def test_records_that_stay_away_leave_the_message_to_the_next_look() -> None:

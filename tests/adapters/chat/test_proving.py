@@ -17,8 +17,7 @@ from core.model.answer import Rating
 from core.model.job import ResearchJob
 from core.pipeline.researcher import Researcher
 from core.presentation import wording
-from core.receipts.container import Receipts, public_key
-from core.receipts.verify import verify_receipt
+from core.receipts.container import Receipts, public_key, verify_receipt
 from tests.core.receipts import samples as answered
 from tests.core.receipts.samples import KEY
 from tests.fakes import Idle, MemoryTraceLog, make_deps, now

@@ -157,6 +157,19 @@ def test_a_table_is_read_row_by_row_without_its_bars():
     assert lines[at + 1 : at + 4] == ["Lund · 1931", "[…]", "Ystad · 1950"]
 
 
+def test_code_stands_there_as_it_is_written_without_its_fences():
+    """Its blank lines, its bars and its backticks are its own."""
+    code = "```sh\nps aux | grep `whoami`\n\nls -l  # **all**\n```"
+    answer = replace(samples.RESULT.answer, detail=f"Run this:\n\n{code}\n\nThen stop.")
+
+    lines = printed(replace(samples.RESULT, answer=answer), samples.SOURCES).splitlines()
+
+    at = lines.index("Run this:")
+    assert [line for line in lines[at : at + 8] if line] == [
+        "Run this:", "    ps aux | grep `whoami`", "    ls -l  # **all**", "Then stop.",
+    ]  # fmt: skip
+
+
 def test_terminal_gets_hyperlinks_to_the_sources():
     paper = printed(samples.RESULT, samples.SOURCES, is_terminal=True)
 

@@ -23,7 +23,7 @@ from core.model.errors import SetupError
 from core.model.job import ResearchJob, Scope
 from core.pipeline.checkup import Finding, Trial, Trials
 from core.pipeline.deps import Deps
-from core.pipeline.tracing import Exchange, TraceEntry
+from core.pipeline.trace import Exchange, TraceEntry
 from core.receipts.container import Receipts
 from core.settings.desk import SettingsDesk
 from core.settings.tenant import Ceilings
@@ -189,6 +189,20 @@ def test_trace_shows_each_step_with_durations_tokens_and_cost() -> None:
     assert steps[3] == "1.60 s 0.40 s page https://gone.example/x HTTP 404"
     assert steps[4] == "2.10 s error search PageStatus (2 times)"
     assert lines[-1] == "1 model call · 150 tokens · $0.000225 · 1 search · 0 pages read · 1 not read"
+
+
+def test_an_address_of_a_trace_can_be_copied() -> None:
+    """One that is longer than its column stands below the table, whole and with its time; a short one only there."""
+    address = "https://docs.example/handbook/installation/servers/behind-a-proxy.html?version=24"
+    entries = [*ENTRIES, TraceEntry("page", "page", at(3.0), 0.5, "done", address)]
+
+    lines = [" ".join(line.split()) for line in Desk(entries).run("trace", JOB.id).stdout.splitlines()]
+
+    assert [line for line in lines if "docs.example" in line] == [
+        next(line for line in lines if "https://docs.example" in line and line.endswith("…")),
+        f"2.50 s {address}",
+    ]
+    assert sum("gone.example" in line for line in lines) == 1
 
 
 def test_many_tokens_can_be_read() -> None:
@@ -486,6 +500,15 @@ def test_a_link_out_of_a_folder_and_a_bad_list_cost_only_themselves(tmp_path) ->
     assert f"gorkd: [5/5] {empty} cannot be read" in added.stderr
     assert "Nowhere cannot be added" in added.stderr
     assert "1 paper added, 0 there already, 4 not readable" in added.stderr
+
+
+@pytest.mark.parametrize("command", [("library", "show", "nowhere"), ("cache", "show", "nowhere")], ids=" ".join)
+def test_what_prints_json_says_in_json_too_what_was_wrong(command: tuple[str, ...]) -> None:
+    ran = Desk().run(*command, "--json")
+
+    error = json.loads(ran.stdout)["error"]
+    assert (ran.exit_code, error["code"], error["details"]) == (2, "INVALID_QUERY", {})
+    assert ran.stderr == f"gorkd: {error['message']}\n"
 
 
 def test_papers_are_listed_shown_read_anew_checked_and_removed(tmp_path) -> None:

@@ -22,7 +22,7 @@ from adapters.pages.fetch import FetchLimits
 from adapters.pages.papers import PaperFiles, PapersElsewhere, record_of
 from core.library.ingest import FoundRecords, PaperRecord, PaperUnreadable
 from core.model.works import OpenCopy, WorkIds, WorkRecord
-from core.text.chunking import chunk_text
+from core.text.passages import chunk_text
 from tests.adapters.pages.pdf_files import (
     bomb,
     column,
@@ -308,7 +308,7 @@ async def test_a_reference_leads_to_the_file_and_what_is_known_of_it(
     pdf = PageSpec(BLANK, content_type="application/pdf")
     world = WebWorld({"/pdf/2401.00001v2": pdf, "/files/tides.pdf": pdf, "/10.5555/tides": PageSpec(LANDING)})
     async with world:
-        finder = PapersElsewhere(pages, look_up, search, work_of, arxiv=world.url(""), doi=world.url(""))
+        finder = PapersElsewhere(pages, look_up, work_of, arxiv=world.url(""), doi=world.url(""))
 
         found = await finder.find(world.url(reference) if reference.startswith("/") else reference)
 
@@ -332,7 +332,7 @@ async def test_a_reference_leads_to_the_file_and_what_is_known_of_it(
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_reference_that_leads_nowhere_says_why(pages: WebPages, reference: str, why: str) -> None:
     async with WebWorld({"/10.5555/bare": PageSpec("<html><head></head><body>Hm.</body></html>")}) as world:
-        finder = PapersElsewhere(pages, look_up, search, work_of, arxiv=world.url(""), doi=world.url(""))
+        finder = PapersElsewhere(pages, look_up, work_of, arxiv=world.url(""), doi=world.url(""))
 
         with pytest.raises(PaperUnreadable) as refused:
             await finder.find(reference)
@@ -351,7 +351,7 @@ async def test_a_paper_whose_publisher_gives_none_is_read_from_an_open_copy(page
         async def at_a_registry(doi: str) -> WorkRecord | None:
             return known if doi == "10.5555/bare" else None
 
-        finder = PapersElsewhere(pages, look_up, search, at_a_registry, arxiv=world.url(""), doi=world.url(""))
+        finder = PapersElsewhere(pages, look_up, at_a_registry, arxiv=world.url(""), doi=world.url(""))
         found = await finder.find("10.5555/bare")
 
         assert (found.name, found.content) == ("copy.pdf", BLANK)

@@ -13,16 +13,15 @@ import pytest
 from redis.asyncio import Redis
 
 from adapters.records.archive import SqlArchive
-from adapters.records.cache import SqlAnswerCache, SqlRateLimits, SqlSingleFlight
+from adapters.records.cache import SqlAnswerCache, SqlLimits
 from adapters.records.jobs import SqlEventLog, SqlJobMemo, SqlJobStore, SqlSourceStore
-from adapters.records.redis import RedisArchive, RedisSingleFlight
+from adapters.records.redis import RedisArchive, RedisLimits
 from adapters.records.sqlite import FILE_NAME, Database
-from adapters.records.traces import SqlSpending, SqlTraceLog, SqlTraceStore
+from adapters.records.traces import SqlSpending, SqlTraceStore
 from core.model.errors import JobNotFound, StoreError
 from core.model.job import JobStatus, ResearchJob, Scope
 from core.model.ports import record_nothing
-from core.pipeline.trace import ToolTraces
-from core.pipeline.tracing import Exchange, TraceEntry
+from core.pipeline.trace import Exchange, ToolTraces, TraceEntry
 from core.tenancy.admission import month_of
 from core.tenancy.forgetting import Filed, Whose
 from tests.adapters.records.samples import NOON, RESULT, finished, make_job, make_source
@@ -66,7 +65,7 @@ def house(request, clock) -> House:
     events = SqlEventLog(db, clock=clock)
     archive, jobs, sources, memo = SqlArchive(db), SqlJobStore(db), SqlSourceStore(db), SqlJobMemo(db)
     traces = ToolTraces(SqlTraceStore(db), clock=clock)
-    return House(db, archive, jobs, sources, events, memo, SqlTraceLog(db), SqlSpending(db), traces)
+    return House(db, archive, jobs, sources, events, memo, SqlTraceStore(db), SqlSpending(db), traces)
 
 
 async def everything(house: House) -> str:
@@ -212,8 +211,7 @@ async def test_nothing_of_it_is_left_in_the_files(tmp_path: Path, clock) -> None
     """Not in the free space of the database, nor in its write-ahead log, while others use it."""
     async with _open(tmp_path) as database, _open(tmp_path) as another:
         jobs, cache = SqlJobStore(database), SqlAnswerCache(database, clock=clock)
-        limits = SqlRateLimits(database, clock=clock, record=record_nothing)
-        flights = SqlSingleFlight(database, clock=clock, record=record_nothing)
+        limits = SqlLimits(database, clock=clock, record=record_nothing)
         for number in range(1, 40):
             job = replace(make_job(number), request=replace(make_job().request, query=PLANTED * 200, asker=PLANTED))
             await jobs.save(job)
@@ -222,7 +220,7 @@ async def test_nothing_of_it_is_left_in_the_files(tmp_path: Path, clock) -> None
             await SqlJobMemo(database).put(job.id, PLANTED, PLANTED * 500)
             await SqlJobMemo(database).clear(job.id)
             await cache.put(job.scope, PLANTED + str(number), job.id, ttl=timedelta(days=1))
-            await flights.claim(job.scope, PLANTED, job.id, ttl=timedelta(days=1))
+            await limits.claim(job.scope, PLANTED, job.id, ttl=timedelta(days=1))
         await limits.take(f"user:{PLANTED}", rate=1, burst=1)
         before = bytes_of(tmp_path).count(PLANTED.encode())
         archive, whose = SqlArchive(database), Whose(user_id=PLANTED)
@@ -281,7 +279,7 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
 )
 async def test_redis_forgets_the_same(redis: Redis, redis_url: str, clock, wish, left) -> None:
     """Claims of those jobs, and what an older gorkd kept there: events and cached answers; all others stay."""
-    flights = RedisSingleFlight(redis_url, clock=clock, record=record_nothing)
+    flights = RedisLimits(redis_url, clock=clock, record=record_nothing)
     archive = RedisArchive(redis_url)
     for job_id, scope in (("job_1", MINE), ("job_2", YOURS)):
         cached = f'{{"value":{{"job_id":"{job_id}"}}}}'

@@ -1,4 +1,4 @@
-"""The contracts of RateLimits and SingleFlight, kept by memory, SQLite and Redis alike, and the law of the bucket."""
+"""The contracts of SharedLimits and SharedLimits, kept by memory, SQLite and Redis alike, and the law of the bucket."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from adapters.records.cache import MemoryRateLimits, MemorySingleFlight, SqlRateLimits, SqlSingleFlight
-from adapters.records.redis import RedisRateLimits, RedisSingleFlight
+from adapters.records.cache import MemoryLimits, SqlLimits
+from adapters.records.redis import RedisLimits
 from core.model.job import Scope
 from core.model.ports import record_nothing
 from core.pipeline.limits import ROUNDING_S, take_token, tokens_left
@@ -31,40 +31,21 @@ def machine_clock() -> datetime:
 
 @pytest.fixture
 async def redis_limits(redis_url):
-    made = [RedisRateLimits(redis_url, clock=machine_clock, record=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
+    made = [RedisLimits(redis_url, clock=machine_clock, record=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
     yield made
     for limits in made:
         await limits.aclose()
 
 
-@pytest.fixture
-async def redis_flights(redis_url):
-    made = [RedisSingleFlight(redis_url, clock=machine_clock, record=SILENCE, timeout_s=PATIENT_S) for _ in range(2)]
-    yield made
-    for flights in made:
-        await flights.aclose()
-
-
 @pytest.fixture(params=["memory", "sqlite", "redis"])
 def limits(request):
-    """The rate limits of two processes; with memory there is only one."""
+    """The limits of two processes; with memory there is only one."""
     if request.param == "memory":
-        return [MemoryRateLimits(clock=machine_clock)] * 2
+        return [MemoryLimits(clock=machine_clock)] * 2
     if request.param == "redis":
         return request.getfixturevalue("redis_limits")
     database = request.getfixturevalue("database")
-    return [SqlRateLimits(database, clock=machine_clock, record=SILENCE) for _ in range(2)]
-
-
-@pytest.fixture(params=["memory", "sqlite", "redis"])
-def flights(request):
-    """The single flights of two processes; with memory there is only one."""
-    if request.param == "memory":
-        return [MemorySingleFlight(clock=machine_clock)] * 2
-    if request.param == "redis":
-        return request.getfixturevalue("redis_flights")
-    database = request.getfixturevalue("database")
-    return [SqlSingleFlight(database, clock=machine_clock, record=SILENCE) for _ in range(2)]
+    return [SqlLimits(database, clock=machine_clock, record=SILENCE) for _ in range(2)]
 
 
 async def test_processes_share_a_bucket(limits):
@@ -170,14 +151,14 @@ def test_clock_that_was_set_back_makes_nobody_wait_for_an_hour():
     assert 0 < wait <= 1
 
 
-async def test_first_of_identical_questions_is_researched(flights):
+async def test_first_of_identical_questions_is_researched(limits):
     """Twenty claims of two processes at once have one winner, and all learn which."""
     winners = await asyncio.gather(
-        *(flights[number % 2].claim(CHANNEL, "why?\x1fquick", f"job_{number}", ttl=HOUR) for number in range(20))
+        *(limits[number % 2].claim(CHANNEL, "why?\x1fquick", f"job_{number}", ttl=HOUR) for number in range(20))
     )
 
     assert len(set(winners)) == 1
-    assert await flights[0].claim(CHANNEL, "why?\x1fquick", "job_99", ttl=HOUR) == winners[0]
+    assert await limits[0].claim(CHANNEL, "why?\x1fquick", "job_99", ttl=HOUR) == winners[0]
 
 
 @pytest.mark.parametrize(
@@ -188,31 +169,31 @@ async def test_first_of_identical_questions_is_researched(flights):
         pytest.param(Scope("discord", "1:channel:2"), id="same letters, cut elsewhere"),
     ],
 )
-async def test_questions_of_other_scopes_are_researched_apart(flights, other):
+async def test_questions_of_other_scopes_are_researched_apart(limits, other):
     """What is asked in a channel says nothing about another."""
-    await flights[0].claim(CHANNEL, "why?", "job_1", ttl=HOUR)
+    await limits[0].claim(CHANNEL, "why?", "job_1", ttl=HOUR)
 
-    assert await flights[1].claim(other, "why?", "job_2", ttl=HOUR) == "job_2"
+    assert await limits[1].claim(other, "why?", "job_2", ttl=HOUR) == "job_2"
 
 
-async def test_claim_is_given_back_by_its_holder_only(flights):
+async def test_claim_is_given_back_by_its_holder_only(limits):
     """One that lost cannot end the flight of the winner."""
-    await flights[0].claim(CHANNEL, "why?", "job_1", ttl=HOUR)
+    await limits[0].claim(CHANNEL, "why?", "job_1", ttl=HOUR)
 
-    await flights[1].release(CHANNEL, "why?", "job_2")
-    held = await flights[1].claim(CHANNEL, "why?", "job_3", ttl=HOUR)
-    await flights[1].release(CHANNEL, "why?", "job_1")
+    await limits[1].release(CHANNEL, "why?", "job_2")
+    held = await limits[1].claim(CHANNEL, "why?", "job_3", ttl=HOUR)
+    await limits[1].release(CHANNEL, "why?", "job_1")
 
     assert held == "job_1"
-    assert await flights[0].claim(CHANNEL, "why?", "job_4", ttl=HOUR) == "job_4"
+    assert await limits[0].claim(CHANNEL, "why?", "job_4", ttl=HOUR) == "job_4"
 
 
-async def test_claim_of_a_job_that_was_lost_ends_by_itself(flights):
+async def test_claim_of_a_job_that_was_lost_ends_by_itself(limits):
     """Nobody waits for ever for a winner that never comes back."""
     claimed_at = time.monotonic()
-    await flights[0].claim(CHANNEL, "why?", "job_1", ttl=timedelta(milliseconds=30))
+    await limits[0].claim(CHANNEL, "why?", "job_1", ttl=timedelta(milliseconds=30))
 
-    while await flights[1].claim(CHANNEL, "why?", "job_2", ttl=HOUR) == "job_1":  # noqa: ASYNC110  # see above
+    while await limits[1].claim(CHANNEL, "why?", "job_2", ttl=HOUR) == "job_1":  # noqa: ASYNC110  # see above
         await asyncio.sleep(0.001)
 
     assert 0.029 < time.monotonic() - claimed_at < 1
@@ -222,7 +203,7 @@ async def test_without_redis_each_process_counts_for_itself(tmp_path, caplog):
     """Nobody is turned away by an outage and nobody gets everything; it is told once, counted, and ends."""
     notes = Notes()
     with running_redis(tmp_path) as server, caplog.at_level(logging.WARNING):
-        limits = RedisRateLimits(server.url, clock=machine_clock, record=notes)
+        limits = RedisLimits(server.url, clock=machine_clock, record=notes)
         before = [await limits.take("user", rate=1 / 3600, burst=2) for _ in range(3)]
 
         server.stop()
@@ -249,7 +230,7 @@ async def test_without_redis_a_question_is_researched_by_each_process():
     """Twice is safe; not at all is not. Within one process it is still once."""
     notes = Notes()
     url = f"redis://127.0.0.1:{free_port()}/0"
-    one, two = (RedisSingleFlight(url, clock=StandingClock(), record=notes) for _ in range(2))
+    one, two = (RedisLimits(url, clock=StandingClock(), record=notes) for _ in range(2))
 
     winners = [await one.claim(CHANNEL, "why?", job, ttl=HOUR) for job in ("job_1", "job_2")]
     elsewhere = await two.claim(CHANNEL, "why?", "job_3", ttl=HOUR)
@@ -266,20 +247,19 @@ async def test_without_redis_a_question_is_researched_by_each_process():
 async def test_failing_database_lets_pass(database, tmp_path):
     """A limit that cannot be counted holds nobody up, and it is counted that it was not."""
     notes = Notes()
-    limits = SqlRateLimits(database, clock=machine_clock, record=notes)
-    flights = SqlSingleFlight(database, clock=machine_clock, record=notes)
+    limits = SqlLimits(database, clock=machine_clock, record=notes)
     await database.aclose()
 
     assert await limits.take("user", rate=1 / 3600, burst=1) == 0
     assert await limits.take("user", rate=1 / 3600, burst=1) == 0
-    assert await flights.claim(CHANNEL, "why?", "job_1", ttl=HOUR) == "job_1"
-    assert await flights.claim(CHANNEL, "why?", "job_2", ttl=HOUR) == "job_2"
+    assert await limits.claim(CHANNEL, "why?", "job_1", ttl=HOUR) == "job_1"
+    assert await limits.claim(CHANNEL, "why?", "job_2", ttl=HOUR) == "job_2"
     assert [note.label for note in notes.taken] == ["limits:StoreError"] * 2 + ["single flight:StoreError"] * 2
 
 
 async def test_what_another_program_has_put_in_redis_breaks_no_question(redis_url: str) -> None:
     """A value that is no text counts as trouble with Redis: each process goes on by itself."""
-    flight = RedisSingleFlight(redis_url, clock=StandingClock(), record=SILENCE)
+    flight = RedisLimits(redis_url, clock=StandingClock(), record=SILENCE)
     await flight.claim(CHANNEL, "key", "job_1", ttl=HOUR)
     async with Redis.from_url(redis_url) as server:
         for name in await server.keys():

@@ -180,6 +180,7 @@ async def test_an_outage_is_two_lines_of_the_log(postgres_server, another, caplo
 
     told = [record.message for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
     assert [type(failure) for failure in failures] == [StoreError] * 8
+    assert all(failure.is_told for failure in failures)
     assert len(told) == 2, told
     assert told[0].startswith("the database 127.0.0.1:")
     assert "is away" in told[0]

@@ -84,6 +84,7 @@ async def test_full_disk_is_said_and_corrupts_nothing(database, tmp_path):
     await sources.put(make_job(), big)
 
     assert kept == []
+    assert caught.value.is_told
     assert str(tmp_path) in str(caught.value)
     assert "GORKD_DATA" in str(caught.value)
     assert str(tmp_path) not in caught.value.operator_message

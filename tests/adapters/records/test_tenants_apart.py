@@ -24,7 +24,7 @@ from core.library.states import Conversation
 from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.model.ports import record_nothing
-from core.pipeline.tracing import TraceEntry
+from core.pipeline.trace import TraceEntry
 from core.settings.desk import SettingChange
 from core.settings.tenant import TenantSettings
 from core.tenancy.admission import month_of
@@ -106,7 +106,7 @@ async def repeat_answers(town: Town, tenant: str) -> None:
     near = await cache.similar(scope, "g", town.vector(), limit=10, at_least=0.5)
     ids = [hit[0]] if hit else []
     found = [await town.records.jobs.get(job_id) for job_id in [*ids, *(one.job_id for one in near)]]
-    holder = await town.records.flights.claim(scope, key, f"flight of {tenant}", ttl=DAY)
+    holder = await town.records.limits.claim(scope, key, f"flight of {tenant}", ttl=DAY)
     town.saw("cache", tenant, *(one.query for one in found), holder)
 
 

@@ -10,11 +10,10 @@ from datetime import timedelta
 import pytest
 
 from adapters.records.jobs import SqlJobStore
-from adapters.records.traces import SqlSpending, SqlTraceLog
+from adapters.records.traces import SqlSpending, SqlTraceStore
 from core.model.errors import StoreError
 from core.model.job import JobStatus, Scope
-from core.pipeline.trace import ToolTraces, TraceStatus, trace_id_of
-from core.pipeline.tracing import Exchange, TraceEntry
+from core.pipeline.trace import Exchange, ToolTraces, TraceEntry, TraceStatus, trace_id_of
 from core.tenancy.admission import Spent, month_of
 from tests.adapters.records.samples import CHANNEL, NOON, finished, make_job
 
@@ -270,7 +269,7 @@ def job_of(number: int, asker: str, scope: Scope = TEAM):
 @pytest.fixture
 async def stores(tables):
     """Job store, trace log and spending, knowing jobs 1 to 3."""
-    parts = SqlJobStore(tables), SqlTraceLog(tables), SqlSpending(tables)
+    parts = SqlJobStore(tables), SqlTraceStore(tables), SqlSpending(tables)
     for job in (job_of(1, "U1"), job_of(2, "U2"), job_of(3, "U1", Scope("slack:T2", "channel:C9"))):
         await parts[0].save(job)
     return parts

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from adapters.search.clients import GetClient, OnlineSearch
-from adapters.search.hits import keywords, parse_answer, parse_items, parse_json
-from adapters.search.service import Service, Surroundings, WebAddress, read_settings
+from adapters.search.service import (
+    Service,
+    Surroundings,
+    keywords,
+    parse_answer,
+    parse_items,
+    parse_json,
+)
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery, SourceKind
 from core.pipeline.limits import CallRate
@@ -23,13 +29,9 @@ SERVICE = Service(
 )
 
 
-class AlmanacSettings(BaseModel):
-    base_url: WebAddress | None = Field(default=None, alias="ALMANAC_BASE_URL")
-
-
 def build(env: Mapping[str, str], around: Surroundings) -> Almanac | None:
-    settings = read_settings(AlmanacSettings, env)
-    return Almanac(settings.base_url, around) if settings.base_url else None
+    url = SERVICE.address(env)
+    return Almanac(url, around) if url else None
 
 
 class Almanac(OnlineSearch):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.search.hits import admits, clean_line, clean_text, is_web_address, name_authors, parse_time, tidy
+from adapters.search.service import admits, clean_line, clean_text, is_web_address, name_authors, parse_time, tidy
 from core.model.source import SearchFilters, SearchHit
 
 ANY = SearchFilters()

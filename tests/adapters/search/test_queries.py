@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.search.hits import MAX_KEYWORDS, MAX_WORD_CHARS, keywords
+from adapters.search.service import MAX_KEYWORDS, MAX_WORD_CHARS, keywords
 
 SYNTAX = set("\"'()[]{}:*^~+|/\\<>=&!?,;")
 

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from adapters.search import surroundings
 from adapters.search.arxiv import build as build_arxiv
 from adapters.search.europepmc import EuropePmc
@@ -253,7 +253,7 @@ async def test_all_processes_share_a_registrys_rate() -> None:
         waited.append(seconds)
         now[0] += timedelta(seconds=seconds)
 
-    turns = partial(SharedTurns, limits=MemoryRateLimits(clock=lambda: now[0]), record=Ledger(), sleep=sleep)
+    turns = partial(SharedTurns, limits=MemoryLimits(clock=lambda: now[0]), record=Ledger(), sleep=sleep)
     async with SearchWorld(PAPERS) as world, AsyncExitStack() as stack:
         env = world.env("crossref") | {"GORKD_REGISTRIES": "crossref", "GORKD_SEARCH_RATES": "crossref=1/60"}
         around = replace(surroundings(env, SearchSettings()), turns=turns)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.monitor import Ready
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
-from core.library.pages import PaperViews
-from core.pipeline.limits import RateLimits
+from core.library.paper import PaperViews
+from core.pipeline.limits import SharedLimits
 from core.presentation.page_links import PageLinks, Revocations
 from core.receipts.container import Receipts
 from core.tenancy.usage import CountUsage, EvaluationStore
@@ -34,7 +34,7 @@ def web_app(
     ready: Ready = all_well,
     links: PageLinks = samples.LINKS,
     revocations: Revocations | None = None,
-    limits: RateLimits | None = None,
+    limits: SharedLimits | None = None,
     previews: Mapping[str, Preview] | None = None,
     library: PaperViews | None = None,
     usage: CountUsage | None = None,
@@ -48,7 +48,7 @@ def web_app(
         ready=ready,
         links=links,
         revocations=revocations or SqlRevocations(MemoryTables(samples.COMPLETED), clock=links.clock),
-        limits=limits or MemoryRateLimits(clock=links.clock),
+        limits=limits or MemoryLimits(clock=links.clock),
         previews=previews,
         library=library,
         usage=usage,

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 from aiohttp.test_utils import TestServer
 
 from adapters.durable.queue import InProcessQueue
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from adapters.records.tenants import SqlRevocations
 from adapters.web.app import build_web
 from adapters.web.preview import Preview
 from adapters.web.settings import WebSettings
 from bots.wiring import new_job_id, observed
 from core.findings.results import ALL_MODES
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatDelta, ChatRequest, ProviderStrength, utc_now
@@ -183,7 +183,7 @@ async def open_site(
             ready=all_well,
             links=links,
             revocations=SqlRevocations(MemoryTables(), clock=utc_now),
-            limits=MemoryRateLimits(clock=utc_now),
+            limits=MemoryLimits(clock=utc_now),
             previews=previews(links) if previews else None,
             library=papers,
             usage=usage,

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,10 @@ from playwright.async_api import Browser, Page, expect
 
 from adapters.pages.pdf import extract_pdf
 from core.findings.results import ALL_MODES, TITLES
+from core.model.answer import Verdict
 from core.model.job import LOCAL, Event, JobStatus, Json, ResearchJob, Scope, Steering
 from core.presentation import wording
+from core.presentation.render import marks_legend
 from tests.adapters.web.serving import web_app
 from tests.adapters.web.site import BUILT, LIE, PRIVATE, QUESTION, TALL, Site, open_site
 from tests.golden import samples
@@ -185,7 +188,7 @@ async def test_sentences_come_while_one_watches(browser: Browser, site: Site):
         await page.fill("#query", QUESTION)
         await page.click("button[type=submit]")
 
-        await expect(page.locator("#summary [data-id=summary-0]")).to_contain_text("49 metres")
+        await expect(page.locator("#summary")).to_contain_text("49 metres")
         await expect(page.locator("#elapsed")).to_have_text(re.compile(r"\d+ s"))
         site.writer.gate.set()
         await page.wait_for_selector(".chip")
@@ -206,7 +209,7 @@ async def test_lost_connection_is_made_again_without_gap_or_repeat(browser: Brow
         await page.goto(site.page(job))
         await expect(page.locator("#message")).to_contain_text("trying again")
         async with page.expect_response("**/stream*"):
-            await expect(page.locator("#summary [data-id]")).to_have_count(1)
+            await expect(page.locator("#summary")).to_have_text(re.compile(r"^[^.]*\[1\]✓\.\s*$"))
 
         site.writer.gate.set()
 
@@ -244,6 +247,66 @@ async def test_plan_and_queries_of_a_round_take_the_place_of_the_last_ones(brows
         await expect(page.locator("#plan .count")).to_have_text("Round 2 of 9 · 1 of 1 items · 0 facts")
         await expect(page.locator("#queries li")).to_have_text(["how deep"])
     researcher.second.set()
+    await server.close()
+
+
+FORMED = [  # section, what stands before it, the sentence with its mark
+    ("summary", "", "It is 49 m tall [1]", "◐"),
+    ("summary", " ", "It stands on a rock [2]", "✓"),
+    ("detail", "Three things are needed:\n\n", "1. A rock [1]", "✓"),
+    ("detail", "\n2. […]\n", "3. A lamp [2]", "✓"),
+    ("detail", "\n\n## Towers\n\n| Tower | Height |\n|---|---|\n", "| Smeaton | 22 m [1] |", "✓"),
+    ("detail", "\n", "| Douglass | **49 m** [2] |", "✓"),
+    ("detail", "\n\n", "```\nlamp = on\n\nrock = 1\n```", "✓"),
+]
+
+
+class Forming(ScriptedResearcher):
+    """An answer with a list, a heading, a table and code; each sentence is told when it may be."""
+
+    async def told(self, job_id: str) -> list[Event]:
+        return []
+
+    async def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        for number, (section, before, text, mark) in enumerate([*FORMED, (*FORMED[0][:3], "✓")]):
+            identity = f"{section}-{number % len(FORMED)}"
+            said: dict[str, Json] = {"section": section, "id": identity, "text": text, "mark": mark, "before": before}
+            yield Event(number + 1, "answer", 1, NOON, said | {"verdict": "supported"})
+            await self.may.acquire()
+        await asyncio.Event().wait()
+
+    @cached_property
+    def may(self) -> asyncio.Semaphore:
+        return asyncio.Semaphore(0)
+
+
+async def test_lists_tables_and_headings_are_drawn_while_they_come(browser: Browser):
+    """As the finished page draws them; what stands there already stays the same, be it that its mark changes."""
+    researcher = Forming(replace(samples.COMPLETED, status=JobStatus.SYNTHESIZING), None, [])
+    server = TestServer(web_app(researcher))
+    await server.start_server()
+    async with visit(browser, f"{str(server.make_url('/')).rstrip('/')}/jobs/{samples.COMPLETED.id}") as page:
+        await expect(page.locator("#summary p")).to_have_text("It is 49 m tall [1]◐")
+        await page.evaluate("document.querySelector('#summary p').kept = true")
+        researcher.may.release()
+        await expect(page.locator("#summary p")).to_have_text("It is 49 m tall [1]◐ It stands on a rock [2]✓")
+        researcher.may.release()
+        await expect(page.locator("#detail ol li")).to_have_text(["A rock [1]✓"])
+        await page.evaluate("document.querySelector('#detail li').kept = true")
+        for _ in FORMED[3:]:
+            researcher.may.release()
+        await expect(page.locator("#detail pre")).to_have_text("lamp = on\n\nrock = 1\n")
+        await expect(page.locator("#detail ol li")).to_have_text(["A rock [1]✓", "[…]", "A lamp [2]✓"])
+        await expect(page.locator("#detail h2")).to_have_text("Towers")
+        await expect(page.locator("#detail tbody tr")).to_have_text(["Smeaton\n22 m [1]✓", "Douglass\n49 m [2]✓"])
+        await expect(page.locator("#detail strong")).to_have_text("49 m")
+        assert not set("|#`") & set(await page.inner_text("#detail"))
+
+        researcher.may.release()
+
+        await expect(page.locator("#summary p")).to_have_text("It is 49 m tall [1]✓ It stands on a rock [2]✓")
+        assert await page.evaluate("['#summary p', '#detail li'].every((one) => document.querySelector(one).kept)")
+        assert await page.locator("#summary .mark").first.get_attribute("title") == marks_legend(list(Verdict))["✓"]
     await server.close()
 
 

@@ -12,7 +12,7 @@ import pytest
 from core.presentation.bibliography import answer_markdown
 from core.presentation.exports import EXPORTS
 from core.presentation.render import job_json
-from core.references.showing import references_json
+from core.works.showing import references_json
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.evals.references import checked_set

@@ -110,7 +110,7 @@ class Trap:
         response = await self.page.goto(self.address + path)
         self.caught += [] if response and response.ok else [f"{path} was not answered"]
         if RUNNING in path:
-            await self.page.wait_for_selector("[data-id=summary-0]", state="attached")
+            await self.page.wait_for_selector("#summary > *", state="attached")
         return str(await self.page.evaluate(FRAME))
 
 

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from adapters.web.settings import WebSettings, counted_as
 from core.model.errors import SetupError
 from tests.adapters.records.samples import StandingClock
@@ -29,7 +29,7 @@ FROM_ELSEWHERE = {**FROM_AFAR, "X-Forwarded-For": "203.0.113.10"}
 @pytest.fixture
 async def served() -> AsyncIterator[tuple[ConformingClient, StandingClock]]:
     clock = StandingClock()
-    async with conforming(web_app(None, SETTINGS, limits=MemoryRateLimits(clock=clock))) as client:
+    async with conforming(web_app(None, SETTINGS, limits=MemoryLimits(clock=clock))) as client:
         yield client, clock
 
 

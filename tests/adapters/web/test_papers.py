@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from core.library.pages import PaperViews
+from core.library.paper import PaperViews
 from core.model.job import LOCAL, Scope
 from core.presentation.page_links import PaperPlace
 from tests.adapters.web.serving import web_app

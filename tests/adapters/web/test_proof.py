@@ -10,8 +10,7 @@ import pytest
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
 from adapters.web.settings import WebSettings
 from core.model.answer import Confidence, Rating
-from core.receipts.container import Receipts, public_key
-from core.receipts.verify import verify_receipt
+from core.receipts.container import Receipts, public_key, verify_receipt
 from core.tenancy.usage import JudgedAnswers
 from tests.adapters.web.conformity import ConformingClient, conforming
 from tests.adapters.web.serving import web_app

@@ -129,10 +129,10 @@ async def research(
 
 
 async def look_at(deps: Deps, job_id: str) -> Ran:
-    assert isinstance(deps.tool_traces, SqlTraceStore)
+    assert isinstance(deps.traces, SqlTraceStore)
     return Ran(
         await deps.jobs.get(job_id),
         await deps.jobs.result(job_id),
         await deps.events.read(job_id),
-        await deps.tool_traces.get(trace_id_of(job_id)),
+        await deps.traces.get(trace_id_of(job_id)),
     )

@@ -124,7 +124,7 @@ async def test_worker_that_is_killed_in_any_round_ends_with_the_same_answer(worl
         world.model.respond = by_schema(USUAL)
         worker = await Process.start("worker", env)
         done = await following
-        trace = await house.deps.tool_traces.get(done["result"]["trace_id"])
+        trace = await house.deps.traces.get(done["result"]["trace_id"])
     await worker.killed()
 
     asked = prompts(world)
@@ -165,7 +165,7 @@ async def test_what_was_said_before_a_kill_counts_after_it(
         world.model.respond = by_schema(USUAL)
         worker = await Process.start("worker", env)
         done = await following
-        trace = await house.deps.tool_traces.get(done["result"]["trace_id"])
+        trace = await house.deps.traces.get(done["result"]["trace_id"])
     await worker.killed()
 
     assert done["status"] == "completed"

@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from core.evaluation.cases import Answered, Case, read_cases
-from core.evaluation.running import Outcome, asking, run_cases
-from core.evaluation.tape import Tape, read_recording, recording_of, taped, write_recording
+from core.evaluation.running import (
+    Outcome,
+    Tape,
+    asking,
+    read_recording,
+    recording_of,
+    run_cases,
+    taped,
+    write_recording,
+)
 from core.model.errors import ProviderTimeout, SetupError
 from tests.core.evaluation import worlds
 from tests.core.evaluation.worlds import EDDYSTONE, FASTNET

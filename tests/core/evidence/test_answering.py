@@ -254,3 +254,29 @@ def test_what_something_costs_is_no_other_number() -> None:
 def test_a_work_tells_who_did_it_where_a_name_is_bound_to_it(question: str, text: str, is_bound: bool) -> None:
     """ "A novel" alone answers nobody who asks who wrote it."""
     assert may_only_touch(question, text) is not is_bound
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_bound"),
+    [
+        ("How many pages can a file have?", "A file can have up to 2,000 pages.", True),
+        ("How many pages can a file have?", "Of a file at most 2,000 pages are read.", True),
+        ("How many pages can a file have?", "The folder has 15 papers as a file and 60 pages of the web.", False),
+        ("How many questions may one person ask?", "Five questions a minute a person are answered.", True),
+    ],
+)
+def test_how_many_there_can_be_is_told_by_a_bound_and_not_by_how_many_there_are(
+    question: str, text: str, is_bound: bool
+) -> None:
+    assert may_only_touch(question, text) is not is_bound
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How long are answers kept?", "A repeated answer says: answered 3 days ago."),
+        ("When does a watch end?", "Nothing can be posted there, and then the watch ends."),
+    ],
+)
+def test_a_word_of_time_that_points_elsewhere_gives_neither_a_duration_nor_a_date(question: str, text: str) -> None:
+    assert unanswered_by_rules(question, text)

@@ -289,6 +289,36 @@ def test_a_lead_that_says_something_is_judged_as_well(grounder: Grounder, rule: 
     assert text == expected.format(lead)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Not allowed:\n\n- Spring tides [1].",
+        "| Tide | Without bulges |\n| --- | --- |\n| Spring tides | The Moon [1] |",
+    ],
+    ids=["lead", "head"],
+)
+def test_what_denies_above_a_list_or_a_table_is_judged_with_it_and_shown(grounder: Grounder, written: str) -> None:
+    """D20: without it each item would say the opposite of what was judged."""
+    asked: list[str] = []
+
+    def confirm(pair: Pair) -> Judgement:
+        asked.append(pair.claim)
+        return Judgement(Ruling.SUPPORTED)
+
+    text = shown(grounder, written, confirm)
+
+    assert text.startswith(written.splitlines()[0])
+    assert asked
+    assert all(re.search("not allowed|without bulges", claim, re.IGNORECASE) for claim in asked)
+
+
+def test_what_stands_word_for_word_is_not_confirmed_below_a_denial(grounder: Grounder) -> None:
+    """D18: "Not true: …" above a sentence of the source denies it."""
+    judged = judge_text(grounder, "summary", f"Not true:\n\n- {BULGES} [1].", nobody)
+
+    assert [entry.claim.verdict for entry in judged if entry.claim] == [Verdict.UNCHECKED]
+
+
 SENTENCES = st.sampled_from(
     [f"{BULGES} [1].", f"{DEATHS} [9].", "The drug reduced deaths by 60 percent [2].", "Romans invented it.",
      "## Terms", "What of it?", f"- {DEATHS} [2].", "The tidal range in the Bay of Fundy reaches 16 metres [1]."]

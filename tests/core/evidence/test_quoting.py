@@ -510,6 +510,7 @@ ORTE = {
     "Hamlet": "Hamlet ist eine Tragödie von William Shakespeare, die um 1600 gespielt wurde. Ihr Held ist ein Prinz.",
     "Lund": "Lund hat 94.393 Einwohner, von denen ein Drittel studiert. Der Dom wurde 1145 geweiht.",
     "Carmen": "Carmen ist eine Oper in vier Akten von Georges Bizet. Die Uraufführung schockierte das Publikum.",
+    "Guernica": "Guernica ist ein großes Gemälde von Pablo Picasso. Es zeigt die Bombardierung einer Stadt.",
 }
 
 
@@ -554,3 +555,18 @@ def test_a_word_that_tells_what_is_asked_of_another_answers_nothing(question: st
     found = quote_answer(question, [source(at, text, title=name) for at, (name, text) in enumerate(pages.items(), 1)])
 
     assert found.summary == ()
+
+
+def test_a_row_about_the_thing_asked_goes_before_a_long_sentence_that_has_its_words_scattered() -> None:
+    row = "a worker is killed | it takes its own jobs up again within 3 s"
+    table = f"# Running\n\n| What | What follows |\n|---|---|\n| {row} |\n| the disk is full | jobs wait |\n"
+    trial = (
+        "# Trials\n\nA trial kills the pages or one of two workers every few seconds, twenty times a round, while "
+        "clients ask over HTTP, reconnect until they are heard, and now and then send the same question once more."
+    )
+
+    found = quote_answer(
+        "What happens when a worker is killed?", [source(1, trial, title="Trials"), source(2, table, title="Running")]
+    )
+
+    assert found.summary[0].text == row

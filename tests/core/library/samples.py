@@ -12,7 +12,7 @@ from core.library.paper import Index, Paper, PaperChunk
 from core.model.job import LOCAL, Scope
 from core.model.ports import EmbeddingModel
 from core.pipeline.runner import DirectSteps, run_job
-from core.text.chunking import chunk_text
+from core.text.passages import chunk_text
 from tests.fakes import FakeModel, make_deps, make_job, now
 from tests.records import memory_library
 
@@ -110,7 +110,7 @@ class Finder:
             raise PaperUnreadable("unknown", user_message=f"{reference} cannot be read: arXiv does not know it.")
         return FoundPaper("x.pdf", PAPER.encode(), PaperRecord(id=reference, title="Tides", published="2024-01-02"))
 
-    async def search(self, query: str, *, limit: int) -> FoundRecords:
+    async def search(self, query: str, limit: int) -> FoundRecords:
         ids = ("2402.00002v1", "2401.00001v2") if "tides" in query else ()
         records = (
             PaperRecord(id=paper_id, title="Tides", authors=("Smith",), published="2024-01-02") for paper_id in ids
@@ -118,5 +118,10 @@ class Finder:
         return FoundRecords(tuple(records), asked=("arxiv",))
 
 
+def desk_of(ingestion: Ingestion) -> LibraryDesk:
+    """With what `Finder` has elsewhere."""
+    return LibraryDesk(ingestion, Finder().find, Finder().search)
+
+
 def desk() -> LibraryDesk:
-    return LibraryDesk(Ingestion(memory_library(), Reader().read, now), Finder())
+    return desk_of(Ingestion(memory_library(), Reader().read, now))

@@ -14,7 +14,7 @@ from core.library.paper import Index
 from core.model.errors import InvalidQuery
 from core.model.job import LOCAL, Scope
 from tests.core.findings.samples import found, idea
-from tests.core.library.samples import PAPER, Finder, Reader, desk
+from tests.core.library.samples import PAPER, Reader, desk, desk_of
 from tests.fakes import now
 from tests.records import memory_library
 
@@ -127,7 +127,7 @@ class Meanwhile(Reader):
 
 def two() -> tuple[LibraryDesk, Meanwhile]:
     reader = Meanwhile()
-    return LibraryDesk(Ingestion(memory_library(), reader.read, now), Finder()), reader
+    return desk_of(Ingestion(memory_library(), reader.read, now)), reader
 
 
 async def test_what_others_say_of_a_paper_while_it_is_read_anew_is_kept() -> None:

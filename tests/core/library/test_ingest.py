@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from core.library.desk import LibraryDesk
 from core.library.ingest import Ingestion, PaperRecord, PaperUnreadable, mend
 from core.library.paper import Index, Paper
-from core.library.words import Added
+from core.library.states import Added
 from core.model.errors import ModelTimeout, ModelUnavailable
 from core.model.job import LOCAL, Scope
 from core.pipeline.runner import DirectSteps, run_job
 from core.section.prose import assign_keys
-from core.text.chunking import SectionType
-from tests.core.library.samples import ABSTRACT, BODY, PAPER, Finder, Reader
+from core.text.passages import SectionType
+from tests.core.library.samples import ABSTRACT, BODY, PAPER, Finder, Reader, desk_of
 from tests.fakes import FakeModel, make_deps, make_job, now
 from tests.records import memory_library
 
@@ -262,8 +262,8 @@ async def test_looking_over_and_rebuilding_mend_what_lacks_vectors() -> None:
     """`validate-store` finds no fault in what it could mend; `rebuild-index` reads everything anew."""
     looked_over, rebuilt = (await added_without_vectors())[0], (await added_without_vectors())[0]
 
-    faults = await LibraryDesk(looked_over, Finder()).validate(LOCAL)
-    _ = [entry async for entry in LibraryDesk(rebuilt, Finder()).rebuild(LOCAL)]
+    faults = await desk_of(looked_over).validate(LOCAL)
+    _ = [entry async for entry in desk_of(rebuilt).rebuild(LOCAL)]
 
     assert (faults, await lacking(looked_over), await lacking(rebuilt)) == ([], [], [])
 
@@ -291,7 +291,9 @@ async def test_vectors_of_another_model_are_a_fault_that_is_named() -> None:
     """Numbers of two models cannot be compared; nothing would be found, and nobody would know why."""
     library = memory_library()
     await Ingestion(library, Reader().read, now, embedder=CountingEmbedder()).add(LOCAL, "a.md", PAPER.encode())
-    other = LibraryDesk(Ingestion(library, Reader().read, now, embedder=CountingEmbedder(name="new")), Finder())
+    other = LibraryDesk(
+        Ingestion(library, Reader().read, now, embedder=CountingEmbedder(name="new")), Finder().find, Finder().search
+    )
 
     faults = [finding.fault for finding in await other.validate(LOCAL)]
 

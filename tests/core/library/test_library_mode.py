@@ -10,8 +10,7 @@ import pytest
 
 from core.library import wording
 from core.library.funnel import answer_text, synthesize_research_answer, to_source
-from core.library.pages import PageGrounder
-from core.library.paper import Index, Paper, PaperChunk
+from core.library.paper import Index, PageGrounder, Paper, PaperChunk
 from core.model.answer import Confidence, Verdict
 from core.model.errors import ModelTimeout, ModelUnavailable
 from core.model.job import LOCAL, Event, JobStatus, Scope

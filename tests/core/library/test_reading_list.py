@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.library.desk import LibraryDesk
+from core.library.desk import MAX_ENTRIES, LibraryDesk, ListedPaper, is_reading_list, plain, read_list
 from core.library.ingest import FoundPaper, Ingestion, PaperRecord, PaperUnreadable
-from core.library.reading_list import MAX_ENTRIES, ListedPaper, is_reading_list, plain, read_list
 from core.model.job import LOCAL
 from core.section.prose import assign_keys
 from tests.core.library.samples import PAPER, Finder, Reader
@@ -186,7 +185,7 @@ def test_a_list_names_no_file_elsewhere(named: str, file: str) -> None:
 async def test_duplicates_across_lists_are_one_paper() -> None:
     """By DOI, arXiv id, title and author; nothing is fetched twice, and the entry's own key is taken on."""
     archive = Archive()
-    desk = LibraryDesk(Ingestion(memory_library(), Reader().read, now), archive)
+    desk = LibraryDesk(Ingestion(memory_library(), Reader().read, now), archive.find, archive.search)
     file = await desk.add_file(LOCAL, "a.pdf", PAPER.encode())
     same = ListedPaper(PaperRecord(title=file.paper.title, authors=file.paper.authors, bibtex="@misc{ours, a = {b}}"))
 
@@ -205,7 +204,7 @@ async def test_duplicates_across_lists_are_one_paper() -> None:
 async def test_the_file_beside_a_list_is_the_paper() -> None:
     """What the list says of it goes before what the file says."""
     archive = Archive()
-    desk = LibraryDesk(Ingestion(memory_library(), Reader().read, now), archive)
+    desk = LibraryDesk(Ingestion(memory_library(), Reader().read, now), archive.find, archive.search)
     listed = read_list("a.bib", BIBTEX.encode())[0]
 
     done = await desk.add_listed(LOCAL, listed, PAPER.encode())
@@ -216,7 +215,7 @@ async def test_the_file_beside_a_list_is_the_paper() -> None:
 
 
 async def test_an_entry_that_leads_nowhere_is_told() -> None:
-    desk = LibraryDesk(Ingestion(memory_library(), Reader().read, now), Archive())
+    desk = LibraryDesk(Ingestion(memory_library(), Reader().read, now), Archive().find, Archive().search)
 
     with pytest.raises(PaperUnreadable) as error:
         await desk.add_listed(LOCAL, read_list("a.bib", BIBTEX.encode())[2])

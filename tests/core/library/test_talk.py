@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.library import wording
-from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, search_summary_index
 from core.library.ingest import Ingestion
 from core.library.states import COMMANDS, Conversation, State, read_command
@@ -18,7 +17,7 @@ from core.library.talk import Researched, Talk, slug
 from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.errors import ModelUnavailable, ProviderTimeout
 from core.model.job import LOCAL, Scope
-from tests.core.library.samples import TEXTS, TIDES, YEAST, Finder, Reader, shelve
+from tests.core.library.samples import TEXTS, TIDES, YEAST, Finder, Reader, desk_of, shelve
 from tests.fakes import FakeModel, now
 from tests.records import memory_library
 
@@ -46,7 +45,7 @@ async def talk(model: FakeModel | None = None, *, is_admin: bool = True, empty: 
     if not empty:
         await shelve(library, TIDES, YEAST)
         await library.put(LOCAL, BARE, "Bare text.", {}, b"")
-    desk = LibraryDesk(Ingestion(library, Reader().read, now, model), Finder())
+    desk = desk_of(Ingestion(library, Reader().read, now, model))
     return Talk(desk, LOCAL, (LOCAL,), research, now, is_admin)
 
 
@@ -204,13 +203,13 @@ async def test_a_network_that_fails_is_told_and_one_begins_anew() -> None:
     """S000-35: the conversation is back at its beginning, with nothing kept but what was said."""
 
     class Away(Finder):
-        async def search(self, query, *, limit):
+        async def search(self, query, limit):
             raise ProviderTimeout("arxiv", "no answer in 10 s")
 
     spoken = await talk()
     conversation, _ = await spoken.say(Conversation(), "research tides")
 
-    spoken = replace(spoken, desk=replace(spoken.desk, finder=Away()))
+    spoken = replace(spoken, desk=replace(spoken.desk, search_elsewhere=Away().search))
     conversation, reply = await spoken.say(conversation, "find x")
 
     assert reply.text == f"❌ {ProviderTimeout.told}"

@@ -13,13 +13,13 @@ from core.library.desk import LibraryDesk
 from core.library.funnel import Shelves, search_content_index, select_papers, to_source
 from core.library.ingest import Ingestion, PaperRecord
 from core.library.paper import Paper
-from core.library.words import Added
+from core.library.states import Added
 from core.model.codec import decode, encode
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL
 from core.model.source import SourceKind
 from core.model.works import PublishedWork, WorkIds, is_of_arxiv
-from tests.core.library.samples import PAPER, TEXTS, TIDES, Finder, Reader, shelve
+from tests.core.library.samples import PAPER, TEXTS, TIDES, Finder, Reader, desk_of, shelve
 from tests.fakes import FakeModel, now
 from tests.records import memory_library
 
@@ -64,7 +64,7 @@ async def test_what_a_catalogue_gives_again_is_the_same_paper() -> None:
 async def test_an_improved_summary_is_kept_and_marked() -> None:
     """Reading a paper anew changes only what nobody has worked on."""
     model = FakeModel({"summary": [summary("The first."), summary("Ours."), summary("Of a machine.")]})
-    desk = LibraryDesk(ingestion(model), Finder())
+    desk = desk_of(ingestion(model))
     paper = (await desk.add_file(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
 
     await desk.ingestion.summarise(LOCAL, paper, feedback="say more")
@@ -76,7 +76,7 @@ async def test_an_improved_summary_is_kept_and_marked() -> None:
 async def test_a_summary_that_failed_is_told_and_found() -> None:
     """The abstract stands for it until the paper is read anew."""
     model = FakeModel({"summary": [AWAY, AWAY, summary("At last.")]})
-    desk = LibraryDesk(ingestion(model), Finder())
+    desk = desk_of(ingestion(model))
 
     done = await desk.add_file(LOCAL, "2401.00001v1.pdf", PAPER.encode())
     findings = await desk.validate(LOCAL)
@@ -91,7 +91,9 @@ async def test_a_summary_that_failed_is_told_and_found() -> None:
 
 
 async def test_a_model_that_is_away_costs_no_summary_that_stood_there() -> None:
-    desk = LibraryDesk(ingestion(FakeModel({"summary": [summary("Once."), AWAY, AWAY]})), Finder())
+    desk = LibraryDesk(
+        ingestion(FakeModel({"summary": [summary("Once."), AWAY, AWAY]})), Finder().find, Finder().search
+    )
     paper = (await desk.add_file(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
 
     anew = await desk.reindex(LOCAL, paper.id)
@@ -105,7 +107,7 @@ async def test_no_model_costs_no_summary_that_stood_there() -> None:
     first = ingestion(FakeModel({"summary": [summary("Once.")]}))
     paper = (await first.add(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
 
-    anew = await LibraryDesk(replace(first, model=None), Finder()).reindex(LOCAL, paper.id)
+    anew = await desk_of(replace(first, model=None)).reindex(LOCAL, paper.id)
 
     assert (anew.summary, anew.lacks_summary) == ("Once.", False)
 
@@ -114,7 +116,7 @@ async def test_an_abstract_without_a_model_stays_one_that_stands_for_a_summary()
     first = ingestion(FakeModel({"summary": [AWAY]}))
     paper = (await first.add(LOCAL, "2401.00001v1.pdf", PAPER.encode())).paper
 
-    assert (await LibraryDesk(replace(first, model=None), Finder()).reindex(LOCAL, paper.id)).lacks_summary
+    assert (await desk_of(replace(first, model=None)).reindex(LOCAL, paper.id)).lacks_summary
 
 
 @pytest.mark.parametrize(

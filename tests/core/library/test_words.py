@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.library.states import Conversation, State
-from core.library.words import Addition, Words, read_addition, read_words
+from core.library.states import Addition, Conversation, State, Words, read_addition, read_words
 
 GOING_ON = Conversation(State.RESEARCH, ("2401.00001v1",), history=("research tides",))
 CLEARED = Conversation()

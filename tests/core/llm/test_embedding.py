@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.llm.memo import RememberingEmbeddings
+from core.llm.ask_model import RememberingEmbeddings
 from core.model.ports import Vector
 
 

@@ -11,8 +11,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.records.jobs import SqlJobMemo
-from core.llm.ask_model import asked_in_words, complete, with_more_tokens
-from core.llm.memo import RememberingModel, remembered
+from core.llm.ask_model import RememberingModel, asked_in_words, complete, remembered, with_more_tokens
 from core.model.errors import StoreError
 from core.model.ports import ChatDelta, ChatRequest
 from tests.fakes import FakeModel, make_job

@@ -17,9 +17,9 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
-from core.references.showing import reference_rows
 from core.settings.tenant import EVERYTHING, SourcePolicy
 from core.works.registry import Registry, Works
+from core.works.showing import reference_rows
 from tests.adapters.web.conformity import conforming
 from tests.adapters.web.serving import web_app
 from tests.core.works.test_registry import Catalogue, Clock, Shelf

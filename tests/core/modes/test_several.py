@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -18,7 +18,7 @@ from adapters.records.jobs import SqlJobStore
 from adapters.records.sql import Tables
 from core.findings.viewing import read_view
 from core.model.answer import Citation, Confidence, JobResult, ResearchAnswer
-from core.model.errors import InvalidQuery, ModelUnavailable
+from core.model.errors import InvalidQuery, ModelUnavailable, SetupError
 from core.model.job import Event, ResearchJob, ResearchRequest
 from core.model.ports import ChatRequest
 from core.model.source import Source
@@ -174,20 +174,25 @@ async def _until(deps: Deps, job_id: str, line: str) -> AsyncIterator[Event]:
             return
 
 
+@dataclass
 class Breaking(FakeModel):
-    """Writes an answer and fails before it says that it has ended."""
+    """Writes an answer and fails once it is shown, by what no writer is asked again for."""
+
+    deps: Deps | None = None
 
     async def stream(self, request: ChatRequest) -> Any:
         async for delta in super().stream(request):
             yield delta
-        if request.purpose == "answer":
-            raise ModelUnavailable("away", user_message="The model is away.")
+        if request.purpose == "answer" and self.deps is not None:
+            async for event in self.deps.events.follow("job_1"):
+                if event.type == "answer":
+                    raise SetupError("away", user_message="The model is away.")
 
 
 async def test_what_one_that_fails_has_shown_is_taken_back() -> None:
     """A sentence without its part in the answer must not stand; what the others say is told when all have numbers."""
     model = Breaking({"plan": PLAN, "answer": ANSWER, "idea": IDEAS})
-    deps = make_deps(search=[cat_search()], model=model)
+    deps = model.deps = make_deps(search=[cat_search()], model=model)
     later, _ = cats()
 
     events = await research(deps, modes=("quick", "idea"))

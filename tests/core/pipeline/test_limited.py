@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from core.model.errors import ProviderRateLimited
 from core.model.job import LOCAL
 from core.model.ports import job_id_var
@@ -43,14 +43,14 @@ class AbsentLimits:
         return 0.0
 
 
-def limited(provider: FakeSearch, clock: MovedClock, limits: MemoryRateLimits, rate: CallRate) -> LimitedSearch:
+def limited(provider: FakeSearch, clock: MovedClock, limits: MemoryLimits, rate: CallRate) -> LimitedSearch:
     return LimitedSearch(provider, limits, rate, Ledger(), sleep=clock.sleep)
 
 
 async def test_who_comes_soon_after_waits_for_the_next_token():
     """S002-23: two processes with one bucket ask together no faster than its rate."""
     clock = MovedClock()
-    limits = MemoryRateLimits(clock=clock)
+    limits = MemoryLimits(clock=clock)
     provider = FakeSearch("exa", [hit("https://a.test")])
     first, second = (limited(provider, clock, limits, CallRate(1, 2.0, burst=1)) for _ in range(2))
 
@@ -65,7 +65,7 @@ async def test_who_would_wait_too_long_is_refused_at_once():
     """With the time after which it makes sense to ask again, and without asking the provider."""
     clock = MovedClock()
     provider = FakeSearch("arxiv")
-    search = limited(provider, clock, MemoryRateLimits(clock=clock), CallRate(1, 10.0, burst=1, max_wait_s=3.0))
+    search = limited(provider, clock, MemoryLimits(clock=clock), CallRate(1, 10.0, burst=1, max_wait_s=3.0))
 
     await search.search(QUERY, limit=5, scope=LOCAL)
     with pytest.raises(ProviderRateLimited) as refused:
@@ -82,7 +82,7 @@ async def test_who_would_wait_too_long_is_refused_at_once():
 async def test_buckets_of_providers_are_apart():
     """One provider's use costs another nothing."""
     clock = MovedClock()
-    limits, rate = MemoryRateLimits(clock=clock), CallRate(1, 10.0, burst=1, max_wait_s=0.0)
+    limits, rate = MemoryLimits(clock=clock), CallRate(1, 10.0, burst=1, max_wait_s=0.0)
     one, other = (limited(FakeSearch(name), clock, limits, rate) for name in ("exa", "tavily"))
 
     await one.search(QUERY, limit=5, scope=LOCAL)

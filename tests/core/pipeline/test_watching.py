@@ -6,17 +6,17 @@ import asyncio
 
 import pytest
 
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from core.llm.ask_model import complete
 from core.model.errors import ModelUnavailable, PageStatus, ProviderTimeout, StoreError
 from core.model.job import LOCAL
 from core.model.ports import ChatRequest, Measurement, job_id_var, warm_up
 from core.model.source import SearchQuery
 from core.pipeline.limits import CallRate, LimitedSearch
+from core.pipeline.trace import TraceEntry
 from core.pipeline.tracing import (
     GIVEN_UP,
     MAX_WAITING,
-    TraceEntry,
     Tracer,
     WatchedModel,
     WatchedPages,
@@ -244,7 +244,7 @@ async def test_warming_up_reaches_what_is_watched_and_limited() -> None:
         pass
 
     model, search, tracer = Model({}), Search("web"), Tracer(now, str)
-    limited = LimitedSearch(search, MemoryRateLimits(clock=now), CallRate(1, 1.0, burst=1), Ledger())
+    limited = LimitedSearch(search, MemoryLimits(clock=now), CallRate(1, 1.0, burst=1), Ledger())
 
     await warm_up(WatchedModel(model, tracer, Ledger(), {}))
     await warm_up(WatchedSearch(limited, tracer))

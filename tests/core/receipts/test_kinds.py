@@ -12,9 +12,8 @@ import pytest
 from core.model.job import ResearchJob
 from core.pipeline.deps import Deps
 from core.pipeline.runner import DirectSteps, run_job
-from core.receipts.container import public_key, write_receipt
+from core.receipts.container import public_key, verify_receipt, write_receipt
 from core.receipts.receipt import Receipt, build_receipt
-from core.receipts.verify import verify_receipt
 from tests.core.deep.making import deep_deps, research
 from tests.core.findings import test_malformed as findings
 from tests.core.library import samples as papers

@@ -17,10 +17,22 @@ import pytest
 from core.model.answer import Verdict
 from core.model.job import Scope
 from core.model.source import Page
-from core.receipts.container import MANIFEST, PAGE, RECEIPT, SIGNATURE, NoReceipt, open_receipt, public_key, schema
+from core.receipts.container import (
+    MANIFEST,
+    PAGE,
+    RECEIPT,
+    SIGNATURE,
+    NoReceipt,
+    Verification,
+    cited_sources,
+    compare_live,
+    open_receipt,
+    public_key,
+    schema,
+    verify_receipt,
+)
 from core.receipts.container import write_receipt as sealed
 from core.receipts.receipt import Receipt, build_receipt, versions
-from core.receipts.verify import Verification, cited_sources, compare_live, verify_receipt
 from tests.core.receipts import samples
 from tests.core.receipts.samples import KEY
 from tests.fakes import NOW

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from adapters.records.tenants import SqlSettings
 from core.model.answer import JobResult
 from core.model.errors import GorkdError
@@ -54,7 +54,7 @@ class Door:
     @property
     def admission(self) -> Admission:
         quotas = {"slack": Quota(5, 30)}
-        limits = self.__dict__.setdefault("limits", MemoryRateLimits(clock=self.clock))
+        limits = self.__dict__.setdefault("limits", MemoryLimits(clock=self.clock))
         return Admission(self.settings, limits, self.till.spent, quotas, self.budget, ("exa", "pubmed"), self.clock)
 
     async def set(self, tenant: str, settings: TenantSettings) -> None:

@@ -17,7 +17,7 @@ from core.evidence.judge import AnswerRuling, Hear, Judgement, Judging, Pair, Ru
 from core.model.answer import Claim, Evidence, ModelUsage, ResearchAnswer, Verdict
 from core.model.codec import decode
 from core.model.config import SynthesisSettings
-from core.model.errors import ModelUnavailable
+from core.model.errors import ModelTimeout, ModelUnavailable
 from core.model.job import Attachment, Event, ResearchRequest
 from core.model.ports import ChatDelta, ChatRequest, JobMemo
 from core.model.source import SearchHit, SearchQuery
@@ -29,7 +29,7 @@ from core.pipeline.runner import DirectSteps, run_job
 from core.pipeline.work import Progress
 from core.presentation.card import said_so_far
 from core.presentation.snapshot import Snapshot
-from core.stages.drafting import CUT_OFF, NO_DETAIL, NO_REST, OUT_OF_TIME
+from core.stages.drafting import BROKE_OFF, CUT_OFF, NO_DETAIL, NO_REST, OUT_OF_TIME
 from core.stages.search import CHOICE, EarlyChoice
 from core.stages.synthesize import LATE_NOTICE
 from core.stages.writing import Writing
@@ -516,7 +516,7 @@ async def test_what_was_ruled_of_one_try_is_not_taken_for_the_next_one() -> None
     while not judge.has_confirmed.is_set():
         writing.judging.hurry()  # else it waits for others
         await asyncio.sleep(0)
-    await writing.take_back("summary")
+    writing.reopen("summary")
     await writing._take("summary", "The museum opened in Bonn in 1989 [1]. ", is_final=True)
     await looking
 
@@ -753,6 +753,185 @@ async def test_a_detail_that_fails_does_not_cost_the_summary(opening: str, said:
     assert (done["answer"]["summary"], done["answer"]["detail"]) == (TWITCH, opening)
     assert said in done["answer"]["limitations"]
     assert len(model.calls("detail")) == 2
+
+
+@dataclass
+class Dying(TwoCalls):
+    """The first calls for a part bring what `dies` holds for it, and then an error, or nothing more; later ones end."""
+
+    dies: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    errors: Sequence[BaseException | None] = (ModelUnavailable("gone"), ModelUnavailable("gone"))
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        name, tried = part_of(request), len(self.calls(part_of(request)))
+        if request.purpose != "answer" or tried >= len(self.dies.get(name, ())):
+            async for delta in super().stream(request):
+                yield delta
+            return
+        self.asked.append((name, request))
+        self._event(name).set()
+        await asyncio.wait_for(self._event(self.holds.get(name, name)).wait(), 10)
+        for letter in self.dies[name][tried]:
+            yield ChatDelta(letter)
+            await asyncio.sleep(0)
+        self._event(f"{name} dead {tried}").set()
+        if error := self.errors[tried]:
+            raise error
+        await asyncio.Event().wait()
+
+
+def half(text: str, until: str) -> str:
+    return text[: text.index(until) + len(until)]
+
+
+DAYS = "Kittens purr from their third day on [3]."
+WHILE = "A purr lasts while they breathe [2]."
+LONG = written("", f"{LIONS} {MOVES} {DAYS} {WHILE}")
+SECOND_TRIES = {
+    "none": "",
+    "the same, and less": half(LONG, "Lions roar instead [4]."),
+    "something else, and less": half(written("", f"{DAYS} {WHILE}"), "day on [3]. A purr"),
+    "the same": half(LONG, "day on [3]. A pu"),
+}
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("gone"), ModelTimeout("silent")], ids=["dead", "stalled"])
+@pytest.mark.parametrize("second", SECOND_TRIES.values(), ids=SECOND_TRIES)
+async def test_what_stood_of_a_detail_stays_when_the_endpoint_dies_for_good(second: str, error: Exception) -> None:
+    """Nothing that was shown goes, the place of the break is seen, and what is missing is said."""
+    model = Dying(dies={"detail": [half(LONG, "day on [3]. A purr"), second]}, holds=IN_TIME, errors=(error, error))
+    deps = deps_of(model)
+
+    events = await research(deps)
+
+    answer = final(events)["answer"]
+    assert (answer["summary"], answer["detail"]) == (TWITCH, f"{LIONS} {MOVES} {DAYS} […]")
+    assert NO_REST in answer["limitations"]
+    assert final(events)["metadata"]["stopped_because"] == BROKE_OFF
+    assert [text for _, text in shown(events)] == [TWITCH, LIONS, MOVES, DAYS]
+    assert len(model.calls("detail")) == 2
+
+
+async def test_a_second_try_that_says_the_same_goes_on_where_the_first_one_broke() -> None:
+    """Nothing is taken back, and nothing shown twice."""
+    model = Dying(detail=LONG, dies={"detail": [half(LONG, "day on [3]. A purr")]}, holds=IN_TIME)
+
+    events = await research(deps_of(model))
+
+    assert [text for _, text in shown(events)] == [TWITCH, LIONS, MOVES, DAYS, WHILE]
+    answer = final(events)["answer"]
+    assert (answer["detail"], answer["limitations"].count(NO_REST)) == (f"{LIONS} {MOVES} {DAYS} {WHILE}", 0)
+
+
+async def test_a_second_try_that_says_something_else_takes_the_place_of_the_first_once_it_has_come_as_far() -> None:
+    model = Dying(
+        detail=written("", f"{DAYS} {WHILE} {LIONS}"), dies={"detail": [half(LONG, "[4]. Kittens p")]}, holds=IN_TIME
+    )
+
+    events = await research(deps_of(model))
+
+    assert final(events)["answer"]["detail"] == f"{DAYS} {WHILE} {LIONS}"
+    told = shown(events)
+    gone = [at for at, (_, text) in enumerate(told) if text is None]
+    assert [text for _, text in told[gone[-1] + 1 :]] == [DAYS, WHILE, LIONS]
+    assert told[: gone[0]] == [("summary-0", TWITCH), ("detail-10", LIONS), ("detail-11", MOVES)]
+
+
+OPENED = written(f"{TWITCH} {BONES}", f"{WHILE} {DAYS}")
+
+
+@pytest.mark.parametrize(
+    ("until", "summary", "detail", "is_told"),
+    [
+        pytest.param("[1]. Purring m", f"{TWITCH} […]", LIONS, True, id="in the summary"),
+        pytest.param('[1].", ', f"{TWITCH} {BONES}", LIONS, True, id="behind it"),
+        pytest.param(
+            "[2]. Kittens p", f"{TWITCH} {BONES}", f"{WHILE} […]\n\n{LIONS}", True, id="in how the detail begins"
+        ),
+    ],
+)
+async def test_what_stood_of_a_summary_stays_when_its_endpoint_dies_for_good(
+    until: str, summary: str, detail: str, is_told: bool
+) -> None:
+    model = Dying(dies={"summary": [half(OPENED, until), ""]}, holds=IN_TIME)
+
+    events = await research(deps_of(model))
+
+    answer = final(events)["answer"]
+    assert (answer["summary"], answer["detail"]) == (summary, detail)
+    assert (NO_REST in answer["limitations"]) is is_told
+    assert all(text is not None for _, text in shown(events))
+    assert final(events)["metadata"]["stopped_because"] == BROKE_OFF
+
+
+async def test_a_summary_that_broke_while_the_plan_was_made_is_written_on() -> None:
+    """The model may be back; what stood there stays meanwhile."""
+    whole = written(f"{TWITCH} {BONES}")
+    model = Dying(whole, dies={"summary": [half(whole, "[1]. Purring m"), ""]}, holds={"plan": "summary dead 1"})
+
+    events = await research(deps_of(model))
+
+    assert final(events)["answer"]["summary"] == f"{TWITCH} {BONES}"
+    assert [text for _, text in shown(events)] == [TWITCH, BONES, LIONS]
+
+
+async def test_what_stands_when_the_time_is_over_shows_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODES, "quick", replace(QUICK, deadline_s=5.0))
+    model = Dying(dies={"detail": [half(LONG, "day on [3]. A purr")]}, holds=IN_TIME, errors=(None,))
+
+    done = final(await research(deps_of(model)))
+
+    assert done["answer"]["detail"] == f"{LIONS} {MOVES} {DAYS} […]"
+    assert NO_REST in done["answer"]["limitations"]
+    assert done["metadata"]["stopped_because"] == OUT_OF_TIME
+
+
+@pytest.mark.parametrize(
+    ("until", "summary", "detail", "missing"),
+    [
+        ("[1]. Purring m", f"{TWITCH} […]", "", NO_DETAIL),
+        ('[1].", ', f"{TWITCH} {BONES}", "", NO_DETAIL),
+        ("[3]. Kittens p", f"{TWITCH} {BONES}", f"{WHILE.replace('2', '3')} […]", NO_REST),
+    ],
+    ids=["in the summary", "behind it", "in the detail"],
+)
+async def test_what_stood_of_an_answer_of_one_call_stays_as_well(
+    until: str, summary: str, detail: str, missing: str
+) -> None:
+    """Its sentences are true however the call ended; without any the job fails, and can be tried again."""
+    model = Dying(dies={"answer": [half(OPENED.replace("[2]", "[3]"), until), ""]})
+    deps = make_deps(search=[Library("web")], model=model, settings=AT_ONCE)
+
+    events = await research(deps)
+
+    answer = final(events)["answer"]
+    assert (answer["summary"], answer["detail"]) == (summary, detail)
+    assert missing in answer["limitations"]
+    assert all(text is not None for _, text in shown(events))
+
+
+async def test_a_worker_killed_between_two_tries_costs_nothing_of_the_answer() -> None:
+    """Whoever goes on writes it anew; it stands there once."""
+    tables, journal = MemoryTables(), Journal()
+    model = Dying(
+        detail=LONG,
+        dies={"detail": [half(LONG, "day on [3]. A purr"), ""]},
+        holds=IN_TIME,
+        errors=(ModelUnavailable("gone"), Died("killed")),
+    )
+    deps = make_deps(search=[Library("web")], model=model, settings=PARALLEL, tables=tables)
+    job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
+    with pytest.raises(Died):
+        await run_job(job.id, deps, journal, is_resumable=True)
+
+    await run_job(job.id, deps, journal, is_resumable=True)
+
+    events = await deps.events.read(job.id)
+    snapshot = Snapshot()
+    for event in events:
+        snapshot = snapshot.after(event)
+    assert list(snapshot.sentences.values()) == [TWITCH, LIONS, MOVES, DAYS, WHILE]
+    assert final(events)["answer"]["detail"] == f"{LIONS} {MOVES} {DAYS} {WHILE}"
 
 
 @pytest.mark.parametrize("dies_after", [False, True])

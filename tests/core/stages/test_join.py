@@ -268,4 +268,4 @@ async def test_an_outage_ends_every_question_in_words():
 
 
 async def _claim(deps: Deps, job: ResearchJob) -> None:
-    await deps.flights.claim(job.scope, answer_key(job.request, job.intent, now=deps.clock()), job.id, ttl=CLAIM_TTL)
+    await deps.limits.claim(job.scope, answer_key(job.request, job.intent, now=deps.clock()), job.id, ttl=CLAIM_TTL)

@@ -196,7 +196,7 @@ async def test_taking_back_retracts_what_was_shown_and_starts_anew() -> None:
     with pytest.raises(ModelUnavailable):
         await writing.write(Pieces([text[: text.index(ADULTS) + 9]], ModelUnavailable("gone")), REQUEST)
 
-    await writing.take_back()
+    writing.reopen()
     await writing.write(Pieces([answer(f"{DEATHS} [2].")]), REQUEST)
     await writing.decided()
 

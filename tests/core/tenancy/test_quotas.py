@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.records.cache import MemoryRateLimits
+from adapters.records.cache import MemoryLimits
 from core.model.errors import GorkdError
 from core.model.job import ResearchRequest, Scope
 from core.pipeline.researcher import Researcher
@@ -24,7 +24,7 @@ def asked_by(asker: str, *, tenant: str = "discord:1") -> ResearchRequest:
     return ResearchRequest("Why do cats purr?", Scope(tenant, "channel:2"), asker=asker)
 
 
-async def passed(limits: MemoryRateLimits, request: ResearchRequest) -> bool:
+async def passed(limits: MemoryLimits, request: ResearchRequest) -> bool:
     try:
         await check_quota(request, QUOTAS, limits)
     except QuotaExceeded:
@@ -35,7 +35,7 @@ async def passed(limits: MemoryRateLimits, request: ResearchRequest) -> bool:
 async def test_the_sixth_question_of_a_minute_waits_twelve_seconds() -> None:
     """G-02, G-03: in the given words, with the time after which the question is welcome."""
     clock = StandingClock()
-    limits = MemoryRateLimits(clock=clock)
+    limits = MemoryLimits(clock=clock)
     for _ in range(5):
         await check_quota(QUESTION, QUOTAS, limits)
 
@@ -50,7 +50,7 @@ async def test_the_sixth_question_of_a_minute_waits_twelve_seconds() -> None:
 
 async def test_a_workspace_is_limited_over_all_its_people_and_no_other() -> None:
     """Twenty a minute in a guild; another guild, another platform and the command line are not meant."""
-    limits = MemoryRateLimits(clock=StandingClock())
+    limits = MemoryLimits(clock=StandingClock())
 
     in_guild = [await passed(limits, asked_by(str(person))) for person in range(25)]
 
@@ -66,7 +66,7 @@ async def test_no_minute_lets_through_more_than_twice_its_quota(
 ) -> None:
     """A bucket that is full at first: in any minute at most its burst and what the minute adds, per person."""
     clock = StandingClock()
-    limits = MemoryRateLimits(clock=clock)
+    limits = MemoryLimits(clock=clock)
     let_in: list[tuple[str, float]] = []
     for person, tenant, pause_s in questions:
         clock.advance(timedelta(seconds=pause_s))
@@ -82,7 +82,7 @@ async def test_no_minute_lets_through_more_than_twice_its_quota(
 
 async def test_a_question_sent_again_counts_once() -> None:
     """The platform repeats events; only the first is an asking."""
-    limits = MemoryRateLimits(clock=StandingClock())
+    limits = MemoryLimits(clock=StandingClock())
 
     async def admit(request: ResearchRequest) -> ResearchRequest:
         await check_quota(request, QUOTAS, limits)

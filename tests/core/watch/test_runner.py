@@ -11,15 +11,16 @@ import pytest
 
 from adapters.records.archive import SqlArchive
 from adapters.records.deliveries import SqlStandingChecks
-from adapters.records.traces import SqlSpending, SqlTraceLog
+from adapters.records.traces import SqlSpending, SqlTraceStore
 from core.model.delivery import Address
+from core.model.errors import StoreError
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import ChatModel
 from core.model.source import Page
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.pipeline.tracing import TraceEntry
+from core.pipeline.trace import TraceEntry
 from core.tenancy.admission import BudgetSpent, month_of
 from core.tenancy.forgetting import Whose
 from core.watch.desk import WatchDesk, WatchLimits
@@ -241,6 +242,32 @@ async def test_a_page_is_watched_for_itself():
     assert result is not None
     assert result.answer is not None
     assert "134 metres" in result.answer.summary
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_a_store_that_fails_is_told_by_who_looks_only_where_it_does_not_tell_itself(
+    is_told: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    """An outage is one line of the log, and not one more with each look."""
+    world = World()
+    away = StoreError("the database failed")
+    away.is_told = is_told
+    looks: list[float] = []
+
+    async def digests(now: datetime) -> None:
+        raise away
+
+    async def thrice(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            raise Died
+
+    monkeypatch.setattr(world.deps.watches, "send_digests", digests)
+    with pytest.raises(Died):
+        await world.runner.keep_running(lambda: NOW, thrice)
+
+    assert len(looks) == 3
+    assert [record.message for record in caplog.records] == ["watches are not looked at"] * (0 if is_told else 3)
 
 
 async def test_silence_is_broken_once_a_month_and_before_the_end_and_then_it_ends():
@@ -595,7 +622,7 @@ async def test_what_a_look_asks_the_judge_is_booked_to_who_watches():
     call = TraceEntry("model", "check", NOW, detail="fake-1", prompt_tokens=10, completion_tokens=5, cost_usd=0.02)
 
     for _ in range(2):
-        await SqlTraceLog(tables).append(watch.id, [call])
+        await SqlTraceStore(tables).append(watch.id, [call])
 
     spent = await SqlSpending(tables).spent(CHANNEL.tenant, "ada", month_of(NOW))
     after = await world.deps.watches.get(watch.id)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from adapters.chat.slack.inbox import INBOX
+from core.presentation import wording
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.adapters.chat.slack.test_kills import two_processes
 from tests.adapters.durable.outside import QUESTION
@@ -146,6 +147,37 @@ async def test_what_the_records_do_not_take_at_first_is_answered_when_they_do(
     await house.ended(channel)
 
     assert meanwhile == (["On it …"] if way == "command" else [])
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("way", ["mention", "command", "direct message"])
+async def test_who_asks_in_a_long_outage_of_the_records_is_told_what_is_waited_for(house: SlackHouse, way: str) -> None:
+    """Within fifteen seconds, and once; the answer comes when they are back."""
+    ada, slack = house.person(), house.slack
+    channel = slack.state.direct(ada) if way == "direct message" else house.channel(ada)
+    asking = {
+        "mention": slack.mentions(ada, channel, QUESTION),
+        "command": slack.commands(ada, channel, QUESTION),
+        "direct message": slack.direct(ada, QUESTION),
+    }
+
+    def told() -> list[str]:
+        said = [*house.whispers(ada), *(one.text for one in slack.state.of_bot(channel))]
+        return [text for text in said if text.startswith(wording.RECORDS_AWAY)]
+
+    with sqlite3.connect(Path(house.env["GORKD_DATA"]) / "gorkd.db", isolation_level=None, timeout=20) as records:
+        records.execute("CREATE TRIGGER away BEFORE INSERT ON jobs BEGIN SELECT RAISE(ABORT, 'away'); END")
+        try:
+            await asking.pop(way)
+            await slack.until(lambda: bool(told()), within_s=15)
+        finally:
+            records.execute("DROP TRIGGER away")
+            for unsaid in asking.values():
+                unsaid.close()
+
+    await house.ended(channel)
+
+    assert len(told()) == 1
 
 
 async def test_what_was_acknowledged_outlives_a_kill_before_it_is_looked_up(tmp_path: Path) -> None:

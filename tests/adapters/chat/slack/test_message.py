@@ -103,6 +103,36 @@ def test_sentences_that_were_streamed_are_those_that_passed_each_once_and_in_ord
     assert all(name.startswith("summary-") for name, _ in passed_sentences(run[-1]))
 
 
+def test_rows_of_a_table_are_streamed_as_a_list_below_its_head():
+    """No bar and no rule is seen, also while the rows come one by one; the finished message draws the table."""
+    pieces = {
+        "summary-0": ("", "Two towers stood there [1]"),
+        "summary-1": ("\n\n| Tower | Height |\n|---|:-:|\n", "| Smeaton | **22** m [1] |"),
+        "summary-2": ("\n| […] | |\n", "| Douglass | 49 m, or a \\| b [2] |"),
+    }
+    runs = [
+        Snapshot(
+            sentences={name: said for name, (_, said) in [*pieces.items()][:end]},
+            marks=dict.fromkeys(pieces, "✓"),
+            leads={name: lead for name, (lead, _) in pieces.items()},
+        )
+        for end in (1, 2, 3)
+    ]
+
+    plans = plans_of(runs)
+
+    assert [
+        chunk["text"]
+        for shown, plan in zip([None, *plans], plans, strict=False)
+        for chunk in plan.chunks(shown, prefix="")
+        if chunk["type"] == "markdown_text"
+    ] == [
+        "**Two towers stood there [1]✓**",
+        "\n\nTower · Height\n- Smeaton · 22 m [1]✓",
+        "\n- […]\n- Douglass · 49 m, or a | b [2]✓",
+    ]
+
+
 def test_checklist_of_a_deep_research_is_tasks_and_what_is_dropped_is_done():
     items = (
         CardItem("1", "Height", Coverage.SATISFIED),

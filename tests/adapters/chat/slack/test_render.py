@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from adapters.chat.slack.blocks import SlackMessage, plain
 from adapters.chat.slack.buttons import feedback_modal, said_in_modal
-from adapters.chat.slack.render import SlackVoice, all_sources_message, history_message, sources_message
+from adapters.chat.slack.render import SlackVoice, sources_message
 from core.model.answer import Confidence, RemovedSentence
 from core.model.job import Scope
 from core.presentation import wording
@@ -347,7 +347,9 @@ def test_any_outcome_is_accepted_and_harmless(outcome):
     answer = result.answer if result else None
     whole = VOICE.outcome(*outcome)
 
-    for message in filter(None, [whole, whole.threaded, all_sources_message(sources, answer), whole.without("share")]):
+    for message in filter(
+        None, [whole, whole.threaded, SlackVoice(samples.LINKS).sources(sources, answer), whole.without("share")]
+    ):
         assert_accepted(message)
         assert_harmless(message)
 
@@ -360,7 +362,7 @@ def test_any_refusal_progress_and_history_is_accepted(text: str):
     for message in (VOICE.refusal(text), VOICE.progress(samples.RUNNING, snapshot, 3.0)):
         assert_accepted(message)
         assert_harmless(message)
-    assert_accepted(history_message([job] * 30, samples.LINKS))
+    assert_accepted(SlackVoice(samples.LINKS).history([job] * 30))
 
 
 def test_known_mention_and_link_tricks_stay_text():

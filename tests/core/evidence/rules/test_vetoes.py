@@ -921,3 +921,43 @@ def test_what_happened_is_not_still_to_come() -> None:
     vetoes = find_vetoes("The mill will open in May with a new hall.", "The mill opened in May with a new hall.")
 
     assert {veto.force for veto in vetoes} == {Force.DOUBTS}
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("Britain left the Council of Smiths in 2020.", "The United Kingdom left the Council of Smiths in 2020."),
+        ("The UK's smiths left the council.", "The British smiths left the council."),
+        ("En EE. UU. cerraron las escuelas de Lund.", "En Estados Unidos cerraron las escuelas de Lund."),
+        ("The WHO's budget grew in 2020.", "The budget of the World Health Organization grew in 2020."),
+        ("Solche Brücken tragen den Verkehr nach Malmö.", "Die Brücken tragen den Verkehr nach Malmö."),
+        ("Zwei Gesetze gelten: das von 1996 über Brücken.", "Zwei Gesetze gelten: das über Brücken von 1996."),
+        ("Why the bridge of Lund fell is not yet known.", "It is unclear why the bridge of Lund fell."),
+        ("The salve did not heal the burns entirely.", "The salve did not heal the burns completely."),
+    ],
+)
+def test_another_name_or_word_for_the_same_is_not_doubted(claim: str, passage: str) -> None:
+    """D18: a country has several names, in several languages; a German sentence begins with a capital."""
+    assert find_vetoes(claim, passage) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("The US paid for the bridge of Lund.", "Under severe pressure the town paid for the bridge of Lund."),
+        ("The US left the Council of Smiths.", "The United Kingdom left the Council of Smiths."),
+        ("Britain left the Council of Smiths.", "The US left the Council of Smiths, and Britain joined it."),
+    ],
+)
+def test_another_country_is_doubted(claim: str, passage: str) -> None:
+    """S003-16: whatever words begin with its initials, and whatever else is united."""
+    assert any(veto.force is not Force.ASKS for veto in find_vetoes(claim, passage))
+
+
+def test_of_free_wording_about_somebody_else_it_is_asked() -> None:
+    """D20: where the sentence is in other words, its subject may be meant by them."""
+    source = "Berg rowed across the strait in the storms of March. Hart stayed."
+
+    vetoes = find_vetoes("He got across the strait by boat in rough seas.", source, before="Nils Hart was a smith.")
+
+    assert {veto.force for veto in vetoes} == {Force.ASKS}

@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 import regex
 
 from core.evidence.judge import Ruling
-from core.library.reading_list import BibtexEntry, bibtex_entries
+from core.library.desk import BibtexEntry, bibtex_entries
 from core.model.answer import AnswerFile, JobResult
 from core.model.errors import place_name
 from core.model.job import Json, rows
 from core.model.works import Notice, WorkRecord
 from core.presentation.bibliography import latex_text
 from core.presentation.render import cut, one_line
-from core.references.checking import CheckedReference, PartDiffers, RefStand
 from core.text.saying import say, say_again, say_many
+from core.works.checking import CheckedReference, PartDiffers, RefStand
 
 SHOWN = 20  # references of the answer's own list that need a look; the page has all
 MAX_NAME_CHARS = 90

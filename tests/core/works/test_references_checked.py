@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from core.model.works import Notice, WorkIds, WorkRecord
-from core.references.checking import CheckedReference, RefStand, check_reference, with_doubles
-from core.references.reading import Reference, read_references
-from core.references.showing import corrected_bibtex, list_text, references_csv, said_of
+from core.works.checking import CheckedReference, RefStand, check_reference, with_doubles
+from core.works.reading import Reference, read_references
 from core.works.registry import Works
+from core.works.showing import corrected_bibtex, list_text, references_csv, said_of
 from tests.core.works.test_registry import Catalogue, Clock, Shelf
 from tests.evals.references import WHOLE, checked_set, is_right
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from core.model.errors import InvalidQuery
 from core.model.works import WorkIds
 from core.presentation import wording
-from core.references.reading import Reference, read_references, without_markers
 from core.text.saying import LANGUAGES, say, speaking
+from core.works.reading import Reference, read_references, without_markers
 from tests.evals.references import STYLES, read_rightly, reference_set
 
 TITLE = "Sea bathing and the mood of swimmers in winter"

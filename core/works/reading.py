@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 import regex
 
-from core.library.reading_list import BibtexEntry, bibtex_entries, bibtex_names, plain, ris_entries
+from core.library.desk import BibtexEntry, bibtex_entries, bibtex_names, plain, ris_entries
 from core.model.errors import InvalidQuery
 from core.model.works import ARXIV_ID, NO_IDS, WorkIds, doi_in, ids_in_url, is_of_arxiv
 from core.text.saying import say

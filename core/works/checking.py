@@ -17,7 +17,7 @@ from rapidfuzz import fuzz
 
 from core.evidence.judge import Ruling
 from core.model.works import WorkRecord
-from core.references.reading import Reference, words_in, years_in
+from core.works.reading import Reference, words_in, years_in
 from core.works.registry import Looked, Works
 
 SAME_TITLE = 90.0  # of 100: token by token in any order; below this one word in eight is another
