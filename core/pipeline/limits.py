@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from core.model.errors import ProviderRateLimited
 from core.model.job import Scope
-from core.model.ports import Measurement, Record, SearchProvider, job_id_var, unread, warm_up
+from core.model.ports import Measurement, Record, SearchProvider, unread, warm_up
 from core.model.source import SearchHit, SearchQuery
 
 T = TypeVar("T")
@@ -178,26 +178,21 @@ class LimitedSearch(AroundSearch):
         return await self._provider.search(query, limit=limit, scope=scope)
 
 
-MAX_JOBS = 1000  # whose order is known
-
-
 class ComputingTurns:
     """Work that keeps a processor busy, in a thread and one at a time: threads share one lock, and each that waits for
-    it holds the others up, and the loop. What somebody's first sentence waits for goes first, then the job that came
-    first: while its model thinks the next one computes, and of many not all are as late as the last.
+    it holds the others up, and the loop. What somebody's first sentence waits for goes first, then who came first.
     """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[bool, int, int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[bool, int, asyncio.Future[None]]] = []
         self._numbers = itertools.count()
-        self._came: dict[str, int] = {}  # by job
         self._is_busy = False
 
     async def take(self, work: Callable[..., T], *args: object, is_first: bool = False) -> T:
         """What `work(*args)` gives. Who is cancelled meanwhile leaves it to its end."""
         if self._is_busy:
             turn = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._waiting, (not is_first, self._place(), next(self._numbers), turn))
+            heapq.heappush(self._waiting, (not is_first, next(self._numbers), turn))
             try:
                 await turn
             except asyncio.CancelledError:
@@ -208,12 +203,6 @@ class ComputingTurns:
         working = asyncio.create_task(asyncio.to_thread(work, *args))
         working.add_done_callback(self._ended)
         return await asyncio.shield(working)
-
-    def _place(self) -> int:
-        """Of the job that asks, among all; one forgotten meanwhile comes anew."""
-        if len(self._came) > MAX_JOBS:
-            del self._came[next(iter(self._came))]
-        return self._came.setdefault(job_id_var.get(), next(self._numbers))
 
     def _ended(self, working: asyncio.Task[Any]) -> None:
         if not working.cancelled():

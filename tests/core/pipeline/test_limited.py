@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from adapters.records.cache import MemoryLimits
 from core.model.errors import ProviderRateLimited
 from core.model.job import LOCAL
-from core.model.ports import job_id_var
 from core.model.source import SearchQuery
 from core.pipeline.limits import CallRate, ComputingTurns, LimitedSearch
 from core.text.saying import say_again, speaking
@@ -135,31 +134,6 @@ async def test_what_a_first_sentence_waits_for_is_computed_first():
 
     assert await asyncio.gather(later, first, late) == ["later", "first", "late"]
     assert done == ["under way", "first", "late", "later"]
-
-
-async def test_the_job_that_came_first_is_computed_to_its_end_first():
-    """Of twenty that ask at once the first has its sentence when its own work is done, not when everybody's is."""
-    turns, done, may_end = ComputingTurns(), [], threading.Event()
-
-    async def ask(job: str, work: str, *, is_first: bool) -> None:
-        job_id_var.set(job)
-        await turns.take(done.append, f"{job} {work}", is_first=is_first)
-
-    under_way = asyncio.create_task(turns.take(may_end.wait, 10))
-    await asyncio.sleep(0)
-    asked = [
-        ("b", "page", True),
-        ("a", "page", True),
-        ("b", "rest", False),
-        ("a", "script", True),
-        ("b", "script", True),
-    ]
-    tasks = [asyncio.create_task(ask(job, work, is_first=is_first)) for job, work, is_first in asked]
-    await asyncio.sleep(0)
-    may_end.set()
-    await asyncio.gather(under_way, *tasks)
-
-    assert done == ["b page", "b script", "a page", "a script", "b rest"]
 
 
 async def test_work_that_fails_passes_its_turn_on():
