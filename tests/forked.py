@@ -180,11 +180,11 @@ class _Worker(Popen2IO):
 def _serve(asks: socket.socket, places: Iterable[Path]) -> None:
     """Import the tests, and fork a worker for each pair of streams, until nobody can ask any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the workers end by it, and then so does this
-    atexit._clear()  # what is to be done when the process ends that this one was forked from
     logging.root.handlers.clear()
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, AssertionRewritingHook)]
     files = [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
-    names = [".".join(file.resolve().relative_to(ROOT).with_suffix("").parts) for file in files]
+    inside = [file.resolve().relative_to(ROOT) for file in files if file.resolve().is_relative_to(ROOT)]
+    names = [".".join(file.with_suffix("").parts) for file in inside]
     for name in (*names, *(_VENDORS if any(name.startswith("tests.adapters.") for name in names) else ())):
         with contextlib.suppress(BaseException):  # a worker does it again, and tells of it
             importlib.import_module(name)

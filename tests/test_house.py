@@ -105,6 +105,13 @@ def test_starting_a_command_imports_no_slow_vendor():
     assert set(done.stdout.split()) & set(SLOW_TO_IMPORT) == set()
 
 
+def test_what_needs_no_journal_does_not_import_it():
+    """`gorkd ask` and a page without jobs of its own begin 0.4 s of processor time sooner, and with 30 MB less."""
+    done = in_fresh_python("import sys, bots.processes, bots.research, bots.wiring; print('dbos' in sys.modules)")
+
+    assert done.stdout == "False\n", done.stderr
+
+
 def test_prompts_and_their_callers_are_the_same_set():
     """A prompt that is loaded exists, and one that exists is loaded."""
     loaded = {name for path in CODE for name in prompts_loaded_in(path)}

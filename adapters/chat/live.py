@@ -325,9 +325,10 @@ class LiveAnswers(LivingMessages[Payload]):
                 return
 
     async def _wait_for_records(self, live: _Live[Payload], wait_s: float) -> None:
-        """A wait that somebody would notice is told where the progress stands; what was shown stays."""
+        """A wait that somebody would notice is told where the progress stands; an answer that may stand there stays."""
         live.is_away = True
-        if asyncio.get_running_loop().time() - live.heard_at >= self._pace.told_from_s:
+        may_be_answered = live.is_answered or live.job.status in TERMINAL_STATUSES
+        if not may_be_answered and asyncio.get_running_loop().time() - live.heard_at >= self._pace.told_from_s:
             waiting = replace(live.snapshot, message=say(wording.RECORDS_AWAY))
             elapsed_s = (self._now() - live.job.created_at).total_seconds()
             told = self._voice.progress(live.job, waiting, max(0.0, elapsed_s))

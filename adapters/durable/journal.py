@@ -1,4 +1,4 @@
-"""Opening DBOS's own tables, in a file beside the records or in the database of all machines, and what they hold.
+"""Opening DBOS's own tables: in a file beside the records, or in the database of all machines.
 
 DBOS is imported with the first opening: 0.5 s of processor time and 44 MiB, which `gorkd ask` has no use for. Each
 process of a machine has a name that stays the same when it is started again.
@@ -23,14 +23,6 @@ from core.model.errors import SetupError
 
 if TYPE_CHECKING:
     from dbos import DBOSClient
-import json
-from collections.abc import Iterator
-from typing import Any
-
-from dbos import Serializer
-
-from core.model.errors import GorkdError
-from core.model.job import Json
 
 APPLICATION = "gorkd"
 VERSION = "1"  # pinned: a job begun by one release is resumed by the next; a journal that does not fit fails the job
@@ -73,6 +65,8 @@ def open_client(settings: DurableSettings) -> DBOSClient:
 
 def _open(settings: DurableSettings) -> DBOSClient:
     from dbos import DBOS, DBOSClient
+
+    from adapters.durable.serializer import JsonSerializer
 
     if settings.file is not None:
         _prepare_file(settings.file)
@@ -202,72 +196,3 @@ def _name(handle: int, kind: str) -> str:
         name = f"{kind}-{secrets.token_hex(8)}"
         os.write(handle, name.encode("ascii"))
     return name
-
-
-# What the journal holds, as versioned JSON: never a pickle, so that reading a row runs no code.
-#
-# Values are JSON as they stand: job ids go in, codec texts come out. Errors of core/model/errors.py come back
-# as themselves; any other exception comes back as `StepFailed` with its words.
-
-ENTRY_VERSION = 1
-
-
-class StepFailed(Exception):
-    """A bug stopped a step in an earlier attempt; the message names it."""
-
-
-class JsonSerializer(Serializer):
-    """Tuples come back as lists, except a workflow's positional arguments, which DBOS wants as a tuple."""
-
-    def name(self) -> str:
-        return f"gorkd_json_{ENTRY_VERSION}"
-
-    def serialize(self, data: Any) -> str:
-        row = {"error": _error_row(data)} if isinstance(data, BaseException) else {"value": data}
-        return json.dumps({"v": ENTRY_VERSION, **row}, ensure_ascii=False, separators=(",", ":"))
-
-    def deserialize(self, serialized_data: str) -> Any:
-        """Raises `ValueError` on another version."""
-        row = json.loads(serialized_data)
-        if row.get("v") != ENTRY_VERSION:
-            raise ValueError(f"journal entry of version {row.get('v')}, expected {ENTRY_VERSION}")
-        if "error" in row:
-            return _restore(row["error"])
-        value = row["value"]
-        if isinstance(value, dict) and value.keys() == {"args", "kwargs"}:
-            value["args"] = tuple(value["args"])
-        return value
-
-
-def _error_row(error: BaseException) -> dict[str, Json]:
-    known = type(error) in set(_tree(GorkdError))
-    state = {name: value for name, value in vars(error).items() if known and _is_json(value)}
-    return {"type": type(error).__name__ if known else "", "text": _text(error), "state": state}
-
-
-def _text(error: BaseException) -> str:
-    return str(error) if isinstance(error, GorkdError | StepFailed) else f"{type(error).__name__}: {error}"
-
-
-def _restore(row: dict[str, Any]) -> Exception:
-    kind = next((kind for kind in _tree(GorkdError) if kind.__name__ == row["type"]), None)
-    if kind is None:
-        return StepFailed(row["text"])
-    error = kind.__new__(kind, row["text"])  # their own constructors compose the text anew
-    error.args = (row["text"],)
-    vars(error).update(row["state"])
-    return error
-
-
-def _tree(root: type[GorkdError]) -> Iterator[type[GorkdError]]:
-    yield root
-    for kind in root.__subclasses__():
-        yield from _tree(kind)
-
-
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError):
-        return False
-    return True

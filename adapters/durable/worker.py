@@ -20,8 +20,9 @@ from dbos import DBOS, DBOSClient, WorkflowHandleAsync, error
 from dbos import _dbos as dbos_module
 from sqlalchemy.exc import SQLAlchemyError
 
-from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, DurableSettings, JsonSerializer, quiet_logs
+from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, DurableSettings, quiet_logs
 from adapters.durable.queue import DurableQueue
+from adapters.durable.serializer import JsonSerializer
 from core.model.codec import decode, encode
 from core.model.errors import SetupError, StaleAttempt, StoreError
 from core.model.job import JobStatus, ResearchJob

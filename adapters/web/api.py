@@ -53,7 +53,7 @@ from core.model.job import (
 from core.modes import DEFAULT_MODE, read_modes
 from core.modes.mode import DEPTH, ROUNDS, TOP_K
 from core.pipeline.conversation import following
-from core.pipeline.researcher import MAX_FEEDBACK_CHARS, RENEWALS, Renewal
+from core.pipeline.researcher import MAX_FEEDBACK_CHARS, RENEWALS, Renewal, Researcher
 from core.presentation.render import for_others, iso_utc, job_json, sources_json
 from core.presentation.snapshot import Snapshot
 from core.watch import words
@@ -385,21 +385,29 @@ async def get_stream(request: web.Request) -> web.StreamResponse:
         stream.headers["Cache-Control"] = "no-store, no-transform"  # compressed streams are held back by proxies
         await stream.prepare(request)
         async with stream:
-            events = researcher.follow(job.id, after=after)
-            await _send(stream, _told(events, is_drawn="drawn" in request.query), request.app[CLOSING])
+            is_drawn = "drawn" in request.query
+            await _send(stream, _told(researcher, job.id, after=after, is_drawn=is_drawn), request.app[CLOSING])
     return stream
 
 
-async def _told(events: AsyncGenerator[Event, None], *, is_drawn: bool) -> AsyncGenerator[Event, None]:
+async def _told(researcher: Researcher, job_id: str, *, after: int, is_drawn: bool) -> AsyncGenerator[Event, None]:
     """The events as others may read them; with each sentence its whole section, drawn as on the page of the answer."""
     snapshot = Snapshot()
-    async with aclosing(events) as following:
+    if is_drawn and after:
+        for event in await researcher.told(job_id):
+            snapshot = snapshot.after(_shown(event)) if event.seq <= after else snapshot
+    async with aclosing(researcher.follow(job_id, after=after)) as following:
         async for event in following:
-            data = for_others(dict(event.data))
-            if is_drawn and event.type != "complete":
-                snapshot = snapshot.after(event)
-                data |= {"drawn": drawn(snapshot, str(data["section"]))} if event.type == "answer" else {}
-            yield replace(event, data=data)
+            told = _shown(event)
+            if is_drawn and told.type != "complete":
+                snapshot = snapshot.after(told)
+            if is_drawn and told.type == "answer":
+                told = replace(told, data={**told.data, "drawn": drawn(snapshot, str(told.data["section"]))})
+            yield told
+
+
+def _shown(event: Event) -> Event:
+    return replace(event, data=for_others(dict(event.data)))
 
 
 async def _send(stream: EventSourceResponse, events: AsyncGenerator[Event, None], closing: asyncio.Event) -> None:

@@ -157,7 +157,7 @@ class _NoQueue:
 
 # Recordings: what searches found, pages said and models answered for one question, so that it can be asked again.
 #
-# A recording holds one question\'s outside. Replayed, a search that was not made then gets the hits that have most of
+# A recording holds one question's outside. Replayed, a search that was not made then gets the hits that have most of
 # its words, a page that was not read is not there, and a model is asked anew only for what it was not asked then.
 
 NOT_RECORDED = "was not recorded"

@@ -8,12 +8,10 @@ let seen = Number(page.dataset.seq);
 let failures = 0;
 
 function connect() {
-  const stream = new EventSource(page.dataset.stream);
+  const stream = new EventSource(`${page.dataset.stream}&after=${seen}`);
   const listen = (type, show) => stream.addEventListener(type, (event) => {
     failures = 0;
-    const number = Number(event.lastEventId);
-    if (number <= seen) return; // a new connection begins from the first event
-    seen = number;
+    seen = Number(event.lastEventId);
     show(JSON.parse(event.data));
   });
   listen("status", showStatus);

@@ -464,6 +464,52 @@ async def test_a_wait_for_the_records_that_is_noticed_is_told(when: str) -> None
     assert edits[-1] == "outcome: completed"
 
 
+class Unnoted(Researcher):
+    """That an answer stands where it belongs cannot be noted at first."""
+
+    times = 2
+
+    async def delivered(self, job_id: str, shown: Sequence[Address] = ()) -> None:
+        self.times -= 1
+        if self.times >= 0:
+            raise StoreError("away")
+        await super().delivered(job_id, shown)
+
+
+async def test_an_answer_that_stands_there_gives_way_to_no_wait_for_the_records() -> None:
+    tables = MemoryTables()
+    deps = make_deps(tables=tables)
+    world = World(deps, Unnoted(deps, Waiting()), MemoryTables())
+    pace = replace(PACE, told_from_s=0.0)
+    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=pace, now=lambda: NOW)
+    task = await asked(world, bot, BoardReply(world.board))
+
+    await world.end("job_1")
+    await task
+
+    (edits,) = world.board.shown.values()
+    answered = edits.index("outcome: completed")
+    assert set(edits[answered:]) == {"outcome: completed"}
+
+
+async def test_who_comes_back_to_an_answer_leaves_it_while_the_records_are_away() -> None:
+    """As after a crash between the answer and the note of it."""
+    tables = MemoryTables()
+    deps = replace(make_deps(tables=tables), jobs=ResultsAway(tables))
+    world = World(deps, Researcher(deps, Waiting()), MemoryTables())
+    reply = BoardReply(world.board)
+    job = await world.researcher.submit(REQUEST)
+    await world.end(job.id)
+    await reply.edit("outcome: completed")
+    pace = replace(PACE, told_from_s=0.0)
+    bot = LiveAnswers(world.researcher, Plain(), platform="discord", pace=pace, now=lambda: NOW)
+
+    await bot.follow(await world.researcher.job(job.id), reply)
+
+    (edits,) = world.board.shown.values()
+    assert set(edits) == {"outcome: completed"}
+
+
 async def test_records_that_stay_away_leave_the_message_to_the_next_look() -> None:
     """Who waits is told; the answer comes all the same when somebody looks again."""
     tables = MemoryTables()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.durable.journal import JsonSerializer, StepFailed
+from adapters.durable.serializer import JsonSerializer, StepFailed
 from core.model import errors
 from core.model.errors import GorkdError
 

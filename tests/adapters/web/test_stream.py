@@ -146,6 +146,31 @@ async def test_a_reader_that_cannot_set_headers_says_it_in_the_address(running: 
     assert [event.type for event in events] == ["complete"]
 
 
+@pytest.mark.parametrize("how", ["address", "header"])
+async def test_who_comes_back_is_drawn_a_section_with_what_stood_there(running: Running, how: str):
+    """What was seen before is not sent again, and yet is part of the section."""
+    for number, text in enumerate(["It is 49 m tall [1].", "It stands on a rock [2]."]):
+        said: dict[str, Json] = {"section": "summary", "id": f"summary-{number}", "text": text, "mark": "✓"}
+        await running.tell("answer", said)
+
+    after, query = ("", "?drawn=1&after=1") if how == "address" else ("1", "?drawn=1")
+    [event] = await running.read(after=after, query=query, events=1)
+
+    assert event.id == "2"
+    assert "It is 49 m tall" in event.data["drawn"]
+    assert "It stands on a rock" in event.data["drawn"]
+
+
+async def test_a_drawn_section_tells_no_more_of_a_file_than_its_sentence(running: Running):
+    said: dict[str, Json] = {"section": "summary", "id": "summary-0", "text": "file:///srv/ann/notes.md", "mark": ""}
+    await running.tell("answer", said)
+
+    [event] = await running.read(query="?drawn=1", events=1)
+
+    assert "notes.md" in event.data["drawn"]
+    assert "ann" not in event.data["text"] + event.data["drawn"]
+
+
 @pytest.mark.parametrize("after", ["-1", "x", "9" * 30, "1.5", "²"])
 async def test_an_odd_last_event_starts_from_the_first(running: Running, after: str):
     """Better twice than never."""
