@@ -82,6 +82,7 @@ DEFAULT_MODEL = "gpt-5.4-mini"
 STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints pause for seconds, not for this long
 NO_TOOLS = "This model takes no tools."
 GATHER_S = 0.15  # too short to be seen; five tokens of a usual model
+SOCKET_TURNS = 3  # of the loop, until anyio has given what lies in a socket: it listens only while it is read from
 AT_ONCE_S = 1.0  # of a stream, read as it comes: verdicts are over by then, and wait for nothing
 MAX_AHEAD_BYTES = 1 << 18  # of a stream; a fast model sends 50 KB a second
 DRAIN_S = 0.1  # for what an endpoint still sends when it has said that it is done
@@ -352,26 +353,27 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
     long stream up to `GATHER_S` late. No more is read while `MAX_AHEAD_BYTES` wait for whoever takes them.
     """
     loop = asyncio.get_running_loop()
-    come = bytearray()
-    news, taken = asyncio.Event(), asyncio.Event()
+    come, news, taken = bytearray(), asyncio.Event(), asyncio.Event()
     begun_at, told_at, has_waited = math.inf, -GATHER_S, False
+    turn: asyncio.Handle
 
     def tell() -> None:
         nonlocal told_at
-        if come:
-            told_at = loop.time()
-            news.set()
+        told_at = loop.time()
+        news.set()
 
-    def wait() -> None:
-        nonlocal has_waited
-        has_waited = True
-        tell()
+    def wait(turns: int = SOCKET_TURNS) -> None:
+        nonlocal has_waited, turn
+        has_waited = not turns
+        if turns:
+            turn = loop.call_soon(wait, turns - 1)
+        elif come:
+            tell()
 
     async def read() -> None:
-        nonlocal has_waited, begun_at
+        nonlocal begun_at
         while True:
-            has_waited = False
-            turn = loop.call_soon(wait)  # runs only if reading the chunk lets the loop go on
+            wait()  # comes to its end only if the chunk does not come meanwhile
             chunk = await anext(chunks, None)
             turn.cancel()
             if chunk is None:
@@ -382,24 +384,23 @@ async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
                 tell()
                 taken.clear()
                 await taken.wait()
+            if loop.time() - told_at >= GATHER_S:
+                tell()  # also where every chunk is there before the loop has turned so often, being busy with others
             if has_waited and loop.time() - begun_at >= AT_ONCE_S:
-                if loop.time() - told_at >= GATHER_S:
-                    tell()
                 await asyncio.sleep(GATHER_S - loop.time() % GATHER_S)
 
     reading = asyncio.create_task(read())
     reading.add_done_callback(lambda _: news.set())
     try:
         while come or not reading.done():
-            await news.wait()
+            if not reading.done():
+                await news.wait()
             news.clear()
             if come:
                 block = bytes(come)
                 come.clear()
                 taken.set()
                 yield block
-            if reading.done():
-                news.set()
         await reading
     finally:
         reading.cancel()

@@ -7,6 +7,7 @@ import json
 import selectors
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -596,16 +597,24 @@ class _Skipping(selectors.DefaultSelector):
         return super().select(0)
 
 
-def read_in_time(tokens: int, every_s: float) -> tuple[list[float], float, int]:
-    """How late each of the tokens of a stream was passed on, how late its end, and how often one was waited for."""
+def read_in_time(tokens: int, every_s: float, *, turns: int) -> tuple[list[float], float, int]:
+    """How late each of the tokens of a stream was passed on, how late its end, and how often one was waited for.
+
+    All that has come by then is given at once, after so many turns of the loop.
+    """
     late, waits = [], 0
 
     async def tokens_in_time():
         nonlocal waits
+        come, now = 0, asyncio.get_running_loop().time
         for number in range(1, tokens + 1):
-            if (left := number * every_s - asyncio.get_running_loop().time()) > 0:
+            if (left := number * every_s - now()) > 0:
                 waits += 1
                 await asyncio.sleep(left)
+            if number > come:
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                come = int(now() / every_s + 1e-6)
             yield b"."
 
     async def read() -> float:
@@ -619,23 +628,46 @@ def read_in_time(tokens: int, every_s: float) -> tuple[list[float], float, int]:
     return late, end, waits
 
 
-def test_verdicts_and_other_short_streams_wait_for_nothing():
+@pytest.mark.parametrize("turns", [0, 2], ids=["at hand", "in a socket"])
+def test_verdicts_and_other_short_streams_wait_for_nothing(turns):
     """Neither a token nor the end: verdicts are a second or less, and a question waits for several of them."""
-    late, end, waits = read_in_time(30, 0.03)
+    late, end, waits = read_in_time(30, 0.03, turns=turns)
 
     assert (len(late), waits) == (30, 30)
     assert max(late) == pytest.approx(0.0, abs=1e-6)
     assert end == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_long_stream_is_read_in_gulps_and_ends_a_moment_late_at_most():
-    late, end, waits = read_in_time(400, 0.03)
+@pytest.mark.parametrize("turns", [0, 2], ids=["at hand", "in a socket"])
+def test_a_long_stream_is_read_in_gulps_and_ends_a_moment_late_at_most(turns):
+    """What lay in the socket over a gulp's pause is passed on at its end, not at that of the next one."""
+    late, end, waits = read_in_time(400, 0.03, turns=turns)
 
     assert len(late) == 400
     assert max(late) <= GATHER_S + 1e-6
     assert end <= GATHER_S + 1e-6
     assert late[0] == pytest.approx(0.0, abs=1e-6)
     assert waits <= AT_ONCE_S / 0.03 + (400 * 0.03 - AT_ONCE_S) / GATHER_S + 2
+
+
+def test_a_stream_that_never_pauses_is_passed_on_all_the_same():
+    """While the loop is busy with others a token lies in the socket whenever it is looked into."""
+
+    async def tokens():
+        for _ in range(200):
+            loop.now += 0.02
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            yield b"."
+
+    async def read() -> list[float]:
+        return [loop.now async for _ in _gathered(tokens())]
+
+    loop = PassingTime()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        told = runner.run(read())
+
+    assert max(after - before for before, after in pairwise([0.0, *told, 200 * 0.02])) <= GATHER_S + 0.04
 
 
 async def test_no_more_is_read_ahead_than_is_taken():
