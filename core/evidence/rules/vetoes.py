@@ -411,7 +411,7 @@ def _names_nobody(word: Token) -> bool:
 
 def _replacing(pair: Comparison, word: Token) -> Token | None:
     """The name that stands in its place, unless the claim's stands beside it or has a capital by its place alone."""
-    if word in pair.partner or is_called(word, pair.home):
+    if word in pair.partner or is_called(word, pair.home.text):
         return None
     said = pair.in_place_of(word, lambda other: other.kind is Kind.NAME and not _names_nobody(other))
     return said if said is not None and not pair.claim.match(said) else None

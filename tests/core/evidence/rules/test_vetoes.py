@@ -926,6 +926,9 @@ def test_what_happened_is_not_still_to_come() -> None:
 @pytest.mark.parametrize(
     ("claim", "passage"),
     [
+        ("The US sued Britain over steel.", "The United States sued the United Kingdom over steel."),
+        ("Britain was sued by the US over steel.", "The United States sued the United Kingdom over steel."),
+        ("The UK and the US signed it in Lund.", "The United States and Britain signed it in Lund."),
         ("Britain left the Council of Smiths in 2020.", "The United Kingdom left the Council of Smiths in 2020."),
         ("The UK's smiths left the council.", "The British smiths left the council."),
         ("En EE. UU. cerraron las escuelas de Lund.", "En Estados Unidos cerraron las escuelas de Lund."),
@@ -947,6 +950,9 @@ def test_another_name_or_word_for_the_same_is_not_doubted(claim: str, passage: s
         ("The US paid for the bridge of Lund.", "Under severe pressure the town paid for the bridge of Lund."),
         ("The US left the Council of Smiths.", "The United Kingdom left the Council of Smiths."),
         ("Britain left the Council of Smiths.", "The US left the Council of Smiths, and Britain joined it."),
+        ("The UK sued America in March over steel.", "The US sued Britain in March over steel."),
+        ("Britain sued the US over steel.", "The United States sued the United Kingdom over steel."),
+        ("British smiths beat American smiths in Lund.", "US smiths beat UK smiths in Lund."),
     ],
 )
 def test_another_country_is_doubted(claim: str, passage: str) -> None:
