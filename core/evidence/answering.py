@@ -83,6 +83,7 @@ _COMPARED = regex.compile(
 )
 _UNIT = r"(?:second|minute|hour|day|night|week|month|year|decade)"
 _BARE_UNIT = pattern("bare_unit")
+_UNTIL_NOW = regex.compile(r"\bhow\s+long\s+(?:has|have|had)\b", regex.IGNORECASE)  # which "20 years ago" answers
 _LONG = regex.compile(r"\bhow\s+long\s+(?:is|are|was|were|may|can|must)\b", regex.IGNORECASE)  # or in space
 _LENGTH = regex.compile(
     r"\d\s?(?:[ckm]?m|km|mi|ft|in|yd|met(?:er|re)s?|kilomet(?:er|re)s?|miles?|feet|foot|inch(?:es)?|yards?|char(?:acter)?s?"
@@ -134,10 +135,11 @@ _MEASURED = regex.compile(
     r"^\W*how\s+(?:tall|far|hot|cold|warm|fast|high|deep|heavy|wide|large|big)\b", regex.IGNORECASE
 )
 _MEASURE = regex.compile(
-    r"\p{N}|\b(?:two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty|hundreds?|thousands?|half|twice|double)\b",
+    r"\b(?:half|twice|double|an?\s+(?:\w+\s+)?(?:hour|mile|met(?:re|er)|kilomet(?:re|er)|foot|inch))\b",
     regex.IGNORECASE,
 )
-_PRICED = pattern("priced")
+_PRICED, _CURRENCY = pattern("priced"), pattern("currency")
+_TO_CURRENCY = 20  # characters from an amount: "12 million Swedish crowns"
 _COUNTED_NOUNS = 3  # words; "how many home games were": the first words that are no small ones
 _BEFORE_NOUN, _AFTER_NOUN = 4, 2  # words from a number to its noun, and from a noun to its number ("members: 5")
 _TOKEN = regex.compile(r"[\p{L}\p{N}](?:[\p{L}\p{N}]|[.,'’½-](?=[\p{L}\p{N}]))*")
@@ -303,6 +305,13 @@ def _says_whose(told: frozenset[str], text: str) -> bool:
     )
 
 
+def _gives_price(text: str, language: str) -> bool:
+    """Whether it says so much money, or none."""
+    ends = [number.end for number in read(text, language).numbers]
+    sums = (found.start() - end for found in _CURRENCY.finditer(text) for end in ends)
+    return _PRICED.search(text) is not None or any(0 <= between <= _TO_CURRENCY for between in sums)
+
+
 def _gives_default(question: str, text: str) -> bool:
     return bool(_DEFAULT.search(text)) and bool(_GIVEN_DEFAULT.search(text) or _has_particular(text, question))
 
@@ -310,8 +319,8 @@ def _gives_default(question: str, text: str) -> bool:
 _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str], bool]], ...] = (
     (_LACKING, lambda asked, text, _: bool(_YES_OR_NO.match(text)) or _says_of_lacking(asked["what"], text)),
     (_COUNTING, lambda asked, text, language: _counts(asked.string, asked["rest"], text, language)),
-    (_COST, lambda _, text, __: bool(_PRICED.search(text))),
-    (_MEASURED, lambda _, text, __: bool(_MEASURE.search(text) or _COMPARED.search(text))),
+    (_COST, lambda _, text, language: _gives_price(text, language)),
+    (_MEASURED, lambda _, text, __: bool(read(text).numbers or _MEASURE.search(text) or _COMPARED.search(text))),
     (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
     (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),
@@ -354,7 +363,9 @@ def _holds(expected: Expected, question: str, text: str, languages: tuple[str, .
     asked = _words(question)
     if expected is Expected.VERDICT:
         return _says_yes_or_no(question, text, languages)
-    text = _BARE_UNIT.sub(" ", text) if expected is Expected.DURATION else text
+    if expected is Expected.DURATION:
+        is_told = _UNTIL_NOW.search(question) is not None
+        text = _BARE_UNIT.sub(lambda bare: bare[0] if is_told and bare[0].endswith("ago") else " ", text)
     searched = _MANNER.sub(" ", text) if expected is Expected.PLACE else text
     if any(
         match[0].casefold() not in asked for code in languages for match in _gives(expected, code).finditer(searched)

@@ -51,7 +51,7 @@ from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section, Verdict
 from core.model.source import Source
 from core.text.injection import instructions_in, is_instruction, mask
-from core.text.language import detect_language
+from core.text.language import DENIES, detect_language
 from core.text.passages import Passage
 from core.text.sentences import sentences_of
 from core.text.terms import terms
@@ -85,7 +85,6 @@ _LABEL_TERMS = _PLAIN_LABELS.union(
         "several many"
     )
 )  # what a heading may say besides the words of the question and of what was read
-_DENIES = regex.compile(r"\b(?:no|not|never|none|without|nicht|kein\w*|jamais|pas|nunca)\b|n['’]t\b", regex.IGNORECASE)
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
 _LIST_OF_SOURCES = "sources?|references?|citations?|quellen?|fuentes?|références?|fonti|fontes|bronnen"
@@ -443,7 +442,8 @@ class Grounder:
             return code != "" and any(_has_code(source.content, code) for source in self._sources.values())
         if is_instruction(words):
             return False
-        is_joined = is_lead(words) or words.startswith("|")  # what stands below is judged with it
+        is_short = is_lead(words) and len(terms(words)) <= _MAX_NEW_WORDS
+        is_joined = is_short or words.startswith("|")  # what stands below is judged with it
         return all(self._is_label(cell, may_deny=is_joined) for cell in filter(None, cells(words)))
 
     def _is_reference(self, text: str, words: str) -> bool:
@@ -464,7 +464,7 @@ class Grounder:
         if said <= self._known_terms:
             return True
         new = said - self._known_terms - self._source_terms
-        if (_DENIES.search(label) and not may_deny) or any(_tells(word, label, new) for word in label.split()):
+        if (DENIES.search(label) and not may_deny) or any(_tells(word, label, new) for word in label.split()):
             return False
         return not new or len(said) <= _MAX_NEW_WORDS or detect_language(label) not in self._languages
 
@@ -566,8 +566,8 @@ def as_checked(claim: str, before: str) -> str:
     rest = claim[len(leading_word(claim)) :].strip()
     label, _, named = rest.partition(": ")
     rest = named if named and {*terms(label)} <= _PLAIN_LABELS else rest  # "Note: it is free"; "Risk:" says something
-    if is_lead(before) and _DENIES.search(before) and len(terms(before)) <= _MAX_NEW_WORDS:
-        rest = f"{before} {rest}"  # "Not allowed: dogs"; dogs alone says the opposite
+    if is_lead(before) and DENIES.search(before) and len(terms(before)) <= _MAX_NEW_WORDS:
+        rest = f"{as_claimed(before)} {rest}"  # "Not allowed: dogs"; dogs alone says the opposite
     return without_addresses(rest if len(rest.split()) > 1 else claim)
 
 

@@ -15,7 +15,7 @@ import regex
 from core.evidence.judge import AskedPair
 from core.evidence.rules.words import Kind, read, senses
 from core.model.answer import Citation, Claim, Evidence, RemovedSentence, Section, Verdict
-from core.text.language import Cue, detect_language
+from core.text.language import DENIES, Cue, detect_language
 from core.text.sentences import Sentence, split_sentences
 
 CUT = "[…]"
@@ -194,9 +194,8 @@ def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -
     """What tells whom a sentence speaks of: its list's lead, its table's head, else the sentence before it."""
     own = [entry for entry in judged if entry.section == section]
     if ITEM.match(text) or text.lstrip().startswith("|"):
-        kin = next(
-            (entry for entry in reversed(own) if not (entry.is_item or entry.is_rule or entry.is_claimed_row)), None
-        )
+        own_lines = (entry for entry in reversed(own) if "\n" in entry.gap or is_lead(entry.text) or entry is own[0])
+        kin = next((one for one in own_lines if not (one.is_item or one.is_rule or one.is_claimed_row)), None)
         if kin is not None and (is_lead(kin.text) or kin.is_row):
             return kin.text.strip()
     claims = [entry.claim for entry in own if entry.claim is not None]
@@ -485,7 +484,9 @@ def _holds(entries: Sequence[Judged], at: int) -> bool:
     if text.startswith("|") and RULE.fullmatch(text) and (at == 0 or entries[at - 1].shown is None):
         return False
     held = [entries[child] for child in _children(entries, at) if entries[child].shown is not None]
-    return any(entry.claim is not None or _is_code(entry) for entry in held)
+    first = next((entry for entry in held if entry.claim is not None or _is_code(entry)), None)
+    denies = entries[at].claim is None and _level(entries[at]) in (_LEAD, _TABLE) and DENIES.search(text)
+    return first is not None and (first.before == text or not denies)  # else what it denies was judged without it
 
 
 def _is_code(entry: Judged) -> bool:
@@ -498,7 +499,8 @@ def _children(entries: Sequence[Judged], at: int) -> list[int]:
     found: list[int] = []
     for place in range(at + 1, len(entries)):
         entry = entries[place]
-        if entry.claim is None and 0 < _level(entry) <= own and not RULE.fullmatch(entry.text.strip()):
+        is_within = own == _LEAD and entry.is_item and not entries[at].is_item  # another lead, of an item below this
+        if entry.claim is None and 0 < _level(entry) <= own and not (is_within or RULE.fullmatch(entry.text.strip())):
             break
         if own > _BOLD and found and _ends_block(entries[at], entries[found[-1]], entry):
             break

@@ -318,7 +318,7 @@ class Writing:
         Sentences are cut from the beginning of their paragraph, so that they do not depend on how the text came.
         """
         reached = self._reached.setdefault(section, _Reached(place=self._first_place(section)))
-        if reached.is_kept or (not is_final and len(text) < len(reached.seen)):
+        if reached.is_kept or (len(text) < len(reached.seen) and not (is_final and text.strip())):
             return
         if section == "summary":
             self.summary_so_far = text

@@ -40,6 +40,11 @@ _SCRIPTS = (
     (regex.compile(r"\p{Devanagari}"), "hi", (), True),
     (regex.compile(r"\p{Thai}"), "th", (), False),
 )
+DENIES = regex.compile(
+    r"\b(?:no|not|never|none|without|cannot|neither|nicht|kein\w*|ohne|jamais|pas|sans|aucune?s?|nunca|sin|ning[uú]n\w*|"
+    r"senza|nessun\w*|não|sem|nenhum\w*|niet|geen|zonder)\b|n['’]t\b",
+    regex.IGNORECASE,
+)  # a heading or lead, which is too short to tell its language
 _WORD = regex.compile(r"\p{L}+")
 _LETTER = regex.compile(r"\p{L}")
 _FOREIGN = regex.compile(r"(?!\p{Latin})\p{L}+")

@@ -496,15 +496,15 @@ def _aliases() -> dict[str, regex.Pattern[str]]:
     }
 
 
-def is_called(name: Token, reading: Reading) -> bool:
+def is_called(name: Token, text: str) -> bool:
     """Whether the text calls the same by another name: Britain, of the UK."""
     known = _aliases().get(_GENITIVE.sub("", name.text)) or _aliases().get(name.text)
-    return known is not None and known.search(reading.text) is not None
+    return known is not None and known.search(text) is not None
 
 
 def has_name(name: Token, reading: Reading) -> bool:
     """Whether the text has the name: as it is, in another form (French, France), spelling, or as initials."""
-    if reading.match(name) or is_called(name, reading):
+    if reading.match(name) or is_called(name, reading.text):
         return True
     lower = name.text.lower()
     letters = _GENITIVE.sub("", name.text)

@@ -17,6 +17,7 @@ from core.evidence.rules.alignment import (
     Veto,
     calendar_of,
     has_name,
+    is_called,
     only_place,
 )
 from core.evidence.rules.words import (
@@ -59,14 +60,11 @@ def exchanged(pair: Comparison) -> tuple[Token, Token] | None:
     """Two of the claim's words each of which has the other's slot in the home."""
     if bool(_ANY_PASSIVE.search(pair.claim.text)) != _has_passive(pair):
         return None  # each has the other's place, rightly
-    kept = sum(pair.home.match(word) > 0 for word in pair.claim.content)
+    kept = sum(pair.home.match(word) > 0 or is_called(word, pair.home.text) for word in pair.claim.content)
     if kept < MIN_KEPT or kept < ALL_THERE * len(pair.claim.content):
         return None
     is_copy = len(pair.home.content) <= len(pair.claim.content) + 1
-    there = [
-        (unit, [one for one in pair.home.units if unit[0].stem in {word.stem for word in one}])
-        for unit in pair.claim.units
-    ]
+    there = [(unit, [one for one in pair.home.units if _is_same(unit, one, pair.home)]) for unit in pair.claim.units]
     units = [(unit, places[0]) for unit, places in there if len(places) == 1]
     for (one, its), (other, others) in combinations(units[:MAX_UNITS], 2):
         is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
@@ -75,6 +73,12 @@ def exchanged(pair: Comparison) -> tuple[Token, Token] | None:
         if _exchange(pair, (one[0], its[0]), (other[0], others[0])):
             return one[0], other[0]
     return None
+
+
+def _is_same(unit: Sequence[Token], other: Sequence[Token], reading: Reading) -> bool:
+    """Whether a word or name of `reading` is that of the claim, or calls the same otherwise: the UK, Britain."""
+    text = reading.text[other[0].start : other[-1].end]
+    return any(word.stem == unit[0].stem for word in other) or any(is_called(word, text) for word in unit)
 
 
 def _has_passive(pair: Comparison) -> bool:

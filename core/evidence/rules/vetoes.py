@@ -374,9 +374,14 @@ def _check_first_word(pair: Comparison) -> Iterator[Veto]:
     opens = not pair.claim.text[: first[0].start].strip() and not pair.home.text[: theirs[0].start].strip()
     words = (first[0], theirs[0])
     is_name = all(word.text[0].isupper() and word.kind is Kind.WORD and not is_plural(word) for word in words)
-    is_name = is_name and words[0].text[:5] != words[1].text[:5]  # Cognition, Cognitive
+    is_name = is_name and not (
+        words[0].text[:5] == words[1].text[:5] and all(_DERIVED.search(word.text) for word in words)
+    )
     if opens and is_name and theirs[0] not in pair.claimed:
         yield Veto("names", Force.DOUBTS, f"the source says {theirs[0].text}, not {first[0].text}")
+
+
+_DERIVED = regex.compile(r"(?:ion|ive|al|ity|ment|ance|ing|ed|ic|ous)$")  # Cognition, Cognitive; not Austria, Australia
 
 
 def _name_runs(pair: Comparison) -> list[list[Token]]:
@@ -411,7 +416,7 @@ def _names_nobody(word: Token) -> bool:
 
 def _replacing(pair: Comparison, word: Token) -> Token | None:
     """The name that stands in its place, unless the claim's stands beside it or has a capital by its place alone."""
-    if word in pair.partner or is_called(word, pair.home):
+    if word in pair.partner or is_called(word, pair.home.text):
         return None
     said = pair.in_place_of(word, lambda other: other.kind is Kind.NAME and not _names_nobody(other))
     return said if said is not None and not pair.claim.match(said) else None

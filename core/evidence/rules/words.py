@@ -247,7 +247,7 @@ def _is_name(text: str, word: str, start: int, following: str, language: str) ->
     if opens or language == "de":  # capitalised anyway; a capitalised neighbour makes it a name
         is_alone = text[start + len(word) : start + len(word) + 2].strip()[:1] in (".", "!", "?", ";", ":")
         is_small = word.lower() in listed("limiting") or following.lower() in small_words(language)
-        is_small = is_small or (opens and language == "de" and word.endswith("e"))  # Solche, Frühere, Viele
+        is_small = is_small or (language == "de" and word.lower() in listed("before_noun"))
         return following[:1].isupper() and not is_alone and not is_small
     return True
 

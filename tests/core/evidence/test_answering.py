@@ -263,6 +263,10 @@ def test_a_work_tells_who_did_it_where_a_name_is_bound_to_it(question: str, text
         ("How many pages can a file have?", "Of a file at most 2,000 pages are read.", True),
         ("How many pages can a file have?", "The folder has 15 papers as a file and 60 pages of the web.", False),
         ("How many questions may one person ask?", "Five questions a minute a person are answered.", True),
+        ("How many people can the hall hold?", "The hall seats 300 people.", True),
+        ("How many people can sit in the hall?", "The hall has room for 300 people.", True),
+        ("How many dogs can enter the hall?", "Two dogs are allowed in the hall.", True),
+        ("How many people can sit in the hall?", "Last year 300 people came to the hall.", False),
     ],
 )
 def test_how_many_there_can_be_is_told_by_a_bound_and_not_by_how_many_there_are(
@@ -289,10 +293,34 @@ def test_a_word_of_time_that_points_elsewhere_gives_neither_a_duration_nor_a_dat
         ("How much does the small model cost?", "The small model costs 2 dollars a million tokens.", True),
         ("How large may a file be?", "A file that one asked for is not kept at all.", False),
         ("How large may a file be?", "A file has at most 10 MB.", True),
+        ("How much does the ticket cost?", "A ticket is about twelve euros for adults.", True),
+        ("How much does the ticket cost?", "Admission: EUR 12.", True),
+        ("How much did the bridge cost?", "The bridge cost nothing, as the town gave the stones.", True),
+        ("How much did the bridge cost?", "It took 12 million Swedish crowns.", True),
+        ("How much does the ticket cost?", "The prices in euros are those of two halls.", False),
+        ("How tall is the tower?", "At eleven metres the tower is the lowest.", True),
+        ("How deep is the lake?", "The lake is half as deep as the sea.", True),
+        ("How large is the city?", "The city is large and of great beauty.", False),
     ],
 )
 def test_a_price_has_a_figure_and_a_size_a_measure(question: str, text: str, is_bound: bool) -> None:
     assert may_only_touch(question, text) is not is_bound
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "language"),
+    [
+        ("Wie viel kostet die Karte?", "Die Karte kostet zwölf Euro.", "de"),
+        ("¿Cuánto cuesta la entrada?", "La entrada vale doce euros.", "es"),
+    ],
+)
+def test_a_price_may_be_in_words(question: str, text: str, language: str) -> None:
+    assert not may_only_touch(question, text, language=language)
+
+
+def test_how_long_something_has_been_is_told_by_how_long_ago_it_began() -> None:
+    assert not unanswered_by_rules("How long has the shop been open?", "The shop opened 20 years ago.")
+    assert unanswered_by_rules("How long is the shop open?", "The shop opened 20 years ago.")
 
 
 def test_what_a_sign_means_is_asked_of_the_sign_alone() -> None:

@@ -312,11 +312,56 @@ def test_what_denies_above_a_list_or_a_table_is_judged_with_it_and_shown(grounde
     assert all(re.search("not allowed|without bulges", claim, re.IGNORECASE) for claim in asked)
 
 
-def test_what_stands_word_for_word_is_not_confirmed_below_a_denial(grounder: Grounder) -> None:
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"Not true:\n\n- {BULGES} [1].",
+        f"**Not true**:\n\n- {BULGES} [1].",
+        f"Cannot be true:\n\n- {BULGES} [1].",
+        f"Ohne Monde:\n\n- {BULGES} [1].",
+        f"Not true:\n\n- On tides:\n  - {BULGES} [1].",
+    ],
+    ids=["lead", "emphasis", "cannot", "German", "nested"],
+)
+def test_what_stands_word_for_word_is_not_confirmed_below_a_denial(grounder: Grounder, written: str) -> None:
     """D18: "Not true: …" above a sentence of the source denies it."""
-    judged = judge_text(grounder, "summary", f"Not true:\n\n- {BULGES} [1].", nobody)
+    judged = judge_text(grounder, "summary", written, nobody)
 
     assert [entry.claim.verdict for entry in judged if entry.claim] == [Verdict.UNCHECKED]
+    assert assemble(judged).summary.startswith(written.splitlines()[0])
+
+
+def test_an_item_behind_one_of_two_sentences_is_judged_with_the_denial_above_the_list(grounder: Grounder) -> None:
+    """D20: a sentence that goes on within an item does not end its list."""
+    written = f"Not true:\n\n- Tides are rare [1]. It is odd [1].\n- {BULGES} [1]."
+
+    last = judge_text(grounder, "summary", written, nobody)[-1]
+
+    assert last.claim is not None
+    assert last.claim.verdict is Verdict.UNCHECKED
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (f"Not true:\n\n{BULGES} [1]. {DEATHS} [2].", f"{BULGES} [1]. {DEATHS} [2]."),
+        (f"Not true:\n> {BULGES} [1].", f"> {BULGES} [1]."),
+        (f"Not true:\n\n{BULGES} [1].\n- {DEATHS} [2].", f"{BULGES} [1].\n- {DEATHS} [2]."),
+        (
+            f"Not true:\n\n| Tides | Sea |\n|---|---|\n| Sea | {BULGES} [1] |",
+            f"| Tides | Sea |\n|---|---|\n| Sea | {BULGES} [1] |",
+        ),
+        (f"Tides:\n\n- Not of the sea:\n  - {BULGES} [1].", f"Tides:\n  - {BULGES} [1]."),
+        (
+            "Not of the tides, the sea, deaths, the ocean or the water:\n\n- The drug reduced deaths [2].",
+            "Not of the tides, the sea, deaths, the ocean or the water [1][2]:\n\n- The drug reduced deaths [2].",
+        ),
+    ],
+    ids=["prose", "quote", "prose above a list", "table", "lead of an item", "long"],
+)
+def test_a_denial_is_not_shown_above_what_is_judged_without_it(grounder: Grounder, written: str, expected: str) -> None:
+    """D20: below it what is confirmed would say the opposite; a long one is a claim of its own."""
+    assert shown(grounder, written, everything) == expected
 
 
 SENTENCES = st.sampled_from(

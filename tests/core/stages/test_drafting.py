@@ -979,3 +979,14 @@ async def test_what_is_late_costs_itself(late: str, summary: str, monkeypatch: p
     assert done["metadata"]["stopped_because"] == OUT_OF_TIME
     assert done["answer"]["summary"] == summary or done["answer"]["notice"] == LATE_NOTICE
     assert bool(summary) != (done["answer"]["notice"] == LATE_NOTICE)
+
+
+async def test_a_second_try_that_ends_without_a_word_takes_nothing_back() -> None:
+    model = Dying(detail=written("", ""), dies={"detail": [half(LONG, "day on [3]. A purr")]}, holds=IN_TIME)
+
+    events = await research(deps_of(model))
+
+    answer = final(events)["answer"]
+    assert (answer["summary"], answer["detail"]) == (TWITCH, f"{LIONS} {MOVES} {DAYS} […]")
+    assert NO_REST in answer["limitations"]
+    assert all(text is not None for _, text in shown(events))

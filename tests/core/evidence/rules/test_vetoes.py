@@ -926,6 +926,9 @@ def test_what_happened_is_not_still_to_come() -> None:
 @pytest.mark.parametrize(
     ("claim", "passage"),
     [
+        ("The US sued Britain over steel.", "The United States sued the United Kingdom over steel."),
+        ("Britain was sued by the US over steel.", "The United States sued the United Kingdom over steel."),
+        ("The UK and the US signed it in Lund.", "The United States and Britain signed it in Lund."),
         ("Britain left the Council of Smiths in 2020.", "The United Kingdom left the Council of Smiths in 2020."),
         ("The UK's smiths left the council.", "The British smiths left the council."),
         ("En EE. UU. cerraron las escuelas de Lund.", "En Estados Unidos cerraron las escuelas de Lund."),
@@ -933,6 +936,8 @@ def test_what_happened_is_not_still_to_come() -> None:
         ("Solche Brücken tragen den Verkehr nach Malmö.", "Die Brücken tragen den Verkehr nach Malmö."),
         ("Zwei Gesetze gelten: das von 1996 über Brücken.", "Zwei Gesetze gelten: das über Brücken von 1996."),
         ("Why the bridge of Lund fell is not yet known.", "It is unclear why the bridge of Lund fell."),
+        ("A smith built the bridge of Lund in 1900.", "An unknown smith built the bridge of Lund in 1900."),
+        ("Cognition was tested in Lund for years.", "Cognitive skills were tested in Lund for years."),
         ("The salve did not heal the burns entirely.", "The salve did not heal the burns completely."),
     ],
 )
@@ -947,10 +952,17 @@ def test_another_name_or_word_for_the_same_is_not_doubted(claim: str, passage: s
         ("The US paid for the bridge of Lund.", "Under severe pressure the town paid for the bridge of Lund."),
         ("The US left the Council of Smiths.", "The United Kingdom left the Council of Smiths."),
         ("Britain left the Council of Smiths.", "The US left the Council of Smiths, and Britain joined it."),
+        ("Austria paid for the bridge of Lund.", "Australia paid for the bridge of Lund."),
+        ("Christina led the council of Lund.", "Christian led the council of Lund."),
+        ("Marie Berg gewann 1990 den Preis von Lund.", "Anna Berg gewann 1990 den Preis von Lund."),
+        ("It is unknown who built the bridge of Lund.", "It is likely that Berg built the bridge of Lund."),
+        ("The UK sued America in March over steel.", "The US sued Britain in March over steel."),
+        ("Britain sued the US over steel.", "The United States sued the United Kingdom over steel."),
+        ("British smiths beat American smiths in Lund.", "US smiths beat UK smiths in Lund."),
     ],
 )
-def test_another_country_is_doubted(claim: str, passage: str) -> None:
-    """S003-16: whatever words begin with its initials, and whatever else is united."""
+def test_another_one_is_doubted(claim: str, passage: str) -> None:
+    """S003-16: whatever words begin with a country's initials or the other's name, and whatever else is united."""
     assert any(veto.force is not Force.ASKS for veto in find_vetoes(claim, passage))
 
 
