@@ -34,7 +34,7 @@ from adapters.web.limits import (
 )
 from adapters.web.monitor import Ready, add_health_routes
 from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_routes
-from adapters.web.prose import quoted
+from adapters.web.prose import claimed, quoted
 from adapters.web.settings import WebSettings
 from adapters.web.view import thousands
 from core.library.paper import PaperViews
@@ -133,7 +133,7 @@ def _set_up_templates(app: web.Application) -> None:
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,
-        filters={"quoted": quoted},
+        filters={"claimed": claimed, "quoted": quoted},
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -154,6 +154,7 @@ class Target:
 
 _CELL = '<span class="cell">·</span>'  # between cells of a table, in a row that is quoted outside its table
 _BOLD = r"(?<!\*)\*\*(?P<bold>[^\s*`](?:[^*`\n]*[^\s*`])?)\*\*(?!\*)"
+_ROW_ENDS = regex.compile(r"^\|\s+|\s+\|$")
 _MARKED = regex.compile(rf"`(?P<code>[^`\n]+)`|{_BOLD}|{_BETWEEN_CELLS}")
 
 MAX_LINES = 2_000  # read as Markdown, at 50 µs each; no answer has more, and what stands beyond is shown as written
@@ -187,6 +188,11 @@ def drawn(snapshot: Snapshot, section: str) -> Markup:
 def quoted(text: str) -> Markup:
     """A passage word for word: code in backticks as code, bold words bold, and where cells of a table meet."""
     return Markup(_MARKED.sub(_marked, str(escape(text))))  # noqa: S704 -- escaped, and only our own elements added
+
+
+def claimed(text: str) -> Markup:
+    """A sentence of the answer as `quoted`; a table's row without the bars at its edges, also where its end is cut."""
+    return quoted(_ROW_ENDS.sub("", text) if text.startswith("| ") else text)
 
 
 def safe_link(url: str) -> str:

@@ -14,6 +14,7 @@ import pytest
 from aiohttp.test_utils import TestClient
 
 from adapters.web.access import JobLinks
+from adapters.web.prose import claimed
 from adapters.web.source_view import hint_of, passages_of, source_view
 from adapters.web.view import MAX_ROWS, timeline_view
 from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
@@ -251,6 +252,20 @@ async def test_code_and_rows_of_tables_are_shown_as_such_wherever_they_are_quote
 
     assert page.count(shown) == 2
     assert f'<p class="claim">{shown}</p>' in reading
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("| Sedum | 4 cm |", 'Sedum <span class="cell">·</span> 4 cm'),
+        ("| Sedum | 4 cm…", 'Sedum <span class="cell">·</span> 4 cm…'),
+        ("|x| < 3", "|x| &lt; 3"),
+        ("Odds of A |", "Odds of A |"),
+    ],
+)
+def test_a_sentence_that_is_a_row_is_shown_without_the_bars_at_its_edges(text: str, shown: str):
+    """Also where its end was cut off; bars that edge no row stay."""
+    assert claimed(text) == shown
 
 
 async def test_the_text_of_a_source_is_shown_bold_and_as_code_where_it_says_so(open_web: Open):

@@ -70,6 +70,7 @@ def test_names_and_terms_do_not_make_a_language(text: str, language: str) -> Non
         ("Wann wurde Beethoven geboren?", "de"),
         ("Wo liegt Timbuktu?", "de"),
         ("Gibt es Leben auf dem Mars?", "de"),
+        ("Was kostet gorkd?", "de"),
         ("Seit wann gibt es Zebrastreifen?", "de"),
         ("Darf mein Vermieter einfach kündigen?", "de"),
         ("Où se trouve Tombouctou ?", "fr"),
