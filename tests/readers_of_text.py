@@ -295,7 +295,7 @@ READERS: Mapping[str, Reader] = {
     "Discord prose, all": lambda text: discord_prose(text, 10**6),
     "Discord rich": lambda text: rich(text, 4_000),
     "Discord rich, all": lambda text: rich(text, 10**6),
-    "Discord rich, cited": lambda text: rich(text, 4_000, cite=lambda number: "https://gorkd.test"),
+    "Discord rich, cited": lambda text: rich(text, 4_000, cite=lambda number, words: "https://gorkd.test"),
     "Discord code_block": lambda text: code_block(text, "python"),
     "Slack Markdown": lambda text: slack_markdown(text, 3_000),
     "Slack answer": _slack_answer,

@@ -28,7 +28,8 @@ TABLE_WIDTH = 56  # characters of the code font that an embed has room for on a 
 LEAST_COLUMN = 6
 GAP = "  "
 
-Cite = Callable[[str], str]  # the address for a number that is cited; "" where it is to stay a number
+# The address for a number that is cited behind these words of its line; "" where it is to stay a number.
+Cite = Callable[[str, str], str]
 
 _ACTIVE = frozenset("\\`*_~|<>#[]")  # what Discord's Markdown acts on; `@` and addresses are broken before
 # `[1]` may stand as it is, but not as a link's label.
@@ -61,7 +62,7 @@ def prose(text: str, limit: int) -> str:
     return _ESCAPED_MARKER.sub(r"[\1]", fit(_defused(tidy), limit, _escaped))
 
 
-def rich(text: str, limit: int, *, cite: Cite = lambda number: "", more: str = "…") -> str:
+def rich(text: str, limit: int, *, cite: Cite = lambda number, words: "", more: str = "…") -> str:
     """Untrusted Markdown in at most `limit` units, each number that is cited a link where `cite` knows one.
 
     Tables and code become closed blocks. What is too long ends after a line or a sentence; `more` is trusted.
@@ -217,16 +218,16 @@ def _inline(text: str, cite: Cite) -> str:
         if found["code"]:
             pieces.append(found[0])
         elif found["numbers"]:
-            pieces.append(_cited(found["numbers"], cite))
+            pieces.append(_cited(found["numbers"], text[: found.start()], cite))
         else:
             mark = "**" if found["bold"] else "*"
             pieces.append(f"{mark}{_inline(found['bold'] or found['italic'], cite)}{mark}")
     return "".join([*pieces, _escaped(_defused(text[end:]))])
 
 
-def _cited(numbers: str, cite: Cite) -> str:
-    """`[1, 2]` as a link a number, else as it stands."""
-    links = {number.strip(): cite(number.strip()) for number in numbers.split(",")}
+def _cited(numbers: str, words: str, cite: Cite) -> str:
+    """`[1, 2]` behind these words as a link a number, else as it stands."""
+    links = {number.strip(): cite(number.strip(), words) for number in numbers.split(",")}
     if not all(is_linkable(address) for address in links.values()):
         return f"[{numbers}]"
     return "".join(f"[[{number}]]({address})" for number, address in links.items())

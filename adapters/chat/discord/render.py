@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import discord
+import regex
 
 from adapters.chat.desk import Offer
 from adapters.chat.discord.markup import (
@@ -93,6 +94,7 @@ _FIRST_THIRD = ("start_deep", "share", "refresh", "improve")  # which button is 
 
 EARLIER_ROOM = 1000  # of an earlier answer while it is being confirmed
 RUNNING_LIMIT = 1800  # of a progress report: with title and footer it fits a plain message
+END_ROOM = 60  # letters of a claim's end, by which it is known again in the text
 ITEM_ROOM = 120  # of an item of a research plan
 FOUND_ROOM = 420  # of what a finding says
 ABOUT_ROOM = 240
@@ -414,16 +416,31 @@ def _listed(sources: Sequence[Source], cited: Sequence[Source], limit: int) -> s
 
 
 def _passages(links: PageLinks, job: ResearchJob, card: AnswerCard) -> Cite:
-    """Where each number leads: to what the answer cites of that source, on the page."""
-    cited: dict[int, str] = {}
+    """Where each number leads: to what the claim that it stands behind cites of that source, on the page.
+
+    Where no claim ends in the words before it, as in a reason, to what the answer first cites of it.
+    """
+    cited: dict[str, list[tuple[str, str]]] = {str(source.number): [] for source in card.sources}
     for claim in card.answer.claims if card.answer else ():
         for evidence in claim.evidence:
-            cited.setdefault(int(evidence.source_id.removeprefix("src_")), claim.id)
+            cited.get(evidence.source_id.removeprefix("src_"), []).append((_end(claim.text), claim.id))
     for place, conflict in enumerate(card.answer.conflicts if card.answer else ()):
         for side, position in enumerate(conflict.positions):
-            cited.setdefault(int(position.source_id.removeprefix("src_")), f"conflict-{place}-{side}")
-    known = {str(source.number): source.number for source in card.sources}
-    return lambda number: links.passage(job, known[number], cited.get(known[number], "")) if number in known else ""
+            cited.get(position.source_id.removeprefix("src_"), []).append(("", f"conflict-{place}-{side}"))
+
+    def cite(number: str, words: str) -> str:
+        if number not in cited:
+            return ""
+        behind = (claim for end, claim in cited[number] if end and _end(words).endswith(end))
+        first = cited[number][0][1] if cited[number] else ""
+        return links.passage(job, int(number), next(behind, first))
+
+    return cite
+
+
+def _end(words: str) -> str:
+    """The last letters and figures of `words`, whatever is bold among them, without other markers."""
+    return "".join(regex.findall(r"\w", MARKER.sub("", words)))[-END_ROOM:]
 
 
 def _thread_name(card: AnswerCard) -> str:

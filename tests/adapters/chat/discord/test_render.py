@@ -109,6 +109,24 @@ def assert_harmless(text: str) -> None:
     assert not re.search(r"(?<!\\)\[[\d, ]*$", text)  # a citation that was cut
 
 
+def test_each_number_leads_to_what_its_own_claim_cites():
+    """Two claims on one source; the second's number stands behind bold words, in a list, and before its full stop."""
+    lands, tall = (
+        replace(samples.ANSWER.claims[0], id=f"summary-{place}", text=text)
+        for place, text in enumerate(["It stands on the Eddystone rocks.", "It is 49 metres tall."])
+    )
+    answer = replace(
+        samples.ANSWER,
+        summary="It stands on the Eddystone rocks. [1]\n\n- It is **49 metres** tall [1].",
+        claims=(lands, tall),
+    )
+
+    text = text_of(VOICE.outcome(samples.COMPLETED, replace(samples.RESULT, answer=answer), samples.SOURCES))
+
+    assert f"rocks. [[1]]({PASSAGE.format(1)})✓" in text
+    assert f"tall [[1]]({PASSAGE.format(1).replace('summary-0', 'summary-1')})✓." in text
+
+
 def test_embed_reads_as_the_documents_show_it():
     """S003-20: title, question, answer, confidence, numbered sources `N. Domain - Title`, the link."""
     message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES)
@@ -376,7 +394,7 @@ FRAGMENTS = [
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join), st.integers(40, 400))
 def test_only_markdown_that_is_let_through_acts(text: str, limit: int):
     """Outside code every sign that acts is escaped or ours, and every address is one that we gave."""
-    shown = rich(text, limit, cite=lambda number: f"https://gorkd.test/{number}")
+    shown = rich(text, limit, cite=lambda number, words: f"https://gorkd.test/{number}")
 
     assert units(shown) <= limit
     assert_harmless(shown)
@@ -400,7 +418,7 @@ def test_only_markdown_that_is_let_through_acts(text: str, limit: int):
     ],
 )
 def test_an_answers_own_markdown_is_passed_through(text: str, shown: str):
-    assert rich(text, 500, cite=lambda number: f"https://p.test/{number}") == shown
+    assert rich(text, 500, cite=lambda number, words: f"https://p.test/{number}") == shown
 
 
 @given(st.lists(st.lists(st.text("ab 語", max_size=60), min_size=2, max_size=4), min_size=1, max_size=6))
