@@ -45,7 +45,11 @@ class Process:
         process = cls(await start(name, env={"GORKD_LOG_LEVEL": "info", **env}, module=module), on_line)
         process._readers = [asyncio.create_task(process._read_out()), asyncio.create_task(process._read_log())]
         if wait:
-            await process.wait_ready()
+            try:
+                await process.wait_ready()
+            except BaseException:
+                process.kill()
+                raise
         return process
 
     async def wait_ready(self) -> None:
