@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -25,15 +26,15 @@ MAX_UNDER_WAY = 64  # questions to one registry at a time; more wait for their t
 WITHIN_S = 5.0
 
 
-class Registry:
+class Registry(ABC):
     """A catalogue of works, such as Crossref. `name` is its word in `GORKD_REGISTRIES`.
 
     It answers None to what it cannot be asked, as it is or as it is set up.
     """
 
     @property
-    def name(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def name(self) -> str: ...
 
     async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
         """The work with one of these ids, empty for one that it does not know. Raises `ProviderError`."""
@@ -47,6 +48,7 @@ class Registry:
         """Works by what they are about, best first. Raises `ProviderError`."""
         return None
 
+    @abstractmethod
     async def aclose(self) -> None:
         """End its connections."""
 
