@@ -23,6 +23,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DONE, FAILED, RUNNING = samples.COMPLETED.id, samples.FAILED.id, samples.RUNNING.id
 PATHS = (f"/jobs/{DONE}", f"/jobs/{DONE}/sources/1?claim=summary-0", f"/jobs/{FAILED}", f"/jobs/{RUNNING}")
+LAST = "The last sentence."
 FEW = 8  # of the collected samples in the default suite; all of them in the slow one
 
 # Attributes that act, and addresses that are neither http(s) nor ours.
@@ -78,6 +79,9 @@ class Poisoned(ScriptedResearcher):
             2, "source", 1, NOON, {"id": "src_1", "url": words, "title": words, "domain": words, "provider": words}
         )
         yield Event(3, "answer", 1, NOON, {"section": "summary", "id": "summary-0", "text": words, "mark": "✓"})
+        # Some payloads are drawn as nothing: that they were drawn, the next sentence tells.
+        last = {"section": "summary", "id": "summary-1", "text": LAST, "before": "\n\n", "mark": "✓"}
+        yield Event(4, "answer", 1, NOON, last)
         await self.hangs.wait()
 
     def _scripted(self) -> ScriptedResearcher:
@@ -110,7 +114,7 @@ class Trap:
         response = await self.page.goto(self.address + path)
         self.caught += [] if response and response.ok else [f"{path} was not answered"]
         if RUNNING in path:
-            await self.page.wait_for_selector("#summary > *", state="attached")
+            await self.page.wait_for_function("last => summary.textContent.includes(last)", arg=LAST)
         return str(await self.page.evaluate(FRAME))
 
 
