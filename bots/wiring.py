@@ -41,7 +41,7 @@ from core.pipeline.checkup import Readiness, watch_backlog
 from core.pipeline.deps import Deps
 from core.pipeline.limits import LimitedSearch, SharedTurns
 from core.pipeline.researcher import Researcher
-from core.pipeline.runner import DirectSteps, rehearse, run_job
+from core.pipeline.runner import rehearse, run_job
 from core.pipeline.trace import TraceStore
 from core.pipeline.tracing import (
     WatchedModel,
@@ -51,6 +51,7 @@ from core.pipeline.tracing import (
     open_tracer,
     traced,
 )
+from core.pipeline.work import DirectSteps
 from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
 from core.settings.tenant import Ceilings

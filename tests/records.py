@@ -17,7 +17,7 @@ from sqlite_utils import Database as Connection
 
 from adapters.records.jobs import SqlJobStore
 from adapters.records.library import SqlLibrary
-from adapters.records.sql import Dialect, Row, Sql, Values
+from adapters.records.sql import Dialect, Sql, Tables
 from adapters.records.sqlite import _migrate, sql_on
 from adapters.secrets import SecretBox
 from core.model.errors import StoreError
@@ -29,8 +29,8 @@ SCRATCH = Path(tempfile.gettempdir())  # for mirrors of vectors, which have no n
 BOX = SecretBox(("a secret of these tests",))
 
 
-class MemoryTables:
-    """`Tables` with nothing in them but these jobs."""
+class MemoryTables(Tables):
+    """Tables with nothing in them but these jobs."""
 
     dialect: Dialect = "sqlite"
 
@@ -56,12 +56,6 @@ class MemoryTables:
                 return work(sql)
 
         return await self.read(in_transaction)
-
-    async def rows(self, query: str, values: Values = ()) -> list[Row]:
-        return await self.read(lambda sql: sql.rows(query, values))
-
-    async def execute(self, query: str, values: Values = ()) -> int:
-        return await self.write(lambda sql: sql.execute(query, values))
 
 
 def memory_library() -> SqlLibrary:

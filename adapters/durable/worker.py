@@ -28,6 +28,7 @@ from core.model.errors import SetupError, StaleAttempt, StoreError
 from core.model.job import JobStatus, ResearchJob
 from core.model.ports import Clock, Heartbeats, JobStore
 from core.pipeline.runner import TOO_MANY_FILES, JobCancelled
+from core.pipeline.work import DirectSteps
 
 log = logging.getLogger(__name__)
 
@@ -203,8 +204,8 @@ class _StoreAway(BaseException):
         self.reason = reason
 
 
-class DurableSteps:
-    """`Steps` within a DBOS workflow. A step that is under way when the job is cancelled is interrupted."""
+class DurableSteps(DirectSteps):
+    """Steps within a DBOS workflow. A step that is under way when the job is cancelled is interrupted."""
 
     async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
         """Raises what `step` does, `JobCancelled`, `StoreError`, and `StaleAttempt` when another worker has the job."""

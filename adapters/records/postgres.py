@@ -19,7 +19,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from adapters.records.schema import Outlook, migrate, outlook
-from adapters.records.sql import Dialect, Row, Sql, Values, digest
+from adapters.records.sql import Dialect, Sql, Tables, Values, digest
 from core.model.errors import SetupError, StoreError
 
 T = TypeVar("T")
@@ -51,8 +51,8 @@ _REASONS = {  # by the beginning of the SQLSTATE (PostgreSQL documentation, appe
 _AWAY = ("08", "53300", "57P")  # of these: nobody can work on it, whatever is asked
 
 
-class PostgresDatabase:
-    """A pool of connections, shared by the stores of a process (`Tables`). Close it with `aclose`."""
+class PostgresDatabase(Tables):
+    """A pool of connections, shared by the stores of a process . Close it with `aclose`."""
 
     dialect: Dialect = "postgres"
 
@@ -112,9 +112,6 @@ class PostgresDatabase:
                 return work(sql)
 
         return await self._run(in_transaction)
-
-    async def rows(self, query: str, values: Values = ()) -> list[Row]:
-        return await self.read(lambda sql: sql.rows(query, values))
 
     async def execute(self, query: str, values: Values = ()) -> int:
         return await self.read(lambda sql: sql.execute(query, values))

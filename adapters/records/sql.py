@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from adapters.secrets import SecretBox
 from core.model.codec import decode
@@ -62,26 +63,26 @@ class Sql:
             self._cursor().executemany(spelled[0][0], [values for _, values in spelled])
 
 
-class Tables(Protocol):
+class Tables(ABC):
     """A database. Every method raises `StoreError`, and whatever the work raises that is not the driver's."""
 
     dialect: Dialect
 
+    @abstractmethod
     async def read(self, work: Callable[[Sql], T]) -> T:
         """Run `work` outside a transaction."""
-        ...
 
+    @abstractmethod
     async def write(self, work: Callable[[Sql], T], *, key: str = "") -> T:
         """Run `work` in one transaction, undone when it raises. One at a time has this `key`."""
-        ...
 
     async def rows(self, query: str, values: Values = ()) -> list[Row]:
         """Run one statement that returns rows, on its own."""
-        ...
+        return await self.read(lambda sql: sql.rows(query, values))
 
     async def execute(self, query: str, values: Values = ()) -> int:
         """Run one statement on its own; how many rows it changed."""
-        ...
+        return await self.write(lambda sql: sql.execute(query, values))
 
 
 class SqlStore:

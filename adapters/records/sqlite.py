@@ -18,7 +18,7 @@ from typing import TypeVar
 from sqlite_utils import Database as Connection
 
 from adapters.records.schema import Outlook, migrate, outlook
-from adapters.records.sql import Dialect, Row, Sql, Values, digest, place_token
+from adapters.records.sql import Dialect, Sql, Tables, Values, digest, place_token
 from adapters.write_ahead import OpenedFile, make_private, switch_to_write_ahead
 from core.model.errors import SetupError, StoreError
 
@@ -41,8 +41,8 @@ _REASONS = {  # by the beginning of SQLite's own name of the error
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
-class Database:
-    """gorkd.db in one folder, shared by the stores of a process (`Tables`). Close it with `aclose`."""
+class Database(Tables):
+    """gorkd.db in one folder, shared by the stores of a process . Close it with `aclose`."""
 
     dialect: Dialect = "sqlite"
 
@@ -85,12 +85,6 @@ class Database:
             log.warning("the data folder %s can be written again", self._folder)
             self._told = ""
         return done
-
-    async def rows(self, query: str, values: Values = ()) -> list[Row]:
-        return await self.read(lambda sql: sql.rows(query, values))
-
-    async def execute(self, query: str, values: Values = ()) -> int:
-        return await self.write(lambda sql: sql.execute(query, values))
 
     def damage(self) -> str:
         """What is wrong with the file, as far as it was met or shows by itself; "" for nothing. Blocks."""

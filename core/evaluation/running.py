@@ -33,7 +33,8 @@ from core.model.ports import (
 from core.model.source import Page, SearchHit, SearchQuery, Source
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
-from core.pipeline.runner import DirectSteps, run_job
+from core.pipeline.runner import run_job
+from core.pipeline.work import DirectSteps
 from core.presentation.wording import failure_sentence
 from core.text.terms import terms
 

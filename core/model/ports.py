@@ -372,14 +372,6 @@ class JobQueue(Protocol):
         ...
 
 
-class Steps(Protocol):
-    """Runs the steps of a job in order; a durable runner skips those that finished before a crash."""
-
-    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
-        """`returns` is the frozen type a durable runner stores and restores (core/model/codec.py)."""
-        ...
-
-
 async def warm_up(part: object) -> None:
     """Load now what is slow to load, such as an SDK, where `part` has such."""
     load: Callable[[], Awaitable[None]] | None = getattr(part, "warm_up", None)

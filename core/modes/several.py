@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from core.evidence.citations import Grammar, Marker, rewrite_markers
 from core.findings.viewing import read_view, renumbered_view
@@ -21,11 +20,10 @@ from core.model.ports import SourceStore
 from core.model.source import Source
 from core.modes.mode import Mode
 from core.pipeline.deps import Deps
-from core.pipeline.work import Deadline, Progress, Work
+from core.pipeline.work import Deadline, DirectSteps, Progress, Work
 from core.stages.gathering import Gathering
 from core.text.urls import canonical_url
 
-T = TypeVar("T")
 _PASSED_ON = ("queries", "providers", "card")  # of what a mode tells with its status
 MERGE_RESERVE_S = 5.0
 
@@ -91,7 +89,7 @@ async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> Me
         progress = _PartProgress(job, deps, work.progress, lines, at)
         try:
             async with asyncio.timeout_at(deadline.ends_at + MERGE_RESERVE_S / 2):
-                result = await group[0].run(Work(job, deps, _Inside(), progress, gathering, deadline))
+                result = await group[0].run(Work(job, deps, DirectSteps(), progress, gathering, deadline))
         except GorkdError:
             await progress.take_back()
             raise
@@ -120,13 +118,6 @@ def _title(group: Sequence[Mode]) -> str:
 
 def _said_of(group: Sequence[Mode], what: str) -> tuple[str, ...]:
     return tuple(f"{mode.title}: {what}" for mode in group)
-
-
-class _Inside:
-    """Steps within a step: the journal knows the outer one alone."""
-
-    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
-        return await step()
 
 
 class _OwnSources:

@@ -24,10 +24,10 @@ from core.llm.ask_model import RememberingModel
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, JobNotFound, StaleAttempt, StoreError, TookTooLong
 from core.model.job import TERMINAL_STATUSES, Event, JobError, JobStatus, ResearchJob
-from core.model.ports import Measurement, Steps, job_id_var
+from core.model.ports import Measurement, job_id_var
 from core.modes import find_modes
 from core.pipeline.deps import Deps
-from core.pipeline.work import SILENCE_S, Deadline, Progress, Work
+from core.pipeline.work import SILENCE_S, Deadline, DirectSteps, Progress, Work
 from core.presentation.render import job_json
 from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.stages.cache import answer_key, cached_result, is_hidden, may_repeat, repeat_result
@@ -47,17 +47,10 @@ MAX_ATTEMPTS = 60  # restarts during one job: storms of kills have shown 20, and
 OVERTIME_S = 30.0  # modes keep their deadline themselves; this ends one that does not
 
 
-class DirectSteps:
-    """Steps without a journal: each runs where it stands. After a crash the job starts anew."""
-
-    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
-        return await step()
-
-
-class _Resuming:
+class _Resuming(DirectSteps):
     """Steps of a later attempt: the first that really runs takes back what the one before it had shown."""
 
-    def __init__(self, steps: Steps, progress: Progress) -> None:
+    def __init__(self, steps: DirectSteps, progress: Progress) -> None:
         self._steps = steps
         self._progress = progress
         self._is_clean = False
@@ -76,7 +69,7 @@ class JobCancelled(Exception):
     """Whoever asked, or the operator, has cancelled the job; durable steps raise it."""
 
 
-async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool = False) -> None:
+async def run_job(job_id: str, deps: Deps, steps: DirectSteps, *, is_resumable: bool = False) -> None:
     """Carry a stored job to its end. Raises only `CancelledError`, and `StoreError` when the job cannot be read.
 
     An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt, and a
@@ -105,7 +98,7 @@ async def run_job(job_id: str, deps: Deps, steps: Steps, *, is_resumable: bool =
         job_id_var.reset(token)
 
 
-async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: bool) -> None:
+async def _attempt(job: ResearchJob, deps: Deps, steps: DirectSteps, *, is_resumable: bool) -> None:
     started = perf_counter()
     progress = Progress(job, deps)
 
@@ -136,7 +129,7 @@ async def _attempt(job: ResearchJob, deps: Deps, steps: Steps, *, is_resumable: 
         await fail("INTERNAL_ERROR", say(SOMETHING_BROKE), retryable=True)
 
 
-async def _research(job: ResearchJob, deps: Deps, steps: Steps, progress: Progress, started: float) -> None:
+async def _research(job: ResearchJob, deps: Deps, steps: DirectSteps, progress: Progress, started: float) -> None:
     await progress.status(JobStatus.PLANNING)
     if job.attempt > 1:
         log.info("resumed", extra={"attempt": job.attempt})

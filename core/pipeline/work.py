@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from core.evidence.citations import MARKS
 from core.model.answer import Claim, Section, Verdict
 from core.model.errors import SetupError, StaleAttempt, StoreError
 from core.model.job import EventType, JobStatus, Json, ResearchJob
-from core.model.ports import ChatModel, Steps
+from core.model.ports import ChatModel
 from core.model.source import Source
 from core.pipeline.deps import Deps
 from core.presentation.wording import STATUS_MESSAGES, needs_model, queue_message
@@ -24,6 +25,7 @@ from core.text.saying import say
 from core.text.urls import public_address
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,23 @@ SILENCE_S = 75.0  # a call may take 60 s (core/model/config.py); a job whose wor
 SET_A_MODEL = "Set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint, such as a local one."
 
 
+class DirectSteps:
+    """Runs the steps of a job in order, each where it stands: after a crash the job starts anew. A durable runner skips
+    those that finished before.
+    """
+
+    async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
+        """`returns` is the frozen type a durable runner stores and restores (core/model/codec.py)."""
+        return await step()
+
+
 @dataclass(frozen=True)
 class Work:
     """What a mode is given for one attempt at one job."""
 
     job: ResearchJob
     deps: Deps
-    steps: Steps
+    steps: DirectSteps
     progress: Progress
     gathering: Gathering
     deadline: Deadline
