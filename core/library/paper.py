@@ -174,47 +174,37 @@ class LibraryStore(Protocol):
         self, shelf: Scope, paper: Paper, text: str, chunks: dict[Index, Sequence[PaperChunk]], file: bytes
     ) -> None:
         """Add or replace a paper with its text, its chunks and its PDF (b"" if none), at once."""
-        ...
 
     async def remove(self, shelf: Scope, paper_id: str) -> bool:
         """Whether it was there."""
-        ...
 
     async def papers(self, shelves: Sequence[Scope]) -> list[Paper]:
         """By id."""
-        ...
 
     async def versions(self, shelves: Sequence[Scope], paper_ids: Sequence[str]) -> list[Paper]:
         """Every paper that is a version of the same work as one of these, they themselves among them."""
-        ...
 
     async def text(self, shelves: Sequence[Scope], paper_id: str) -> str:
         """The text as read, pages parted by form feeds; "" for a paper that is not there."""
-        ...
 
     async def file(self, shelves: Sequence[Scope], paper_id: str) -> bytes:
         """The PDF; b"" where there is none."""
-        ...
 
     async def nearest(
         self, shelves: Sequence[Scope], index: Index, vector: Vector, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
         """By cosine, best first, with embeddings; only in `papers` where they are given."""
-        ...
 
     async def matching(
         self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
         """By BM25, best first; only in `papers` where they are given."""
-        ...
 
     async def reading(self, scope: Scope, key: str) -> str | None:
         """What a job of exactly this place has made of a passage; None where none has."""
-        ...
 
     async def keep_reading(self, job_id: str, paper_id: str, key: str, text: str) -> None:
         """For the jobs of the job's place; gone with that job or the paper. Raises `StoreError`."""
-        ...
 
 
 def shelves_of(scope: Scope) -> tuple[Scope, ...]:

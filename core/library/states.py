@@ -260,11 +260,9 @@ class Conversations(Protocol):
 
     async def get(self, scope: Scope, thread: str) -> Conversation | None:
         """None for a thread that has none."""
-        ...
 
     async def put(self, scope: Scope, thread: str, conversation: Conversation, *, asker: str, at: datetime) -> None:
         """Add or replace. It is forgotten with the job whose answer it shows, and with everybody who spoke in it."""
-        ...
 
 
 # Which words in a chat are meant for the library: commands of its conversation, and papers that are to be added.

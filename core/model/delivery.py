@@ -49,48 +49,36 @@ class Messages(Protocol):
 
     async def expect(self, job: ResearchJob, address: Address) -> None:
         """The answer is to appear there; an earlier address of the job is replaced."""
-        ...
 
     async def waiting(self, platform: str) -> list[tuple[str, Address]]:
         """Job ids with their addresses, in the order they were first put; expired ones are erased instead."""
-        ...
 
     async def delivered(self, job_id: str) -> None:
         """The answer has arrived."""
-        ...
 
     async def show(self, job_id: str, addresses: Sequence[Address]) -> None:
         """Keep them as long as the job; what is shown of a job that is gone is to be taken away at once."""
-        ...
 
     async def shown(self, job_id: str) -> list[Address]:
         """Where the job is shown."""
-        ...
 
     async def job_at(self, address: Address) -> str:
         """The id of a job that a message shows, by the address that was put; "" for none."""
-        ...
 
     async def condemn(self, job_ids: Sequence[str]) -> None:
         """These jobs are about to be forgotten: what is shown of them, or waits to be, is to be taken away."""
-        ...
 
     async def condemned(self, platform: str) -> list[tuple[str, Address]]:
         """What is to be taken away, with keys that say nothing, for `CONDEMNED_FOR` at most."""
-        ...
 
     async def taken_away(self, key: str) -> None:
         """It stands there no more, or nothing ever takes it away."""
-        ...
 
     async def begin(self, key: str, scope: Scope, asker: str, address: Address) -> None:
         """Keep a message without a job; an earlier address under that key is replaced."""
-        ...
 
     async def begun(self, platform: str) -> list[tuple[str, Address]]:
         """With their keys, oldest first."""
-        ...
 
     async def end(self, key: str) -> None:
         """It has come to its end."""
-        ...

@@ -46,7 +46,6 @@ class SearchProvider(Protocol):
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
         """At most `limit` hits, best first. Raises `ProviderError`; an empty list is an answer."""
-        ...
 
 
 def unread(part: object, scope: Scope) -> str:
@@ -63,7 +62,6 @@ class PageFetcher(Protocol):
 
         `known` is the page as it was read before; it is given back, as read now, where its server says it is the same.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,6 @@ class ChatModel(Protocol):
 
     def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         """The answer's JSON text piece by piece. Raises `ModelError`, `ToolsUnsupported` where tools are not taken."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,6 @@ class WebSearchModel(Protocol):
 
         Raises `ModelError`, `WebSearchUnavailable` where it cannot search.
         """
-        ...
 
 
 class EmbeddingModel(Protocol):
@@ -183,7 +179,6 @@ class EmbeddingModel(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Unit-length vectors of one dimension, one a text. Raises `ModelError`."""
-        ...
 
 
 class JobStore(Protocol):
@@ -191,62 +186,49 @@ class JobStore(Protocol):
 
     async def save(self, job: ResearchJob, *, dedupe_key: str = "") -> ResearchJob:
         """Insert or replace by id; with a `dedupe_key` already stored in the job's scope, return that job unchanged."""
-        ...
 
     async def get(self, job_id: str) -> ResearchJob:
         """Raises `JobNotFound`."""
-        ...
 
     async def finish(self, job: ResearchJob, result: JobResult) -> None:
         """Store a terminal status and its result together. Raises `StaleAttempt` below the stored attempt."""
-        ...
 
     async def result(self, job_id: str) -> JobResult | None: ...
 
     async def recent(self, scope: Scope, *, limit: int) -> list[ResearchJob]:
         """The scope's jobs, newest first."""
-        ...
 
     async def asked(self, scope: Scope, dedupe_key: str) -> ResearchJob | None:
         """The job that was saved with this key in this scope."""
-        ...
 
     async def in_thread(
         self, scope: Scope, thread: str, *, before: datetime, limit: int, is_any: bool = False
     ) -> list[ResearchJob]:
         """The completed jobs of a conversation that were asked before a time, newest first; or those of any status."""
-        ...
 
     async def asked_by(self, tenant: str, asker: str, *, limit: int) -> list[ResearchJob]:
         """One person's own jobs in a tenant, newest first, of all visibilities: for that person's eyes only."""
-        ...
 
     async def unfinished(self, *, limit: int) -> list[ResearchJob]:
         """Jobs of all scopes without a terminal status, oldest first: for who runs them, never for who asks."""
-        ...
 
     async def backlog(self) -> tuple[int, int]:
         """How many jobs wait for a worker, and how many have begun and not ended."""
-        ...
 
     async def attach(self, job: ResearchJob, attachments: Sequence[Attachment]) -> None:
         """Keep all files that were given with a job, at once; again replaces them. Raises `JobNotFound`."""
-        ...
 
     async def attached(self, job_id: str) -> list[Attachment]:
         """In the order given."""
-        ...
 
     async def steer(self, job_id: str, steering: Steering) -> int:
         """Keep what was said to a running job behind what was said before; its number, from 1.
 
         Raises `StoreError` when the job is not stored.
         """
-        ...
 
     async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
         """Everything said after number `after`."""
-        ...
 
 
 class JobMemo(Protocol):
@@ -256,11 +238,9 @@ class JobMemo(Protocol):
 
     async def put(self, job_id: str, key: str, text: str) -> None:
         """Keep `text`; the same key again replaces it. Raises `StoreError`."""
-        ...
 
     async def clear(self, job_id: str) -> None:
         """Drop all of a job that has ended."""
-        ...
 
 
 class SourceStore(Protocol):
@@ -270,7 +250,6 @@ class SourceStore(Protocol):
 
     async def sources(self, job_id: str) -> list[Source]:
         """In the order shown to people; empty when none were found."""
-        ...
 
 
 class EventLog(Protocol):
@@ -278,13 +257,11 @@ class EventLog(Protocol):
 
     async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
         """Raises `StaleAttempt` when a newer attempt has appended."""
-        ...
 
     async def read(self, job_id: str, *, after: int = 0) -> list[Event]: ...
 
     def follow(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         """Past events, then new ones as they come; ends after `complete`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -311,27 +288,22 @@ class AnswerCache(Protocol):
 
     async def get(self, scope: Scope, key: str) -> tuple[str, datetime] | None:
         """The id of the job that answered and when; None when there is none that is still fresh."""
-        ...
 
     async def put(
         self, scope: Scope, key: str, job_id: str, *, ttl: timedelta, group: str = "", vector: Vector | None = None
     ) -> None:
         """Only answers of one `group` have comparable questions, and vectors of one dimension."""
-        ...
 
     async def similar(
         self, scope: Scope, group: str, vector: Vector, *, limit: int, at_least: float
     ) -> list[SimilarAnswer]:
         """At most `limit` fresh answers with a cosine of `at_least`, nearest first."""
-        ...
 
     async def kept(self, *, tenant: str = "") -> list[KeptAnswer]:
         """Fresh answers of a tenant, or of all, newest first."""
-        ...
 
     async def drop(self, job_ids: Sequence[str]) -> int:
         """Let go of these jobs' answers; how many went. The jobs stay."""
-        ...
 
 
 class ReuseStore(Protocol):
@@ -343,7 +315,6 @@ class ReuseStore(Protocol):
 
     async def clear(self) -> int:
         """Drop everything; how many entries went. Raises `StoreError`."""
-        ...
 
 
 class Turns(Protocol):
@@ -351,11 +322,9 @@ class Turns(Protocol):
 
     async def take(self, name: str, holder: str, *, ttl: timedelta) -> bool:
         """Whether it is `holder`'s turn now. A turn that is not given back ends after `ttl`."""
-        ...
 
     async def keep(self, name: str, holder: str, *, ttl: timedelta) -> bool:
         """Prolong a turn that nobody has taken since; whether it was, and is, `holder`'s."""
-        ...
 
     async def give_back(self, name: str, holder: str) -> None: ...
 
@@ -363,13 +332,11 @@ class Turns(Protocol):
 class JobQueue(Protocol):
     async def enqueue(self, job: ResearchJob) -> None:
         """Idempotent by job id. Raises `QueueFull`."""
-        ...
 
     async def cancel(self, job_id: str) -> None: ...
 
     async def position(self, job_id: str) -> int | None:
         """How many jobs must begin before this one does; None for one that runs, has ended or is not known."""
-        ...
 
 
 async def warm_up(part: object) -> None:
@@ -387,15 +354,12 @@ class Heartbeats(Protocol):
 
     async def beat(self, worker_id: str, now: datetime) -> None:
         """`worker_id` is alive at `now`, also when that is earlier than its last beat."""
-        ...
 
     async def beats(self) -> dict[str, datetime]:
         """Each worker's last beat."""
-        ...
 
     async def forget(self, worker_id: str) -> None:
         """It has ended in good order, or its jobs are taken care of."""
-        ...
 
 
 # What the core measures, as frozen records handed to one hook; a backend is an adapter's business. Also the job's id

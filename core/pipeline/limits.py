@@ -35,22 +35,18 @@ class SharedLimits(Protocol):
         A bucket holds at most `burst` (≥ 1) tokens, is full at first, and gains `rate` (> 0) a second.
         A refusal takes nothing and reserves nothing.
         """
-        ...
 
     async def full_in_s(self, key: str) -> float:
         """Seconds until bucket `key` will be full; 0.0 for one that is, or that nobody has used."""
-        ...
 
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
         """The job that researches `key` in this scope, for which the others wait: `job_id` itself when nobody did.
 
         A claim ends after `ttl`, or when it is released. Claiming again what one holds changes nothing.
         """
-        ...
 
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
         """Give `key` back, if `job_id` has it."""
-        ...
 
 
 def take_token(full_at: float, now: float, *, rate: float, burst: int) -> tuple[float, float]:

@@ -109,31 +109,25 @@ class TraceStore(Protocol):
 
     async def put(self, trace: ToolTrace) -> ToolTrace:
         """Insert; a trace of this id that has not ended is returned unchanged, one that has is replaced."""
-        ...
 
     async def change(self, trace_id: str, change: Change) -> ToolTrace:
         """Apply a pure function to the stored trace with no other writer in between."""
-        ...
 
     async def get(self, trace_id: str) -> ToolTrace | None: ...
 
     async def find(self, scope: Scope, user_id: str, *, tool_name: str | None, limit: int) -> list[ToolTrace]:
         """The user's traces in this scope, newest first."""
-        ...
 
     async def completed(self, scope: Scope, tool_name: str, *, limit: int) -> list[ToolTrace]:
         """The traces of everybody in this scope that ended well, newest first: for who learns from earlier runs."""
-        ...
 
     async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
         """Add to what a job did, in this order. What belongs to no job that is stored, or no longer, is dropped
         silently.
         """
-        ...
 
     async def read(self, job_id: str) -> list[TraceEntry]:
         """In the order they were added; empty when there are none (any more)."""
-        ...
 
 
 class ToolTraces:

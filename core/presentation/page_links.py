@@ -29,13 +29,11 @@ class Revocations(Protocol):
 
     async def revoke(self, job: ResearchJob, at: datetime) -> None:
         """Links that were signed up to `at` are void; links that are signed later are not. Idempotent."""
-        ...
 
     async def revoked_at(self, job_id: str) -> datetime | None: ...
 
     async def end_session(self, session_id: str, *, until: datetime) -> None:
         """It is forgotten `until` then, when the session would have ended by itself. Idempotent."""
-        ...
 
     async def has_ended(self, session_id: str) -> bool: ...
 

@@ -48,15 +48,12 @@ class SettingsStore(Protocol):
 
     async def put(self, tenant: str, kept: KeptSettings, changes: Sequence[SettingChange]) -> bool:
         """Keep them as the version after `kept.version`; False, and nothing kept, when that is not the newest."""
-        ...
 
     async def changes(self, tenant: str, *, limit: int) -> list[SettingChange]:
         """Newest first."""
-        ...
 
     async def tenants(self) -> list[str]:
         """Who has ever set anything."""
-        ...
 
 
 class SettingsChanged(GorkdError):

@@ -90,11 +90,9 @@ class Archive(Protocol):
 
         When it returns, nothing of it can be read any more, not even in the free space of files.
         """
-        ...
 
     async def expire(self, *, answers_before: datetime | None, traces_before: datetime) -> int:
         """Remove jobs that ended before the one, and prompts, traces and events from before the other."""
-        ...
 
 
 async def forget(
@@ -258,29 +256,23 @@ class AppTenants(Protocol):
 
     async def spend(self, state: str, *, ttl: timedelta) -> bool:
         """Whether nobody has spent it before, in any process, within the last `ttl`."""
-        ...
 
     async def redeem(self, state: str) -> bool:
         """Whether it was issued and has not expired; true once only, among all processes."""
-        ...
 
     async def depart(self, departure: Departure) -> None:
         """Keep it; an earlier one of the tenant is replaced."""
-        ...
 
     async def departures(self) -> list[Departure]: ...
 
     async def strike(self, departure: Departure) -> None:
         """Everything is gone. A later departure of the same tenant stays."""
-        ...
 
     async def note(self, app: str, tenants: Set[str]) -> None:
         """They have the app, besides those that are noted already."""
-        ...
 
     async def noted(self, app: str) -> set[str]:
         """Whoever is forgotten is not among them."""
-        ...
 
 
 class Leaving:

@@ -198,33 +198,26 @@ class EvaluationStore(Protocol):
 
     async def rate(self, job: ResearchJob, rating: Rating) -> bool:
         """Keep it in place of the asker's earlier one; whether the vote is new or another one than before."""
-        ...
 
     async def ratings(self, job_id: str) -> list[Rating]:
         """Oldest first."""
-        ...
 
     async def put_case(self, job: ResearchJob, case: VotedCase) -> None:
         """Add or replace. Raises `JobNotFound`."""
-        ...
 
     async def drop_case(self, job_id: str) -> None: ...
 
     async def cases(self, tenant: str) -> list[VotedCase]:
         """Of one tenant, "" for all, oldest first."""
-        ...
 
     async def votes(self, job_id: str) -> tuple[int, int]:
         """Good and bad ones."""
-        ...
 
     async def put_grades(self, grades: Sequence[Grade], at: datetime) -> None:
         """Each in place of an earlier one of its key; none of a job that is no longer kept."""
-        ...
 
     async def judged(self, tenant: str) -> list[JudgedAnswers]:
         """By level and origin. Votes are of one tenant, "" for all; evaluations are nobody's, and only among all."""
-        ...
 
 
 def wilson(right: int, judged: int) -> tuple[float, float]:

@@ -215,31 +215,24 @@ class Watches(Protocol):
 
     async def add(self, watch: Watch, address: Address | None) -> None:
         """`address` is where it tells, None where it is only looked up."""
-        ...
 
     async def get(self, watch_id: str) -> Watch:
         """Raises `WatchNotFound`."""
-        ...
 
     async def of(self, tenant: str, *, asker: str = "") -> list[Watch]:
         """Of a tenant, or of one of its people, oldest first, without those that ended."""
-        ...
 
     async def of_job(self, job_id: str, *, asker: str = "") -> Watch | None:
         """The newest watch whose answer, or whose run, the job is; of this person before those of others."""
-        ...
 
     async def at(self, tenant: str, place: str) -> list[Watch]:
         """Those that tell at a place (`Address.place`) and have not ended."""
-        ...
 
     async def due(self, now: datetime, *, limit: int) -> list[Watch]:
         """Longest due first. What cannot be read is set aside, and its operator told (`unreadable`)."""
-        ...
 
     async def unreadable(self) -> list[str]:
         """The ids of watches that were set aside."""
-        ...
 
     async def put(
         self,
@@ -258,23 +251,18 @@ class Watches(Protocol):
         job, or with the day's digest. `pages` are those that were accepted, `seen` those that wait for what research
         makes of them.
         """
-        ...
 
     async def pages(self, watch_id: str, *, seen: bool = False) -> list[WatchedPage]:
         """As accepted, or as seen last."""
-        ...
 
     async def notices(self, watch_id: str) -> list[WatchNotice]:
         """Oldest first."""
-        ...
 
     async def told_at(self, key: str) -> WatchNotice | None:
         """What is to be told at an address with this key; None where it is the answer itself."""
-        ...
 
     async def send_digests(self, now: datetime) -> int:
         """Let out what waits for a digest whose time has come, one message a place; how many there were."""
-        ...
 
 
 def next_run(rhythm: Rhythm, *, began: datetime, after: datetime, key: str) -> datetime:

@@ -58,23 +58,18 @@ class StandingChecks(Protocol):
 
     async def expect(self, job_id: str, due_at: datetime, until: datetime) -> None:
         """In place of what was expected of the job before."""
-        ...
 
     async def due(self, now: datetime, *, limit: int) -> list[tuple[str, datetime]]:
         """Job ids, and until when they are watched, longest due first."""
-        ...
 
     async def end(self, job_id: str) -> None:
         """Nothing is expected of the job any more."""
-        ...
 
     async def corrected(self, job_id: str, said: str) -> None:
         """The job's answer says something else now; wherever a chat shows it, it is to be delivered there again."""
-        ...
 
     async def take_correction(self, job_id: str) -> str:
         """What is to be said below the answer that was corrected, once; "" for nothing."""
-        ...
 
 
 @dataclass(frozen=True)
