@@ -1,24 +1,18 @@
 """What may be used again: finished answers, by key and by meaning, and public pages and search results; and who may
 ask for more just now: token buckets and single flight, shared by the processes of a database, or of one process.
 
-Answers are a log of digests, job ids and vectors. Those of a place (scope and group) lie in memory as one matrix, so
-that the nearest question is found without a database: what may not be compared does not lie in one matrix. Whoever
-reads the log says what is new and how much there is; a mirror that disagrees starts over.
+Answers are a log of digests, job ids and vectors; those of a place (scope and group) lie in memory too (vectors.py).
 """
 
 from __future__ import annotations
 
-import asyncio
+import json
 import logging
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-import numpy as np
-from numpy.typing import NDArray
-
-from adapters.records.sql import Sql, Tables, TimedStore, digest, moment
+from adapters.records.sql import LISTED_NUMBERS, Dialect, Sql, Tables, TimedStore, digest, moment
+from adapters.records.vectors import VectorMirrors
 from core.model.errors import JobNotFound, StoreError
 from core.model.job import Scope
 from core.model.ports import Clock, KeptAnswer, Measurement, Record, SimilarAnswer, Vector
@@ -130,7 +124,6 @@ class MemoryLimits:
 
 
 MAX_ENTRIES = 20_000  # in a process, all places together; 120 MB at 1,536 numbers a vector
-_FIRST_ROWS = 16
 
 _FIND = "SELECT job_id, created_at FROM answers WHERE tenant = ? AND visibility = ? AND key = ? AND expires_at > ?"
 _PUT = """
@@ -142,11 +135,10 @@ _TRIM = """
     DELETE FROM answers WHERE number IN
         (SELECT number FROM answers ORDER BY number DESC LIMIT 9223372036854775807 OFFSET ?)
 """
-_IN_PLACE = "tenant = ? AND visibility = ? AND grouping = ? AND vector IS NOT NULL"
-_TAIL = f"""
-    SELECT number, job_id, created_at, expires_at, vector FROM answers WHERE {_IN_PLACE} AND number > ? ORDER BY number
-"""  # noqa: S608  # our words
-_COUNT = f"SELECT count(*) FROM answers WHERE {_IN_PLACE}"  # noqa: S608  # our words
+_FRESH: dict[Dialect, str] = {
+    dialect: f"SELECT number, job_id, created_at FROM answers WHERE number IN {numbers} AND expires_at > ?"  # noqa: S608 -- our words
+    for dialect, numbers in LISTED_NUMBERS.items()
+}
 _KEPT = """
     SELECT job_id, tenant, visibility, created_at, expires_at FROM answers
     WHERE expires_at > ? AND (? = '' OR tenant = ?) ORDER BY number DESC
@@ -163,119 +155,6 @@ _TRIM_REUSED = """
 """
 
 
-@dataclass(frozen=True)
-class AnswerPlace:
-    """Where questions may be compared with one another."""
-
-    scope: Scope
-    group: bytes
-
-
-@dataclass(frozen=True)
-class LoggedAnswer:
-    """An entry of a log. `number` orders the entries of a place and is never given twice."""
-
-    number: str
-    job_id: str
-    created_at: datetime
-    expires_at: datetime
-    vector: Vector
-
-
-@dataclass(frozen=True)
-class LogTail:
-    """Entries after a number, oldest first, not necessarily all of them; and how many the place has in all."""
-
-    entries: Sequence[LoggedAnswer]
-    total: int
-
-
-ReadLog = Callable[[AnswerPlace, str], Awaitable[LogTail]]
-
-
-class AnswerMirror:
-    """`read` gives a place's entries after a number ("" for all of them)."""
-
-    def __init__(self, read: ReadLog, *, max_entries: int = MAX_ENTRIES) -> None:
-        self._read = read
-        self._max_entries = max_entries
-        self._shelves: OrderedDict[AnswerPlace, _Shelf] = OrderedDict()
-        self._lock = asyncio.Lock()
-
-    async def similar(
-        self, place: AnswerPlace, vector: Vector, *, now: datetime, limit: int, at_least: float
-    ) -> list[SimilarAnswer]:
-        """The nearest fresh answers of a place, nearest first. Raises what `read` raises."""
-        async with self._lock:
-            shelf = await self._caught_up(place)
-        self._make_room()
-        return shelf.nearest(vector, now=now, limit=limit, at_least=at_least)
-
-    async def _caught_up(self, place: AnswerPlace) -> _Shelf:
-        """The place's shelf as the log is now, anew when entries were removed. Cancelled, it keeps what it has."""
-        shelf = self._shelves.setdefault(place, _Shelf())
-        self._shelves.move_to_end(place)
-        is_fresh = not len(shelf)
-        while True:
-            tail = await self._read(place, shelf.last)
-            shelf.extend(tail.entries)
-            if len(shelf) == tail.total or (is_fresh and not tail.entries):
-                return shelf
-            if not tail.entries:
-                shelf = self._shelves[place] = _Shelf()
-                is_fresh = True
-
-    def _make_room(self) -> None:
-        """Places that were not asked for longest go first; they are read again when they are needed."""
-        while len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > self._max_entries:
-            self._shelves.popitem(last=False)
-
-
-class _Shelf:
-    """The entries of one place; rows of the matrix are unit vectors."""
-
-    def __init__(self) -> None:
-        self._entries: list[LoggedAnswer] = []
-        self._matrix: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    @property
-    def last(self) -> str:
-        return self._entries[-1].number if self._entries else ""
-
-    def extend(self, entries: Sequence[LoggedAnswer]) -> None:
-        for entry in entries:
-            row = len(self._entries)
-            if row >= len(self._matrix):
-                self._grow(entry.vector.size)
-            if entry.vector.size == self._matrix.shape[1]:  # a vector of another length is like nothing
-                self._matrix[row] = entry.vector
-            self._entries.append(entry)
-
-    def nearest(self, vector: Vector, *, now: datetime, limit: int, at_least: float) -> list[SimilarAnswer]:
-        if not self._entries or vector.size != self._matrix.shape[1]:
-            return []
-        # On one thread: the many of a matrix product wait for one another on a busy machine, for 8 ms instead of 0.3.
-        similarities = np.vecdot(self._matrix[: len(self._entries)], vector)
-        near = np.flatnonzero(similarities >= at_least)
-        found: list[SimilarAnswer] = []
-        for row in near[np.argsort(-similarities[near], kind="stable")]:
-            entry = self._entries[row]
-            if entry.expires_at > now:
-                found.append(SimilarAnswer(entry.job_id, entry.created_at, float(similarities[row])))
-            if len(found) == limit:
-                break
-        return found
-
-    def _grow(self, dimension: int) -> None:
-        width = self._matrix.shape[1] or dimension
-        larger = np.zeros((max(_FIRST_ROWS, 2 * len(self._matrix)), width), dtype=np.float32)
-        larger[: len(self._matrix)] = self._matrix.reshape(-1, width)
-        self._matrix = larger
-
-
 class SqlAnswerCache:
     """An `AnswerCache`. Each put drops what has expired and the oldest over `max_rows`."""
 
@@ -283,7 +162,7 @@ class SqlAnswerCache:
         self._tables = tables
         self._clock = clock
         self._max_rows = max_rows
-        self._mirror = AnswerMirror(self._read_log, max_entries=max_rows)
+        self._mirrors = VectorMirrors(tables, "answers", "grouping", max_rows=max_rows)
 
     async def get(self, scope: Scope, key: str) -> tuple[str, datetime] | None:
         rows = await self._tables.rows(_FIND, (scope.tenant, scope.visibility, digest(key), self._clock()))
@@ -309,8 +188,13 @@ class SqlAnswerCache:
     async def similar(
         self, scope: Scope, group: str, vector: Vector, *, limit: int, at_least: float
     ) -> list[SimilarAnswer]:
-        place = AnswerPlace(scope, digest(group))
-        return await self._mirror.similar(place, vector, now=self._clock(), limit=limit, at_least=at_least)
+        place = (scope.tenant, scope.visibility, digest(group))
+        near = await self._mirrors.nearest(place, vector, at_least=at_least)
+        values = (json.dumps([number for number, _ in near]), self._clock())
+        rows = await self._tables.rows(_FRESH[self._tables.dialect], values) if near else []
+        fresh = {number: (job_id, moment(created_at)) for number, job_id, created_at in rows}
+        found = [SimilarAnswer(*fresh[number], similarity) for number, similarity in near if number in fresh]
+        return found[:limit]
 
     async def kept(self, *, tenant: str = "") -> list[KeptAnswer]:
         rows = await self._tables.rows(_KEPT, (self._clock(), tenant, tenant))
@@ -321,22 +205,6 @@ class SqlAnswerCache:
             return sum(sql.execute("DELETE FROM answers WHERE job_id = ?", (job_id,)) for job_id in job_ids)
 
         return await self._tables.write(change)
-
-    async def _read_log(self, place: AnswerPlace, after: str) -> LogTail:
-        where = (place.scope.tenant, place.scope.visibility, place.group)
-
-        def query(sql: Sql) -> LogTail:
-            rows = sql.rows(_TAIL, (*where, int(after or 0)))
-            ((total,),) = sql.rows(_COUNT, where)
-            return LogTail([_entry(*row) for row in rows], total)
-
-        return await self._tables.read(query)
-
-
-def _entry(
-    number: int, job_id: str, created_at: datetime | float, expires_at: datetime | float, vector: bytes
-) -> LoggedAnswer:
-    return LoggedAnswer(str(number), job_id, moment(created_at), moment(expires_at), np.frombuffer(vector, dtype="<f4"))
 
 
 class SqlReuseStore:

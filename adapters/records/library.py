@@ -9,18 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import tempfile
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, SqlStore, Tables, digest, place_token
+from adapters.records.vectors import VectorMirrors, VectorRows
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
 from core.model.codec import decode, encode
@@ -48,7 +45,7 @@ class SqlLibrary:
     def __init__(self, tables: Tables, folder: Path) -> None:
         self._tables = tables
         self._words = Fts5() if tables.dialect == "sqlite" else TsVector()
-        self._mirrors = VectorMirrors(folder, self._vectors_above, self._count, self._numbers)
+        self._mirrors = VectorMirrors(tables, "paper_chunks", "kind", folder=folder)
 
     async def put(
         self, shelf: Scope, paper: Paper, text: str, chunks: dict[Index, Sequence[PaperChunk]], file: bytes
@@ -60,7 +57,7 @@ class SqlLibrary:
             row = (*place, paper.content_hash, encode(paper), text, file, paper.work_key)
             sql.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             for index, parts in chunks.items():
-                self._words.add(sql, PlaceInIndex(shelf, index), parts)
+                self._words.add(sql, _place_in(shelf, index), parts)
 
         await self._tables.write(put)
 
@@ -112,9 +109,9 @@ class SqlLibrary:
     ) -> list[SearchResult]:
         scored: list[tuple[int, float]] = []
         for scope in shelves:
-            place = PlaceInIndex(scope, index)
+            place = _place_in(scope, index)
             if papers is None:
-                scored += await self._mirrors.nearest(place, vector, limit)
+                scored += await self._mirrors.nearest(place, vector, limit=limit)
             else:
                 scored += _alike(await self._vectors_of(place, papers), vector)
         return await self._results(_best(scored, limit), shelves)
@@ -129,7 +126,7 @@ class SqlLibrary:
             matching = partial(self._words.matching, shelves=shelves, index=index, asked=asked, limit=limit)
             scored = await self._tables.read(matching)
         else:
-            texts = [row for shelf in shelves for row in await self._texts_of(PlaceInIndex(shelf, index), papers)]
+            texts = [row for shelf in shelves for row in await self._texts_of(_place_in(shelf, index), papers)]
             scored = _best(await asyncio.to_thread(_fitting, query, texts), limit)
         best = scored[0][1] if scored else 1.0
         return await self._results([(number, min(max(score / best, 0.0), 1.0)) for number, score in scored], shelves)
@@ -155,32 +152,18 @@ class SqlLibrary:
                 return rows[0][0]
         return None
 
-    async def _vectors_above(self, place: PlaceInIndex, number: int) -> Rows:
-        query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE} AND number > ?
-            AND vector IS NOT NULL ORDER BY number LIMIT ?"""  # noqa: S608 -- our words
-        return [(row[0], row[1]) for row in await self._tables.rows(query, (*place_values(place), number, ROWS_A_READ))]
-
-    async def _count(self, place: PlaceInIndex) -> int:
-        query = f"SELECT COUNT(*) FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
-        ((count,),) = await self._tables.rows(query, place_values(place))
-        return int(count)
-
-    async def _numbers(self, place: PlaceInIndex) -> list[int]:
-        query = f"SELECT number FROM paper_chunks WHERE {_HERE} AND vector IS NOT NULL"  # noqa: S608 -- our words
-        return [number for (number,) in await self._tables.rows(query, place_values(place))]
-
-    async def _vectors_of(self, place: PlaceInIndex, papers: Sequence[str]) -> Rows:
+    async def _vectors_of(self, place: Place, papers: Sequence[str]) -> VectorRows:
         query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE}
             AND paper_id IN {LISTED[self._tables.dialect]} AND vector IS NOT NULL"""  # noqa: S608 -- our words
-        rows = await self._tables.rows(query, (*place_values(place), json.dumps(list(papers))))
+        rows = await self._tables.rows(query, (*place, json.dumps(list(papers))))
         return [(number, vector) for number, vector in rows]
 
-    async def _texts_of(self, place: PlaceInIndex, papers: Sequence[str]) -> list[tuple[int, str]]:
+    async def _texts_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, str]]:
         """What is searched of each chunk."""
         listed = LISTED[self._tables.dialect]
         query = f"SELECT number, paper_id, chunk FROM paper_chunks WHERE {_HERE} AND paper_id IN {listed}"  # noqa: S608
-        titles = {paper.id: paper.title for paper in await self.papers([place.scope])}
-        rows = await self._tables.rows(query, (*place_values(place), json.dumps(list(papers))))
+        titles = {paper.id: paper.title for paper in await self.papers([Scope(*place[:2])])}
+        rows = await self._tables.rows(query, (*place, json.dumps(list(papers))))
         return [(number, searched(titles[paper_id], decode(chunk, StoredChunk))) for number, paper_id, chunk in rows]
 
     async def _results(self, scored: Scored, shelves: Sequence[Scope]) -> list[SearchResult]:
@@ -233,7 +216,7 @@ def _put_talk(dialect: Dialect) -> str:
     """  # noqa: S608 -- our words
 
 
-def _alike(rows: Rows, vector: Vector) -> list[tuple[int, float]]:
+def _alike(rows: VectorRows, vector: Vector) -> list[tuple[int, float]]:
     vectors = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows]
     return [(number, float(other @ vector)) for number, other in vectors if other.size == vector.size]
 
@@ -253,29 +236,16 @@ def _best(scored: Scored, limit: int) -> Scored:
 MAX_QUERY_WORDS = 40  # of a question; what comes later rarely says what it is about
 _MERGED_PAGES = 500  # of 4 KB, at a time: other writers wait for a quarter of a second, not for the whole index
 _MERGES = 20  # at a removal; a library of 10,000 papers would take half a minute, and later removals go on with it
-_FIRST_ROWS = 1024
-ROWS_A_READ = 4_096
-_BLOCK_ROWS = 32_768  # multiplied at a time: what need not stay in memory may leave it again
 
 Scored = Sequence[tuple[int, float]]  # the numbers of chunks with their scores, best first
-Rows = Sequence[tuple[int, bytes]]
-
-
-@dataclass(frozen=True)
-class PlaceInIndex:
-    """What is searched as one: an index of a shelf."""
-
-    scope: Scope
-    index: Index
-
-
+Place = tuple[str, str, str]  # as the columns tenant, visibility and kind
 _FTS5_TABLES = {Index.SUMMARY: "summary_words", Index.CONTENT: "content_words"}
 
 
 class Fts5:
     """How SQLite searches the words of chunks, any of them: an index each for summaries and for full texts."""
 
-    def add(self, sql: Sql, place: PlaceInIndex, chunks: Sequence[PaperChunk]) -> None:
+    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
         for chunk in chunks:
             ((number,),) = sql.rows(
                 """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector)
@@ -283,12 +253,12 @@ class Fts5:
                 _stored(place, chunk),
             )
             sql.execute(
-                f"INSERT INTO {_FTS5_TABLES[place.index]} (rowid, place, text) VALUES (?, ?, ?)",  # noqa: S608 -- our names
-                (number, place_token(*place_values(place)), searched(chunk.paper.title, chunk)),
+                f"INSERT INTO {_FTS5_TABLES[Index(place[2])]} (rowid, place, text) VALUES (?, ?, ?)",  # noqa: S608 -- our names
+                (number, place_token(*place), searched(chunk.paper.title, chunk)),
             )
 
     def matching(self, sql: Sql, *, shelves: Sequence[Scope], index: Index, asked: Sequence[str], limit: int) -> Scored:
-        places = " OR ".join(place_token(*place_values(PlaceInIndex(shelf, index))) for shelf in shelves)
+        places = " OR ".join(place_token(*_place_in(shelf, index)) for shelf in shelves)
         wanted = " OR ".join(f'"{word}"' for word in asked)
         words = _FTS5_TABLES[index]
         # Where a chunk stands says nothing of how well it fits; smaller is better.
@@ -300,7 +270,7 @@ class Fts5:
 class TsVector:
     """How PostgreSQL does."""
 
-    def add(self, sql: Sql, place: PlaceInIndex, chunks: Sequence[PaperChunk]) -> None:
+    def add(self, sql: Sql, place: Place, chunks: Sequence[PaperChunk]) -> None:
         sql.execute_all(
             """INSERT INTO paper_chunks (tenant, visibility, kind, paper_id, chunk, vector, words)
             VALUES (?, ?, ?, ?, ?, ?, to_tsvector('english', ?))""",
@@ -346,9 +316,9 @@ def _merge_words(sql: Sql, *, words: str, pages: int) -> bool:
     return int(after - before) >= 2
 
 
-def _stored(place: PlaceInIndex, chunk: PaperChunk) -> tuple[object, ...]:
+def _stored(place: Place, chunk: PaperChunk) -> tuple[object, ...]:
     vector = None if chunk.embedding is None else np.asarray(chunk.embedding, dtype="<f4").tobytes()
-    return (*place_values(place), chunk.paper.id, encode(StoredChunk.of(chunk)), vector)
+    return (*place, chunk.paper.id, encode(StoredChunk.of(chunk)), vector)
 
 
 def searched(title: str, chunk: PaperChunk | StoredChunk) -> str:
@@ -356,117 +326,12 @@ def searched(title: str, chunk: PaperChunk | StoredChunk) -> str:
     return f"{title}\n{chunk.heading}\n{chunk.chunk_text}"
 
 
-def place_values(place: PlaceInIndex) -> tuple[str, str, str]:
-    """As the columns tenant, visibility and kind."""
-    return place.scope.tenant, place.scope.visibility, place.index.value
+def _place_in(shelf: Scope, index: Index) -> Place:
+    """What is searched as one: an index of a shelf."""
+    return shelf.tenant, shelf.visibility, index.value
 
 
 def words_of(query: str) -> list[str]:
     """What a full-text search looks for: the words of a question that carry meaning, all of them if none does."""
     found = list(dict.fromkeys(re.findall(r"\w+", query.casefold())))
     return [word for word in found if word not in STOPWORDS][:MAX_QUERY_WORDS] or found[:MAX_QUERY_WORDS]
-
-
-class VectorMirrors:
-    """The shelves of a process. `read` gives at most `ROWS_A_READ` rows of a place above a number, in order; `count`
-    says how many it has in all, `numbers` which. A mirror that holds more blanks out what is gone.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        read: Callable[[PlaceInIndex, int], Awaitable[Rows]],
-        count: Callable[[PlaceInIndex], Awaitable[int]],
-        numbers: Callable[[PlaceInIndex], Awaitable[Sequence[int]]],
-    ) -> None:
-        self._folder = folder
-        self._read = read
-        self._count = count
-        self._numbers = numbers
-        self._shelves: dict[PlaceInIndex, VectorShelf] = {}
-        self._lock = asyncio.Lock()
-
-    async def nearest(self, place: PlaceInIndex, vector: Vector, limit: int) -> list[tuple[int, float]]:
-        """Numbers and cosines, best first. Raises what `read` and `count` raise."""
-        async with self._lock:
-            shelf = await self._caught_up(place)
-            return await asyncio.to_thread(shelf.nearest, vector, limit)
-
-    async def _caught_up(self, place: PlaceInIndex) -> VectorShelf:
-        shelf = self._shelves.setdefault(place, VectorShelf(self._folder))
-        while rows := await self._read(place, shelf.last):
-            await asyncio.to_thread(shelf.extend, rows)
-            if len(rows) < ROWS_A_READ:
-                break
-        if shelf.count == await self._count(place):
-            return shelf
-        await asyncio.to_thread(shelf.keep_only, await self._numbers(place))
-        if shelf.is_mostly_gone:
-            del self._shelves[place]
-            return await self._caught_up(place)
-        return shelf
-
-
-@dataclass
-class VectorShelf:
-    """Unit vectors by number, in the order of their numbers. Not for several threads at once."""
-
-    folder: Path
-    _used: int = 0
-    _numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    _is_gone: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    _file: IO[bytes] | None = None
-    _matrix: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
-
-    @property
-    def last(self) -> int:
-        return int(self._numbers[self._used - 1]) if self._used else 0
-
-    @property
-    def count(self) -> int:
-        """Of what is still there."""
-        return self._used - int(self._is_gone[: self._used].sum())
-
-    @property
-    def is_mostly_gone(self) -> bool:
-        return 2 * self.count < self._used
-
-    def extend(self, rows: Rows) -> None:
-        """Add vectors (float32, little-endian) under numbers above `last`; one of another length is like nothing."""
-        vectors = [np.frombuffer(blob, dtype="<f4") for _, blob in rows]
-        first, self._used = self._used, self._used + len(rows)
-        if self._used > len(self._matrix):
-            self._grow(vectors[0].size, self._used)
-        width = self._matrix.shape[1]
-        self._matrix[first : self._used] = [vector if vector.size == width else np.zeros(width) for vector in vectors]
-        self._numbers[first : self._used] = [number for number, _ in rows]
-        self._is_gone[first : self._used] = False
-
-    def keep_only(self, numbers: Sequence[int]) -> None:
-        """Blank out the vectors of all other numbers."""
-        gone = ~np.isin(self._numbers[: self._used], np.asarray(numbers, dtype=np.int64))
-        self._matrix[: self._used][gone] = 0.0
-        self._is_gone[: self._used] |= gone
-
-    def nearest(self, vector: Vector, limit: int) -> list[tuple[int, float]]:
-        """Numbers and cosines, best first."""
-        used = self._used
-        if not self.count or vector.size != self._matrix.shape[1]:
-            return []
-        blocks = [self._matrix[at : min(at + _BLOCK_ROWS, used)] @ vector for at in range(0, used, _BLOCK_ROWS)]
-        scores = np.where(self._is_gone[:used], -2.0, np.concatenate(blocks))  # below every cosine
-        wanted = min(limit, self.count)
-        best = np.argpartition(-scores, wanted - 1)[:wanted]
-        ranked = best[np.argsort(-scores[best], kind="stable")]
-        return [(int(self._numbers[row]), float(scores[row])) for row in ranked]
-
-    def _grow(self, dimension: int, wanted: int) -> None:
-        width = self._matrix.shape[1] or dimension
-        rows = max(_FIRST_ROWS, 2 * len(self._matrix), wanted)
-        if self._file is None:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 -- it lives as long as the shelf
-        self._file.truncate(rows * width * 4)
-        self._matrix = np.memmap(self._file, dtype=np.float32, mode="r+", shape=(rows, width))
-        self._numbers = np.resize(self._numbers, rows)
-        self._is_gone = np.resize(self._is_gone, rows)
