@@ -11,59 +11,22 @@ from typing import TYPE_CHECKING
 
 from adapters.records.archive import SqlArchive
 from adapters.records.cache import SqlAnswerCache, SqlLimits, SqlReuseStore
-from adapters.records.deliveries import (
-    SqlMessages,
-    SqlStandingChecks,
-    SqlWatches,
-)
-from adapters.records.jobs import (
-    SqlEvaluations,
-    SqlEventLog,
-    SqlHeartbeats,
-    SqlJobMemo,
-    SqlJobStore,
-    SqlSourceStore,
-)
+from adapters.records.deliveries import SqlMessages, SqlStandingChecks, SqlWatches
+from adapters.records.jobs import SqlEvaluations, SqlEventLog, SqlHeartbeats, SqlJobMemo, SqlJobStore, SqlSourceStore
 from adapters.records.library import SqlConversations, SqlLibrary
-from adapters.records.sql import try_out
+from adapters.records.sql import Tables, try_out
 from adapters.records.sqlite import Database
-from adapters.records.tenants import (
-    SqlAppTenants,
-    SqlRevocations,
-    SqlSettings,
-    SqlTurns,
-)
+from adapters.records.tenants import SqlAppTenants, SqlRevocations, SqlSettings, SqlTurns
 from adapters.records.traces import SqlSpending, SqlTraceStore
 from adapters.secrets import SecretBox
 from bots.config import BotSettings
-from core.library.paper import LibraryStore
-from core.library.states import Conversations
-from core.model.delivery import Messages
 from core.model.errors import SetupError
-from core.model.ports import (
-    AnswerCache,
-    Clock,
-    EventLog,
-    Heartbeats,
-    JobMemo,
-    JobStore,
-    Record,
-    ReuseStore,
-    SourceStore,
-    Turns,
-)
+from core.model.ports import Clock, Record, ReuseStore
 from core.pipeline.checkup import TryOut
 from core.pipeline.limits import SharedLimits
-from core.pipeline.trace import TraceStore
-from core.presentation.page_links import Revocations
-from core.settings.desk import SettingsStore
-from core.tenancy.forgetting import AppTenants, Archive
-from core.tenancy.usage import EvaluationStore
-from core.watch.watch import Watches
-from core.works.standing import StandingChecks
+from core.tenancy.forgetting import Archive
 
 if TYPE_CHECKING:
-    from adapters.records.postgres import PostgresDatabase
     from adapters.records.redis import RedisDoorbell
 
 
@@ -71,26 +34,26 @@ if TYPE_CHECKING:
 class Records:
     """Every store of a process."""
 
-    jobs: JobStore
-    sources: SourceStore
-    events: EventLog
-    memo: JobMemo
-    messages: Messages
-    standing: StandingChecks
-    watches: Watches
-    library: LibraryStore
-    conversations: Conversations
-    cache: AnswerCache
+    jobs: SqlJobStore
+    sources: SqlSourceStore
+    events: SqlEventLog
+    memo: SqlJobMemo
+    messages: SqlMessages
+    standing: SqlStandingChecks
+    watches: SqlWatches
+    library: SqlLibrary
+    conversations: SqlConversations
+    cache: SqlAnswerCache
     limits: SharedLimits
     reuse: ReuseStore
-    heartbeats: Heartbeats
-    traces: TraceStore
+    heartbeats: SqlHeartbeats
+    traces: SqlTraceStore
     spending: SqlSpending
-    revocations: Revocations
-    tenants: AppTenants
-    turns: Turns
-    settings: SettingsStore
-    evaluations: EvaluationStore
+    revocations: SqlRevocations
+    tenants: SqlAppTenants
+    turns: SqlTurns
+    settings: SqlSettings
+    evaluations: SqlEvaluations
     archive: SqlArchive
     archives: tuple[Archive, ...]
     try_out: TryOut
@@ -121,7 +84,7 @@ async def open_records(
     return _records(database, shared, box, folder=settings.data, clock=clock)
 
 
-async def _open_database(env: Mapping[str, str], settings: BotSettings) -> Database | PostgresDatabase:
+async def _open_database(env: Mapping[str, str], settings: BotSettings) -> Tables:
     if "DATABASE_URL" not in env:
         return await Database.open(settings.data)
     from adapters.records.postgres import PostgresDatabase
@@ -140,16 +103,14 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, record: Record
     return Shared(limits, reuse, doorbell, (archive,))
 
 
-def _share(database: Database | PostgresDatabase, *, clock: Clock, record: Record) -> Shared:
+def _share(database: Tables, *, clock: Clock, record: Record) -> Shared:
     return Shared(
         SqlLimits(database, clock=clock, record=record),
         SqlReuseStore(database, clock=clock),
     )
 
 
-def _records(
-    database: Database | PostgresDatabase, shared: Shared, box: SecretBox, *, folder: Path, clock: Clock
-) -> Records:
+def _records(database: Tables, shared: Shared, box: SecretBox, *, folder: Path, clock: Clock) -> Records:
     archive, cache = SqlArchive(database), SqlAnswerCache(database, clock=clock)
     return Records(
         jobs=SqlJobStore(database),
@@ -174,5 +135,5 @@ def _records(
         evaluations=SqlEvaluations(database),
         archive=archive,
         archives=(archive, *shared.archives),
-        try_out=partial(try_out, database, clock, database.damage),
+        try_out=partial(try_out, database, clock),
     )

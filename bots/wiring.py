@@ -477,12 +477,8 @@ async def observed(deps: Deps, traces: TraceStore, *, secrets: Iterable[str]) ->
 
 def library_desk(env: Mapping[str, str], library: LibraryStore, stack: AsyncExitStack) -> LibraryDesk:
     """Closed with `stack`. Raises `SetupError`."""
-    from adapters.llm.embeddings import build_embeddings
-    from adapters.llm.openai import build_chat
-    from adapters.pages import WebPages
     from adapters.pages.papers import PaperFiles, PapersElsewhere
     from adapters.search import arxiv as arxiv_search
-    from adapters.search import surroundings
 
     pages, files = WebPages.from_env(env), PaperFiles()
     around = surroundings(env, SearchSettings())

@@ -57,6 +57,11 @@ class MemoryTables(Tables):
 
         return await self.read(in_transaction)
 
+    def damage(self) -> str:
+        return ""
+
+    async def aclose(self) -> None: ...
+
 
 def memory_library() -> SqlLibrary:
     return SqlLibrary(MemoryTables(), SCRATCH)

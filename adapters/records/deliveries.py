@@ -65,7 +65,7 @@ class SqlMessages(SealedStore):
     async def waiting(self, platform: str) -> list[tuple[str, Address]]:
         await self._tables.execute("DELETE FROM addresses WHERE expires_at <= ?", (self._clock(),))
         rows = await self._tables.rows(_WAITING, (platform,))
-        return _opened([(job_id, where, sealed, at) for job_id, where, sealed, at in rows], self._box)
+        return _opened(rows, self._box)
 
     async def delivered(self, job_id: str) -> None:
         """Where an answer stands whose sources are still watched is kept, for when it has to be corrected there."""
@@ -88,9 +88,7 @@ class SqlMessages(SealedStore):
     async def shown(self, job_id: str) -> list[Address]:
         query = "SELECT job_id, platform, sealed, expires_at FROM shown WHERE job_id = ? AND expires_at IS NULL"
         rows = await self._tables.rows(query, (job_id,))
-        return [
-            address for _, address in _opened([(one, where, sealed, at) for one, where, sealed, at in rows], self._box)
-        ]
+        return [address for _, address in _opened(rows, self._box)]
 
     async def job_at(self, address: Address) -> str:
         begins = _digest(address)
@@ -106,7 +104,7 @@ class SqlMessages(SealedStore):
         now = self._clock()
         await self._tables.execute(_PAST_HOPE, (now, now - CONDEMNED_FOR))
         rows = await self._tables.rows(_CONDEMNED, (platform,))
-        return _opened([(key, where, sealed, at) for key, where, sealed, at in rows], self._box)
+        return _opened(rows, self._box)
 
     async def taken_away(self, key: str) -> None:
         await self._tables.execute("DELETE FROM condemned WHERE key = ?", (key,))
@@ -120,7 +118,7 @@ class SqlMessages(SealedStore):
         now = self._clock()
         await self._tables.execute(_LAPSED, (now, now - OPEN_FOR))
         rows = await self._tables.rows(_STILL_OPEN, (platform,))
-        return _opened([(key, where, sealed, at) for key, where, sealed, at in rows], self._box)
+        return _opened(rows, self._box)
 
     async def end(self, key: str) -> None:
         await self._tables.execute("DELETE FROM open_messages WHERE key = ?", (key,))
@@ -429,7 +427,7 @@ def _sealed(address: Address, box: SecretBox) -> str:
         raise StoreError(f"an address cannot be stored: {exc}") from exc
 
 
-def _opened(rows: Iterable[tuple[str, str, str, datetime | float | None]], box: SecretBox) -> list[tuple[str, Address]]:
+def _opened(rows: Iterable[Row], box: SecretBox) -> list[tuple[str, Address]]:
     """From (job id, platform, sealed data, expiry); what another secret has sealed is left out with a warning."""
     found: list[tuple[str, Address]] = []
     for job_id, platform, sealed, expiry in rows:

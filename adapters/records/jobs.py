@@ -45,6 +45,7 @@ _RECENT = "SELECT job FROM jobs WHERE tenant = ? AND visibility = ?"
 _IN_THREAD = f"{_RECENT} AND thread = ? AND thread != '' AND created_at < ?"
 _ASKED_BY = "SELECT job FROM jobs WHERE tenant = ? AND asker = ? AND asker != ''"
 _UNFINISHED = f"SELECT job FROM jobs WHERE status NOT IN ({_ENDED})"  # noqa: S608 -- our words
+_IS_KEPT = "SELECT 1 FROM jobs WHERE id = ?"
 _COUNT = f"SELECT status, COUNT(*) FROM jobs WHERE status NOT IN ({_ENDED}) GROUP BY status"  # noqa: S608 -- our words
 _NUMBER: dict[Dialect, str] = {"sqlite": "rowid", "postgres": "number"}  # orders jobs of one moment
 
@@ -79,7 +80,6 @@ _PUT_GRADE = """
     INSERT INTO grades (key, job_id, level, is_right, at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET level = excluded.level, is_right = excluded.is_right, at = excluded.at
 """
-_IS_KEPT = "SELECT 1 FROM jobs WHERE id = ?"
 _GRADED = "SELECT level, SUM(is_right), COUNT(*) FROM grades GROUP BY level ORDER BY level"
 _VOTED = Template("""
     WITH voted AS (
@@ -211,7 +211,7 @@ class SqlHeartbeats(SqlStore):
 
 def must_exist(sql: Sql, job_id: str) -> None:
     """Raises `JobNotFound` for a job that is not stored."""
-    if not sql.rows("SELECT 1 FROM jobs WHERE id = ?", (job_id,)):
+    if not sql.rows(_IS_KEPT, (job_id,)):
         raise JobNotFound(job_id)
 
 
@@ -287,11 +287,8 @@ class SqlJobMemo(SqlStore):
         return bytes(rows[0][0]).decode() if rows else None
 
     async def put(self, job_id: str, key: str, text: str) -> None:
-        try:
-            content = text.encode()
-        except UnicodeEncodeError as exc:  # half a surrogate pair
-            raise StoreError(f"a value cannot be stored: {exc}") from exc
-        if await self._tables.execute(_PUT_MEMO, (digest(key), content, job_id)) == 0:
+        put = await self._tables.write(lambda sql: sql.execute(_PUT_MEMO, (digest(key), text.encode(), job_id)))
+        if put == 0:
             raise StoreError(f"{job_id} is not stored, so nothing is kept for it")
 
     async def clear(self, job_id: str) -> None:

@@ -117,7 +117,7 @@ class PostgresDatabase(Tables):
         return await self.read(lambda sql: sql.execute(query, values))
 
     def damage(self) -> str:
-        """Why it takes no connection, "" when it does; sooner than a pool that goes on trying. Blocks."""
+        """Why it takes no connection; sooner than a pool that goes on trying."""
         try:
             psycopg.connect(self._address, connect_timeout=round(WHY_NOT_WITHIN_S)).close()
         except (psycopg.Error, OSError) as exc:
@@ -125,7 +125,6 @@ class PostgresDatabase(Tables):
         return ""
 
     async def aclose(self) -> None:
-        """Let what is running end, then close every connection. May be called again."""
         await asyncio.to_thread(self._threads.shutdown)
         await asyncio.to_thread(self._pool.close)
 

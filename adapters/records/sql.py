@@ -84,6 +84,14 @@ class Tables(ABC):
         """Run one statement on its own; how many rows it changed."""
         return await self.write(lambda sql: sql.execute(query, values))
 
+    @abstractmethod
+    def damage(self) -> str:
+        """What is wrong with the database itself, "" for nothing. Blocks."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Let what is running end, then close. May be called again."""
+
 
 class SqlStore:
     """What stands in some of a database's tables."""
@@ -117,12 +125,9 @@ class SealedStore(TimedStore):
         self._box = box
 
 
-async def try_out(tables: Tables, clock: Clock, damage: Callable[[], str] = str) -> None:
-    """Whether what is kept can still be used: a row is written, as every question does.
-
-    `damage` says what is wrong with the database itself, "" for nothing. Raises `StoreError`.
-    """
-    if reason := await asyncio.to_thread(damage):
+async def try_out(tables: Tables, clock: Clock) -> None:
+    """Whether what is kept can still be used: a row is written, as every question does. Raises `StoreError`."""
+    if reason := await asyncio.to_thread(tables.damage):
         raise StoreError(
             f"the records are not sound: {reason}",
             operator_message=f"gorkd cannot use its records ({reason}); whoever runs it should look at them.",

@@ -87,11 +87,10 @@ class Database(Tables):
         return done
 
     def damage(self) -> str:
-        """What is wrong with the file, as far as it was met or shows by itself; "" for nothing. Blocks."""
+        """As far as it was met or shows by itself."""
         return self._damage or self._file.damage()
 
     async def aclose(self) -> None:
-        """Let what is running end, then close. May be called again."""
         if self._closed:
             return
         self._closed = True

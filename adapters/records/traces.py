@@ -6,7 +6,7 @@ holds, so that counting reads no job and no answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from string import Template
@@ -18,7 +18,7 @@ from adapters.records.sql import POSITION, Dialect, Sql, SqlStore
 from core.model.codec import decode, encode
 from core.model.errors import StoreError
 from core.model.job import Json, ResearchJob, Scope
-from core.pipeline.trace import Change, ToolTrace, TraceEntry, TraceStatus
+from core.pipeline.trace import Change, ToolTrace, TraceEntry
 from core.tenancy.admission import Spent, month_of
 from core.tenancy.usage import Period, Usage, UsageKey
 
@@ -27,6 +27,7 @@ _COLUMNS = (
     "error_message", "created_at", "started_at", "completed_at", "metrics", "tenant", "visibility",
 )  # fmt: skip
 _JSON_COLUMNS = frozenset({"input_params", "state", "result", "metrics"})  # which one driver would parse on its own
+_TIMES = frozenset({"created_at", "started_at", "completed_at"})
 _SELECTED = ", ".join(f"CAST({name} AS TEXT)" if name in _JSON_COLUMNS else name for name in _COLUMNS)
 _SELECT = f"SELECT {_SELECTED} FROM tool_traces"  # noqa: S608 -- our words
 _WRITE = f"""
@@ -199,48 +200,32 @@ def _find(sql: Sql, trace_id: str) -> ToolTrace | None:
     return _trace(rows[0]) if rows else None
 
 
-def _row(trace: ToolTrace) -> tuple[Cell, ...]:
+def _row(trace: ToolTrace) -> list[Cell]:
     """One value a column, in their order."""
-    return (
-        trace.id, trace.user_id, trace.org_id, trace.tool_name, _dump(trace.input_params), trace.status.value,
-        trace.progress, trace.current_stage, _dump(trace.state), _dump(trace.result), trace.error_message,
-        _naive(trace.created_at), _naive(trace.started_at), _naive(trace.completed_at), _dump(trace.metrics),
-        trace.scope.tenant, trace.scope.visibility,
-    )  # fmt: skip
+    told = {**vars(trace), "tenant": trace.scope.tenant, "visibility": trace.scope.visibility}
+    return [_cell(name, told[name]) for name in _COLUMNS]
+
+
+def _cell(name: str, value: Any) -> Cell:
+    if value is None:
+        return None
+    if name in _JSON_COLUMNS:
+        return _JSON.dump_json(dict(value)).decode()
+    return naive(value) if isinstance(value, datetime) else str(value) if isinstance(value, str) else float(value)
 
 
 def _trace(row: Sequence[object]) -> ToolTrace:
     """Raises `StoreError` when another program has written something else there."""
-    cells = dict(zip(_COLUMNS, row, strict=True))
+    told = {name: value for name, value in zip(_COLUMNS, row, strict=True) if value is not None}
     try:
-        return ToolTrace(
-            id=str(cells["id"]),
-            scope=Scope(str(cells["tenant"]), str(cells["visibility"])),
-            user_id=str(cells["user_id"]),
-            org_id=_TEXT.validate_python(cells["org_id"]),
-            tool_name=str(cells["tool_name"]),
-            input_params=_load(cells["input_params"]) or {},
-            created_at=_aware(cells["created_at"]) or datetime.fromtimestamp(0, UTC),
-            status=TraceStatus(str(cells["status"])),
-            progress=_NUMBER.validate_python(cells["progress"]),
-            current_stage=_TEXT.validate_python(cells["current_stage"]),
-            state=_load(cells["state"]) or {},
-            result=_load(cells["result"]),
-            error_message=_TEXT.validate_python(cells["error_message"]),
-            started_at=_aware(cells["started_at"]),
-            completed_at=_aware(cells["completed_at"]),
-            metrics=_load(cells["metrics"]) or {},
+        told |= {name: _JSON.validate_json(str(told[name])) for name in _JSON_COLUMNS & told.keys()}
+        told |= {name: _TIME.validate_python(told[name]).replace(tzinfo=UTC) for name in _TIMES & told.keys()}
+        scope = Scope(str(told.pop("tenant")), str(told.pop("visibility")))
+        return _TRACE.validate_python(
+            {"org_id": None, "input_params": {}, "created_at": _NEVER, **told, "scope": scope}
         )
     except ValueError as exc:  # pydantic's own included
-        raise StoreError(f"trace {cells['id']} cannot be read: {type(exc).__name__}") from exc
-
-
-def _dump(value: Mapping[str, Json] | None) -> str | None:
-    return None if value is None else _JSON.dump_json(dict(value)).decode()
-
-
-def _load(value: object) -> dict[str, Json] | None:
-    return None if value is None else _JSON.validate_json(str(value))
+        raise StoreError(f"trace {told['id']} cannot be read: {type(exc).__name__}") from exc
 
 
 def naive(time: datetime) -> str:
@@ -248,19 +233,10 @@ def naive(time: datetime) -> str:
     return str(time.astimezone(UTC).replace(tzinfo=None))
 
 
-def _naive(time: datetime | None) -> str | None:
-    return None if time is None else naive(time)
-
-
-def _aware(value: object) -> datetime | None:
-    time = _TIME.validate_python(value)
-    return None if time is None else time.replace(tzinfo=UTC)
-
-
 _JSON: TypeAdapter[dict[str, Json]] = TypeAdapter(dict[str, Json])
-_TEXT: TypeAdapter[str | None] = TypeAdapter(str | None)
-_NUMBER: TypeAdapter[float] = TypeAdapter(float)
-_TIME: TypeAdapter[datetime | None] = TypeAdapter(datetime | None)
+_TIME: TypeAdapter[datetime] = TypeAdapter(datetime)
+_TRACE: TypeAdapter[ToolTrace] = TypeAdapter(ToolTrace)
+_NEVER = datetime.fromtimestamp(0, UTC)
 
 
 def counting_queries(dialect: Dialect, by: UsageKey, tenant: str) -> tuple[str, str]:

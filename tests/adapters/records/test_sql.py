@@ -50,12 +50,12 @@ def overwrite(file: Path) -> None:
 async def test_a_file_that_is_taken_away_or_overwritten_is_not_sound(happens, words: str, tmp_path: Path, clock):
     """SQLite itself writes on into a file that has no name any more, and everything is lost at the next start."""
     database = await Database.open(tmp_path)
-    await try_out(database, clock, database.damage)
+    await try_out(database, clock)
 
     await asyncio.to_thread(happens, tmp_path / FILE_NAME)
 
     with pytest.raises(StoreError, match=words):
-        await try_out(database, clock, database.damage)
+        await try_out(database, clock)
     await database.aclose()
 
 
@@ -64,7 +64,7 @@ async def test_a_look_at_the_file_lets_go_of_no_lock_on_it(tmp_path: Path, clock
     and closes the database elsewhere then takes its log away under it (sqlite.org/howtocorrupt.html, 2.2).
     """
     database = await Database.open(tmp_path)
-    await try_out(database, clock, database.damage)
+    await try_out(database, clock)
     log = tmp_path / f"{FILE_NAME}-wal"
     before = log.stat().st_ino
 
