@@ -9,11 +9,10 @@ its citations put right.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +36,14 @@ from core.library.paper import (
 )
 from core.llm.prices import estimate_tokens
 from core.model.answer import ResearchAnswer
-from core.model.errors import ModelError, StoreError
+from core.model.errors import ModelError
 from core.model.job import ResearchJob, Scope
 from core.model.ports import ChatRequest, EmbeddingModel, Vector
 from core.model.source import SearchMetadata, Source, SourceCollection, SourceKind, SourceMetadata, SourceScores
 from core.model.works import ARXIV_ID
 from core.pipeline.deps import Deps
 from core.pipeline.trace import TraceEntry
-from core.pipeline.tracing import GIVEN_UP, Tracer
+from core.pipeline.tracing import Tracer
 from core.pipeline.work import Progress
 from core.prompts import load_prompt
 from core.stages.prompting import ANSWER_SCHEMA, WRITING_TEMPERATURE, Script, fenced, language_name
@@ -304,32 +303,23 @@ class WatchedLibrary:
     async def nearest(
         self, shelves: Sequence[Scope], index: Index, vector: Vector, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
-        search = self._library.nearest(shelves, index, vector, limit=limit, papers=papers)
-        return await self._noted(f"{index} by similarity, at most {limit}", search)
+        with self._tracer.noted("search", "library", f"{index} by similarity, at most {limit}") as results:
+            found = await self._library.nearest(shelves, index, vector, limit=limit, papers=papers)
+            results(len(found))
+        return found
 
     async def matching(
         self, shelves: Sequence[Scope], index: Index, query: str, *, limit: int, papers: Sequence[str] | None = None
     ) -> list[SearchResult]:
-        search = self._library.matching(shelves, index, query, limit=limit, papers=papers)
-        return await self._noted(f"{index} by words, the best {limit}, no similarity: {query}", search)
+        how = f"{index} by words, the best {limit}, no similarity: {query}"
+        with self._tracer.noted("search", "library", how) as results:
+            found = await self._library.matching(shelves, index, query, limit=limit, papers=papers)
+            results(len(found))
+        return found
 
     def note(self, how: str, found: int) -> None:
         """What was decided about a search."""
         self._tracer.note(TraceEntry("search", "library", self._tracer.now(), 0.0, "done", how, found))
-
-    async def _noted(self, how: str, search: Awaitable[list[SearchResult]]) -> list[SearchResult]:
-        started = perf_counter()
-        outcome, found = GIVEN_UP, list[SearchResult]()
-        try:
-            found = await search
-            outcome = "done"
-        except StoreError:
-            outcome = "the store failed"
-            raise
-        finally:
-            seconds = perf_counter() - started
-            self._tracer.note(TraceEntry("search", "library", self._tracer.now(), seconds, outcome, how, len(found)))
-        return found
 
 
 def note_search(library: LibraryStore, how: str, found: int) -> None:

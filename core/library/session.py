@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -128,29 +128,21 @@ def _said_at(address: Address) -> tuple[str | None, str, Address]:
     return said if isinstance(said, str) else None, str(key), replace(address, data=data)
 
 
+@dataclass
 class LibraryTalks:
-    """The library on every interface: what somebody says in a thread, and what is answered."""
+    """The library on every interface: what somebody says in a thread, and what is answered. Without `rules` every
+    channel is.
+    """
 
-    def __init__(
-        self,
-        researcher: Researcher,
-        desk: LibraryDesk,
-        conversations: Conversations,
-        views: PaperViews,
-        clock: Clock,
-        *,
-        messages: Messages,
-        rules: SettingsDesk | None = None,
-    ) -> None:
-        """Without `rules` every channel is answered."""
-        self._messages = messages
-        self.desk = desk
-        self.views = views
-        self._researcher = researcher
-        self._conversations = conversations
-        self._clock = clock
-        self._rules = rules
-        self._turns: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
+    researcher: Researcher
+    desk: LibraryDesk
+    conversations: Conversations
+    views: PaperViews
+    clock: Clock
+    _: KW_ONLY
+    messages: Messages
+    rules: SettingsDesk | None = None
+    _turns: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def say(self, speaker: Speaker, text: str, tell: Tell, *, about: str = "") -> SaidToLibrary:
         """One message after the other in a thread; `tell` is given each line of progress.
@@ -160,7 +152,7 @@ class LibraryTalks:
         """
         await self._check_channel(speaker)
         async with self._turn(speaker):
-            before = await self._conversations.get(speaker.scope, speaker.thread) or Conversation()
+            before = await self.conversations.get(speaker.scope, speaker.thread) or Conversation()
             if about and not before.is_about(about, text):
                 return SaidToLibrary(Reply(say(wording.MOVED_ON)), after=before)
 
@@ -169,7 +161,7 @@ class LibraryTalks:
                 return await self._research(speaker, query, feedback, basis, tell)
 
             shelves = shelves_of(speaker.scope)
-            talk = Talk(self.desk, speaker.scope, shelves, research, self._clock, speaker.is_admin, tell)
+            talk = Talk(self.desk, speaker.scope, shelves, research, self.clock, speaker.is_admin, tell)
             try:
                 after, reply = await talk.say(before, text)
             except Exception:  # told by whoever shows it; here the conversation begins anew (S000-35)
@@ -180,8 +172,8 @@ class LibraryTalks:
         said = SaidToLibrary(reply, picture, after, quote=quote)
         if not reply.job_id:
             return said
-        job, result = await self._researcher.job(reply.job_id), await self._researcher.result(reply.job_id)
-        return replace(said, job=job, result=result, sources=tuple(await self._researcher.sources(reply.job_id)))
+        job, result = await self.researcher.job(reply.job_id), await self.researcher.result(reply.job_id)
+        return replace(said, job=job, result=result, sources=tuple(await self.researcher.sources(reply.job_id)))
 
     async def hear(
         self, scope: Scope, thread: str, text: str, *, has_files: bool = False, is_addressed: bool = True
@@ -193,10 +185,10 @@ class LibraryTalks:
         addition = read_addition(text, has_files=has_files) if is_addressed else None
         if addition is not None:
             return addition
-        words = read_words(text, await self._conversations.get(scope, thread), is_addressed=is_addressed)
+        words = read_words(text, await self.conversations.get(scope, thread), is_addressed=is_addressed)
         if words is None or words.is_certain or words.command not in ALSO_OF_ANSWERS:
             return words
-        last = await self._researcher.latest(thread, scope=scope)
+        last = await self.researcher.latest(thread, scope=scope)
         return words if last is None or "library" in last.request.modes else None
 
     async def add(self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], tell: Tell) -> SaidToLibrary:
@@ -260,7 +252,7 @@ class LibraryTalks:
     async def _begun(self, speaker: Speaker, papers: Sequence[Paper]) -> Conversation:
         """The conversation as it goes on; one that did not begins with the papers that were added."""
         async with self._turn(speaker):
-            before = await self._conversations.get(speaker.scope, speaker.thread)
+            before = await self.conversations.get(speaker.scope, speaker.thread)
             if before is not None and (is_going_on(before) or not papers):
                 return before
             begun = Conversation().said("add").found(State.SELECT_VIEW, [paper.id for paper in papers])
@@ -270,7 +262,7 @@ class LibraryTalks:
 
     async def waiting(self, platform: str) -> list[Waiting]:
         """What was said there and has no answer yet: what a restarted bot says again. Raises `StoreError`."""
-        found = [Waiting.of(delivery) for delivery in await self._researcher.undelivered(platform)]
+        found = [Waiting.of(delivery) for delivery in await self.researcher.undelivered(platform)]
         return [one for one in found if one is not None]
 
     async def attach(self, speaker: Speaker) -> bool:
@@ -281,46 +273,46 @@ class LibraryTalks:
         job = await self.researched(speaker)
         if job is None or speaker.address is None:
             return False
-        await self._researcher.attach(job.id, speaker.address)
+        await self.researcher.attach(job.id, speaker.address)
         return True
 
     async def delivered(self, speaker: Speaker, shown: Sequence[Address] = ()) -> None:
         """The reply has arrived and stands at `shown`; nobody need say the same again. Raises `StoreError`."""
         job = await self.researched(speaker)
         if job is not None:
-            await self._researcher.delivered(job.id, shown)
+            await self.researcher.delivered(job.id, shown)
 
     async def opened(self, speaker: Speaker, address: Address) -> None:
         """A message lives at `address`, made by `waiting_at`, until it is `closed`. Raises `StoreError`."""
         if speaker.key:
-            await self._messages.begin(speaker.key, speaker.scope, speaker.asker, address)
+            await self.messages.begin(speaker.key, speaker.scope, speaker.asker, address)
 
     async def closed(self, key: str) -> None:
         """It has come to its end. Raises `StoreError`."""
-        await self._messages.end(key)
+        await self.messages.end(key)
 
     async def left_open(self, platform: str) -> list[tuple[str, str, Address]]:
         """Messages that have not: the speaker's key, what was said, and where. Raises `StoreError`."""
-        found = [(key, _said_at(address)) for key, address in await self._messages.begun(platform)]
+        found = [(key, _said_at(address)) for key, address in await self.messages.begun(platform)]
         return [(key, said or "", address) for key, (said, _, address) in found]
 
     async def papers(self, scope: Scope) -> list[Paper]:
         return await self.desk.library.papers(shelves_of(scope))
 
     async def _check_channel(self, speaker: Speaker) -> None:
-        if self._rules is not None:
+        if self.rules is not None:
             tenant = speaker.scope.tenant
-            check_channel((await self._rules.show(tenant)).settings, tenant, speaker.channel)
+            check_channel((await self.rules.show(tenant)).settings, tenant, speaker.channel)
 
     async def researched(self, speaker: Speaker) -> ResearchJob | None:
-        return await self._researcher.asked(speaker.dedupe_key, scope=speaker.scope) if speaker.key else None
+        return await self.researcher.asked(speaker.dedupe_key, scope=speaker.scope) if speaker.key else None
 
     def _turn(self, speaker: Speaker) -> asyncio.Lock:
         return self._turns.setdefault((speaker.scope, speaker.thread), asyncio.Lock())
 
     async def _keep(self, speaker: Speaker, conversation: Conversation) -> None:
-        at = self._clock()
-        await self._conversations.put(speaker.scope, speaker.thread, conversation, asker=speaker.asker, at=at)
+        at = self.clock()
+        await self.conversations.put(speaker.scope, speaker.thread, conversation, asker=speaker.asker, at=at)
 
     async def _research(self, speaker: Speaker, query: str, feedback: str, basis: str, tell: Tell) -> Researched:
         """Run a job to its end. Raises a `GorkdError` in the job's own words when it failed."""
@@ -338,16 +330,16 @@ class LibraryTalks:
         )
         if feedback:
             await tell(say(wording.IMPROVING))
-        job = await self._researcher.submit(request, dedupe_key=speaker.dedupe_key, address=speaker.address)
+        job = await self.researcher.submit(request, dedupe_key=speaker.dedupe_key, address=speaker.address)
         try:
-            async for event in self._researcher.follow(job.id):
+            async for event in self.researcher.follow(job.id):
                 if not feedback and (line := _line(event)):
                     await tell(line)
         except asyncio.CancelledError:
             if speaker.address is None:  # nobody will come back for it
-                await self._researcher.cancel(job.id)
+                await self.researcher.cancel(job.id)
             raise
-        ended, result = await self._researcher.job(job.id), await self._researcher.result(job.id)
+        ended, result = await self.researcher.job(job.id), await self.researcher.result(job.id)
         if ended.status is not JobStatus.COMPLETED or result is None or result.answer is None:
             raise GorkdError(f"{job.id} {ended.status}", user_message=failure_sentence(ended))
         return Researched(job.id, result)
@@ -368,7 +360,7 @@ class LibraryTalks:
         if not job_id:
             return ""
         try:
-            result, sources = await self._researcher.result(job_id), await self._researcher.sources(job_id)
+            result, sources = await self.researcher.result(job_id), await self.researcher.sources(job_id)
         except JobNotFound:
             return ""
         ids = {source.id for source in sources if source.content_hash == paper.content_hash}

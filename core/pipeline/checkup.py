@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from typing import Literal
 
@@ -128,48 +128,41 @@ HEARD_WITHIN_S = 20.0  # a worker beats every 2 s, and is given up after 15 to 2
 TryOut = Callable[[], Awaitable[None]]  # raises `GorkdError` for what cannot be used
 
 
+@dataclass
 class Readiness:
     """`journal` and `heartbeats` are None in a process that runs its own jobs. `stopwatch` gives seconds."""
 
-    def __init__(
-        self,
-        records: TryOut,
-        *,
-        journal: TryOut | None = None,
-        heartbeats: Heartbeats | None = None,
-        clock: Clock,
-        stopwatch: Callable[[], float],
-    ) -> None:
-        self._records = records
-        self._journal = journal
-        self._heartbeats = heartbeats
-        self._clock = clock
-        self._stopwatch = stopwatch
-        self._found: list[str] = []
-        self._found_at = float("-inf")
-        self._looking = asyncio.Lock()
+    records: TryOut
+    _: KW_ONLY
+    journal: TryOut | None = None
+    heartbeats: Heartbeats | None = None
+    clock: Clock
+    stopwatch: Callable[[], float]
+    _found: list[str] = field(default_factory=list)
+    _found_at: float = float("-inf")
+    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def reasons(self) -> list[str]:
         """Sentences for whoever runs this; empty when all is well."""
         async with self._looking:
-            if self._stopwatch() - self._found_at >= KEPT_S:
+            if self.stopwatch() - self._found_at >= KEPT_S:
                 self._found = await self._look()
-                self._found_at = self._stopwatch()
+                self._found_at = self.stopwatch()
             return self._found
 
     async def _look(self) -> list[str]:
-        if reason := await _failure("the records", self._records):
+        if reason := await _failure("the records", self.records):
             return [reason]  # what else there is lies in the same place
-        if self._journal and (reason := await _failure("the journal of jobs", self._journal)):
+        if self.journal and (reason := await _failure("the journal of jobs", self.journal)):
             return [reason]
         reason = await _failure("the workers", self._hear_a_worker)
         return [reason] if reason else []
 
     async def _hear_a_worker(self) -> None:
-        if self._heartbeats is None:
+        if self.heartbeats is None:
             return
-        now, lately = self._clock(), timedelta(seconds=HEARD_WITHIN_S)
-        if not any(abs(now - beat) <= lately for beat in (await self._heartbeats.beats()).values()):
+        now, lately = self.clock(), timedelta(seconds=HEARD_WITHIN_S)
+        if not any(abs(now - beat) <= lately for beat in (await self.heartbeats.beats()).values()):
             raise GorkdError(f"No worker was heard of for {HEARD_WITHIN_S:.0f} s; start one with `gorkd worker`.")
 
 

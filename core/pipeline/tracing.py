@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from time import perf_counter
@@ -35,7 +35,7 @@ from core.model.ports import (
 )
 from core.model.source import Page, SearchHit, SearchQuery
 from core.pipeline.limits import AroundSearch
-from core.pipeline.trace import Exchange, TraceEntry, TraceStore
+from core.pipeline.trace import Exchange, Kind, TraceEntry, TraceStore
 from core.presentation.render import one_line
 from core.text.saying import say, say_many
 
@@ -154,6 +154,22 @@ class Tracer:
             self._waiting.put_nowait((job_id, entry))
         except asyncio.QueueFull:
             log.warning("trace entry dropped", extra={"kind": entry.kind})
+
+    @contextmanager
+    def noted(self, kind: Kind, name: str, detail: str) -> Iterator[Callable[[int], None]]:
+        """What is done in the block, with its time and how it ended; the block is given what to tell its results to."""
+        started, outcome, found = perf_counter(), GIVEN_UP, list[int]()
+        try:
+            yield found.append
+            outcome = "done"
+        except (ProviderError, FetchError) as exc:
+            outcome = exc.reason
+            raise
+        except StoreError:
+            outcome = "the store failed"
+            raise
+        finally:
+            self.note(TraceEntry(kind, name, self.now(), perf_counter() - started, outcome, detail, sum(found)))
 
     async def write_to(self, trace_log: TraceStore) -> None:
         """Keep what is noted, until `finish`."""
@@ -324,19 +340,9 @@ class WatchedSearch(AroundSearch):
         self._tracer = tracer
 
     async def search(self, query: SearchQuery, *, limit: int, scope: Scope) -> Sequence[SearchHit]:
-        started = perf_counter()
-        outcome, hits = GIVEN_UP, list[SearchHit]()
-        try:
+        with self._tracer.noted("search", self.name, query.text) as results:
             hits = list(await self._provider.search(query, limit=limit, scope=scope))
-            outcome = "done"
-        except ProviderError as exc:
-            outcome = exc.reason
-            raise
-        finally:
-            seconds = perf_counter() - started
-            self._tracer.note(
-                TraceEntry("search", self.name, self._tracer.now(), seconds, outcome, query.text, len(hits))
-            )
+            results(len(hits))
         return hits
 
 
@@ -350,17 +356,9 @@ class WatchedPages:
         await warm_up(self._pages)
 
     async def fetch(self, url: str, *, known: Page | None = None) -> Page:
-        started = perf_counter()
-        outcome, length = GIVEN_UP, 0
-        try:
+        with self._tracer.noted("page", "page", url) as results:
             page = await self._pages.fetch(url, known=known)
-            outcome, length = "done", len(page.text)
-        except FetchError as exc:
-            outcome = exc.reason
-            raise
-        finally:
-            seconds = perf_counter() - started
-            self._tracer.note(TraceEntry("page", "page", self._tracer.now(), seconds, outcome, url, length))
+            results(len(page.text))
         return page
 
 

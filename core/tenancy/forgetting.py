@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -275,40 +275,32 @@ class AppTenants(Protocol):
         """Whoever is forgotten is not among them."""
 
 
+@dataclass
 class Leaving:
     """Lets tenants go, and nothing of them stay. `holder` names this process in turns."""
 
-    def __init__(
-        self,
-        tenants: AppTenants,
-        turns: Turns,
-        forget: Callable[[Whose], Awaitable[Forgotten]],
-        *,
-        holder: str,
-        clock: Clock,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._tenants = tenants
-        self._turns = turns
-        self._forget = forget
-        self._holder = holder
-        self._clock = clock
-        self._sleep = sleep
-        self._noted = asyncio.Event()
+    tenants: AppTenants
+    turns: Turns
+    forget: Callable[[Whose], Awaitable[Forgotten]]
+    _: KW_ONLY
+    holder: str
+    clock: Clock
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _noted: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def arrived(self, app: str, tenant: str) -> None:
         """Note that a tenant has the app, so that it is missed when it leaves unheard. Raises `StoreError`."""
-        await self._tenants.note(app, {tenant})
+        await self.tenants.note(app, {tenant})
 
     async def missing(self, app: str, present: Set[str]) -> set[str]:
         """Note who has the app now; gives who was noted before and is not among them. Raises `StoreError`."""
-        before = await self._tenants.noted(app)
-        await self._tenants.note(app, present - before)
+        before = await self.tenants.noted(app)
+        await self.tenants.note(app, present - before)
         return before - present
 
     async def leave(self, tenant: str) -> None:
         """Note it, durably; what is kept goes in the background, and at the latest when a process starts again."""
-        await self._tenants.depart(Departure(tenant, self._clock()))
+        await self.tenants.depart(Departure(tenant, self.clock()))
         self._noted.set()
         log.info("the app was removed", extra={"tenant": tenant})
 
@@ -324,7 +316,7 @@ class Leaving:
                     user_message=say("What was kept before is still being removed; please try again in a minute."),
                 )
             waited_s += _PAUSE_S
-            await self._sleep(_PAUSE_S)
+            await self.sleep(_PAUSE_S)
 
     async def keep_erasing(self) -> None:
         """Until it is cancelled."""
@@ -344,31 +336,31 @@ class Leaving:
 
     async def erase_waiting(self) -> None:
         """Everything at once, and once more what came late. Raises `StoreError`."""
-        for departure in await self._tenants.departures():
-            is_late = self._clock() >= departure.left_at + LATE
+        for departure in await self.tenants.departures():
+            is_late = self.clock() >= departure.left_at + LATE
             if is_late or not departure.is_erased:
                 await self._erase(departure, is_last=is_late)
 
     async def _erase(self, departure: Departure, *, is_last: bool) -> bool:
         """Whether all of it is gone; false too when another process is at it."""
         turn = f"departure:{departure.tenant}"
-        if not await self._turns.take(turn, self._holder, ttl=TURN):
+        if not await self.turns.take(turn, self.holder, ttl=TURN):
             return False
         try:
-            forgotten = await self._forget(Whose(tenant=departure.tenant))
+            forgotten = await self.forget(Whose(tenant=departure.tenant))
             if forgotten.failures:
                 return False
             log.info("forgotten", extra={"tenant": departure.tenant, "jobs": forgotten.jobs})
             if is_last:
-                await self._tenants.strike(departure)
+                await self.tenants.strike(departure)
             else:
-                await self._tenants.depart(replace(departure, is_erased=True))
+                await self.tenants.depart(replace(departure, is_erased=True))
             return True
         finally:
-            await self._turns.give_back(turn, self._holder)
+            await self.turns.give_back(turn, self.holder)
 
     async def _waiting(self, tenant: str) -> Departure | None:
-        return next((one for one in await self._tenants.departures() if one.tenant == tenant), None)
+        return next((one for one in await self.tenants.departures() if one.tenant == tenant), None)
 
 
 @dataclass(frozen=True)
