@@ -24,8 +24,8 @@ from core.model.ports import PageFetcher, record_nothing, utc_now
 from core.pipeline.checkup import Doubt, Finding, Probe, Trials, examine
 from core.pipeline.deps import Deps
 from core.presentation.render import job_json
-from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose, forget
+from core.tenancy.settings_desk import SettingsDesk
 
 
 def build_operating() -> Operating:

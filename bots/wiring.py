@@ -53,8 +53,6 @@ from core.pipeline.tracing import (
 )
 from core.pipeline.work import DirectSteps
 from core.presentation.wording import SOMETHING_BROKE, language_of
-from core.settings.desk import SettingsDesk, SettingsStore, corpora_of
-from core.settings.tenant import Ceilings
 from core.stages.deliver import deliver_failure, keep_standing
 from core.tenancy.admission import Admission, Budget, Quota, require_price
 from core.tenancy.forgetting import (
@@ -68,6 +66,8 @@ from core.tenancy.forgetting import (
     keep_sweeping,
     keep_sweeping_tenants,
 )
+from core.tenancy.settings import Ceilings
+from core.tenancy.settings_desk import SettingsDesk, SettingsStore, corpora_of
 from core.text.saying import say, speaking
 from core.watch.desk import WatchDesk, WatchLimits
 from core.watch.runner import WatchRunner

@@ -73,13 +73,13 @@ from core.presentation.bibliography import latex_text, names_in
 from core.presentation.render import cut, marked_text, one_line, printable
 from core.section.prose import Quotations, with_keys, with_labels
 from core.section.sections import asks_for_section, is_order, read_brief, sections_in
-from core.settings.tenant import DEFAULTS, FIELDS, read_setting
 from core.stages.cache import normalise_question
 from core.stages.gathering import addresses_in
 from core.stages.gathering import without_addresses as without_given_addresses
 from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
+from core.tenancy.settings import DEFAULTS, FIELDS, read_setting
 from core.text.growing_json import PartialJson, parse_object
 from core.text.injection import instructions_in
 from core.text.language import detect_language

@@ -19,7 +19,7 @@ from core.model.job import ResearchJob
 from core.model.source import Source
 from core.presentation.snapshot import Snapshot
 from core.presentation.wording import language_of as language_of_job
-from core.settings.desk import SettingsDesk
+from core.tenancy.settings_desk import SettingsDesk
 from core.text.language import language_of
 from core.text.saying import speaking
 from core.watch.watch import WatchNotice

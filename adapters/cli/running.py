@@ -37,8 +37,8 @@ from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import one_line
 from core.presentation.snapshot import Snapshot
 from core.receipts.container import Receipts
-from core.settings.desk import SettingsDesk
 from core.tenancy.forgetting import Forgotten, Whose
+from core.tenancy.settings_desk import SettingsDesk
 from core.tenancy.usage import CountUsage, EvaluationStore
 from core.text.saying import say as said
 from core.text.saying import speaking, spoken

@@ -16,8 +16,8 @@ from adapters.cli.running import Exit, Operating, print_json, say
 from core.model.job import Json
 from core.presentation import wording
 from core.presentation.render import iso_utc, printable
-from core.settings.desk import OPERATOR, KeptSettings
-from core.settings.tenant import FIELDS, GROUPS, read_setting, write_setting
+from core.tenancy.settings import FIELDS, GROUPS, read_setting, write_setting
+from core.tenancy.settings_desk import OPERATOR, KeptSettings
 from core.tenancy.usage import (
     LEVELS,
     MAX_DAYS,

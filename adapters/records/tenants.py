@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from adapters.records.sql import SealedStore, Sql, SqlStore, TimedStore, digest, moment
 from core.model.codec import decode, encode
 from core.model.job import ResearchJob
-from core.settings.desk import KeptSettings, SettingChange
-from core.settings.tenant import TenantSettings
 from core.tenancy.forgetting import Departure
+from core.tenancy.settings import TenantSettings
+from core.tenancy.settings_desk import KeptSettings, SettingChange
 
 _PUT_TOKENS = """
     INSERT INTO installations (tenant, sealed, put_at) VALUES (?, ?, ?)

@@ -41,8 +41,8 @@ from core.model.source import Source
 from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import one_line
 from core.presentation.wording import failure_sentence
-from core.settings.desk import SettingsDesk
 from core.tenancy.admission import check_channel
+from core.tenancy.settings_desk import SettingsDesk
 from core.text.saying import say, say_many
 
 if TYPE_CHECKING:

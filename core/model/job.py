@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from typing_extensions import TypeAliasType
 
 from core.model.errors import GorkdError
-from core.settings.tenant import EVERYTHING, SourcePolicy
+from core.tenancy.settings import EVERYTHING, SourcePolicy
 
 PERSON = "user:"  # before a person's id, in tenants and visibilities
 MAX_ROUNDS = 20  # of research that goes in rounds (S002-03)

@@ -37,7 +37,7 @@ from core.model.ports import (
 )
 from core.pipeline.limits import ComputingTurns, SharedLimits
 from core.pipeline.trace import TraceStore
-from core.settings.tenant import SourcePolicy
+from core.tenancy.settings import SourcePolicy
 from core.tenancy.usage import EvaluationStore
 from core.watch.watch import Watches
 from core.works.registry import Works

@@ -17,8 +17,8 @@ from core.model.job import ResearchRequest
 from core.model.ports import Clock
 from core.pipeline.limits import SharedLimits
 from core.presentation import wording
-from core.settings.desk import SettingsStore
-from core.settings.tenant import DEFAULTS, TenantSettings
+from core.tenancy.settings import DEFAULTS, TenantSettings
+from core.tenancy.settings_desk import SettingsStore
 from core.text.saying import say, say_month, say_number
 
 OF_OWN_PAPERS = frozenset({"library", "section", "references"})  # modes that ask no search provider

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from core.model.errors import GorkdError, JobNotFound, StoreError
 from core.model.ports import Clock, Turns
-from core.settings.desk import SettingsDesk, SettingsStore
+from core.tenancy.settings_desk import SettingsDesk, SettingsStore
 from core.text.saying import say
 
 log = logging.getLogger(__name__)

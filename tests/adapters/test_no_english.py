@@ -40,8 +40,8 @@ from core.presentation.bibliography import answer_markdown
 from core.presentation.follow_ups import _IN as SUGGESTED
 from core.presentation.follow_ups import REFUSALS
 from core.receipts.container import verify_receipt, write_receipt
-from core.settings.desk import KeptSettings, SettingChange
-from core.settings.tenant import FIELDS, GROUPS, MEDICINE, Ceilings
+from core.tenancy.settings import FIELDS, GROUPS, MEDICINE, Ceilings
+from core.tenancy.settings_desk import KeptSettings, SettingChange
 from core.text import saying
 from core.text.saying import LANGUAGES, speaking
 from core.watch.watch import Change, ChangeKind, Kind, Rhythm, Tone, Watch, WatchNotice

@@ -16,8 +16,7 @@ from adapters.chat.discord.payload import DiscordMessage, PanelButton, submitted
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from core.model.errors import GorkdError
 from core.presentation import wording
-from core.settings.desk import KeptSettings, SettingChange, SettingsChanged
-from core.settings.tenant import (
+from core.tenancy.settings import (
     FIELDS,
     GROUPS,
     Ceilings,
@@ -30,6 +29,7 @@ from core.settings.tenant import (
     unset_words,
     write_setting,
 )
+from core.tenancy.settings_desk import KeptSettings, SettingChange, SettingsChanged
 from core.text.saying import say
 
 LOG = "log"

@@ -57,7 +57,7 @@ from core.model.job import (
 )
 from core.presentation import wording
 from core.presentation.render import one_line
-from core.settings.tenant import TenantSettings
+from core.tenancy.settings import TenantSettings
 from core.text.saying import say, speak
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import discord
 
 from core.model.job import ResearchJob, Scope, Tenant, personal
-from core.settings.tenant import DEFAULTS, TenantSettings
+from core.tenancy.settings import DEFAULTS, TenantSettings
 
 Asked = discord.Interaction[discord.Client]
 

@@ -42,8 +42,7 @@ from core.model.job import JobStatus, Json, ResearchJob, Scope
 from core.presentation import wording
 from core.presentation.help import HOW_TO_READ
 from core.presentation.page_links import PageLinks, is_private
-from core.settings.desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
-from core.settings.tenant import (
+from core.tenancy.settings import (
     FIELDS,
     GROUPS,
     MAX_PER_MIN,
@@ -56,6 +55,7 @@ from core.settings.tenant import (
     unset_words,
     write_setting,
 )
+from core.tenancy.settings_desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
 from core.text.saying import say
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_op
 from adapters.chat.watching import WatchPlace, WatchSaid, last_answer, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.job import ResearchJob, Scope
-from core.settings.desk import SettingsDesk
+from core.tenancy.settings_desk import SettingsDesk
 from core.text.saying import speak
 from core.watch.words import WatchWish, command_wish, read_wish
 

@@ -11,7 +11,7 @@ from typing import Any
 from core.model.job import ResearchJob, ResearchRequest, Scope, Tenant, personal
 from core.modes import read_modes
 from core.modes.mode import ASKED, DEPTH, ROUNDS, TOP_K
-from core.settings.tenant import DEFAULTS, TenantSettings
+from core.tenancy.settings import DEFAULTS, TenantSettings
 
 Payload = Mapping[str, Any]  # Slack's JSON, read here and in bot.py, and nowhere else
 

@@ -25,9 +25,9 @@ from core.pipeline.checkup import Finding, Trial, Trials
 from core.pipeline.deps import Deps
 from core.pipeline.trace import Exchange, ToolTrace, TraceEntry
 from core.receipts.container import Receipts
-from core.settings.desk import SettingsDesk
-from core.settings.tenant import Ceilings
 from core.tenancy.forgetting import Forgotten, Whose
+from core.tenancy.settings import Ceilings
+from core.tenancy.settings_desk import SettingsDesk
 from core.tenancy.usage import Usage
 from tests.adapters.records.samples import StandingClock
 from tests.core.library.samples import ABSTRACT, PAPER

@@ -17,9 +17,9 @@ from adapters.secrets import SecretBox
 from core.library.states import Conversation
 from core.model.errors import StoreError
 from core.model.job import Scope
-from core.settings.desk import KeptSettings, SettingChange
-from core.settings.tenant import TenantSettings
 from core.tenancy.forgetting import Departure, Whose, sweep_tenants
+from core.tenancy.settings import TenantSettings
+from core.tenancy.settings_desk import KeptSettings, SettingChange
 from tests.adapters.records.samples import NOON, RESULT, finished, make_job
 
 TTL = timedelta(minutes=10)

@@ -25,10 +25,10 @@ from core.model.answer import Confidence, JobResult, Rating, ResearchAnswer
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.model.ports import record_nothing
 from core.pipeline.trace import TraceEntry
-from core.settings.desk import SettingChange
-from core.settings.tenant import TenantSettings
 from core.tenancy.admission import month_of
 from core.tenancy.forgetting import Whose, forget
+from core.tenancy.settings import TenantSettings
+from core.tenancy.settings_desk import SettingChange
 from core.tenancy.usage import Period
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

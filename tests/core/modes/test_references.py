@@ -17,7 +17,7 @@ from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
-from core.settings.tenant import EVERYTHING, SourcePolicy
+from core.tenancy.settings import EVERYTHING, SourcePolicy
 from core.works.registry import Registry, Works
 from core.works.showing import reference_rows
 from tests.adapters.web.conformity import conforming

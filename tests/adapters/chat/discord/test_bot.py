@@ -24,8 +24,8 @@ from adapters.records.deliveries import SqlMessages
 from adapters.records.tenants import SqlSettings
 from core.model.errors import SetupError
 from core.model.job import Scope
-from core.settings.desk import SettingsDesk
-from core.settings.tenant import Ceilings
+from core.tenancy.settings import Ceilings
+from core.tenancy.settings_desk import SettingsDesk
 from tests.fakes import now
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.chat.slack.library import COMMAND
-from core.settings.tenant import FIELDS
+from core.tenancy.settings import FIELDS
 from tests import commands
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.adapters.durable.outside import QUESTION

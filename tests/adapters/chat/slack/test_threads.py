@@ -16,8 +16,8 @@ from adapters.records.tenants import SqlSettings
 from core.model.job import ResearchJob, Scope
 from core.pipeline.researcher import Researcher
 from core.presentation import wording
-from core.settings.desk import SettingsDesk
-from core.settings.tenant import Ceilings, TenantSettings
+from core.tenancy.settings import Ceilings, TenantSettings
+from core.tenancy.settings_desk import SettingsDesk
 from core.text.saying import speaking, spoken
 from core.watch.watch import Watch
 from tests.fakes import Idle, make_deps

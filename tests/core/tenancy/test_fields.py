@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.source import SearchFilters, SourceKind
-from core.settings.tenant import (
+from core.tenancy.settings import (
     FIELDS,
     GROUPS,
     Ceilings,

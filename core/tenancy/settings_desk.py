@@ -14,7 +14,7 @@ from typing import Protocol
 from core.model.errors import GorkdError
 from core.model.ports import Clock
 from core.presentation import wording
-from core.settings.tenant import DEFAULTS, FIELDS, Ceilings, SettingsRefused, TenantSettings, refusals, write_setting
+from core.tenancy.settings import DEFAULTS, FIELDS, Ceilings, SettingsRefused, TenantSettings, refusals, write_setting
 from core.text.saying import say
 
 OPERATOR = "operator"  # who changes settings by the command line

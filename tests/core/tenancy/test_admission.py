@@ -17,11 +17,11 @@ from core.model.job import ResearchRequest, Scope
 from core.model.source import Source, SourceKind
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.settings.desk import SettingsChanged, SettingsDesk
-from core.settings.tenant import Ceilings, SettingsRefused, TenantSettings
 from core.stages.cache import answer_key
 from core.stages.gathering import earlier_sources
 from core.tenancy.admission import Admission, Budget, Quota, Spent
+from core.tenancy.settings import Ceilings, SettingsRefused, TenantSettings
+from core.tenancy.settings_desk import SettingsChanged, SettingsDesk
 from tests.adapters.records.samples import StandingClock, make_source
 from tests.fakes import FakeSearch, Idle, hit, make_deps, make_job
 from tests.records import MemoryTables
