@@ -104,10 +104,7 @@ def _open_redis(url: str, stack: AsyncExitStack, *, clock: Clock, record: Record
 
 
 def _share(database: Tables, *, clock: Clock, record: Record) -> Shared:
-    return Shared(
-        SqlLimits(database, clock=clock, record=record),
-        SqlReuseStore(database, clock=clock),
-    )
+    return Shared(SqlLimits(database, clock=clock, record=record), SqlReuseStore(database, clock=clock))
 
 
 def _records(database: Tables, shared: Shared, box: SecretBox, *, folder: Path, clock: Clock) -> Records:

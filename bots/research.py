@@ -17,12 +17,7 @@ from typing import Self, get_args
 
 from bots.config import read_settings
 from bots.wiring import House, library_desk, open_house
-from core.findings.results import (
-    DEFAULT_TOP_K,
-    ResearchFindings,
-    ResearchModeInput,
-    normalise_modes,
-)
+from core.findings.results import DEFAULT_TOP_K, ResearchFindings, ResearchModeInput, normalise_modes
 from core.findings.viewing import read_view
 from core.library import funnel
 from core.library.desk import LibraryDesk
@@ -47,21 +42,13 @@ class FindingsResearcher:
         self._env = dict(os.environ if env is None else env)
 
     def research(
-        self,
-        query: str,
-        mode: ResearchModeInput | None = None,
-        top_k: int = DEFAULT_TOP_K,
-        depth: Depth = "light",
+        self, query: str, mode: ResearchModeInput | None = None, top_k: int = DEFAULT_TOP_K, depth: Depth = "light"
     ) -> ResearchFindings:
         """As `research_async`; not to be called where an event loop runs."""
         return asyncio.run(self.research_async(query, mode, top_k, depth))
 
     async def research_async(
-        self,
-        query: str,
-        mode: ResearchModeInput | None = None,
-        top_k: int = DEFAULT_TOP_K,
-        depth: Depth = "light",
+        self, query: str, mode: ResearchModeInput | None = None, top_k: int = DEFAULT_TOP_K, depth: Depth = "light"
     ) -> ResearchFindings:
         """All three modes by default. Only what is verified; raises `ValueError` for an argument, `GorkdError` else."""
         modes = normalise_modes(mode)

@@ -43,14 +43,7 @@ from core.pipeline.limits import LimitedSearch, SharedTurns
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import rehearse, run_job
 from core.pipeline.trace import TraceStore
-from core.pipeline.tracing import (
-    WatchedModel,
-    WatchedPages,
-    WatchedSearch,
-    WatchedWebSearch,
-    open_tracer,
-    traced,
-)
+from core.pipeline.tracing import WatchedModel, WatchedPages, WatchedSearch, WatchedWebSearch, open_tracer, traced
 from core.pipeline.work import DirectSteps
 from core.presentation.wording import SOMETHING_BROKE, language_of
 from core.stages.deliver import deliver_failure, keep_standing
@@ -330,10 +323,7 @@ async def _working(
     client = await queue.client()
     slot = WorkerSlot.take(durable.folder)
     worker = DurableWorker(durable, slot.worker_id, run)
-    endings = Endings(
-        cancelled=partial(_end, deps, JobStatus.CANCELLED),
-        broken=partial(_end, deps, JobStatus.FAILED),
-    )
+    endings = Endings(cancelled=partial(_end, deps, JobStatus.CANCELLED), broken=partial(_end, deps, JobStatus.FAILED))
     reaper = Reaper(slot.worker_id, heartbeats, deps.jobs, queue, endings, deps.clock)
     await reaper.beat()  # before any work is taken: who dies right after is missed
     reaping = asyncio.create_task(reaper.run(), name="reaper")
@@ -383,11 +373,7 @@ def _tunables(settings: BotSettings, model: OpenAIChat | None) -> Settings:
 
 
 def _open_deps(
-    env: Mapping[str, str],
-    settings: BotSettings,
-    records: Records,
-    metrics: PrometheusRecorder,
-    stack: AsyncExitStack,
+    env: Mapping[str, str], settings: BotSettings, records: Records, metrics: PrometheusRecorder, stack: AsyncExitStack
 ) -> Deps:
     model, web_model = build_chat(env), build_web_search(env)
     tunables = _tunables(settings, model)

@@ -6,14 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from adapters.search.clients import OnlineSearch, VendorClient
-from adapters.search.service import (
-    Service,
-    Surroundings,
-    parse_time,
-    reach,
-    shorten,
-    status_error,
-)
+from adapters.search.service import Service, Surroundings, parse_time, reach, shorten, status_error
 from core.model.ports import ProviderStrength
 from core.model.source import ContentType, SearchHit, SearchQuery
 from core.pipeline.limits import CallRate

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from adapters.search.clients import OnlineSearch, VendorClient
-from adapters.search.service import (
-    Service,
-    Surroundings,
-    parse_answer,
-    parse_items,
-    parse_time,
-    shorten,
-    status_error,
-)
+from adapters.search.service import Service, Surroundings, parse_answer, parse_items, parse_time, shorten, status_error
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.limits import CallRate

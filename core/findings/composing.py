@@ -101,12 +101,7 @@ def texts_of(composed: Composed, modes: Sequence[ResearchMode]) -> tuple[str, st
 
 
 def findings_of(
-    composed: Composed,
-    modes: Sequence[ResearchMode],
-    sources: Sequence[Source],
-    *,
-    query: str,
-    top_k: int,
+    composed: Composed, modes: Sequence[ResearchMode], sources: Sequence[Source], *, query: str, top_k: int
 ) -> ResearchFindings:
     """S004's object: only what is verified, with addresses in parentheses instead of markers."""
     urls = {source.number: source.url for source in sources}

@@ -136,12 +136,7 @@ async def _open(work: Work, url: str, title: str, others: Stragglers, failures: 
         failures[canonical_url(url)] = say(NOT_OPENED)
         return None
     hit = SearchHit(
-        WEB_SEARCH,
-        url,
-        page.title or title,
-        author=page.author,
-        published_at=page.published_at,
-        found_at=page.read_at,
+        WEB_SEARCH, url, page.title or title, author=page.author, published_at=page.published_at, found_at=page.read_at
     )
     source = await asyncio.to_thread(make_source, work.gathering, hit, page.text)
     await work.progress.source(source)

@@ -236,11 +236,7 @@ def papers_of(results: Sequence[SearchResult]) -> list[str]:
 
 
 def select_diverse(
-    found: Sequence[SearchResult],
-    k: int,
-    *,
-    alpha: float,
-    alike: Callable[[SearchResult, SearchResult], float],
+    found: Sequence[SearchResult], k: int, *, alpha: float, alike: Callable[[SearchResult, SearchResult], float]
 ) -> list[SearchResult]:
     """At most `k` by maximal marginal relevance: `alpha` times the score less (1 − `alpha`) times the likeness to what
     is chosen already (Carbonell and Goldstein 1998). In the order of choice; `alpha` 1 is the order of the scores.

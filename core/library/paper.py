@@ -435,10 +435,7 @@ def _on_its_page(evidence: Evidence, named: set[int]) -> Evidence:
 
 
 def page_markers(
-    text: str,
-    citations: Sequence[Citation],
-    papers: Mapping[str, Paper],
-    texts: Mapping[str, str],
+    text: str, citations: Sequence[Citation], papers: Mapping[str, Paper], texts: Mapping[str, str]
 ) -> str:
     """`text` with `[PAPER_ID, page N]` for each `[n]` (S000-16); `citations` say on which page each sentence stands.
 

@@ -49,10 +49,7 @@ DEEP = Mode(
 )
 IDEA = _finding("idea", later("Ideas"), later("The best ideas and approaches, each with its source"), (TOP_K, DEPTH))
 IMPLEMENTATION = _finding(
-    "implementation",
-    later("Implementations"),
-    later("Working code with its dependencies and source"),
-    (TOP_K, DEPTH),
+    "implementation", later("Implementations"), later("Working code with its dependencies and source"), (TOP_K, DEPTH)
 )
 FREEFORM = _finding("freeform", later("Report"), later("A research report in five sections, like a paper"), (DEPTH,))
 

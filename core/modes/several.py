@@ -291,8 +291,7 @@ def _moved_claim(claim: Claim, numbers: Numbers) -> Claim:
 
 def _moved_conflict(conflict: Conflict, numbers: Numbers) -> Conflict:
     return replace(
-        conflict,
-        positions=tuple(replace(side, source_id=_id(side.source_id, numbers)) for side in conflict.positions),
+        conflict, positions=tuple(replace(side, source_id=_id(side.source_id, numbers)) for side in conflict.positions)
     )
 
 

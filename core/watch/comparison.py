@@ -167,12 +167,7 @@ def _instead(
 
 def _news(page: WatchedPage, said: str) -> Change:
     return Change(
-        "new",
-        now=said,
-        now_quote=said,
-        now_url=page.url,
-        places=(page.url,),
-        is_primary=page.kind in PRIMARY_KINDS,
+        "new", now=said, now_quote=said, now_url=page.url, places=(page.url,), is_primary=page.kind in PRIMARY_KINDS
     )
 
 

@@ -298,10 +298,7 @@ class WatchDesk:
                 if is_shared
                 else "There are {number} watches on this machine already; stop one first."
             )
-            raise WatchRefused(
-                "too many of a workspace",
-                user_message=say(here_or_there, number=len(here)),
-            )
+            raise WatchRefused("too many of a workspace", user_message=say(here_or_there, number=len(here)))
 
 
 def _key(address: Address) -> str:

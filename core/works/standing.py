@@ -16,15 +16,7 @@ from typing import Protocol
 
 from core.evidence.authority import is_retracted
 from core.evidence.confidence import score_confidence, standing_limitations
-from core.model.answer import (
-    SAID_TOGETHER,
-    Claim,
-    Confidence,
-    ConfidencePart,
-    Conflict,
-    ResearchAnswer,
-    Verdict,
-)
+from core.model.answer import SAID_TOGETHER, Claim, Confidence, ConfidencePart, Conflict, ResearchAnswer, Verdict
 from core.model.errors import FetchError, ProviderError
 from core.model.job import QuestionType
 from core.model.source import Page, Source, SourceKind
@@ -136,12 +128,7 @@ def newly_retracted(before: Sequence[Source], after: Sequence[Source]) -> list[S
 
 
 def withdraw(
-    answer: ResearchAnswer,
-    sources: Sequence[Source],
-    *,
-    question: str,
-    question_type: QuestionType,
-    now: datetime,
+    answer: ResearchAnswer, sources: Sequence[Source], *, question: str, question_type: QuestionType, now: datetime
 ) -> ResearchAnswer:
     """The answer in which nothing rests on a retracted source: its sentences stay, with what is left to carry them.
 
@@ -177,10 +164,7 @@ def withdraw(
         conflicts=conflicts,
         confidence=level,
         confidence_reasons=tuple(dict.fromkeys((reason, *report.reasons))),
-        confidence_sum=(
-            *report.sum,
-            ConfidencePart("retracted", 0.0, alone),
-        ),
+        confidence_sum=(*report.sum, ConfidencePart("retracted", 0.0, alone)),
         limitations=limitations,
     )
 

@@ -8,14 +8,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient
-from adapters.search.service import (
-    Service,
-    Surroundings,
-    clean_line,
-    parse_answer,
-    parse_json,
-    with_path,
-)
+from adapters.search.service import Service, Surroundings, clean_line, parse_answer, parse_json, with_path
 from core.model.works import CopyVersion, OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
 from core.works.registry import Registry
