@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
 
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
@@ -28,6 +30,7 @@ from core.pipeline.limits import take_token
 from core.tenancy.forgetting import Whose
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 TIMEOUT_S = 0.4  # a command takes under 1 ms; an exact cache hit may take 500 ms in all (S003-24)
 MAX_CONNECTIONS = 8  # a command holds one for under 1 ms; a thousand followers share them
@@ -254,53 +257,40 @@ class RedisLimits(_OverRedis):
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         take_token(0.0, 0.0, rate=rate, burst=burst)  # refuses what is no bucket
-        if not self._outage.is_resting:
-            try:
-                async with deadline(self._timeout_s):
-                    wait_s = await self._take(keys=[_bucket(key)], args=[repr(rate), burst])
-            except TROUBLE as exc:
-                if not self._outage.is_on:
-                    self._buckets_alone = MemoryLimits(clock=self._clock)
-                self._outage.failed(exc)
-            else:
-                self._outage.worked()
-                return float(wait_s)
+        was_on = self._outage.is_on
+        wait_s = await self._asked(self._outage, lambda: self._take(keys=[_bucket(key)], args=[repr(rate), burst]))
+        if wait_s is not None:
+            return float(wait_s)
+        if not was_on:
+            self._buckets_alone = MemoryLimits(clock=self._clock)
         return await self._buckets_alone.take(key, rate=rate, burst=burst)
 
     async def full_in_s(self, key: str) -> float:
-        if not self._outage.is_resting:
-            try:
-                async with deadline(self._timeout_s):
-                    left_ms = await self._redis.pttl(_bucket(key))  # a bucket is kept until it is full
-            except TROUBLE as exc:
-                self._outage.failed(exc)
-            else:
-                self._outage.worked()
-                return max(left_ms, 0) / 1000
-        return await self._buckets_alone.full_in_s(key)
+        left_ms = await self._asked(self._outage, lambda: self._redis.pttl(_bucket(key)))  # kept until it is full
+        return await self._buckets_alone.full_in_s(key) if left_ms is None else max(left_ms, 0) / 1000
 
     async def claim(self, scope: Scope, key: str, job_id: str, *, ttl: timedelta) -> str:
         lifetime_ms = max(ttl // timedelta(milliseconds=1), 1)
-        if not self._outage_of_flights.is_resting:
-            try:
-                async with deadline(self._timeout_s):
-                    holder = await self._claim(keys=[_name(scope, key)], args=[job_id, lifetime_ms])
-            except TROUBLE as exc:
-                self._outage_of_flights.failed(exc)
-            else:
-                self._outage_of_flights.worked()
-                return str(holder)
-        return await self._flights_alone.claim(scope, key, job_id, ttl=ttl)
+        claim = partial(self._claim, keys=[_name(scope, key)], args=[job_id, lifetime_ms])
+        holder = await self._asked(self._outage_of_flights, claim)
+        return str(holder) if holder is not None else await self._flights_alone.claim(scope, key, job_id, ttl=ttl)
 
     async def release(self, scope: Scope, key: str, job_id: str) -> None:
         await self._flights_alone.release(scope, key, job_id)
-        if self._outage_of_flights.is_resting:
-            return
+        await self._asked(self._outage_of_flights, lambda: self._release(keys=[_name(scope, key)], args=[job_id]))
+
+    async def _asked(self, outage: Outage, ask: Callable[[], Awaitable[T]]) -> T | None:
+        """What Redis says; None while it is away."""
+        if outage.is_resting:
+            return None
         try:
             async with deadline(self._timeout_s):
-                await self._release(keys=[_name(scope, key)], args=[job_id])
+                said = await ask()
         except TROUBLE as exc:
-            self._outage_of_flights.failed(exc)
+            outage.failed(exc)
+            return None
+        outage.worked()
+        return said
 
 
 def _bucket(key: str) -> str:

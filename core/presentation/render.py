@@ -6,7 +6,9 @@ every citation grammar still parses it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import csv
+import io
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 
 import regex
@@ -35,6 +37,7 @@ _INVISIBLE = regex.compile(  # controls, bidi overrides and isolates, tag charac
 )
 _LONE_SURROGATES = regex.compile("[\ud800-\udfff]")
 _GRAPHEMES = regex.compile(r"\X")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a cell begins with that is taken for one (OWASP)
 
 
 def job_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Json]:
@@ -130,6 +133,14 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """`printable` on a single line, runs of white space made one blank."""
     return " ".join(printable(text).split())
+
+
+def csv_table(names: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table with a heading, as RFC 4180 has it; no cell is taken for a formula, as a spreadsheet would."""
+    table = io.StringIO()
+    guarded = ([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in line] for line in lines)
+    csv.writer(table).writerows([names, *guarded])
+    return table.getvalue()
 
 
 def cut(text: str, max_chars: int) -> str:

@@ -77,21 +77,21 @@ def execute_deep_research(params: Mapping[str, Json], researcher: Researcher, sc
     if not isinstance(rounds, int) or isinstance(rounds, bool) or not 1 <= rounds <= 20:
         raise InvalidQuery("max_iterations must be a whole number from 1 to 20.", rule="max_iterations")
     request = ResearchRequest(
-        _question(params), scope=scope, modes=("deep",), context=_text(params, "context"), max_iterations=rounds
+        _question(params), scope=scope, modes=("deep",), context=text_of(params, "context"), max_iterations=rounds
     )
     return _asked(request, researcher, _deep_result)
 
 
 def execute_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
-    request = ResearchRequest(_question(params), scope=scope, context=_text(params, "context"))
-    return _asked(request, researcher, _quick_result, after=_text(params, "follow"))
+    request = ResearchRequest(_question(params), scope=scope, context=text_of(params, "context"))
+    return _asked(request, researcher, _quick_result, after=text_of(params, "follow"))
 
 
 def execute_library_ask(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
-    request = ResearchRequest(_question(params), scope=scope, modes=("library",), context=_text(params, "context"))
-    return _asked(request, researcher, _quick_result, after=_text(params, "follow"))
+    request = ResearchRequest(_question(params), scope=scope, modes=("library",), context=text_of(params, "context"))
+    return _asked(request, researcher, _quick_result, after=text_of(params, "follow"))
 
 
 async def execute_library_find(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
@@ -113,7 +113,7 @@ async def execute_library_find(params: Mapping[str, Json], researcher: Researche
 async def execute_library_read(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery`, also for a paper or a page that is not there."""
     shelves, page = shelves_of(scope), params.get("page", 1)
-    paper = pick(await researcher.library.papers(shelves), _text(params, "paper_id").strip())
+    paper = pick(await researcher.library.papers(shelves), text_of(params, "paper_id").strip())
     pages = (await researcher.library.text(shelves, paper.id)).split("\f")
     if not isinstance(page, int) or isinstance(page, bool) or not 1 <= page <= len(pages):
         raise InvalidQuery(f"page must be a whole number from 1 to {len(pages)}.", rule="page")
@@ -124,8 +124,8 @@ async def execute_library_read(params: Mapping[str, Json], researcher: Researche
 
 async def execute_check_references(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery`, `AttachmentUnreadable` and what refuses the question."""
-    name = _text(params, "name").strip() or "references.md"
-    read = await researcher.read_attachment(name, "", _text(params, "text").encode("utf-8", "replace"))
+    name = text_of(params, "name").strip() or "references.md"
+    read = await researcher.read_attachment(name, "", text_of(params, "text").encode("utf-8", "replace"))
     request = ResearchRequest(f"Check the references of {name}", scope=scope, modes=("references",))
     async with aclosing(_asked(request, researcher, _references_result, attachments=[read])) as steps:
         async for step in steps:
@@ -134,7 +134,7 @@ async def execute_check_references(params: Mapping[str, Json], researcher: Resea
 
 def execute_renewal(how: Renewal, params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the deed."""
-    job_id, feedback = _text(params, "job_id"), _text(params, "feedback")
+    job_id, feedback = text_of(params, "job_id"), text_of(params, "feedback")
 
     async def renew() -> ResearchJob:
         old = await _own(job_id, researcher, scope)
@@ -145,7 +145,7 @@ def execute_renewal(how: Renewal, params: Mapping[str, Json], researcher: Resear
 
 async def execute_export(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for a form that the answer has not, and `JobNotFound`."""
-    job, form = await _own(_text(params, "job_id"), researcher, scope), _text(params, "form") or "md"
+    job, form = await _own(text_of(params, "job_id"), researcher, scope), text_of(params, "form") or "md"
     result, sources = await researcher.result(job.id), await researcher.sources(job.id)
     if result is None:
         raise JobNotFound(job.id)
@@ -161,7 +161,7 @@ async def execute_share(
     links: PageLinks, params: Mapping[str, Json], researcher: Researcher, scope: Scope
 ) -> ToolSteps:
     """Raises `JobNotFound`."""
-    job = await _own(_text(params, "job_id"), researcher, scope)
+    job = await _own(text_of(params, "job_id"), researcher, scope)
     data: dict[str, Json] = {
         "job_id": job.id, "url": links.link(job), "receipt_url": links.address(job, f"/jobs/{job.id}/receipt.zip"),
         "is_private": is_private(job),
@@ -295,10 +295,11 @@ def _failed_text(ended: _Ended) -> str:
 
 def _question(params: Mapping[str, Json]) -> str:
     """Programs that know one of the tools call the other's argument by the name that they know."""
-    return _text(params, "query") or _text(params, "question")
+    return text_of(params, "query") or text_of(params, "question")
 
 
-def _text(params: Mapping[str, Json], name: str) -> str:
+def text_of(params: Mapping[str, Json], name: str) -> str:
+    """ "" where it is not given. Raises `InvalidQuery`."""
     value = params.get(name, "")
     if not isinstance(value, str):
         raise InvalidQuery(f"{name} must be text.", rule=name)

@@ -7,8 +7,6 @@ here, too, with how sure that is.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
@@ -17,12 +15,11 @@ from typing import Literal, Protocol
 
 from core.model.answer import Confidence, Rating
 from core.model.job import ResearchJob
-from core.presentation.render import one_line
+from core.presentation.render import csv_table, one_line
 from core.text.saying import say
 
 UsageKey = Literal["day", "tenant", "tenant and day"]
 MAX_DAYS = 3_660  # of a period
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet takes a cell that begins so for a formula (OWASP)
 
 
 @dataclass(frozen=True)
@@ -106,21 +103,15 @@ def cost_words(entry: Usage) -> str:
 
 
 def usage_csv(entries: Sequence[Usage]) -> str:
-    """A table with a heading, as RFC 4180 has it; no cell is taken for a formula."""
-    table = io.StringIO()
-    writer = csv.writer(table)
-    names = [field.name for field in fields(Usage)]
-    writer.writerow(names)
-    for entry in entries:
-        writer.writerow([_cell(getattr(entry, name)) for name in names])
-    return table.getvalue()
+    """As `csv_table` gives it, a column for each field."""
+    names = [one.name for one in fields(Usage)]
+    return csv_table(names, ([_cell(getattr(entry, name)) for name in names] for entry in entries))
 
 
 def _cell(value: str | float | None) -> str:
     if isinstance(value, float):
         return f"{value:.6f}".rstrip("0").rstrip(".")
-    text = "" if value is None else str(value)
-    return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
+    return "" if value is None else str(value)
 
 
 # How often High, Medium and Low were right, told by people's votes and by evaluations, with how sure that is

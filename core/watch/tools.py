@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.model.errors import InvalidQuery
 from core.model.job import Json, ResearchRequest, Scope
 from core.presentation.render import iso_utc
-from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult, shape
+from core.presentation.tools import Executor, ToolConfig, ToolProgress, ToolResult, shape, text_of
 from core.watch import words
 from core.watch.watch import Watch, WatchNotFound
 
@@ -35,14 +35,14 @@ async def _list(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> To
 
 async def _begin(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
     """Raises `InvalidQuery` unless exactly one thing to watch is named."""
-    named = {name: text for name in ("job_id", "url", "question") if (text := _text(params, name))}
+    named = {name: text for name in ("job_id", "url", "question") if (text := text_of(params, name).strip())}
     if len(named) != 1:
         raise InvalidQuery("Name one of job_id, url and question.", rule="watch")
-    every = _text(params, "every") or "day"
+    every = text_of(params, "every").strip() or "day"
     rhythm = words.read_rhythm(every)
     if rhythm is None:
         raise InvalidQuery(f"{every[:80]} is no time: day, week, hours, 12 hours, Monday 9:00.", rule="rhythm")
-    rhythm = words.in_zone(rhythm, _text(params, "zone") or "UTC")
+    rhythm = words.in_zone(rhythm, text_of(params, "zone").strip() or "UTC")
     ((kind, subject),) = named.items()
     if kind == "job_id":
         watch = await desk.watch(subject, "", scope=scope, rhythm=rhythm)
@@ -55,7 +55,7 @@ async def _begin(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> T
 
 async def _stop(params: Mapping[str, Json], desk: WatchDesk, scope: Scope) -> ToolResult:
     """Raises `WatchNotFound`, also for one of another scope."""
-    watch = await desk.get(_text(params, "watch_id"))
+    watch = await desk.get(text_of(params, "watch_id").strip())
     if watch.scope != scope:
         raise WatchNotFound(watch.id)
     stopped = await desk.stop(watch)
@@ -69,13 +69,6 @@ async def _shown(watch: Watch, desk: WatchDesk) -> dict[str, Json]:
         "is_active": watch.is_active, "next_at": iso_utc(watch.next_at), "ends_at": iso_utc(watch.ends_at),
         "runs": watch.run, "last_told": "\n".join(words.plain_lines(told[-1])) if told else "",
     }  # fmt: skip
-
-
-def _text(params: Mapping[str, Json], name: str) -> str:
-    value = params.get(name, "")
-    if not isinstance(value, str):
-        raise InvalidQuery(f"{name} must be text.", rule=name)
-    return value.strip()
 
 
 def _done_by(doing: Doing) -> Executor:

@@ -5,8 +5,6 @@ It says where a work was not found, never that it does not exist.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -19,13 +17,12 @@ from core.model.errors import place_name
 from core.model.job import Json, rows
 from core.model.works import Notice, WorkRecord
 from core.presentation.bibliography import latex_text
-from core.presentation.render import cut, one_line
+from core.presentation.render import csv_table, cut, one_line
 from core.text.saying import say, say_again, say_many
 from core.works.checking import CheckedReference, PartDiffers, RefStand
 
 SHOWN = 20  # references of the answer's own list that need a look; the page has all
 MAX_NAME_CHARS = 90
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet takes a cell that begins so for a formula (OWASP)
 _FIELDS = {"title": "title", "authors": "author", "year": "year", "venue": "journal", "id": "doi"}
 PARTS_DIFFER = {
     "title": "its title is {known}, not {given}",
@@ -268,13 +265,8 @@ _COLUMNS = (
 
 
 def references_csv(checked: Sequence[CheckedReference]) -> str:
-    """A table with a heading, as RFC 4180 has it; no cell is taken for a formula."""
-    table = io.StringIO()
-    writer = csv.writer(table)
-    writer.writerow(_COLUMNS)
-    for row in map(_row, checked):
-        writer.writerow([_cell(row[name]) for name in _COLUMNS])
-    return table.getvalue()
+    """As `csv_table` gives it."""
+    return csv_table(_COLUMNS, ([_cell(row[name]) for name in _COLUMNS] for row in map(_row, checked)))
 
 
 def _cell(value: Json) -> str:
@@ -282,8 +274,7 @@ def _cell(value: Json) -> str:
         value = "; ".join(
             f"{entry['verdict']}: {entry['sentence']}" if isinstance(entry, dict) else str(entry) for entry in value
         )
-    text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else one_line(str(value or ""))
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else one_line(str(value or ""))
 
 
 # As BibTeX: the entries as they came, with what their records say in place of what differed
