@@ -24,7 +24,7 @@ from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql,
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
 from core.model.codec import decode, encode
-from core.model.errors import StoreError
+from core.model.errors import Unstorable
 from core.model.job import Scope
 from core.model.ports import Vector
 from core.text.terms import STOPWORDS, bm25
@@ -143,7 +143,7 @@ class SqlLibrary:
         try:
             values = (digest(key), paper_id, text.encode(), job_id)
         except UnicodeEncodeError as exc:  # half a surrogate pair
-            raise StoreError(f"a value cannot be stored: {exc}") from exc
+            raise Unstorable(f"a value cannot be stored: {exc}") from exc
         await self._tables.execute(_KEEP_READING, values)
 
     async def _first(self, column: str, shelves: Sequence[Scope], paper_id: str) -> object:
