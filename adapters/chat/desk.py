@@ -35,7 +35,7 @@ from core.pipeline.conversation import ReadReply, ReplyKind, read_reply, read_st
 from core.presentation import wording
 from core.presentation.card import CardButton
 from core.tenancy.usage import VotedCase
-from core.text.saying import say, speaking
+from core.text.saying import say, speak_else, speaking
 from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
@@ -301,7 +301,9 @@ async def heard_in(where: SaidIn, said: Utterance, researcher: Researcher) -> De
             job = await researcher.latest(where.thread, scope=where.scopes[0])
             job = job or (await where.otherwise() if where.otherwise else None)
     theirs = await under_way(said, researcher, where.thread, *where.scopes)
-    return hear(said, running or job, running, theirs)
+    if meant := running or job:
+        speak_else(wording.language_of(meant))  # "sources" is a word of any language
+    return hear(said, meant, running, theirs)
 
 
 _PROVES: Mapping[str, Literal["receipt", "test"]] = {"export": "receipt", "make_test": "test"}

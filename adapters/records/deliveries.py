@@ -17,7 +17,7 @@ from adapters.records.sql import Row, SealedStore, Sql, TimedStore, moment
 from adapters.secrets import SecretBox
 from core.model.codec import decode, encode
 from core.model.delivery import CONDEMNED_FOR, OPEN_FOR, Address
-from core.model.errors import StoreError
+from core.model.errors import StoreError, Unstorable
 from core.model.job import Json, ResearchJob, Scope
 from core.watch.watch import Watch, WatchedPage, WatchNotFound, WatchNotice, WatchTelling, digest_at
 
@@ -424,7 +424,7 @@ def _sealed(address: Address, box: SecretBox) -> str:
     try:
         return box.seal(json.dumps(dict(address.data)))
     except (TypeError, ValueError) as exc:
-        raise StoreError(f"an address cannot be stored: {exc}") from exc
+        raise Unstorable(f"an address cannot be stored: {exc}") from exc
 
 
 def _opened(rows: Iterable[Row], box: SecretBox) -> list[tuple[str, Address]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from adapters.records.sql import POSITION, Dialect, Sql, SqlStore, Tables, digest, moment
 from core.model.answer import Confidence, JobResult, Rating, SynthesisMetadata
 from core.model.codec import decode, encode
-from core.model.errors import JobNotFound, StaleAttempt, StoreError
+from core.model.errors import JobNotFound, StaleAttempt, StoreError, Unstorable
 from core.model.job import (
     TERMINAL_STATUSES,
     Attachment,
@@ -287,8 +287,11 @@ class SqlJobMemo(SqlStore):
         return bytes(rows[0][0]).decode() if rows else None
 
     async def put(self, job_id: str, key: str, text: str) -> None:
-        put = await self._tables.write(lambda sql: sql.execute(_PUT_MEMO, (digest(key), text.encode(), job_id)))
-        if put == 0:
+        try:
+            content = text.encode()
+        except UnicodeEncodeError as exc:  # half a surrogate pair
+            raise Unstorable(f"a value cannot be stored: {exc}") from exc
+        if await self._tables.execute(_PUT_MEMO, (digest(key), content, job_id)) == 0:
             raise StoreError(f"{job_id} is not stored, so nothing is kept for it")
 
     async def clear(self, job_id: str) -> None:
@@ -586,4 +589,4 @@ def encode_data(data: Mapping[str, Json]) -> str:
     try:
         return encode(dict(data))
     except ValueError as exc:
-        raise StoreError(f"an event's data cannot be stored: {type(exc).__name__}") from exc
+        raise Unstorable(f"an event's data cannot be stored: {type(exc).__name__}") from exc

@@ -21,6 +21,7 @@ from adapters.records.vectors import VectorMirrors, VectorRows
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
 from core.model.codec import decode, encode
+from core.model.errors import Unstorable
 from core.model.job import Scope
 from core.model.ports import Vector
 from core.text.terms import STOPWORDS, bm25
@@ -136,10 +137,11 @@ class SqlLibrary:
         return bytes(rows[0][0]).decode() if rows else None
 
     async def keep_reading(self, job_id: str, paper_id: str, key: str, text: str) -> None:
-        def keep(sql: Sql) -> int:
-            return sql.execute(_KEEP_READING, (digest(key), paper_id, text.encode(), job_id))
-
-        await self._tables.write(keep)
+        try:
+            values = (digest(key), paper_id, text.encode(), job_id)
+        except UnicodeEncodeError as exc:  # half a surrogate pair
+            raise Unstorable(f"a value cannot be stored: {exc}") from exc
+        await self._tables.execute(_KEEP_READING, values)
 
     async def _first(self, column: str, shelves: Sequence[Scope], paper_id: str) -> object:
         """Of the first shelf on which the paper stands."""

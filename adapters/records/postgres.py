@@ -20,7 +20,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from adapters.records.schema import Outlook, migrate, outlook
 from adapters.records.sql import Dialect, Sql, Tables, Values, digest
-from core.model.errors import SetupError, StoreError
+from core.model.errors import SetupError, StoreError, Unstorable
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -135,7 +135,7 @@ class PostgresDatabase(Tables):
             state, reason = await self._why_not()
             self._fail(state, reason, exc)
         except (psycopg.DataError, ValueError) as exc:  # e.g. NUL in a name, or half a surrogate pair
-            raise StoreError(f"a value cannot be stored: {type(exc).__name__}") from exc
+            raise Unstorable(f"a value cannot be stored: {type(exc).__name__}") from exc
         except (psycopg.Error, OSError) as exc:
             self._fail(_state(exc), _reason(exc), exc)
         if self._is_away:

@@ -20,7 +20,7 @@ from sqlite_utils import Database as Connection
 from adapters.records.schema import Outlook, migrate, outlook
 from adapters.records.sql import Dialect, Sql, Tables, Values, digest, place_token
 from adapters.write_ahead import OpenedFile, make_private, switch_to_write_ahead
-from core.model.errors import SetupError, StoreError
+from core.model.errors import SetupError, StoreError, Unstorable
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class Database(Tables):
             error.is_told = reason == self._told
             raise error from exc
         except ValueError as exc:  # e.g. half a surrogate pair, which neither JSON nor SQLite can hold
-            raise StoreError(f"a value cannot be stored: {exc}") from exc
+            raise Unstorable(f"a value cannot be stored: {exc}") from exc
 
 
 def sql_on(connection: Connection) -> Sql:

@@ -123,13 +123,15 @@ def covered_items(result: JobResult) -> tuple[CoveredItem, ...]:
 
 
 def _covered(item: str, coverage: Coverage, claims: Sequence[Claim]) -> CoveredItem:
-    """An item that is covered by a sentence whose sources were retracted is no longer covered by it."""
+    """An item that is covered by a sentence whose sources were retracted is no longer covered by it, and of what is
+    covered in part something stands there.
+    """
     best = _claim_on(item, [claim for claim in claims if claim.evidence])
-    if coverage is Coverage.UNSATISFIED or best is None:
-        return CoveredItem(item, coverage, "")
-    if best.verdict is Verdict.UNSUPPORTED:
+    if coverage is not Coverage.UNSATISFIED and best and best.verdict is Verdict.UNSUPPORTED:
         coverage = Coverage.PARTIAL
         best = _claim_on(item, [one for one in claims if one.evidence and one.verdict is not Verdict.UNSUPPORTED])
+    if coverage is Coverage.UNSATISFIED or (best is None and coverage is Coverage.PARTIAL):
+        return CoveredItem(item, Coverage.UNSATISFIED, "")
     return CoveredItem(item, coverage, _line(best) if best else "")
 
 

@@ -333,10 +333,16 @@ _FIELDS = (*SECTIONS, "citations", "follow_ups")
 _OTHER_NAMES = ("answer", "response", "text", "content")  # of a lone text, as small models call it
 
 
+_THOUGHT = re.compile(r"\A\s*<(think(?:ing)?|thoughts?|reasoning|reflection)>.*?(?:</\1>\s*|\Z)", re.I | re.S)
+
+
 def _text_of(value: Json) -> str:
-    """Text from whatever stands where a string belongs; lists and objects by their texts, one a line."""
+    """Text from whatever stands where a string belongs; lists and objects by their texts, one a line.
+
+    What a model thinks there before it answers is none.
+    """
     if isinstance(value, str):
-        return value
+        return _THOUGHT.sub("", value)
     if isinstance(value, list):
         return "\n".join(filter(None, map(_text_of, value)))
     if isinstance(value, dict):

@@ -52,6 +52,7 @@
     ├── NotInstalled            a team without the app (adapters/chat/slack/client.py)
     │   └── TokenRefused        the operator can mend it: Slack takes the token no more (adapters/chat/slack/client.py)
     └── StoreError              the database
+        ├── Unstorable          the asker can mend it: a value that no database takes
         └── StaleAttempt        a newer attempt owns the job
 
 `str(error)` is for the log. `user_message` is the one sentence a person reads, who knows no setting and no command of
@@ -358,6 +359,12 @@ class StoreError(GorkdError):
     code = "UNAVAILABLE"
     told = "What is kept here cannot be read or written now; please try again soon."
     is_told = False  # whether the log has it from the store already: an outage is one line there
+
+
+class Unstorable(StoreError):
+    """Whenever it is tried, as with half a surrogate pair."""
+
+    told = "This cannot be kept as it is written; please write it in other words."
 
 
 class StaleAttempt(StoreError):

@@ -5,9 +5,10 @@ Pure, but for reading the last turns from the job store. A conversation is valid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Literal
 
 import regex
@@ -17,12 +18,13 @@ from core.model.errors import InvalidQuery, JobNotFound, StoreError
 from core.model.job import MAX_STEERING_CHARS, ResearchJob, ResearchRequest, Scope, Steering, SteeringKind
 from core.model.ports import JobStore
 from core.pipeline.deps import Deps
+from core.presentation import wording
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, one_line
 from core.stages.intake import parse_intent
 from core.text.language import language_of
 from core.text.leaning import first_pointer, is_clause, leaning, without_opening
-from core.text.saying import say
+from core.text.saying import LANGUAGES, say, speaking
 from core.text.terms import STOPWORDS, terms
 from core.watch.words import read_wish
 
@@ -45,7 +47,7 @@ _POLITE = (
     r"|alsjeblieft|alstublieft))?"
 )
 _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
-    ("sources", r"(?:show\s+|list\s+|give\s+)?(?:me\s+)?(?:the\s+|your\s+|its\s+|all\s+)*sources"),
+    ("sources", r"(?:show\s+|list\s+|give\s+)?(?:me\s+)?(?:the\s+|your\s+|its\s+|all\s+)*(?:sources|references)"),
     ("deeper", r"(?:go\s+|dig\s+|look\s+)?deeper"),
     ("again", r"(?:ask\s+|try\s+)?again|refresh"),
     ("retry", r"retry"),
@@ -54,7 +56,11 @@ _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
         r"(?:cancel|stop|abort)(?:\s+(?:it|this|that|now|the\s+research|my\s+question|searching|researching))?|never\s?mind"
         r"|stopp|abbrechen|abbruch|arrête[zr]?|annule[zr]?|cancelar?|detente|annulla|fermati?|basta|annuleer|annuleren",
     ),
-    ("forget", r"forget(?:\s+(?:this|it|that|my\s+question))?"),
+    (
+        "forget",
+        r"forget(?:\s+(?:this|it|that|my\s+question))?|vergiss(?:\s+(?:das|es))?|vergessen|oublie[rz]?(?:\s+(?:ça|cela))?"
+        r"|olv[ií]da(?:r|lo)?|dimentica(?:re|lo)?|esquecer?|vergeet(?:\s+(?:dit|het))?",
+    ),
     ("history", r"(?:my\s+)?history"),
     (
         "help",
@@ -83,6 +89,10 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
     ("deeper", r"(?:(?:go|dig|look)\s+)?deeper(?:\s*[:,–—-]+\s*|\s+(?:on|into|in)\s+)"),
     ("test", r"make\s+(?:this|it|that)\s+a\s+test\s*[:,–—-]+\s*"),
 )
+_LABELS: Mapping[ReplyKind, Sequence[str]] = {  # what a button says is a word, too, in any language
+    "sources": (wording.SOURCES, wording.SHOW_SOURCES), "deeper": (wording.GO_DEEPER,), "again": (wording.ASK_AGAIN,),
+    "retry": (wording.RETRY,), "improve": (wording.IMPROVE,), "export": (wording.EXPORT,),
+}  # fmt: skip
 # What is said to be kind or to end a conversation, in the seven languages of core/text/leaning.toml: nothing but these.
 _KIND = frozenset(
     """thanks thank thx ty cheers ok okay okey k kk great cool nice good perfect awesome excellent brilliant wonderful
@@ -100,11 +110,6 @@ _BESIDE_KIND = frozenset(
 _WHOLLY_KIND = ("got it", "i see", "well done", "alles klar", "d'accord", "d’accord", "va bene", "tudo bem")
 _MAX_KIND_WORDS = 8
 _EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
-_REPLIES = [
-    (kind, regex.compile(rf"{_PLEASE}(?:{words}){_POLITE}\s*[.!]*", regex.IGNORECASE)) for kind, words in _WHOLE
-]
-_LEADS = [(kind, regex.compile(words, regex.IGNORECASE)) for kind, words in _LED]
-
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")
 _PLACED = regex.compile(r"^\s*(?P<preposition>in|at|of|for|on|from|by|with|to)\s+", regex.IGNORECASE)
 
@@ -135,15 +140,32 @@ def read_reply(text: str) -> ReadReply:
         return ReadReply("courtesy")
     if read_wish(said):
         return ReadReply("watch", said)
-    for kind, whole in _REPLIES:
+    replies, leads = _words()
+    for kind, whole in replies:
         if whole.fullmatch(said):
             return ReadReply(kind)
     if not said.endswith("?"):
-        for kind, lead in _LEADS:
+        for kind, lead in leads:
             found = lead.match(said)
             if found and said[found.end() :].strip():
                 return ReadReply(kind, said[found.end() :].strip())
     return ReadReply("question", text.strip())
+
+
+@cache
+def _words() -> tuple[list[tuple[ReplyKind, regex.Pattern[str]]], list[tuple[ReplyKind, regex.Pattern[str]]]]:
+    """Our words alone, and what leads to more."""
+    labels: dict[ReplyKind, str] = {}
+    for language in LANGUAGES:
+        with speaking(language):
+            for kind, said in _LABELS.items():
+                labels[kind] = labels.get(kind, "") + "".join(f"|{regex.escape(say(label))}" for label in said)
+    wholes = [(kind, rf"{_PLEASE}(?:{words}{labels.get(kind, '')}){_POLITE}\s*[.!]*") for kind, words in _WHOLE]
+    leads = [*_LED, *((kind, rf"(?:{labels[kind][1:]})\s*:\s*") for kind in ("improve", "deeper"))]
+    return (
+        [(kind, regex.compile(words, regex.IGNORECASE)) for kind, words in wholes],
+        [(kind, regex.compile(words, regex.IGNORECASE)) for kind, words in leads],
+    )
 
 
 def _is_courtesy(said: str) -> bool:

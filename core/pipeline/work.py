@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from core.evidence.citations import MARKS
+from core.evidence.structure import CUT
 from core.model.answer import Claim, Section, Verdict
 from core.model.errors import SetupError, StaleAttempt, StoreError
-from core.model.job import EventType, JobStatus, Json, ResearchJob
+from core.model.job import Event, EventType, JobStatus, Json, ResearchJob
 from core.model.ports import ChatModel
 from core.model.source import Source
 from core.pipeline.deps import Deps
@@ -139,15 +140,25 @@ class Progress:
 
     async def take_back(self) -> None:
         """Retract every sentence that earlier attempts have shown and not retracted."""
-        shown: dict[str, None] = {}
-        with self._anyhow():
-            for event in await self._deps.events.read(self.job.id):
-                if event.type == "answer" and event.data["text"] is None:
-                    shown.pop(str(event.data["id"]), None)
-                elif event.type == "answer":
-                    shown[str(event.data["id"])] = None
-        for claim_id in shown:
+        for claim_id in _standing(await self._told_sentences()):
             await self.retract(claim_id)
+
+    async def shown_before(self) -> dict[Section, str]:
+        """What stood there of the latest attempt before this one that had shown anything; {} where none had."""
+        told = await self._told_sentences()
+        for attempt in range(self.job.attempt - 1, 0, -1):
+            texts: dict[Section, str] = {}
+            for data in _standing([event for event in told if event.attempt == attempt]).values():
+                section: Section = "summary" if data["section"] == "summary" else "detail"
+                texts[section] = f"{texts.get(section, '')}{str(data['before']).replace(CUT, '')}{data['text']}"
+            if texts:
+                return texts
+        return {}
+
+    async def _told_sentences(self) -> list[Event]:
+        with self._anyhow():
+            return [event for event in await self._deps.events.read(self.job.id) if event.type == "answer"]
+        return []
 
     async def emit(self, type: EventType, data: Mapping[str, Json]) -> None:
         """`data` is as core/model/job.py says for the type."""
@@ -174,3 +185,9 @@ class Progress:
             raise
         except StoreError as exc:
             self._deps.count_error("deliver", exc)
+
+
+def _standing(told: Sequence[Event]) -> dict[str, Mapping[str, Json]]:
+    """By its id what was told last of each sentence, without those that were taken back."""
+    last = {str(event.data["id"]): event.data for event in told}
+    return {claim_id: data for claim_id, data in last.items() if data["text"] is not None}

@@ -84,9 +84,12 @@ async def answer_question(
     elif deps.model is None:
         draft = await _quote(job, found.sources, progress, notice=QUOTED_NOTICE)
     else:
-        draft = await _written(job, found.sources, deps, progress, script=script, ends_at=ends_at, begun=begun)
-        draft = await _quote_instead(job, found.sources, draft, progress)
-        _refuse_silence(draft)
+        try:
+            draft = await _written(job, found.sources, deps, progress, script=script, ends_at=ends_at, begun=begun)
+            draft = await _quote_instead(job, found.sources, draft, progress)
+            _refuse_silence(draft)
+        except ModelError as exc:
+            draft = await _shown_before(job, found.sources, deps, progress, exc, script=script, ends_at=ends_at)
     draft.stopped_because = draft.stopped_because or stopped_because
     answer = conclude(job, found, deps, draft)
     metadata = usage_metadata(deps, [*usage, *draft.all_usage], seconds=perf_counter() - started)
@@ -203,6 +206,30 @@ async def _written(
     whole = given if given else await deps.turns.take(answer_script, job, sources, deps, is_first=True)
     draft = await _write(job, sources, deps, progress, script=whole, ends_at=ends_at)
     draft.usage = (*spent, *draft.usage)
+    return draft
+
+
+async def _shown_before(
+    job: ResearchJob,
+    sources: Sequence[Source],
+    deps: Deps,
+    progress: Progress,
+    failure: ModelError,
+    *,
+    script: Callable[[], Script] | None,
+    ends_at: float,
+) -> Draft:
+    """What a worker had shown that died, checked anew: it broke off there. Raises `failure` where that is nothing."""
+    shown = await progress.shown_before()
+    if not shown:
+        raise failure
+    given = await (deps.turns.take(script) if script else deps.turns.take(answer_script, job, sources, deps))
+    writing, reading = begin_writing(job, sources, deps, progress, given, ends_at=ends_at)
+    await reading
+    await writing.take_shown(shown)
+    draft = Draft(writing.judged, writing, judging=writing.judging, failure=failure)
+    await finish(draft, deps)
+    _refuse_silence(draft)
     return draft
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -256,6 +256,13 @@ class Writing:
         """Take plain text as the answer; the check makes that safe."""
         self.draft = prose
         await self._take_all(prose)
+
+    async def take_shown(self, texts: Mapping[Section, str]) -> None:
+        """Take what another writing had shown, which broke off in the last of its texts."""
+        for section, text in texts.items():
+            await self._take(section, text, is_final=True)
+        self._reached[list(texts)[-1]].is_whole = False
+        self.end(*PARTS)
 
     async def take_back(self) -> None:
         """Retract all that was shown."""

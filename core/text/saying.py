@@ -189,12 +189,12 @@ REASONS = (
     "Conclusion",
 )
 
-_spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
+_spoken: ContextVar[str] = ContextVar("spoken", default="")  # "" where nothing has told
 
 
 def spoken() -> str:
     """The language of what is said now; one of `LANGUAGES`."""
-    return _spoken.get()
+    return _spoken.get() or ENGLISH
 
 
 def known_language(tag: str) -> str:
@@ -206,7 +206,7 @@ def known_language(tag: str) -> str:
 @contextmanager
 def speaking(*tags: str) -> Iterator[None]:
     """What is said inside is in the first of these languages or locales that is known; English where none is."""
-    token = _spoken.set(next(filter(None, map(known_language, tags)), ENGLISH))
+    token = _spoken.set(_first_known(tags))
     try:
         yield
     finally:
@@ -215,7 +215,16 @@ def speaking(*tags: str) -> Iterator[None]:
 
 def speak(*tags: str) -> None:
     """As `speaking`, for the rest of the task: where a listener is called by others' code."""
-    _spoken.set(next(filter(None, map(known_language, tags)), ENGLISH))
+    _spoken.set(_first_known(tags))
+
+
+def speak_else(*tags: str) -> None:
+    """As `speak`, where nothing has told a language yet."""
+    _spoken.set(_spoken.get() or _first_known(tags))
+
+
+def _first_known(tags: Sequence[str]) -> str:
+    return next(filter(None, map(known_language, tags)), "")
 
 
 def later(text: str) -> str:
@@ -228,7 +237,7 @@ def say(text: str, /, **values: object) -> str:
 
     `text` is a literal or a constant, never made of pieces: it is looked up, and collected from the code.
     """
-    language = _spoken.get()
+    language = spoken()
     if language != ENGLISH and text:
         text = _translated(language, text)
     return text.format(**values) if values else text
@@ -236,7 +245,7 @@ def say(text: str, /, **values: object) -> str:
 
 def say_many(one: str, many: str, number: int, /, **values: object) -> str:
     """`one` or `many` by the plural rule of the language spoken; `{number}` stands for the number in both."""
-    language = _spoken.get()
+    language = spoken()
     text = one if number == 1 else many
     if language != ENGLISH:
         message = _catalog(language).get((one, many))
@@ -247,7 +256,7 @@ def say_many(one: str, many: str, number: int, /, **values: object) -> str:
 
 def say_again(kept: str) -> str:
     """What was kept in English, `REASONS` that semicolons part, in the language spoken; anything else as it is."""
-    if _spoken.get() == ENGLISH:
+    if spoken() == ENGLISH:
         return kept
     if kept in REASONS:  # one of them has a semicolon
         return say(kept)
@@ -276,36 +285,36 @@ def _reasons() -> tuple[tuple[re.Pattern[str], str], ...]:
 def say_number(value: float, digits: int = 0) -> str:
     """With so many digits behind the sign that the language puts there, and nothing between thousands."""
     shown = f"{value:.{digits}f}"
-    return shown if _spoken.get() == ENGLISH else shown.replace(".", _decimal_sign(_spoken.get()))
+    return shown if spoken() == ENGLISH else shown.replace(".", _decimal_sign(spoken()))
 
 
 def say_day(moment: datetime) -> str:
     """`3 March 2024`."""
-    if _spoken.get() == ENGLISH:
+    if spoken() == ENGLISH:
         return f"{moment.day} {moment:%B %Y}"
     from babel.dates import format_date
 
-    return format_date(moment, "long", locale=_spoken.get())
+    return format_date(moment, "long", locale=spoken())
 
 
 def say_weekdays(days: Sequence[int]) -> str:
     """`Monday and Friday`, counted from Monday as 0."""
-    if _spoken.get() == ENGLISH:
+    if spoken() == ENGLISH:
         return " and ".join(day_name[day] for day in days)
     from babel.dates import get_day_names
     from babel.lists import format_list
 
-    names = get_day_names("wide", locale=_spoken.get())
-    return format_list([names[day] for day in days], locale=_spoken.get())
+    names = get_day_names("wide", locale=spoken())
+    return format_list([names[day] for day in days], locale=spoken())
 
 
 def say_month(moment: datetime, *, year: bool = True) -> str:
     """`March 2024`, or `March`."""
-    if _spoken.get() == ENGLISH:
+    if spoken() == ENGLISH:
         return f"{moment:%B} {moment.year}" if year else f"{moment:%B}"
     from babel.dates import format_skeleton
 
-    return format_skeleton("yMMMM" if year else "MMMM", moment, locale=_spoken.get())
+    return format_skeleton("yMMMM" if year else "MMMM", moment, locale=spoken())
 
 
 @cache

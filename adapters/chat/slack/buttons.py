@@ -37,7 +37,7 @@ from core.model.job import ResearchJob, ResearchRequest
 from core.modes import MODES
 from core.modes.mode import CONTEXT, FRESH, MODE, PRIVATE
 from core.presentation import wording
-from core.text.saying import say
+from core.text.saying import say, speak_else
 
 _log = logging.getLogger(__name__)
 FEEDBACK, WISH, SHARING, SAID = "feedback", "answer_wish", "sharing", "reason"
@@ -213,6 +213,7 @@ class Buttons:
         job = await self._job(job_id, click.workspace)
         if not is_shown(job, click.channel, click.user):
             raise JobNotFound(job_id)
+        speak_else(wording.language_of(job))  # a click tells none
         return job
 
     async def _share(self, click: Click, job: ResearchJob) -> None:

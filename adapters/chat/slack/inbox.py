@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 
 from adapters.chat.reply import best_effort
 from adapters.chat.slack.client import FAULTS, NotInstalled
+from adapters.chat.slack.reply import TakeAway
 from adapters.chat.slack.threads import Remembered
 from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
 from core.model.delivery import Address
-from core.model.errors import GorkdError, StoreError
+from core.model.errors import GorkdError, StoreError, Unstorable
 from core.model.job import Scope
+from core.presentation.wording import RECORDS_AWAY
+from core.text.saying import say
 
 if TYPE_CHECKING:
     from adapters.chat.live import ChatTurns
@@ -34,6 +37,7 @@ TRIES = 5  # of what breaks each time it is opened; it is tried again with each 
 
 _log = logging.getLogger(__name__)
 Opener = Callable[[Payload], Awaitable[None]]
+Tell = Callable[[str, Payload, str], Awaitable[TakeAway | None]]  # of a team, whoever sent this body, this sentence
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,8 @@ class Inbox:
     def __init__(self, messages: Messages, turns: ChatTurns, *, pauses_s: Sequence[float] = PAUSES_S) -> None:
         self._messages, self._turns, self._pauses_s = messages, turns, pauses_s
         self.openers: dict[str, Opener] = {}
-        self.tell_outage: Callable[[str, Payload], Awaitable[None]] | None = None  # a team and what was told
-        self._told: Remembered[bool] = Remembered()
+        self.tell: Tell | None = None
+        self._told: dict[str, TakeAway] = {}  # of an outage
         self._opening: dict[str, _Opening] = {}
         self._opened: Remembered[bool] = Remembered()
         self._failures: dict[str, int] = {}
@@ -97,6 +101,7 @@ class Inbox:
         if opening is not None and opening.task is not None:
             opening.task.cancel()
             await asyncio.wait({opening.task}, timeout=DROP_WITHIN_S)
+        await self._take_away(key)
         await self._messages.end(key)
 
     async def resume(self) -> int:
@@ -166,6 +171,7 @@ class Inbox:
                 self._opened.put(letter.key, value=True)
                 self._unstored.pop(letter.key, None)
                 self._opening[letter.key].keep()
+                await self._take_away(letter.key)
                 with best_effort(_log.warning, "letter not erased"):
                     await self._messages.end(letter.key)
         finally:
@@ -179,10 +185,14 @@ class Inbox:
                 await self.openers[letter.kind](letter.body)
             except NotInstalled:
                 _log.info("letter of a team that has removed the app")
+            except Unstorable as error:
+                _log.warning("letter that cannot be kept", extra={"kind": letter.kind, "error": str(error)})
+                await self._tell(letter, error.user_message)
             except (GorkdError, *FAULTS) as error:  # records or Slack are away, which passes
                 _log.warning("letter not opened yet", extra={"kind": letter.kind, "error": str(error)})
-                if tries == TOLD_BEFORE and isinstance(error, StoreError):
-                    await self._tell_outage(letter)
+                is_long = tries >= TOLD_BEFORE and isinstance(error, StoreError) and letter.key not in self._told
+                if is_long and (taking_away := await self._tell(letter, say(RECORDS_AWAY))):
+                    self._told[letter.key] = taking_away
                 continue
             except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task
                 failures = self._failures.pop(letter.key, 0) + 1
@@ -193,11 +203,17 @@ class Inbox:
             return True
         return False
 
-    async def _tell_outage(self, letter: Letter) -> None:
-        if self.tell_outage is not None and not self._told.get(letter.key):
-            self._told.put(letter.key, value=True)
-            with best_effort(_log.warning, "outage not told", of=(GorkdError, *FAULTS)):
-                await self.tell_outage(letter.team, letter.body)
+    async def _tell(self, letter: Letter, sentence: str) -> TakeAway | None:
+        if self.tell is not None:
+            with best_effort(_log.warning, "asker not told", of=(GorkdError, *FAULTS)):
+                return await self.tell(letter.team, letter.body, sentence)
+        return None
+
+    async def _take_away(self, key: str) -> None:
+        """What told of an outage, once it is over."""
+        if taking_away := self._told.pop(key, None):
+            with best_effort(_log.warning, "an outage is still told of", of=FAULTS):
+                await taking_away()
 
 
 def key_of_letter(team: str, name: str) -> str:

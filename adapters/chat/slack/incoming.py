@@ -44,7 +44,7 @@ from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
 from adapters.chat.slack.render import SlackVoice
-from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, respond, shown_at, tell_outage
+from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, respond, shown_at, tell_asker
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
 from adapters.chat.slack.translate import (
     Payload,
@@ -97,7 +97,7 @@ class Entrance:
             "message": self._open_message, "command": self._open_command, "shortcut": self._open_shortcut,
             "edit": self._open_edit,
         }  # fmt: skip
-        self.inbox.tell_outage = partial(tell_outage, self.workspaces)
+        self.inbox.tell = partial(tell_asker, self.workspaces)
 
     async def heard(self, event: Payload, team_id: str, *, is_mention: bool) -> None:
         """A mention or a message. Returns when it is stored, or is not for us; what it asks for is found out later."""

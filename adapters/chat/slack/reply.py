@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientSession, ClientTimeout
@@ -33,7 +34,6 @@ from adapters.chat.slack.translate import PLATFORM, Payload, said_in
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.model.job import Json
-from core.presentation.wording import RECORDS_AWAY
 from core.text.saying import say
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ GONE = frozenset({
 })  # fmt: skip
 CLOSED = frozenset({"not_in_channel", "channel_not_found", "is_archived", "restricted_action", "missing_scope"})
 LAPSED = frozenset({"token_expired", "token_revoked", "account_inactive", "invalid_auth"})  # until a new one is there
+
+TakeAway = Callable[[], Awaitable[object]]  # what is shown
 
 _log = logging.getLogger(__name__)
 
@@ -352,16 +354,20 @@ async def respond(client: SlackClient, url: str, message: SlackMessage) -> bool:
         return False
 
 
-async def tell_outage(workspaces: Workspaces, team: str, body: Payload) -> None:
-    """Who has asked us is told why no answer comes yet; what may be meant for others is left to them."""
-    workspace, told = await workspaces.find(team), sentence_message(say(RECORDS_AWAY))
+async def tell_asker(workspaces: Workspaces, team: str, body: Payload, sentence: str) -> TakeAway | None:
+    """Who has asked us is told; what may be meant for others is left to them. Gives what takes it away again where it
+    stays, None where it was not shown.
+    """
+    workspace, told, is_shown = await workspaces.find(team), sentence_message(sentence), True
     if url := str(body.get("response_url") or ""):
-        await respond(workspace.client, url, told)
+        is_shown = await respond(workspace.client, url, told)
     elif "is_mention" in body:
         said = said_in(body["event"], workspace.bot_user_id)
         if said.is_direct:
             spot = ThreadAddress(said.channel_id, said.thread_ts or said.ts)
-            await post(workspace.client, spot, told, Mark(f"{said.channel_id}:{said.ts}", "outage"))
-        elif body["is_mention"]:
+            ts = await post(workspace.client, spot, told, Mark(f"{said.channel_id}:{said.ts}", "outage"))
+            return partial(workspace.client.chat_delete, channel=said.channel_id, ts=ts)
+        if body["is_mention"]:
             spot = ThreadAddress(said.channel_id, said.thread_ts if said.is_reply else "")
-            await whisper(workspace.client, spot, said.user_id, told)
+            is_shown = await whisper(workspace.client, spot, said.user_id, told)
+    return partial(asyncio.sleep, 0) if is_shown else None

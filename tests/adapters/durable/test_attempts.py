@@ -13,15 +13,17 @@ import pytest
 from adapters.durable import worker
 from adapters.durable.journal import DurableSettings
 from core.model.answer import Claim, JobResult, Verdict
-from core.model.errors import StaleAttempt, StoreError
+from core.model.errors import ModelUnavailable, StaleAttempt, StoreError
 from core.model.job import Event, JobStatus, ResearchJob
 from core.pipeline.deps import Deps
 from core.pipeline.runner import MAX_ATTEMPTS, DirectSteps, JobCancelled, run_job
 from core.pipeline.work import Progress
-from tests.fakes import FakeSearch, hit, make_deps, make_job
+from core.stages.drafting import NO_DETAIL, NO_REST
+from tests.fakes import FakeModel, FakeSearch, hit, make_deps, make_job
 
 T = TypeVar("T")
-PURR = "Cats purr because the muscles of the larynx twitch about 25 times a second. Purring may help bones heal."
+TWITCH = "Cats purr because the muscles of the larynx twitch about 25 times a second"
+PURR = f"{TWITCH}. Purring may help bones heal."
 
 
 def cats() -> Deps:
@@ -60,6 +62,37 @@ async def test_what_an_earlier_attempt_has_shown_is_taken_back_first() -> None:
     assert all("[1]" in text for text in shown(events).values())
     assert events[-1].type == "complete"
     assert events[-1].data["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("detail", "told"), [("", NO_DETAIL), ("Purring may help bones heal [1].", NO_REST)], ids=["summary", "detail"]
+)
+async def test_what_a_killed_worker_had_shown_stays_when_the_model_is_then_away_for_good(
+    detail: str, told: str
+) -> None:
+    """As where the endpoint dies in the midst of an answer: checked anew, with the place of the break."""
+    gone = ModelUnavailable("gone")
+    deps = replace(cats(), model=FakeModel({"plan": gone, "answer": gone, "check": gone}))
+    job = replace(make_job("Why do cats purr?"), attempt=1)
+    progress = Progress(job, deps)
+    await progress.status(JobStatus.SYNTHESIZING)
+    await progress.sentence(Claim("summary-0", "", Verdict.SUPPORTED), "Dogs bark at night [1].")
+    await progress.sentence(Claim("summary-1", "", Verdict.SUPPORTED), f"{TWITCH} [1].")
+    await progress.sentence(Claim("detail-0", "", Verdict.SUPPORTED), detail or None)
+    again = Progress(replace(progress.job, attempt=2), deps)  # killed before it showed anything
+    await again.status(JobStatus.SYNTHESIZING)
+    await again.take_back()
+
+    await run_job(job.id, deps, DirectSteps(), is_resumable=True)
+
+    end = (await deps.events.read(job.id))[-1]
+    assert (end.type, end.attempt, end.data["status"]) == ("complete", 3, "completed")
+    answer: Any = end.data["answer"]
+    assert (answer["summary"], answer["detail"]) == (
+        (f"[…] {TWITCH} [1].", f"{detail} […]") if detail else (f"[…] {TWITCH} [1]. […]", "")
+    )
+    assert told in answer["limitations"]
+    assert [claim["verdict"] for claim in answer["claims"]] == ["supported"] * (2 if detail else 1)
 
 
 async def test_attempt_that_was_overtaken_writes_no_more() -> None:

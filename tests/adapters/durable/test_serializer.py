@@ -46,6 +46,7 @@ OURS = [
     errors.TookTooLong("quick"),
     errors.QueueFull(200),
     errors.StoreError("locked"),
+    errors.Unstorable("half a surrogate pair"),
     errors.StaleAttempt("attempt 1"),
 ]
 

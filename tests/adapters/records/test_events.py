@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from adapters.records.jobs import Tail, follow_log
-from core.model.errors import StaleAttempt, StoreError
+from core.model.errors import StaleAttempt, StoreError, Unstorable
 from core.model.job import Event
 from tests.adapters.records.samples import NOON
 
@@ -58,7 +58,7 @@ async def test_events_that_come_at_once_keep_their_order(events):
 
     kept = await events.read("job_1")
     assert [(event.seq, event.data["place"]) for event in kept] == [(1, 0), (2, 1), (3, 3)]
-    assert [type(outcome) for outcome in outcomes] == [Event, Event, StaleAttempt, StoreError, Event]
+    assert [type(outcome) for outcome in outcomes] == [Event, Event, StaleAttempt, Unstorable, Event]
     assert [outcome for outcome in outcomes if isinstance(outcome, Event)] == kept
 
 

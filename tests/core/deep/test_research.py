@@ -280,7 +280,9 @@ async def test_an_item_whose_facts_are_in_the_answer_is_never_not_found_though_n
 
 
 def test_an_item_whose_sentence_rests_on_what_was_retracted_is_covered_no_longer():
-    """D18: its line shows what still carries it, and its mark is no ✓."""
+    """D18: its line shows what still carries it, and its mark is no ✓. Where nothing does, or nothing stands there of
+    what was found in part, it is not found.
+    """
     struck = Evidence("src_1", "Bathers slept longer.", 0, 21, Verdict.UNSUPPORTED)
     sound = Evidence("src_2", "Bathers were happier.", 0, 21, Verdict.SUPPORTED)
     claims = (
@@ -288,12 +290,16 @@ def test_an_item_whose_sentence_rests_on_what_was_retracted_is_covered_no_longer
         Claim("detail-1", "Bathers were happier in winter.", Verdict.SUPPORTED, (struck, sound)),
     )
     answer = ResearchAnswer("", "", Confidence.LOW, claims=claims)
-    told = {"satisfied": ["Who slept longer after swimming", "Who was happier in winter"], "gaps": []}
+    told = {
+        "satisfied": ["Who slept longer after swimming", "Who was happier in winter"],
+        "gaps": ["Salts of the sea - partial coverage", "Bathers in winter - partial coverage"],
+    }
 
     items = covered_items(JobResult(answer, details={"checklist_coverage": told}))
 
     assert [(item.stand, item.line) for item in items] == [
-        ("◐ partly", ""), ("✓", "Bathers were happier in winter [2]."),
+        ("○ not found", ""), ("✓", "Bathers were happier in winter [2]."),
+        ("○ not found", ""), ("◐ partly", "Bathers were happier in winter [2]."),
     ]  # fmt: skip
 
 

@@ -466,6 +466,20 @@ def test_questions_in_front_of_the_answer_do_not_end_it():
     assert stream.is_asking_on
 
 
+@pytest.mark.parametrize("tag", ["think", "Thinking", "reasoning"])
+def test_what_a_model_thinks_within_a_text_of_its_answer_is_none_of_it(tag: str):
+    """Not while it is written either: a sentence of it would be judged, and quoted where deep research is offered."""
+    thought = f"<{tag}>Let me see. Is a swan grey? It may be.</{tag}>\\n"
+    text = f'{{"summary": "{thought}A cygnet is a young swan [1].", "detail": "Tags are written <think> there."}}'
+
+    stream, updates = fed(*(text[at : at + 3] for at in range(0, len(text), 3)))
+
+    assert {update.text for update in updates if "Let me see" in update.text} == set()
+    assert (stream.finish().summary, stream.finish().detail) == (
+        "A cygnet is a young swan [1].", "Tags are written <think> there.",
+    )  # fmt: skip
+
+
 def test_usage_of_the_stream_is_kept():
     """The last delta carries the usage and no text."""
     stream = AnswerStream()

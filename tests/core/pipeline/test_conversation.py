@@ -86,6 +86,28 @@ def test_who_calls_for_help_gets_it_in_seven_languages(words: str, questions: st
 
 
 @pytest.mark.parametrize(
+    "kinds",
+    [
+        {"sources": "Quellen; quellen anzeigen, bitte; references", "forget": "vergiss das; Vergessen!"},
+        {"retry": "Erneut versuchen; réessayer; Tentar de novo", "again": "noch einmal fragen; Opnieuw vragen"},
+        {"deeper": "tiefer gehen; Approfondir; profundizar", "improve": "Verbessern; améliorer; Migliora"},
+        {"sources": "fuentes; Mostra le fonti; bronnen", "forget": "oublie ça; olvídalo; vergeet het; esquecer"},
+        {"question": "Quellen des Nils; Vergessen im Alter; verbessern Vitamine die Haut; fuentes de Roma"},
+    ],
+)
+def test_what_a_button_says_is_a_word_in_seven_languages(kinds: dict[str, str]) -> None:
+    """The words alone; a subject that has the word in its name is researched."""
+    read = {kind: [read_reply(said).kind for said in words.split("; ")] for kind, words in kinds.items()}
+
+    assert read == {kind: [kind] * len(words.split("; ")) for kind, words in kinds.items()}
+
+
+def test_a_wish_may_follow_what_the_button_says() -> None:
+    assert read_reply("Verbessern: nenne die Jahre") == ReadReply("improve", "nenne die Jahre")
+    assert read_reply("tiefer gehen: die Kosten") == ReadReply("deeper", "die Kosten")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *(

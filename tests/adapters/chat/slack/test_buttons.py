@@ -295,3 +295,19 @@ async def test_history_and_help_are_told_to_who_asked(house: SlackHouse) -> None
     assert QUESTION in str(history.payload["blocks"])
     assert all("improve" in text for text in helped)
     assert len(house.endings(channel)) == 1
+
+
+async def test_what_is_clicked_or_said_in_a_word_is_answered_in_the_language_of_the_answer(house: SlackHouse) -> None:
+    """Where no workspace has chosen one: a click tells none, and "forget" is said by anybody."""
+    ada, ben = house.person(), house.person()
+    channel = house.channel(ada)
+    house.slack.state.channels[channel].members.add(ben)
+    asked = await house.slack.mentions(ada, channel, "Was ist die Ursache der Gezeiten, und wer hat sie erkannt?")
+    await house.slack.until(lambda: any("share" in one.buttons for one in house.slack.state.of_bot(channel)))
+
+    await house.slack.clicks(ben, house.slack.state.of_bot(channel)[0], "share")
+    await house.slack.until(lambda: house.whispers(ben))
+    await house.slack.mentions(ben, channel, "forget", thread_ts=asked.ts)
+    await house.slack.until(lambda: house.whispers(ben)[1:])
+
+    assert house.whispers(ben) == ["Das kann nur, wer gefragt hat."] * 2

@@ -13,11 +13,13 @@ import pytest
 from adapters.chat.live import ChatTurns
 from adapters.chat.slack.client import NotInstalled
 from adapters.chat.slack.inbox import INBOX, MOST_UNSTORED, TRIES, Inbox, Letter
+from adapters.chat.slack.reply import TakeAway
 from adapters.records.deliveries import SqlMessages
 from adapters.records.tenants import SqlTurns
 from core.model.delivery import Address
-from core.model.errors import StoreError
+from core.model.errors import StoreError, Unstorable
 from core.model.job import Scope
+from core.presentation import wording
 from tests.fakes import now
 from tests.records import BOX, MemoryTables
 
@@ -136,6 +138,7 @@ async def test_what_was_opened_is_erased_before_its_turn_goes_back():
         pytest.param(RuntimeError("odd"), 1, 2, id="what broke once"),
         pytest.param(RuntimeError("odd"), 2 * TRIES, TRIES, id="what always breaks"),
         pytest.param(NotInstalled("T1"), 2, 1, id="a team that has gone"),
+        pytest.param(Unstorable("half a pair"), 2, 1, id="what no records take"),
     ],
 )
 async def test_what_breaks_is_tried_again_but_not_for_ever(error: Exception, times: int, opened: int):
@@ -149,6 +152,67 @@ async def test_what_breaks_is_tried_again_but_not_for_ever(error: Exception, tim
         await settled(inbox)
 
     assert len(reader.read) == opened
+    assert await kept.begun(INBOX) == []
+
+
+class Asker:
+    """Reads what is told; the first `lost` words never come."""
+
+    def __init__(self, lost: int = 0) -> None:
+        self.lost, self.told, self.sees = lost, list[str](), list[str]()
+
+    async def tell(self, team: str, body: Mapping[str, Any], sentence: str) -> TakeAway:
+        self.told.append(sentence)
+        if len(self.told) <= self.lost:
+            raise TimeoutError
+        self.sees.append(sentence)
+
+        async def take_away() -> None:
+            self.sees.remove(sentence)
+
+        return take_away
+
+
+async def test_who_waits_for_records_that_are_away_is_told_until_they_are_back():
+    """A word that is lost is said with the next try, one that stands there is said once and goes with the outage."""
+    reader, asker = Reader(*[StoreError("away")] * 5), Asker(lost=1)
+    inbox = inbox_of(reader, SqlMessages(MemoryTables(), BOX, clock=now), pauses_s=(0.0, 0.0, 0.0))
+    inbox.tell = asker.tell
+
+    await inbox.take(LETTER)
+    await settled(inbox)
+    seen_meanwhile = list(asker.sees)
+    await inbox.resume()
+    await settled(inbox)
+
+    assert len(reader.read) == 6
+    assert (asker.told, seen_meanwhile, asker.sees) == ([wording.RECORDS_AWAY] * 2, [wording.RECORDS_AWAY], [])
+
+
+async def test_what_told_of_an_outage_goes_with_the_question():
+    asker = Asker()
+    inbox = inbox_of(
+        Reader(*[StoreError("away")] * 3), SqlMessages(MemoryTables(), BOX, clock=now), pauses_s=(0.0, 0.0)
+    )
+    inbox.tell = asker.tell
+    await inbox.take(LETTER)
+    await settled(inbox)
+
+    await inbox.drop(LETTER.team, LETTER.name)
+
+    assert (asker.told, asker.sees) == ([wording.RECORDS_AWAY], [])
+
+
+async def test_who_wrote_what_can_never_be_kept_is_told_that_it_failed():
+    """And not that it goes on."""
+    kept, asker = SqlMessages(MemoryTables(), BOX, clock=now), Asker()
+    inbox = inbox_of(Reader(StoreError("away"), Unstorable("half a pair")), kept, pauses_s=(0.0, 0.0))
+    inbox.tell = asker.tell
+
+    await inbox.take(LETTER)
+    await settled(inbox)
+
+    assert asker.sees == [Unstorable.told]
     assert await kept.begun(INBOX) == []
 
 
