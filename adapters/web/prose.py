@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from io import StringIO
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 import nh3
@@ -182,7 +184,43 @@ def prose(text: str, cite: Cite) -> Markup:
 
 def drawn(snapshot: Snapshot, section: str) -> Markup:
     """A section of an answer as far as it is shown, as it will stand there; its citations lead nowhere yet."""
-    return prose("".join(text for _, text in said_so_far(snapshot, section)), lambda *_: Target("", ""))
+    return _drawn("".join(text for _, text in said_so_far(snapshot, section)))
+
+
+class Drawing:
+    """A section while it grows, in blocks of Markdown: those that nothing behind them can change stay as drawn."""
+
+    def __init__(self) -> None:
+        self._blocks: list[str] = []
+
+    def after(self, snapshot: Snapshot, section: str) -> tuple[int, list[str]]:
+        """How many blocks of the last time stay, and what is drawn behind them; all of it joined is `drawn`."""
+        text = "".join(text for _, text in said_so_far(snapshot, section))
+        kept = at = 0
+        for block in self._blocks[:-1]:  # the last one may go on
+            if not text.startswith(block, at):
+                break
+            kept, at = kept + 1, at + len(block)
+        if kept:  # a first line that is another now may belong to the block before it
+            kept -= 1
+            at -= len(self._blocks[kept])
+        if text.count("\n") >= MAX_LINES:  # drawn as one
+            kept = at = 0
+        self._blocks[kept:] = new = _blocks(text[at:])
+        return kept, [_drawn(block) for block in new]
+
+
+def _drawn(text: str) -> Markup:
+    return prose(text, lambda *_: Target("", ""))
+
+
+def _blocks(text: str) -> list[str]:
+    """The lines of each block of the highest level, with blank ones around it; `MAX_LINES` and more are one block."""
+    if text.count("\n") >= MAX_LINES:
+        return [text]
+    lines = list(StringIO(text))
+    starts = [token.map[0] for token in _MARKDOWN.parse(text) if token.map and token.level == 0]
+    return ["".join(lines[start:end]) for start, end in pairwise([0, *starts[1:], len(lines)])]
 
 
 def quoted(text: str) -> Markup:
