@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 from core.evidence.citations import MARKS
 from core.model.answer import Claim, Verdict
 from core.presentation.card import said_so_far
-from core.presentation.render import BETWEEN_CELLS, marks_legend, one_line, printable
+from core.presentation.render import BEFORE_UNIT, BETWEEN_CELLS, marks_legend, one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say
 
@@ -139,7 +139,7 @@ _ATTRIBUTES = {"ol": {"start"}, "span": {"class"}}  # spans are our own: HTML of
 _TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
 _BETWEEN_CELLS = rf"(?P<cell>{BETWEEN_CELLS})"
 _CITED = regex.compile(
-    rf"(?P<code><code>.*?</code>)|{_BETWEEN_CELLS}|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\]"
+    rf"(?P<code><code>.*?</code>)|{_BETWEEN_CELLS}|(?P<unit>{BEFORE_UNIT})|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\]"
     rf"(?P<mark>[{''.join(sorted(set(MARKS.values())))}])?"
     r"(?:\ue000(?P<claim>[a-z]+-\d+)\ue001)?",
     regex.DOTALL,
@@ -254,6 +254,8 @@ def _citation(found: regex.Match[str], cite: Cite) -> str:
         return found.group()
     if found["cell"]:
         return _CELL
+    if found["unit"]:
+        return "\N{NO-BREAK SPACE}"
     numbers = [int(number) for number in found["numbers"].split(",")]
     targets = [(number, cite(number, found["claim"] or "")) for number in numbers]
     links = [_link(number, target) for number, target in targets if target]

@@ -162,7 +162,7 @@ async def test_who_comes_back_is_drawn_a_section_with_what_stood_there(running: 
 
     assert event.id == "2"
     assert event.data["kept"] == 0
-    assert "It is 49 m tall" in "".join(event.data["drawn"])
+    assert "It is 49\u00a0m tall" in "".join(event.data["drawn"])
     assert "It stands on a rock" in "".join(event.data["drawn"])
 
 
@@ -217,7 +217,7 @@ async def test_a_long_answer_is_sent_about_once_however_often_a_sentence_comes(r
     for event in events:
         blocks[event.data["kept"] :] = event.data["drawn"]
     assert len(blocks) == 60
-    assert "It is 119 m" in blocks[-1]
+    assert "It is 119\u00a0m" in blocks[-1]
     assert max(len(event.data["drawn"]) for event in events) == 3
 
 
