@@ -32,6 +32,7 @@ from core.pipeline.conversation import following
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import (
+    BEFORE_UNIT,
     BETWEEN_CELLS,
     MARKER,
     cut,
@@ -243,8 +244,10 @@ class _Paper:
 
     def write(self, text: Text, *, first: str = "", rest: str = "") -> None:
         """`first` stands before the first line, `rest` before the others."""
+        text.plain = _BEFORE_UNIT.sub(_KEPT, text.plain)
         for number, line in enumerate(text.wrap(self.console, self.columns - max(len(first), len(rest)))):
             line.rstrip()
+            line.plain = line.plain.replace(_KEPT, " ")
             self.write_unbroken(Text(rest if number else first) + line)
 
     def write_unbroken(self, text: Text) -> None:
@@ -284,6 +287,7 @@ def _coloured(line: str) -> Text:
     return text
 
 
+_BEFORE_UNIT, _KEPT = re.compile(BEFORE_UNIT), "\ue000"  # private use: a line is parted at every white space
 _SIGN = re.compile(r"(?:[-*•]|\d{1,3}[.)]) ")  # of a list's item, whose other lines stand below its words
 _MARKUP = re.compile(rf"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>{BETWEEN_CELLS})")
 

@@ -7,6 +7,7 @@ left out. Everything that is asked for can be said by `--set` instead, so that t
 from __future__ import annotations
 
 import difflib
+import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,6 +114,9 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
     console = Console(highlight=False)
     talk = _Talk(console, setup, {**setup.kept, **given})
     if is_asking:
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # else it waits for Enter: the loop stands still meanwhile
         console.print(
             say(
                 "Each part is tried at once and kept in {file}. Enter leaves a part out; none is needed.",
@@ -128,7 +132,7 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
             await _ask_for(talk, part)
     console.print()
     if given or talk.found:
-        setup.keep({**given, **talk.found})
+        setup.keep(given)
         console.print(say("Kept in {file}, which only you can read. Everything together:", file=setup.file) + "\n")
     findings = await setup.examine({}, "")
     print_findings(console, findings)
@@ -172,7 +176,7 @@ class _Talk:
         return said.strip()
 
     async def is_right(self, values: Mapping[str, str], part: Part) -> bool:
-        """Try what was said, show what was found, and take it over unless it was refused."""
+        """Try what was said, show what was found, and keep it unless it was refused."""
         findings = [one for one in await self.setup.examine(values, part.probe) if one.part.startswith(part.probe)]
         print_findings(self.console, findings)
         failed = [one for one in findings if one.state == "failed"]
@@ -182,6 +186,7 @@ class _Talk:
             kept = say("Kept untried, since nothing answered; `gorkd doctor` tries it again.")
             self.console.print(f"  {kept}", soft_wrap=True)
         self.found |= values
+        self.setup.keep(values)
         return True
 
 
@@ -234,14 +239,14 @@ async def _ask_for_model(talk: _Talk) -> None:
         values = _model_settings(talk, choice, servers)
         if values and await talk.is_right(values, _MODEL):
             return
-        if not values:
+        if values is None:
             talk.console.print("  " + say("{choice} is none of these.", choice=one_line(choice)), markup=False)
-        elif urlsplit(values.get("OPENAI_BASE_URL", "/v1")).path in ("", "/"):
+        elif values and urlsplit(values.get("OPENAI_BASE_URL", "/v1")).path in ("", "/"):
             talk.console.print("  " + say("Most such addresses end in /v1."))
 
 
-def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) -> dict[str, str]:
-    """{} where the choice is none."""
+def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) -> dict[str, str] | None:
+    """None where the choice is none, {} where nothing was said of it."""
     if choice.isdecimal() and 1 <= int(choice) <= len(servers):
         server = servers[int(choice) - 1]
         first = server.models[0] if server.models else ""
@@ -253,7 +258,7 @@ def _model_settings(talk: _Talk, choice: str, servers: Sequence[FoundServer]) ->
         url = _with_scheme(talk.ask(say("address, such as https://host/v1")))
         key = talk.ask(say("key, Enter for none"), is_secret=True)
         return _filled({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, "GORKD_MODEL": talk.ask(say("model"))})
-    return {}
+    return None
 
 
 def _with_scheme(address: str) -> str:

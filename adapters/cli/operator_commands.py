@@ -6,7 +6,6 @@ import sys
 import textwrap
 from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
 from io import StringIO
 from typing import Annotated
 
@@ -34,6 +33,7 @@ from core.text.saying import say_many
 
 _JobId = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)]
 _Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+_Sure = Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")]
 
 
 async def trace_command(
@@ -73,15 +73,16 @@ async def upgrade_check_command(operating: Operating, *, as_json: _Json = False)
 
 def forget_command(
     operating: Operating,
+    named: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)] = "",
     *,
     job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
     user: Annotated[str, typer.Option("--user", metavar="ID", help="All jobs of a user, by platform id.")] = "",
     workspace: Annotated[str, tenant_option(help="All of local, discord:<guild> or slack:<team>.")] = "",
-    is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
+    is_sure: _Sure = False,
     as_json: _Json = False,
 ) -> Coroutine[None, None, Exit]:
     """Asks before anything runs, where an interrupt ends it at once."""
-    whose = _whose(job.strip(), user.strip(), workspace.strip())
+    whose = _whose(named.strip(), job.strip(), user.strip(), workspace.strip())
     if not is_sure and not as_json and sys.stdin.isatty():
         ask_whether(said("Remove everything of {what}? This cannot be undone.", what=_named(whose)))
     return _forget(operating, whose, as_json=as_json)
@@ -154,13 +155,13 @@ def _print_forgotten(whose: Whose, gone: Forgotten) -> None:
         sys.stdout.write(said("Nothing is kept of {what}.", what=_named(whose)) + "\n")
 
 
-def _whose(job: str, user: str, workspace: str) -> Whose:
-    """Raises `InvalidQuery` unless it is a job, a user (perhaps of one workspace), or a workspace."""
-    if bool(job) + bool(user or workspace) != 1:
+def _whose(named: str, job: str, user: str, workspace: str) -> Whose:
+    """Raises `InvalidQuery` unless it is a job, a user (perhaps of one workspace), or a workspace; `named` is a job."""
+    if bool(named) + bool(job) + bool(user or workspace) != 1 or not f"{named or 'job_'}".startswith("job_"):
         raise InvalidQuery(
             said("Say what to forget: --job, or --user and perhaps --workspace, or --workspace."), rule="what"
         )
-    return Whose(job_id=job, user_id=user, tenant=workspace)
+    return Whose(job_id=named or job, user_id=user, tenant=workspace)
 
 
 def _named(whose: Whose) -> str:
@@ -265,49 +266,11 @@ def trials_json(trials: Sequence[Trial]) -> dict[str, Json]:
 QUESTION_CHARS = 70  # of a question in the list
 
 
-class CacheAction(StrEnum):
-    LIST = "list"
-    SHOW = "show"
-    FORGET = "forget"
-    PURGE = "purge"
-
-
-async def cache_command(
-    operating: Operating,
-    action: Annotated[CacheAction, typer.Argument(help="What to do.", metavar="ACTION", show_default=False)],
-    job: Annotated[str, typer.Argument(help="The job's id, for show and forget.", metavar="JOB")] = "",
-    *,
-    workspace: OneTenant = "",
-    is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")] = False,
-    as_json: _Json = False,
-) -> Exit:
-    """Raises `InvalidQuery` where a job is missing, `GorkdError`."""
-    job_id, workspace = job.strip(), workspace.strip()
-    if action in (CacheAction.SHOW, CacheAction.FORGET) and not job_id:
-        raise InvalidQuery(said("Say which: gorkd cache {action} JOB.", action=action), rule="what")
-    if action is CacheAction.PURGE and not is_sure and not as_json and sys.stdin.isatty():
-        question = said("Let go of everything cached?")
-        if workspace:
-            question = said("Let go of everything cached of {workspace}?", workspace=workspace)
-        ask_whether(question)
+async def _list(operating: Operating, *, workspace: OneTenant = "", as_json: _Json = False) -> Exit:
+    """List the answers that may be given again."""
     async with operating.open_kept() as kept:
-        match action:
-            case CacheAction.LIST:
-                return await _list(kept, workspace, as_json=as_json)
-            case CacheAction.SHOW:
-                return await _show(kept, job_id, as_json=as_json)
-            case CacheAction.FORGET:
-                return _told(await kept.cache.drop([job_id]), 0, as_json=as_json)
-            case CacheAction.PURGE:
-                # Of one workspace its answers; without one also the pages and search results, which are nobody's.
-                entries = await kept.cache.kept(tenant=workspace)
-                gone = await kept.cache.drop([entry.job_id for entry in entries])
-                return _told(gone, 0 if workspace else await kept.reuse.clear(), as_json=as_json)
-
-
-async def _list(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
-    entries = await kept.cache.kept(tenant=workspace)
-    questions = [await _question(kept, entry.job_id) for entry in entries]
+        entries = await kept.cache.kept(tenant=workspace.strip())
+        questions = [await _question(kept, entry.job_id) for entry in entries]
     if as_json:
         rows: list[Json] = [_entry_json(*row) for row in zip(entries, questions, strict=True)]
         print_json({"answers": rows})
@@ -321,11 +284,14 @@ async def _list(kept: Kept, workspace: str, *, as_json: bool) -> Exit:
     return Exit.ANSWERED
 
 
-async def _show(kept: Kept, job_id: str, *, as_json: bool) -> Exit:
-    entry = next((entry for entry in await kept.cache.kept() if entry.job_id == job_id), None)
+async def _show(operating: Operating, job: _JobId, *, as_json: _Json = False) -> Exit:
+    """Show one of them, where it is valid, and until when."""
+    job_id = job.strip()
+    async with operating.open_kept() as kept:
+        entry = next((entry for entry in await kept.cache.kept() if entry.job_id == job_id), None)
+        question, result = await _question(kept, job_id), await kept.jobs.result(job_id) if entry else None
     if entry is None:
         raise InvalidQuery(said("{job} is not among the answers that may be given again.", job=job_id), rule="what")
-    question, result = await _question(kept, job_id), await kept.jobs.result(job_id)
     summary = result.answer.summary if result and result.answer else ""
     if as_json:
         print_json({**_entry_json(entry, question), "summary": summary})
@@ -341,6 +307,35 @@ async def _show(kept: Kept, job_id: str, *, as_json: bool) -> Exit:
     ]
     sys.stdout.write(printable("\n".join(lines)) + "\n")
     return Exit.ANSWERED
+
+
+async def _let_go(operating: Operating, job: _JobId, *, as_json: _Json = False) -> Exit:
+    """Let go of one at once; the job and its answer stay."""
+    async with operating.open_kept() as kept:
+        return _told(await kept.cache.drop([job.strip()]), 0, as_json=as_json)
+
+
+def _purge(
+    operating: Operating, *, workspace: OneTenant = "", is_sure: _Sure = False, as_json: _Json = False
+) -> Coroutine[None, None, Exit]:
+    """Let go of all of them; without a workspace also of the pages and search results that jobs reuse."""
+    if not is_sure and not as_json and sys.stdin.isatty():
+        question = said("Let go of everything cached?")
+        if workspace.strip():
+            question = said("Let go of everything cached of {workspace}?", workspace=workspace.strip())
+        ask_whether(question)
+    return _purged(operating, workspace.strip(), as_json=as_json)
+
+
+async def _purged(operating: Operating, workspace: str, *, as_json: bool) -> Exit:
+    """Of one workspace its answers; without one also the pages and search results, which are nobody's."""
+    async with operating.open_kept() as kept:
+        entries = await kept.cache.kept(tenant=workspace)
+        gone = await kept.cache.drop([entry.job_id for entry in entries])
+        return _told(gone, 0 if workspace else await kept.reuse.clear(), as_json=as_json)
+
+
+cache_command = {"list": _list, "show": _show, "forget": _let_go, "purge": _purge}
 
 
 def _told(answers: int, pages: int, *, as_json: bool) -> Exit:

@@ -8,6 +8,7 @@ import hmac
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -33,7 +34,7 @@ from adapters.web.access import (
 )
 from adapters.web.faults import Forbidden, KeyReused
 from adapters.web.limits import stream_slot
-from adapters.web.prose import drawn
+from adapters.web.prose import Drawing
 from core.model.errors import GorkdError, InvalidQuery, QueueFull
 from core.model.job import (
     LOCAL,
@@ -391,8 +392,8 @@ async def get_stream(request: web.Request) -> web.StreamResponse:
 
 
 async def _told(researcher: Researcher, job_id: str, *, after: int, is_drawn: bool) -> AsyncGenerator[Event, None]:
-    """The events as others may read them; with each sentence its whole section, drawn as on the page of the answer."""
-    snapshot = Snapshot()
+    """The events as others may read them; with each sentence what it changes of its section, drawn as it will stand."""
+    snapshot, drawings = Snapshot(), defaultdict[str, Drawing](Drawing)
     if is_drawn and after:
         for event in await researcher.told(job_id):
             snapshot = snapshot.after(_shown(event)) if event.seq <= after else snapshot
@@ -402,7 +403,9 @@ async def _told(researcher: Researcher, job_id: str, *, after: int, is_drawn: bo
             if is_drawn and told.type != "complete":
                 snapshot = snapshot.after(told)
             if is_drawn and told.type == "answer":
-                told = replace(told, data={**told.data, "drawn": drawn(snapshot, str(told.data["section"]))})
+                section = str(told.data["section"])
+                kept, drawn = drawings[section].after(snapshot, section)
+                told = replace(told, data={**told.data, "kept": kept, "drawn": [*drawn]})
             yield told
 
 

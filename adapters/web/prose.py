@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from io import StringIO
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 import nh3
@@ -19,7 +21,7 @@ from markupsafe import Markup, escape
 from core.evidence.citations import MARKS
 from core.model.answer import Claim, Verdict
 from core.presentation.card import said_so_far
-from core.presentation.render import BETWEEN_CELLS, marks_legend, one_line, printable
+from core.presentation.render import BEFORE_UNIT, BETWEEN_CELLS, marks_legend, one_line, printable
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say
 
@@ -137,7 +139,7 @@ _ATTRIBUTES = {"ol": {"start"}, "span": {"class"}}  # spans are our own: HTML of
 _TAG = "\ue000{}\ue001"  # private use: means nothing in any text, and nothing in Markdown
 _BETWEEN_CELLS = rf"(?P<cell>{BETWEEN_CELLS})"
 _CITED = regex.compile(
-    rf"(?P<code><code>.*?</code>)|{_BETWEEN_CELLS}|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\]"
+    rf"(?P<code><code>.*?</code>)|{_BETWEEN_CELLS}|(?P<unit>{BEFORE_UNIT})|\[(?P<numbers>\d{{1,3}}(?:, ?\d{{1,3}})*)\]"
     rf"(?P<mark>[{''.join(sorted(set(MARKS.values())))}])?"
     r"(?:\ue000(?P<claim>[a-z]+-\d+)\ue001)?",
     regex.DOTALL,
@@ -182,7 +184,43 @@ def prose(text: str, cite: Cite) -> Markup:
 
 def drawn(snapshot: Snapshot, section: str) -> Markup:
     """A section of an answer as far as it is shown, as it will stand there; its citations lead nowhere yet."""
-    return prose("".join(text for _, text in said_so_far(snapshot, section)), lambda *_: Target("", ""))
+    return _drawn("".join(text for _, text in said_so_far(snapshot, section)))
+
+
+class Drawing:
+    """A section while it grows, in blocks of Markdown: those that nothing behind them can change stay as drawn."""
+
+    def __init__(self) -> None:
+        self._blocks: list[str] = []
+
+    def after(self, snapshot: Snapshot, section: str) -> tuple[int, list[str]]:
+        """How many blocks of the last time stay, and what is drawn behind them; all of it joined is `drawn`."""
+        text = "".join(text for _, text in said_so_far(snapshot, section))
+        kept = at = 0
+        for block in self._blocks[:-1]:  # the last one may go on
+            if not text.startswith(block, at):
+                break
+            kept, at = kept + 1, at + len(block)
+        if kept:  # a first line that is another now may belong to the block before it
+            kept -= 1
+            at -= len(self._blocks[kept])
+        if text.count("\n") >= MAX_LINES:  # drawn as one
+            kept = at = 0
+        self._blocks[kept:] = new = _blocks(text[at:])
+        return kept, [_drawn(block) for block in new]
+
+
+def _drawn(text: str) -> Markup:
+    return prose(text, lambda *_: Target("", ""))
+
+
+def _blocks(text: str) -> list[str]:
+    """The lines of each block of the highest level, with blank ones around it; `MAX_LINES` and more are one block."""
+    if text.count("\n") >= MAX_LINES:
+        return [text]
+    lines = list(StringIO(text))
+    starts = [token.map[0] for token in _MARKDOWN.parse(text) if token.map and token.level == 0]
+    return ["".join(lines[start:end]) for start, end in pairwise([0, *starts[1:], len(lines)])]
 
 
 def quoted(text: str) -> Markup:
@@ -216,6 +254,8 @@ def _citation(found: regex.Match[str], cite: Cite) -> str:
         return found.group()
     if found["cell"]:
         return _CELL
+    if found["unit"]:
+        return "\N{NO-BREAK SPACE}"
     numbers = [int(number) for number in found["numbers"].split(",")]
     targets = [(number, cite(number, found["claim"] or "")) for number in numbers]
     links = [_link(number, target) for number, target in targets if target]

@@ -25,6 +25,10 @@ from core.text.urls import public_address, without_paths
 PREVIEW_CHARS = 500  # of a source's text (G-01)
 # Between cells of a table in a row that is quoted outside it; "P(A | B)" has none.
 BETWEEN_CELLS = r"(?<=\s)\|(?=\s)(?![^()\n]*\))"
+# The blank between a number and its unit, at which no line ends: the next one would begin with "°C".
+BEFORE_UNIT = (
+    r"(?<=\d) (?=(?:°\w?|[%‰€£$¥]|[µnmcdhkMGT]?(?:m|g|l|L|s|W|J|V|A|K|N|B|Hz|Pa|Wh|eV|mol|bit)[²³]?|h|min|ha)(?!\w))"
+)
 MARKER = regex.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 _ESCAPE_SEQUENCES = regex.compile(  # ECMA-48

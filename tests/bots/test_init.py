@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import signal
 import stat
 import termios
 from collections.abc import Mapping
@@ -92,6 +93,10 @@ async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> Non
             terminal.type("x")
             await terminal.until("x is none of these")
             await terminal.until("quoted): ")
+            terminal.type("k")
+            await terminal.until("key (sk-…): ")
+            terminal.type("")
+            assert "none of these" not in await terminal.until("quoted): ")
             terminal.type("u")
             await terminal.until("https://host/v1: ")
             terminal.type(world.model.url.removesuffix("/v1"))
@@ -146,6 +151,32 @@ async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> Non
     assert "tvly-wrong" not in kept
     assert "FAIL" not in shown
     assert [secret for secret in (key, BOT_TOKEN, APP_TOKEN, "sk-test-0123456789") if secret in manifest + shown] == []
+
+
+async def test_an_interrupt_ends_it_at_once_and_what_worked_is_kept(tmp_path: Path) -> None:
+    """As it says when it begins: each part is kept as soon as it is tried."""
+    async with World.of(LIGHTHOUSE) as world:
+        key = world.env(tmp_path, "tavily")["TAVILY_API_KEY"]
+        terminal = Terminal()
+        process = await run(tmp_path, "init", env=outside(world, tmp_path), at=os.ttyname(terminal.screen))
+        try:
+            await terminal.until("quoted): ")
+            terminal.type("")
+            await terminal.until("Tavily (searches the web), API key: ")
+            terminal.type(key)
+            await terminal.until("Exa (searches by meaning), API key: ")
+            process.send_signal(signal.SIGINT)
+            await asyncio.wait_for(process.wait(), 30)
+        except TimeoutError:
+            pytest.fail(f"it stays at: {terminal.shown[-800:]}")
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            terminal.close()
+
+    assert process.returncode == 1
+    assert key in (tmp_path / ".env").read_text("utf-8")
 
 
 async def test_by_flags_nothing_is_asked_and_other_lines_stay(tmp_path: Path) -> None:

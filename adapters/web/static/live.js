@@ -6,6 +6,7 @@ const WAITS_S = [1, 2, 5]; // before each new try to connect
 const COVERAGE = { satisfied: "✓", partial: "◐" };
 let seen = Number(page.dataset.seq);
 let failures = 0;
+const blocks = { summary: [], detail: [] };
 
 function connect() {
   const stream = new EventSource(`${page.dataset.stream}&after=${seen}`);
@@ -82,8 +83,9 @@ function showSource(source) {
 }
 
 function showSentence(sentence) {
-  const drawn = document.createElement("template");
-  drawn.innerHTML = sentence.drawn; // the whole section, made safe as on the finished page
+  const drawn = document.createElement("template"), known = blocks[sentence.section].slice(0, sentence.kept);
+  blocks[sentence.section] = [...known, ...sentence.drawn];
+  drawn.innerHTML = blocks[sentence.section].join(""); // made safe as on the finished page
   grow(document.getElementById(sentence.section), drawn.content);
   page.querySelector("#answer").hidden = !page.querySelector("#summary > *, #detail > *");
 }

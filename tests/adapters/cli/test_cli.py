@@ -111,6 +111,16 @@ def test_piped_answer_has_no_escape_codes_and_keeps_80_columns():
     assert all(len(line) <= 80 for line in paper.splitlines() if "https://" not in line)
 
 
+@pytest.mark.parametrize("before", range(66, 80))
+def test_a_number_stays_on_the_line_of_its_unit(before: int):
+    """Wherever the line ends; what is copied from there has the blank that was written."""
+    answer = replace(samples.RESULT.answer, detail=f"{'x' * before} **13 °C** more.")
+
+    paper = printed(replace(samples.RESULT, answer=answer), samples.SOURCES)
+
+    assert "13 °C" in paper
+
+
 def test_lists_tables_and_quotations_hang_together_on_paper():
     """The other lines of an item stand below its words, rows of a table begin where its head does."""
     long = "and it was built of granite that was cut on shore, stone by stone, and shipped out in the summer"

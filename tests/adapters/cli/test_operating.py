@@ -307,11 +307,12 @@ def test_doctor_that_cannot_start_is_one_sentence() -> None:
     ("arguments", "whose", "words"),
     [
         (("--job", "job_1"), Whose(job_id="job_1"), "job_1, 3 jobs, 57 entries"),
+        (("job_1",), Whose(job_id="job_1"), "job_1, 3 jobs, 57 entries"),
         (("--user", "U1"), Whose(user_id="U1"), "user U1, 3 jobs"),
         (("--user", "U1", "--workspace", "slack:T1"), Whose("", "U1", "slack:T1"), "user U1 in workspace slack:T1"),
         (("--workspace", "slack:T1"), Whose(tenant="slack:T1"), "workspace slack:T1"),
     ],
-    ids=["job", "user", "user of a workspace", "workspace"],
+    ids=["job", "its id alone", "user", "user of a workspace", "workspace"],
 )
 def test_forget_passes_on_whose_and_says_what_went(arguments: tuple[str, ...], whose: Whose, words: str) -> None:
     """Without a terminal nobody is asked."""
@@ -326,8 +327,17 @@ def test_forget_passes_on_whose_and_says_what_went(arguments: tuple[str, ...], w
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("--job", "j", "--user", "u"), ("--job", "j", "--workspace", "w"), ("--job", " ")],
-    ids=["nothing", "job and user", "job and workspace", "blank"],
+    [
+        (),
+        ("--job", "j", "--user", "u"),
+        ("--job", "j", "--workspace", "w"),
+        ("--job", " "),
+        ("U1",),
+        ("slack:T1",),
+        ("job_1", "--user", "u"),
+        ("job_1", "--job", "job_2"),
+    ],
+    ids=lambda arguments: " ".join(arguments) or "nothing",
 )
 def test_forget_needs_to_know_exactly_what(arguments: tuple[str, ...]) -> None:
     """Exit 2, and nothing is touched."""
@@ -421,12 +431,14 @@ def test_cache_lets_go_of_one_or_of_all() -> None:
     assert json.loads(most.stdout) == {"answers": 2, "reused": 1}
 
 
-def test_cache_needs_to_know_which() -> None:
-    """A sentence that says how."""
-    ran = Desk().run("cache", "forget")
+def test_cache_says_what_it_can_do_and_which_it_must_know() -> None:
+    """Alone it lists what can be done, as other commands with more below them do."""
+    alone, nameless = Desk().run("cache"), Desk().run("cache", "forget")
 
-    assert ran.exit_code == 2
-    assert "gorkd cache forget JOB" in ran.stderr
+    assert alone.exit_code == nameless.exit_code == 2
+    assert [name in alone.output for name in ("  list ", "  show ", "  forget ", "  purge ")] == [True] * 4
+    assert "gorkd cache forget" in nameless.stderr
+    assert "Missing argument 'JOB'" in nameless.stderr
 
 
 PRIVATE = replace(JOB, request=replace(JOB.request, scope=Scope("slack:T1", "channel:C1")))

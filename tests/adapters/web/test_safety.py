@@ -195,6 +195,15 @@ def test_underscores_are_part_of_names_and_stars_are_emphasis():
     assert prose("Call __init__ of *this*.", cite_first) == "<p>Call __init__ of <em>this</em>.</p>\n"
 
 
+def test_a_number_stays_on_the_line_of_its_unit():
+    """But in code, which is copied; where no unit follows a line may end."""
+    html = prose("It is 3 °C, **5 %** or 12 km/h [1] in 4 houses; `3 m`.", lambda *_: None)
+
+    assert (
+        html == "<p>It is 3\u00a0°C, <strong>5\u00a0%</strong> or 12\u00a0km/h [1] in 4 houses; <code>3 m</code>.</p>\n"
+    )
+
+
 def test_a_claims_tag_reaches_the_link_and_never_the_page():
     """Also where the tagged marker stands in code, or leads nowhere."""
     tag = claim_tag(Claim("detail-3", "x", Verdict.SUPPORTED))

@@ -12,12 +12,16 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp.test_utils import TestServer
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from adapters.durable.queue import InProcessQueue
 from adapters.records.jobs import SqlEventLog
-from core.model.job import EventType, JobStatus, Json
+from adapters.web.prose import Drawing, drawn
+from core.model.job import Event, EventType, JobStatus, Json
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
+from core.presentation.snapshot import Snapshot
 from core.stages.deliver import deliver_failure
 from tests.adapters.web.conformity import assert_conforms, conforming
 from tests.adapters.web.serving import web_app
@@ -157,8 +161,9 @@ async def test_who_comes_back_is_drawn_a_section_with_what_stood_there(running: 
     [event] = await running.read(after=after, query=query, events=1)
 
     assert event.id == "2"
-    assert "It is 49 m tall" in event.data["drawn"]
-    assert "It stands on a rock" in event.data["drawn"]
+    assert event.data["kept"] == 0
+    assert "It is 49\u00a0m tall" in "".join(event.data["drawn"])
+    assert "It stands on a rock" in "".join(event.data["drawn"])
 
 
 async def test_a_drawn_section_tells_no_more_of_a_file_than_its_sentence(running: Running):
@@ -167,8 +172,53 @@ async def test_a_drawn_section_tells_no_more_of_a_file_than_its_sentence(running
 
     [event] = await running.read(query="?drawn=1", events=1)
 
-    assert "notes.md" in event.data["drawn"]
-    assert "ann" not in event.data["text"] + event.data["drawn"]
+    assert "notes.md" in "".join(event.data["drawn"])
+    assert "ann" not in event.data["text"] + "".join(event.data["drawn"])
+
+
+SIGNS = [
+    "a", "b c", " ", "\n", "\n\n", "# ", "- ", "1. ", "2. ", "    ", "> ", "```", "---", "|", "| a |\n|---|\n", "*",
+    "**", "`", "~~", "[1]", "[…]", "<p>", "&amp;", "\\", "\x85", "\u2029", "é😀",
+]  # fmt: skip
+MARKDOWN = st.lists(st.sampled_from(SIGNS), max_size=8).map("".join)
+SENTENCES = st.tuples(st.integers(0, 12), st.none() | MARKDOWN, st.sampled_from(["", "✓", "◐"]), MARKDOWN)
+
+
+@given(st.lists(SENTENCES, max_size=16))
+@example([(number, "word\n" * 700, "", "\n\n") for number in (0, 1, 2, 0)])
+def test_what_a_reader_puts_together_is_the_section_as_it_will_stand(told: list[tuple[int, str | None, str, str]]):
+    """Whatever is said, marked anew or taken back, and wherever: blocks that are not sent again are as they were."""
+    snapshot, drawing, blocks = Snapshot(), Drawing(), list[str]()
+    for seq, (number, text, mark, before) in enumerate(told, 1):
+        said: dict[str, Json] = {"section": "detail", "id": f"detail-{number}", "text": text, "mark": mark}
+        snapshot = snapshot.after(Event(seq, "answer", 1, samples.NOON, {**said, "before": before}))
+
+        kept, new = drawing.after(snapshot, "detail")
+
+        assert kept <= len(blocks)
+        blocks[kept:] = new
+        assert "".join(blocks) == drawn(snapshot, "detail")
+
+
+async def test_a_long_answer_is_sent_about_once_however_often_a_sentence_comes(running: Running):
+    """Each of its 60 paragraphs comes with those beside it that it may change, not with all that stand above."""
+    for number in range(120):
+        said: dict[str, Json] = {
+            "section": "detail",
+            "id": f"detail-{number}",
+            "text": f"It is {number} m [1].",
+            "mark": "✓",
+        }
+        await running.tell("answer", {**said, "before": " " if number % 2 else "\n\n"})
+
+    events = await running.read(query="?drawn=1", events=120)
+
+    blocks = list[str]()
+    for event in events:
+        blocks[event.data["kept"] :] = event.data["drawn"]
+    assert len(blocks) == 60
+    assert "It is 119\u00a0m" in blocks[-1]
+    assert max(len(event.data["drawn"]) for event in events) == 3
 
 
 @pytest.mark.parametrize("after", ["-1", "x", "9" * 30, "1.5", "²"])
