@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import astuple
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from core.presentation.follow_ups import REFUSALS
-from core.text.language import KNOWN, detect_language, language_of, negations, rarity, shape_of, stem
+from core.text.language import KNOWN, _load_identifier, detect_language, language_of, negations, rarity, shape_of, stem
 from core.text.terms import terms
 from tests.shared_data import ROOT, shared_data
 
@@ -122,6 +125,23 @@ def test_the_model_is_not_loaded_for_plain_english() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
 
     assert found.stdout.strip() == "False"
+
+
+def test_the_model_in_its_small_form_says_what_the_published_one_does() -> None:
+    """Whatever the language, the alphabet or the noise."""
+    published = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    small = _load_identifier()
+    published.set_languages(sorted(set(small.labels)))
+    texts = [
+        *(" ".join(astuple(refusal)) for refusal in REFUSALS.values()),
+        "Кога е открито метрото?",
+        "日本の川 ঢাকার",
+        "",
+    ]
+    texts += [text[start : start + 9] for text in texts for start in range(0, len(text), 9)]
+    noise = [Random(seed).randbytes(400) for seed in range(50)]
+
+    assert [dict(small.rank(text)) for text in texts + noise] == [dict(published.rank(text)) for text in texts + noise]
 
 
 @pytest.mark.parametrize(
