@@ -59,7 +59,7 @@ _GIVEN_BY = {
 }
 _BEFORE_ASKING = (  # prepositions and the like that may stand before the question word
     r"(?:(?:and|but|so|for|since|until|till|by|from|to|at|in|on|about|around|during|with|of|exactly|approximately"
-    r"|und|aber|seit|bis|ab|von|vor|nach|für|im|am|um|zu|aus|mit|auf|bei|ungefähr|et|mais|depuis|jusqu['’]à|pendant"
+    r"|und|aber|seit|bis|ab|an|von|vor|nach|für|im|am|um|zu|aus|mit|auf|bei|ungefähr|et|mais|depuis|jusqu['’]à|pendant"
     r"|à|de|d['’]|en|dans|par|pour|avec|chez|y|pero|desde|hasta|durante|a|por|para|con|e|ma|da|fino a|per|di|o|mas|até"
     r"|em|com|no|na|maar|sinds|tot|voor|door|van|aan|met|op|rond)\s*\b)*"
 )
@@ -141,6 +141,7 @@ _MEASURE = regex.compile(
 _PRICED, _CURRENCY = pattern("priced"), pattern("currency")
 _TO_CURRENCY = 20  # characters from an amount: "12 million Swedish crowns"
 _COUNTED_NOUNS = 3  # words; "how many home games were": the first words that are no small ones
+_NUMBER_OF = pattern("number_of")
 _BEFORE_NOUN, _AFTER_NOUN = 4, 2  # words from a number to its noun, and from a noun to its number ("members: 5")
 _TOKEN = regex.compile(r"[\p{L}\p{N}](?:[\p{L}\p{N}]|[.,'’½-](?=[\p{L}\p{N}]))*")
 _DEFAULT = pattern("default")
@@ -168,6 +169,7 @@ _WHAT_DOES = regex.compile(
 _HOW_TO_DO = regex.compile(
     r"^\W*how\s+(?:(?:do|does|can|should|must|would)\s+(?:i|you|we|one)|to)\s+(?P<deed>\w{2,})", regex.IGNORECASE
 )
+_HOW_OFTEN, _RATE = pattern("how_often_is"), pattern("rate")
 _WHY = regex.compile(r"^\W*(?:why|warum|wieso|weshalb|pourquoi|por\s+qué|perché|por\s+que|waarom)\b", regex.IGNORECASE)
 _CAUSES = pattern("causes")
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
@@ -265,7 +267,9 @@ def _counts(question: str, rest: str, text: str, language: str) -> bool:
     beginnings = {term[:_BEGINNING] for noun in islice(nouns, _COUNTED_NOUNS) for term in terms(noun)}
     if _AT_MOST.search(question) and not _BOUNDS.search(text):
         return False
-    if not beginnings:
+    if not beginnings or any(
+        term[:_BEGINNING] in beginnings for found in _NUMBER_OF.finditer(text) for term in terms(found["noun"])
+    ):
         return True
     tokens = _TOKEN.findall(text.casefold())
     given = _gives(Expected.NUMBER, language)
@@ -322,6 +326,7 @@ _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str]
     (_COST, lambda _, text, language: _gives_price(text, language)),
     (_MEASURED, lambda _, text, __: bool(read(text).numbers or _MEASURE.search(text) or _COMPARED.search(text))),
     (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
+    (_HOW_OFTEN, lambda _, text, __: bool(_RATE.search(text))),
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
     (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),
     (_WHY, lambda _, text, __: bool(_CAUSES.search(text))),
@@ -427,3 +432,43 @@ def _says_yes_or_no(question: str, text: str, languages: tuple[str, ...]) -> boo
 
 def _words(text: str) -> set[str]:
     return set(regex.findall(r"[\p{L}\p{N}]+", text.casefold()))
+
+
+# What part of a study's abstract a sentence is: what was concluded comes before what was found, aimed at or done
+
+_MAX_ABSTRACT_CHARS = 6000  # a longer text is no abstract
+_MIN_SIGNS = 4
+_SIGNS = pattern("signs")
+_LABEL = regex.compile(
+    r"(?:^|(?<=[.!?]\s))\W{0,4}(?P<label>\p{Lu}[\p{Lu} /&,'-]{3,60}|(?:Conclusion|Result|Finding|Method|Background"
+    r"|Objective|Aim|Purpose|Introduction|Interpretation|Discussion)s?)\W{0,4}:\s",
+    regex.MULTILINE,
+)
+_CONCLUDES = regex.compile(r"conclu|interpretation|implication|significance|relevance|key\s+point", regex.IGNORECASE)
+_FOUND = regex.compile(r"result|finding|outcomes?$", regex.IGNORECASE)
+_CONCLUSION = pattern("conclusion")
+_METHOD = pattern("method")
+_LAST = (0.3, 0.3, 0.24, 0.12)  # for the last sentences of an abstract whose labels name no conclusion, last first
+_OPENING = 0.4  # of an abstract: there it says why and how
+
+
+def reads_as_abstract(content: str) -> bool:
+    return len(content) <= _MAX_ABSTRACT_CHARS and len(set(map(str.casefold, _SIGNS.findall(content)))) >= _MIN_SIGNS
+
+
+def role_of(text: str, start: int, content: str, heading: str = "") -> float:
+    """What is added to the score of the sentence at `start` of an abstract, −0.3…0.5, for the part it belongs to."""
+    labels = list(_LABEL.finditer(content))
+    before = [label["label"] for label in labels if label.start() <= start + 1]
+    part = before[-1] if before else heading or ""
+    if heading or any(_CONCLUDES.search(label["label"]) for label in labels):
+        if _CONCLUDES.search(part):
+            return 0.5
+        return 0.1 if _FOUND.search(part) and not states_aim(text) else -0.3
+    if states_aim(text):
+        return -0.3
+    left = len(regex.findall(r"[.!?](?=\s+\p{Lu})", content[start + len(text) - 1 :]))
+    score = _LAST[left] if left < len(_LAST) else -0.2 if start < _OPENING * len(content) else 0.0
+    if _CONCLUSION.search(text):
+        return score + 0.2
+    return score - 0.15 if _METHOD.search(text) else score

@@ -22,7 +22,8 @@ from core.evidence.answering import (
     expected_answer,
     may_only_touch,
     pattern,
-    states_aim,
+    reads_as_abstract,
+    role_of,
     unanswered_by_rules,
 )
 from core.evidence.authority import is_retracted
@@ -32,7 +33,7 @@ from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
 from core.text.passages import Passage, split_passages
-from core.text.sentences import sentences_of
+from core.text.sentences import Sentence, sentences_of
 from core.text.terms import AskedTerms, question_terms, sought_terms, terms, words
 
 # Set on the articles of `make eval ARGS=quoted`: 95 of 100 questions without an answer lie below (docs/evaluation.md).
@@ -53,6 +54,7 @@ _LENGTHY, _LENGTHY_CHARS = 0.1, 200  # what twice so many characters cost: any w
 _DEFINES = 0.5  # what is added to the score of one that says what a thing is, where that is asked
 _TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
+_ALL = 0.95  # of a question's weight
 _SHORT_QUESTION = 3  # words that tell something
 _FIRST_UNITS = 4  # in which a sentence names what it is about
 _BESIDE_WORDS = 4  # such words from one to the next
@@ -65,7 +67,6 @@ _MIN_SENTENCE_WORDS = 5
 _SAME = 82  # rapidfuzz token_set_ratio 0…100; above it two sentences say the same
 _LEANS_BACK = pattern("leans_back")
 _CODE_OR_TABLE = regex.compile(r"^\s*(?:\||>>>|\$ |#|```|!\[)|[{}]|^\s*[^\s。]+\s*$")
-_PARTICLES = frozenset("van von der den de di da du la le del dos das bin al".split())  # within names, in small letters
 _BARS = regex.compile(r"\s\|\s.*\s\|\s")  # of a row; without one at its end nothing tells its table's head
 _CODE_SIGN = pattern("code_sign")
 _MAX_CODE_SIGNS = 1  # in words about code; lines of code that lost their breaks have more
@@ -97,7 +98,8 @@ class Quotation:
     """A sentence of a source without its bullet, or a table's row without its outer bars; `text` is it on one line.
 
     `score` is about 0…1, `own` the share of the question's weight in the sentence, 0…1. `is_item` says that it stands
-    for itself: the next one does not continue it; `head` is that of a row's table, which asserts nothing by itself.
+    for itself: the next one does not continue it; `head` is that of a row's table, which asserts nothing by itself;
+    `over` are the words of what stands above it and asks, which it answers.
     """
 
     source_id: str
@@ -109,11 +111,21 @@ class Quotation:
     is_item: bool = False
     is_row: bool = False
     head: str = ""
+    over: str = ""
 
     @property
     def said(self) -> str:
         """As it is shown: a row with each cell behind its column's head, so that no bar and no head stands alone."""
         return read_row(self.head, self.text) if self.is_row else self.text
+
+    @property
+    def placed(self) -> str:
+        """Behind what stands over it, as a reader knows it."""
+        return f"{self.over}: {self.said}" if self.over else self.said
+
+    @property
+    def terms(self) -> list[str]:
+        return terms(self.placed)
 
     @property
     def leans_back(self) -> bool:
@@ -159,7 +171,7 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
         return QuotedAnswer()
     contents = {source.id: source for source in sources}
     quotations = [
-        replace(entry, score=entry.score + _DEFINES) if name and defines(name, entry.text) else entry
+        replace(entry, score=entry.score + _explains(name, asked, entry))
         for each in found
         for entry in each.quotations
         if find_frame(each.source.trusted_content, entry.start, entry.end, entry.text) in ("", QUOTED)
@@ -180,18 +192,41 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
     said = " ".join(entry.said for entry in summary)
     unanswered = unanswered_by_rules(question, said, language=language)
-    if name and not any(defines(name, entry.text) for entry in summary):
+    if name and not any(_explains(name, asked, entry) for entry in summary):
         unanswered = UNDEFINED
-    shown = frozenset(terms(f"{contents[summary[0].source_id].title} {said}"))
-    is_direct = fit >= DIRECT_FIT and asked.coverage(shown) >= DIRECT_COVERAGE and not unanswered
-    is_direct = is_direct and not _only_refers(question, summary) and _is_in_one(asked, summary, contents)
-    is_direct = is_direct and not _is_of_another(asked, summary[0], contents[summary[0].source_id].title)
-    expected = expected_answer(question, language)
-    is_direct = is_direct and not may_only_touch(question, said, language=language)
-    is_direct = is_direct and (expected is Expected.PERSON or _is_of_kind(asked, question, said))
-    is_direct = is_direct and (expected not in _FIRM or _is_on_name(asked, question, summary, contents))
-    is_direct = is_direct and (bool(name) or expected in _FIRM or _tells_apart(asked, sources))
+    is_direct = fit >= DIRECT_FIT and not unanswered
+    is_direct = is_direct and _is_bound(asked, question, summary, contents, language)
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
+
+
+def _is_bound(
+    asked: AskedTerms, question: str, summary: Sequence[Quotation], sources: Mapping[str, Source], language: str
+) -> bool:
+    """Whether a summary that fits is bound to the question, and not only near it."""
+    title = sources[summary[0].source_id].title
+    shown = frozenset(terms(title)).union(*(entry.terms for entry in summary))
+    expected = expected_answer(question, language)
+    return (
+        asked.coverage(shown) >= DIRECT_COVERAGE
+        and not _only_refers(question, summary)
+        and _is_in_one(asked, summary, sources)
+        and not _is_of_another(asked, summary[0], title)
+        and not may_only_touch(question, " ".join(entry.placed for entry in summary), language=language)
+        and (
+            expected in _FIRM
+            or bool(defined_name(question))
+            or _tells_apart(asked, list(sources.values()), summary[0].own)
+        )
+    )
+
+
+def _explains(name: str, asked: AskedTerms, quotation: Quotation) -> float:
+    """More than 0 where a sentence defines the name asked for, or a row's first cell, or that and its head, is it."""
+    if name and defines(name, quotation.text):
+        return _DEFINES
+    cell, head = quotation.text.partition("|")[0], cells(quotation.head)[0]
+    is_of_it = quotation.is_row and any(set(terms(one)) == set(asked.terms) for one in (cell, f"{head} {cell}"))
+    return _DEFINES / 2 if is_of_it else 0.0
 
 
 def _is_in_one(asked: AskedTerms, summary: Sequence[Quotation], sources: Mapping[str, Source]) -> bool:
@@ -200,48 +235,22 @@ def _is_in_one(asked: AskedTerms, summary: Sequence[Quotation], sources: Mapping
     Two or three words of a question stand somewhere in any long text on its subject.
     """
     titles = [terms(sources[entry.source_id].title) for entry in summary]
-    found = [
-        asked.coverage(frozenset((*terms(entry.said), *title))) for entry, title in zip(summary, titles, strict=True)
-    ]
+    found = [asked.coverage(frozenset((*entry.terms, *title))) for entry, title in zip(summary, titles, strict=True)]
     if len(asked.terms) > _SHORT_QUESTION:
         return max(found) >= _HALF
     return any(
-        share >= _MOST and asked.is_together(terms(entry.said), within=_BESIDE_WORDS)
+        share >= _MOST and asked.is_together(entry.terms, within=_BESIDE_WORDS)
         for entry, share in zip(summary, found, strict=True)
     )
 
 
 def _is_of_another(asked: AskedTerms, quotation: Quotation, title: str) -> bool:
     """Whether a sentence is about a name that nobody asked for, and its title alone has what was: the Orlen mast."""
-    own, titled = frozenset(terms(quotation.said)), frozenset(terms(title))
+    own, titled = frozenset(quotation.terms), frozenset(terms(title))
     known = titled.union(asked.terms)
     first = [word for unit in read(quotation.said).units[:_FIRST_UNITS] for word in unit if word.kind is Kind.NAME]
     is_named = any(not known.issuperset(terms(name.text)) for name in first)
     return is_named and asked.coverage(own) < asked.coverage(own | titled)
-
-
-def _is_of_kind(asked: AskedTerms, question: str, said: str) -> bool:
-    """Whether the kind of thing that is asked for is named, where beside it only one thing is: the port of the mill.
-
-    Figures and names of that one thing stand in any text on it.
-    """
-    sought = sought_terms(question).intersection(asked.terms)
-    own = sought | asked.names | _PARTICLES
-    others = [term for term in asked.terms if term not in own]
-    is_bare = bool(sought) and len(others) + bool(asked.names - sought) <= 1
-    return not is_bare or bool(sought & asked.found_in(frozenset(terms(said))).keys())
-
-
-def _is_on_name(asked: AskedTerms, question: str, summary: Sequence[Quotation], sources: Mapping[str, Source]) -> bool:
-    """Whether one that gives the figure or date has half of the name that was asked about, itself or in its title."""
-    language = detect_language(question)
-    giving = [
-        frozenset(terms(f"{sources[entry.source_id].title} {entry.said}"))
-        for entry in summary
-        if not unanswered_by_rules(question, entry.said, language=language)
-        and not may_only_touch(question, entry.said, language=language)
-    ]
-    return any(2 * len(asked.names & asked.found_in(held).keys()) >= len(asked.names) for held in giving)
 
 
 def _only_refers(question: str, quotations: Sequence[Quotation]) -> bool:
@@ -279,7 +288,7 @@ def _explain_sign(sign: str, sources: Sequence[Source]) -> QuotedAnswer:
         entry
         for source in sources
         for passage in split_passages(source.trusted_content)[:400]
-        for entry in _sentences(source, passage, 1.0, lambda _: 1.0)
+        for entry in _sentences("", source, passage, 1.0, lambda _: 1.0)
     ]
     having = sorted(
         (entry for entry in everything if sign in entry.text), key=lambda entry: not defines(sign, entry.text)
@@ -291,15 +300,18 @@ def _explain_sign(sign: str, sources: Sequence[Source]) -> QuotedAnswer:
     return QuotedAnswer(tuple(summary), (), is_direct, UNDEFINED if summary and not is_direct else "")
 
 
-def _tells_apart(asked: AskedTerms, sources: Sequence[Source]) -> bool:
-    """Whether the question has more than one word, or a name, that is not in nearly every source."""
+def _tells_apart(asked: AskedTerms, sources: Sequence[Source], own: float) -> bool:
+    """Whether the question has more than one word, or a name, that is not in nearly every source.
+
+    Or one sentence has all of its words, as `own` of their weight says: they are everywhere, and together nowhere else.
+    """
     if len(asked.terms) < 2:
         return False
     if len(sources) < _FEW_SOURCES:
         return True
     held = Counter(term for source in sources for term in asked.found_in(frozenset(terms(source.content))))
     telling = [term for term in asked.terms if held[term] < _NEARLY_ALL * len(sources)]
-    return len(telling) != 1 or telling[0] in asked.names
+    return len(telling) != 1 or telling[0] in asked.names or (len(asked.terms) >= _SHORT_QUESTION and own >= _ALL)
 
 
 def cited(text: str, number: str) -> str:
@@ -322,7 +334,7 @@ def _language_of(question: str, sources: Sequence[Source]) -> str:
 def _search(question: str, sources: Sequence[Source], language: str) -> tuple[AskedTerms, list[_Found]]:
     passages = [(source, passage) for source in sources for passage in split_passages(source.trusted_content)[:400]]
     bags = [
-        frozenset(terms(f"{source.title} {passage.heading} {_EXAMPLE.sub(' ', passage.text)}"))
+        frozenset(terms(f"{source.title} {passage.heading} {' '.join(map(_own_words, passage.sentences))}"))
         for source, passage in passages
     ]
     asked = AskedTerms(question, bags, language)
@@ -337,7 +349,7 @@ def _search(question: str, sources: Sequence[Source], language: str) -> tuple[As
         if not held:
             continue
         coverage = asked.coverage(frozenset(wholes[source.id]) if source.id in abstracts else bag)
-        entries = list(_sentences(source, passage, coverage, asked.coverage))
+        entries = list(_sentences(question, source, passage, coverage, asked.coverage))
         own = max((entry.own for entry in entries), default=coverage)
         titled = asked.coverage(frozenset(terms(source.title)))
         if entries and (
@@ -386,35 +398,63 @@ def _answering(question: str, likely: Sequence[Quotation], language: str) -> lis
         if unanswered_by_rules(question, entry.text, language=language)
         or (wants_figure and not _FIGURE.search(entry.text))
         else replace(entry, score=_TOUCHING * entry.score)
-        if may_only_touch(question, entry.said, language=language)
+        if may_only_touch(question, entry.placed, language=language)
         else entry
         for entry in likely
     ]
 
 
+def _own_words(sentence: Sentence) -> str:
+    """A sentence without questions that are only cited; one that is a question asks what follows it to answer."""
+    return sentence.text if _asks(sentence.text) else _EXAMPLE.sub(" ", sentence.text)
+
+
+def _asks(text: str) -> bool:
+    return text.rstrip('"”»*_) ').endswith("?")
+
+
 def _sentences(
-    source: Source, passage: Passage, coverage: float, covered: Callable[[Set[str]], float]
+    question: str, source: Source, passage: Passage, coverage: float, covered: Callable[[Set[str]], float]
 ) -> Iterator[Quotation]:
     headed = covered(frozenset(terms(passage.heading)))
+    above = f"{source.title} {passage.heading}"
+    under = above if _asks(passage.heading) or _asks_alike(question, passage.heading) else ""
+    asked_at = -2  # the place of a question in the text, which the next sentence answers
     is_loose, ends_at = _is_loose(source.trusted_content), len(source.trusted_content.rstrip())
     for place, sentence in enumerate(passage.sentences):
         bullet, row_end = _BULLET.match(sentence.text), _ROW_END.search(sentence.text)
         start, end = bullet.end() if bullet else 0, row_end.start() if row_end else len(sentence.text)
         text = " ".join(sentence.text[start:end].split())
         may_be_open = bullet or row_end or is_loose or sentence.end == ends_at
+        if _asks(sentence.text):
+            asked_at = place
+            continue
         if not sentence.asserts or not _is_prose(text, may_be_open=bool(may_be_open)):
             continue
         head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
         if cells(head) in ([""], cells(text)) if row_end else _BARS.search(text):
             continue  # without a head a row says nothing, and a head by itself no more
-        own = covered(frozenset(terms(f"{head} {_EXAMPLE.sub(' ', text)}")))
+        labels = [*cells(head), text.partition("|")[0]] if row_end else []
+        over = passage.sentences[asked_at].text if asked_at == place - 1 else under
+        if any(_asks_alike(question, label) for label in labels):
+            over = above
+        own = covered(frozenset(terms(f"{over} {head} {_EXAMPLE.sub(' ', text)}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
-        # of a paragraph usually carries its point.
-        score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (place == 0) - 0.15 * bool(_LEANS_BACK.match(text))
-        if row_end and not covered(frozenset(terms(text.partition("|")[0]))):
+        # of a paragraph usually carries its point, and what stands under a question answers it.
+        score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (bool(over) or (place == 0 and not row_end))
+        score -= 0.15 * bool(_LEANS_BACK.match(text))
+        if row_end and not over and not covered(frozenset(terms(text.partition("|")[0]))):
             score *= 0.7  # a row is about its first cell
         places = (sentence.start + start, sentence.start + end)
-        yield Quotation(source.id, text, *places, score, own, bullet is not None, row_end is not None, head)
+        is_row, is_item = row_end is not None, bullet is not None
+        yield Quotation(source.id, text, *places, score, own, is_item, is_row, head, over)
+
+
+def _asks_alike(question: str, label: str) -> bool:
+    """Whether a heading or a column asks for what the question does: "Kept, and for how long", "How often"."""
+    expected = expected_answer(question, detect_language(question))
+    is_firm = expected in (*_FIRM, Expected.FREQUENCY)
+    return is_firm and expected_answer(label, detect_language(label)) is expected
 
 
 def _head(source: Source, row: int) -> str:
@@ -504,46 +544,6 @@ def _reads_on(window: Sequence[Quotation], content: str) -> bool:
 
 def _is_same(entry: Quotation, other: Quotation) -> bool:
     return fuzz.token_set_ratio(entry.text.casefold(), other.text.casefold()) >= _SAME
-
-
-# What part of a study's abstract a sentence is: what was concluded comes before what was found, aimed at or done
-
-_MAX_ABSTRACT_CHARS = 6000  # a longer text is no abstract
-_MIN_SIGNS = 4
-_SIGNS = pattern("signs")
-_LABEL = regex.compile(
-    r"(?:^|(?<=[.!?]\s))\W{0,4}(?P<label>\p{Lu}[\p{Lu} /&,'-]{3,60}|(?:Conclusion|Result|Finding|Method|Background"
-    r"|Objective|Aim|Purpose|Introduction|Interpretation|Discussion)s?)\W{0,4}:\s",
-    regex.MULTILINE,
-)
-_CONCLUDES = regex.compile(r"conclu|interpretation|implication|significance|relevance|key\s+point", regex.IGNORECASE)
-_FOUND = regex.compile(r"result|finding|outcomes?$", regex.IGNORECASE)
-_CONCLUSION = pattern("conclusion")
-_METHOD = pattern("method")
-_LAST = (0.3, 0.3, 0.24, 0.12)  # for the last sentences of an abstract whose labels name no conclusion, last first
-_OPENING = 0.4  # of an abstract: there it says why and how
-
-
-def reads_as_abstract(content: str) -> bool:
-    return len(content) <= _MAX_ABSTRACT_CHARS and len(set(map(str.casefold, _SIGNS.findall(content)))) >= _MIN_SIGNS
-
-
-def role_of(text: str, start: int, content: str, heading: str = "") -> float:
-    """What is added to the score of the sentence at `start` of an abstract, −0.3…0.5, for the part it belongs to."""
-    labels = list(_LABEL.finditer(content))
-    before = [label["label"] for label in labels if label.start() <= start + 1]
-    part = before[-1] if before else heading or ""
-    if heading or any(_CONCLUDES.search(label["label"]) for label in labels):
-        if _CONCLUDES.search(part):
-            return 0.5
-        return 0.1 if _FOUND.search(part) and not states_aim(text) else -0.3
-    if states_aim(text):
-        return -0.3
-    left = len(regex.findall(r"[.!?](?=\s+\p{Lu})", content[start + len(text) - 1 :]))
-    score = _LAST[left] if left < len(_LAST) else -0.2 if start < _OPENING * len(content) else 0.0
-    if _CONCLUSION.search(text):
-        return score + 0.2
-    return score - 0.15 if _METHOD.search(text) else score
 
 
 # Numbered lists of a source: steps come whole

@@ -378,7 +378,10 @@ _FOLLOWING = regex.compile(r"\b(?:the following|as follows|folgendes|ce qui suit
 
 def _takes_back(lead: str, language: str) -> bool:
     """Whether a heading or lead denies, limits or ascribes what stands under it; a question may only deny it."""
-    if Cue.DENIED.first(language, lead) or Cue.FRAMING.first(language, lead):
+    framing = Cue.FRAMING.first(language, lead)
+    if lead.endswith("?") and framing == Cue.CONDITION.first(language, lead):
+        framing = ""  # what to do if it breaks
+    if Cue.DENIED.first(language, lead) or framing:
         return True
     if lead.endswith("?"):
         return False

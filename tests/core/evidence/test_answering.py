@@ -34,6 +34,9 @@ from core.evidence.answering import (
         ("en", "What happens when water freezes?", None),
         ("en", "When water freezes, what happens?", None),
         ("en", "Why is the sky blue?", None),
+        ("en", "On which days does it meet?", Expected.DATE),
+        ("de", "An welchen Tagen tagt der Rat?", Expected.DATE),
+        ("es", "¿En qué días se reúne?", Expected.DATE),
         ("de", "Wie lange hält der Akku?", Expected.DURATION),
         ("de", "Seit wann gibt es den Verein?", Expected.DATE),
         ("de", "Wie viele Zimmer hat das Haus?", Expected.NUMBER),
@@ -325,3 +328,36 @@ def test_how_long_something_has_been_is_told_by_how_long_ago_it_began() -> None:
 
 def test_what_a_sign_means_is_asked_of_the_sign_alone() -> None:
     assert defined_name("What does the ◐ mark mean?") == "◐"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "language", "is_bound"),
+    [
+        ("How often can a watch run?", "The trial kills one that runs a watch 50 times.", "en", False),
+        ("How often can a watch run?", "A watch can run every hour.", "en", True),
+        ("How often are the files read?", "They are read again after sixty minutes.", "en", True),
+        ("How often did the ferry sink?", "The ferry sank 3 times.", "en", True),
+        ("Wie oft kann die Fähre fahren?", "Die Fähre fuhr in jenem Sommer 50 Mal.", "de", False),
+        ("Wie oft kann die Fähre fahren?", "Die Fähre fährt stündlich.", "de", True),
+    ],
+)
+def test_how_often_something_is_is_no_count_of_how_often_it_was(
+    question: str, text: str, language: str, is_bound: bool
+) -> None:
+    assert may_only_touch(question, text, language=language) is not is_bound
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The number of articles that are kept in the library of Orlen is near 2 million.",
+        "The number of ferries whose articles of wool are kept in the harbour all winter is near 2.",
+    ],
+)
+def test_the_number_of_a_thing_may_stand_far_behind_it(text: str) -> None:
+    assert may_only_touch("How many articles are kept?", text) is not text.startswith("The number of articles")
+
+
+def test_so_tells_why_where_it_joins_and_not_where_it_points_back() -> None:
+    assert may_only_touch("Why is the ferry late?", "Late is the ferry where it is labelled so at noon.")
+    assert not may_only_touch("Why is the ferry late?", "Its engine broke, so the ferry is late.")

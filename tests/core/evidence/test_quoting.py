@@ -582,6 +582,62 @@ def test_a_question_that_a_text_only_cites_is_not_answered_by_it() -> None:
     assert not quote_answer("What are the side effects of ibuprofen?", [source(1, text, title="Questions")]).is_direct
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param("# Orders\n\n## What should I do if my parcel is damaged?\n\n{}\n", id="a heading"),
+        pytest.param("Orders.\n\nQ: What should I do if my parcel is damaged?\n{}\n", id="a line"),
+        pytest.param('Orders.\n\n"What should I do if my parcel is damaged?" {}', id="words in quotation marks"),
+    ],
+)
+def test_what_stands_under_a_question_answers_it(page: str) -> None:
+    """A page of frequent questions answers in words of its own, which need none of the question's."""
+    answer = "Take a picture of the box before you open it, and write to us within seven days."
+    other = "Most boxes are with you two to four working days after we have sent them."
+
+    found = quote_answer(
+        "What do I do if my parcel is damaged?",
+        [source(1, f"{page.format(answer)}\n\n## Time\n\n{other}", title="Help")],
+    )
+
+    assert [entry.text for entry in found.summary] == [answer]
+    assert found.is_direct
+
+
+def test_a_column_that_asks_the_question_goes_before_a_sentence_with_its_words() -> None:
+    """ "How long are questions kept?": a table whose column is headed "How long" was made for it."""
+    row = "Questions with their text | the database | until somebody forgets them"
+    table = f"## What is kept, and for how long\n\n| What | Where | How long |\n|---|---|---|\n| {row} |\n"
+    beside = "A key stands for its question as long as the job is kept: at least 24 hours, also across restarts."
+    pages = [source(1, beside, title="Keys"), source(2, table, title="Privacy")]
+
+    found = quote_answer("How long are questions kept?", pages)
+
+    assert found.summary[0].text == row
+    assert found.is_direct
+
+
+def test_the_row_of_the_very_thing_that_is_asked_about_leads() -> None:
+    row = "`vik doctor` | Tries every part and says what is right."
+    page = (
+        "# Commands\n\n`vik doctor --ferry` looks at what a ferry of vik can do, and vik doctor does no more.\n\n"
+        f"| Command | What it does |\n|---|---|\n| `vik stop` | Ends the ferry and all that runs. |\n| {row} |\n"
+    )
+
+    assert quote_answer("What does vik doctor do?", [source(1, page, title="Vik")]).summary[0].text == row
+
+
+def test_words_that_are_in_every_source_bind_a_sentence_that_has_all_of_them() -> None:
+    said = "The owners of a harbour change the prices of the ferry."
+    other = "The harbour lies in the north. Admins watch it. Prices change. The ferry is red."
+    pages = [source(at, other, title=f"Page {at}") for at in range(1, 5)]
+
+    question = "Who may change the prices of the ferry?"
+
+    assert quote_answer(question, [*pages, source(5, said, title="Page 5")]).is_direct
+    assert not quote_answer("Who is admin?", pages).is_direct
+
+
 def test_a_sentence_in_german_whose_subject_is_a_pronoun_comes_with_the_one_before_it() -> None:
     text = (
         "Peyton Manning führte zwei Mannschaften in das Endspiel. Mit 39 Jahren ist er auch der älteste Spielmacher, "

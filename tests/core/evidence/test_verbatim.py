@@ -43,6 +43,7 @@ FOUND: list[tuple[str, str, str, str]] = [
     ("Polish", "Lek leczy silne bóle głowy.", "To jest lek. Lek leczy silne bóle głowy.", ""),
     ("rated true", "The dam of Lund holds.", "The dam of Lund holds. Rating: true. It is old.", ""),
     ("word of another matter behind", "The dam of Lund holds.", "The dam of Lund holds. Rubbish is burned there.", ""),
+    ("what to do in a case", "Call the guild.", "## What do I do if the dam breaks?\n\nCall the guild.", ""),
     ("behind a numbered myth", "The dam of Lund holds.", "Myth 3. Dams never hold. The dam of Lund holds.", ""),
 ]
 
@@ -87,6 +88,7 @@ LOST: list[tuple[str, str, str, str]] = [
         "",
     ),
     ("false statements", "Dogs see no red.", "The following are false:\n- Cats swim well.\n- Dogs see no red.", ""),
+    ("asked as a myth", "The dam holds.", "## Is it a myth that the dam holds if it rains?\n\nThe dam holds.", ""),
     ("not covered", "Damage by frost in winter.", "Not covered:\n- Theft at night.\n- Damage by frost in winter.", ""),
     ("old rules", "Widows receive half.", "Under the old rules:\n- Men receive all.\n- Widows receive half.", ""),
     ("asked", "Is the dam safe?", "Is the dam safe?", ""),
