@@ -465,7 +465,7 @@ def checklist_json(state: DeepState) -> list[dict[str, Json]]:
     ]
 
 
-def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str, stop: Stop = Stop.NONE) -> dict[str, Json]:
+def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str, stop: Stop) -> dict[str, Json]:
     """The trace's state (S002-17); `evidence` binds each fact to its words, for later jobs to check again."""
     iterations: list[Json] = [
         {

@@ -279,7 +279,7 @@ def level_name(level: int, mode: ResearchMode) -> str:
     return _LEVEL_NAMES[mode][level - 1] if level < OTHER_LEVEL else "other site"
 
 
-def is_farm(url: str, *, title: str = "") -> bool:
+def is_farm(url: str, *, title: str) -> bool:
     """Whether a place makes pages for search engines: known for it, or a list of bests on a site nobody knows."""
     domain = domain_of(url)
     if registrable_domain(domain) in _FARMS:
