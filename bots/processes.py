@@ -46,8 +46,11 @@ Runner = Callable[[Mapping[str, str], BotSettings], Awaitable[None]]
 
 async def run_all(env: Mapping[str, str], settings: BotSettings) -> None:
     """The pages, and every bot that has its tokens, each by itself: what befalls one leaves the others alone."""
+    from adapters.chat.discord.settings import DiscordSettings
+
     refuse_half_a_slack(env)
-    _refuse_wrong_discord(env)
+    if "DISCORD_TOKEN" in env:
+        DiscordSettings.from_env(env)  # raises for what is wrong whatever Discord says
     async with (
         open_house(env, settings, grace_s=GRACE_S, role="worker") as house,
         _serving(env, house),
@@ -151,7 +154,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
         links=page_links(env, house.settings),
         revocations=house.records.revocations,
         limits=house.records.limits,
-        previews=_previews(env, house),
+        previews=chat_previews(page_links(env, house.settings)) if env.get("GORKD_PREVIEW") == "1" else {},
         library=pictures,
         usage=house.records.spending.usage,
         evaluations=house.records.evaluations,
@@ -223,14 +226,6 @@ async def _slack(env: Mapping[str, str], house: House) -> None:
     with _slack_turns(house) as turns:
         async with chat_deps(env, house, turns) as deps:
             await run_slack(deps, settings)
-
-
-def _refuse_wrong_discord(env: Mapping[str, str]) -> None:
-    """Raises `SetupError` for settings that are wrong whatever Discord says."""
-    from adapters.chat.discord.settings import DiscordSettings
-
-    if "DISCORD_TOKEN" in env:
-        DiscordSettings.from_env(env)
 
 
 @asynccontextmanager
@@ -307,14 +302,6 @@ def _slack_installing(app: web.Application, env: Mapping[str, str], house: House
 
     links = page_links(env, house.settings)
     return serve_installing(app, SlackSettings.from_env(env), notice_page, links=links, tenancy=house.tenancy)
-
-
-def _previews(env: Mapping[str, str], house: House) -> Mapping[str, Preview]:
-    """What the chats would show, for `/jobs/{id}/preview`; none unless it is asked for."""
-    if env.get("GORKD_PREVIEW") != "1":
-        return {}
-
-    return chat_previews(page_links(env, house.settings))
 
 
 def page_links(env: Mapping[str, str], settings: BotSettings) -> PageLinks:

@@ -94,16 +94,13 @@ class House:
         """
         await warm_up(self.queue)
         if self.role != "front":
-            await self._warm_up_research()
+            rehearsing = asyncio.create_task(asyncio.to_thread(rehearse))
+            for part in (self.deps.pages, *_models(self.deps), self.deps.embedder):
+                await warm_up(part)
+            await warm_up_providers(self.deps.providers)
+            await rehearsing
         await asyncio.to_thread(gc.collect)
         gc.freeze()  # what is loaded stays: no collection need look through it again
-
-    async def _warm_up_research(self) -> None:
-        rehearsing = asyncio.create_task(asyncio.to_thread(rehearse))
-        for part in (self.deps.pages, *_models(self.deps), self.deps.embedder):
-            await warm_up(part)
-        await warm_up_providers(self.deps.providers)
-        await rehearsing
 
 
 async def _measure_two(model: OpenAIChat, deps: Deps) -> None:
@@ -199,13 +196,15 @@ def _admission(settings: BotSettings, deps: Deps, records: Records) -> Admission
     budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
     for model in _models(deps):
         require_price(budget, model.name, deps.settings.prices_usd_per_million)
+    names = (
+        *deps.providers,
+        *([WEB_SEARCH] if deps.web_model else []),
+    )  # a model's own search is one that may be allowed
     quotas = {
         "discord": Quota(settings.discord_user_per_min, settings.discord_guild_per_min),
         "slack": Quota(settings.slack_user_per_min, settings.slack_workspace_per_min),
     }
-    return Admission(
-        records.settings, records.limits, records.spending.spent, quotas, budget, _provider_names(deps), deps.clock
-    )
+    return Admission(records.settings, records.limits, records.spending.spent, quotas, budget, names, deps.clock)
 
 
 async def _watch_limits(settings: BotSettings, tenants: SettingsStore, tenant: str) -> WatchLimits:
@@ -242,11 +241,6 @@ def _ceilings(admission: Admission, settings: BotSettings, deps: Deps) -> Callab
 
 def _models(deps: Deps) -> list[ChatModel]:
     return [model for model in (deps.model, *deps.models.values(), deps.check_model) if model is not None]
-
-
-def _provider_names(deps: Deps) -> tuple[str, ...]:
-    """What may be allowed; a model's own web search is one of them."""
-    return (*deps.providers, *([WEB_SEARCH] if deps.web_model else []))
 
 
 async def _erase(

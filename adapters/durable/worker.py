@@ -304,24 +304,23 @@ class Reaper:
         """Enqueue what was stored only, end what ended without a word, and clear the journal of old jobs."""
         unfinished = {job.id: job for job in await self.jobs.unfinished(limit=1000)}
         async with self.queue.journal() as client:
-            known = await self._states(client, list(unfinished))
+            known = (
+                await client.list_workflows_async(workflow_ids=list(unfinished), load_input=False, load_output=False)
+                if unfinished
+                else []
+            )
+        states = {row.workflow_id: row.status for row in known}
         for job in unfinished.values():
-            if job.id not in known and self._was_never_enqueued(job):
+            if job.id not in states and self._was_never_enqueued(job):
                 log.info("enqueued a job that was stored only", extra={"job": job.id})
                 await self.queue.put(job)
-        orphans = {job_id for job_id, state in known.items() if state in _ENDED}
+        orphans = {job_id for job_id, state in states.items() if state in _ENDED}
         for job_id in orphans & self._orphans:
-            end = self.endings.cancelled if known[job_id] == "CANCELLED" else self.endings.broken
+            end = self.endings.cancelled if states[job_id] == "CANCELLED" else self.endings.broken
             await end(job_id)
         self._orphans = orphans
         async with self.queue.journal() as client:
             await self._clear(client)
-
-    async def _states(self, client: DBOSClient, job_ids: list[str]) -> dict[str, str]:
-        if not job_ids:
-            return {}
-        rows = await client.list_workflows_async(workflow_ids=job_ids, load_input=False, load_output=False)
-        return {row.workflow_id: row.status for row in rows}
 
     def _was_never_enqueued(self, job: ResearchJob) -> bool:
         """One that has begun without the journal runs, or ran, inside another process."""

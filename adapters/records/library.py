@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from adapters.records.sql import LISTED, LISTED_NUMBERS, POSITION, Dialect, Sql, SqlStore, Tables, digest, place_token
-from adapters.records.vectors import VectorMirrors, VectorRows
+from adapters.records.vectors import VectorMirrors
 from core.library.paper import Index, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation
 from core.model.codec import decode, encode
@@ -113,7 +113,7 @@ class SqlLibrary:
             if papers is None:
                 scored += await self._mirrors.nearest(place, vector, limit=limit)
             else:
-                scored += _alike(await self._vectors_of(place, papers), vector)
+                scored += await self._alike(place, papers, vector)
         return await self._results(_best(scored, limit), shelves)
 
     async def matching(
@@ -152,11 +152,12 @@ class SqlLibrary:
                 return rows[0][0]
         return None
 
-    async def _vectors_of(self, place: Place, papers: Sequence[str]) -> VectorRows:
+    async def _alike(self, place: Place, papers: Sequence[str], vector: Vector) -> list[tuple[int, float]]:
         query = f"""SELECT number, vector FROM paper_chunks WHERE {_HERE}
             AND paper_id IN {LISTED[self._tables.dialect]} AND vector IS NOT NULL"""  # noqa: S608 -- our words
         rows = await self._tables.rows(query, (*place, json.dumps(list(papers))))
-        return [(number, vector) for number, vector in rows]
+        vectors = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows]
+        return [(number, float(other @ vector)) for number, other in vectors if other.size == vector.size]
 
     async def _texts_of(self, place: Place, papers: Sequence[str]) -> list[tuple[int, str]]:
         """What is searched of each chunk."""
@@ -214,11 +215,6 @@ def _put_talk(dialect: Dialect) -> str:
                 THEN kept.asker ELSE kept.asker || ? || excluded.asker END,
             job_id = excluded.job_id, put_at = excluded.put_at, conversation = excluded.conversation
     """  # noqa: S608 -- our words
-
-
-def _alike(rows: VectorRows, vector: Vector) -> list[tuple[int, float]]:
-    vectors = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows]
-    return [(number, float(other @ vector)) for number, other in vectors if other.size == vector.size]
 
 
 def _fitting(query: str, texts: Sequence[tuple[int, str]]) -> list[tuple[int, float]]:

@@ -83,7 +83,7 @@ _JOB_ID = re.compile(r"job_\w+")
 def open_redis(
     url: str,
     *,
-    timeout_s: float = TIMEOUT_S,
+    timeout_s: float,
     reply_timeout_s: float | None = None,
     max_connections: int = MAX_CONNECTIONS,
 ) -> Redis:

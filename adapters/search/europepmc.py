@@ -20,8 +20,8 @@ from adapters.search.service import (
     clean_line,
     clean_text,
     deadline,
+    hit_of_work,
     keywords,
-    name_authors,
     parse_answer,
     parse_items,
     parse_json,
@@ -254,24 +254,9 @@ def _notice(kind: NoticeKind, link: _FullTextLink) -> Notice:
 
 
 def _hit(found: _FoundPaper) -> SearchHit | None:
-    """None without an abstract, which could not support anything."""
-    record = _record(found)
-    if not record.abstract:
-        return None
-    mark = "[Retracted] " if record.is_retracted else ""
-    return SearchHit(
-        provider=SERVICE.name,
-        url=PAGE.format(found.source, found.id),
-        title=mark + record.title,
-        text=mark + record.abstract,
-        is_complete=True,
-        published_at=parse_time(found.published),
-        author=" ".join(filter(None, (name_authors(found.names), f"({record.venue})" if record.venue else ""))) or None,
-        kind=SourceKind.PREPRINT if found.source == "PPR" else SourceKind.PEER_REVIEWED,
-        ids=record.ids,
-        cited_by=record.cited_by,
-        notices=record.notices,
-    )
+    kind = SourceKind.PREPRINT if found.source == "PPR" else SourceKind.PEER_REVIEWED
+    url, published_at = PAGE.format(found.source, found.id), parse_time(found.published)
+    return hit_of_work(SERVICE, _record(found), url, published_at=published_at, kind=kind)
 
 
 def _abstract(text: str) -> str:

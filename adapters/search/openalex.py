@@ -19,8 +19,8 @@ from adapters.search.service import (
     admits,
     clean_line,
     deadline,
+    hit_of_work,
     keywords,
-    name_authors,
     parse_answer,
     parse_items,
     parse_json,
@@ -229,25 +229,9 @@ def _copies(place: _WhereHosted) -> list[OpenCopy]:
 
 
 def _hit(work: _Work) -> SearchHit | None:
-    """None without an abstract, which could not support anything."""
-    abstract, record = work.abstract, _record(work)
     url = (work.primary_location.landing_page_url if work.primary_location else None) or work.doi or work.id
-    if not abstract:
-        return None
-    mark = "[Retracted] " if record.is_retracted else ""
-    return SearchHit(
-        provider=SERVICE.name,
-        url=url,
-        title=mark + record.title,
-        text=mark + abstract,
-        is_complete=True,
-        published_at=parse_time(work.publication_date),
-        author=" ".join(filter(None, (name_authors(work.names), f"({record.venue})" if record.venue else ""))) or None,
-        kind=_kind(work),
-        ids=record.ids,
-        cited_by=record.cited_by,
-        notices=record.notices,
-    )
+    published_at = parse_time(work.publication_date)
+    return hit_of_work(SERVICE, _record(work), url, published_at=published_at, kind=_kind(work))
 
 
 def _kind(work: _Work) -> SourceKind | None:

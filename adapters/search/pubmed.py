@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element
 
@@ -20,8 +21,8 @@ from adapters.search.service import (
     Surroundings,
     admits,
     garbled,
+    hit_of_work,
     keywords,
-    name_authors,
     parse_answer,
     parse_json,
     parse_xml,
@@ -51,7 +52,6 @@ TOOL = "gorkd"
 SPARE = 3  # records asked for beyond the limit, since some have no abstract
 MAX_RECORDS = 40
 MAX_KEYWORDS = 12  # all of them must match
-RETRACTED = "[Retracted]"
 # Publication types of MeSH (nlm.nih.gov/mesh/pubtypes.html)
 RETRACTIONS = frozenset({"Retracted Publication", "Retraction of Publication"})
 GUIDELINES = frozenset(
@@ -179,26 +179,15 @@ def _is_number(text: str) -> bool:
 
 
 def _hit(one: Element) -> SearchHit | None:
-    """None for a record without an abstract, which could not support anything."""
-    record, article = _record(one), one.find("MedlineCitation/Article")
-    if article is None or not record.abstract:
+    article = one.find("MedlineCitation/Article")
+    if article is None:
         return None
-    kinds = _kinds(article)
-    mark = f"{RETRACTED} " if kinds & RETRACTIONS or record.is_retracted else ""
-    return SearchHit(
-        provider=SERVICE.name,
-        url=PAGE.format(record.ids.pmid),
-        title=mark + record.title,
-        text=mark + record.abstract,
-        is_complete=True,
-        published_at=_published_at(article),
-        author=" ".join(filter(None, (name_authors(record.authors), f"({record.venue})" if record.venue else "")))
-        or None,
-        kind=SourceKind.PREPRINT if "Preprint" in kinds else SourceKind.PEER_REVIEWED,
-        is_guideline=bool(kinds & GUIDELINES),
-        ids=record.ids,
-        notices=record.notices,
-    )
+    record, kinds = _record(one), _kinds(article)
+    kind = SourceKind.PREPRINT if "Preprint" in kinds else SourceKind.PEER_REVIEWED
+    published_at = min(_dates(article), default=None)  # of the electronic and the printed date
+    url, is_marked = PAGE.format(record.ids.pmid), bool(kinds & RETRACTIONS)
+    hit = hit_of_work(SERVICE, record, url, published_at=published_at, kind=kind, is_marked=is_marked)
+    return replace(hit, is_guideline=bool(kinds & GUIDELINES)) if hit else None
 
 
 def _record(one: Element) -> WorkRecord:
@@ -259,11 +248,6 @@ def _authors(article: Element) -> list[str]:
         for author in article.iterfind("AuthorList/Author")
     )
     return [name for name in names if name]
-
-
-def _published_at(article: Element) -> datetime | None:
-    """The earlier of the electronic and the printed date; a missing month or day counts as the first."""
-    return min(_dates(article), default=None)
 
 
 def _dates(article: Element) -> list[datetime]:

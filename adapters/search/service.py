@@ -38,7 +38,8 @@ from core.model.errors import (
     SetupError,
 )
 from core.model.ports import Clock, utc_now
-from core.model.source import Page, Recency, SearchFilters, SearchHit
+from core.model.source import Page, Recency, SearchFilters, SearchHit, SourceKind
+from core.model.works import WorkRecord
 from core.pipeline.limits import CallRate, SharedTurns
 from core.text.language import detect_language
 from core.text.terms import STOPWORDS, asking_words
@@ -522,6 +523,21 @@ def name_authors(names: Sequence[str]) -> str | None:
     """`A, B, C et al.`; None when nobody is named."""
     named = [name for name in names if name]
     return (", ".join(named[:3]) + (" et al." if len(named) > 3 else "")) or None
+
+
+def hit_of_work(
+    service: Service, work: WorkRecord, url: str, *, published_at: datetime | None, kind: SourceKind | None,
+    is_marked: bool = False,
+) -> SearchHit | None:  # fmt: skip
+    """A paper as its catalogue has it, under the mark of a retraction where it was retracted or `is_marked`; None
+    without an abstract, which could not support anything.
+    """
+    mark = "[Retracted] " if work.is_retracted or is_marked else ""
+    author = " ".join(filter(None, (name_authors(work.authors), f"({work.venue})" if work.venue else "")))
+    return SearchHit(
+        service.name, url, mark + work.title, mark + work.abstract, is_complete=True, published_at=published_at,
+        author=author or None, kind=kind, ids=work.ids, cited_by=work.cited_by, notices=work.notices,
+    ) if work.abstract else None  # fmt: skip
 
 
 # What a query asks of a service: its words, how far back, and which domains

@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 from core.deep.checklist import ask_step, checklist_frame, facts_frame, line, listed, number, question_frame
 from core.deep.searching import PUBMED, known_sources
 from core.deep.state import DeepState, Fact, NewFacts
+from core.deep.viewing import evidence_of
 from core.evidence.authority import is_retracted, pmid_of
 from core.evidence.passages import EvidenceIndex
 from core.evidence.quoting import quote_answer
@@ -252,16 +253,11 @@ def relevant_facts(state: DeepState, traces: Sequence[ToolTrace], *, own: str, m
         job_id = trace.state.get("job_id")
         if trace.id == own or not isinstance(job_id, str):
             continue
-        for row in _evidence_of(trace):
+        for row in evidence_of(trace):
             fact = _reread(row, job_id, asked)
             if fact.shared >= max(MIN_SHARED, MIN_SHARE * len(asked)):
                 found.setdefault(fact.text.casefold(), fact)
     return sorted(found.values(), key=lambda fact: -fact.shared)[:most]
-
-
-def _evidence_of(trace: ToolTrace) -> Sequence[Mapping[str, Json]]:
-    knowledge = trace.state.get("knowledge_base")
-    return rows(knowledge.get("evidence")) if isinstance(knowledge, dict) else []
 
 
 def _reread(row: Mapping[str, Json], job_id: str, asked: frozenset[str]) -> EarlierFact:

@@ -181,9 +181,13 @@ def trace_lines(trace: ToolTrace) -> list[str]:
         lines.append(f"Question: {one_line(str(question))}")
     lines += [_item_line(row) for row in rows(trace.state.get("checklist"))]
     lines += [_round_line(row) for row in rows(trace.state.get("iterations"))]
+    return [*lines, *(_fact_line(row) for row in evidence_of(trace))]
+
+
+def evidence_of(trace: ToolTrace) -> list[dict[str, Json]]:
+    """The facts as `state_json` keeps them."""
     knowledge = trace.state.get("knowledge_base")
-    evidence = rows(knowledge.get("evidence")) if isinstance(knowledge, dict) else []
-    return [*lines, *(_fact_line(row) for row in evidence)]
+    return rows(knowledge.get("evidence")) if isinstance(knowledge, dict) else []
 
 
 def tool_trace_json(trace: ToolTrace) -> dict[str, Json]:
@@ -463,7 +467,7 @@ def checklist_json(state: DeepState) -> list[dict[str, Json]]:
     ]
 
 
-def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str, stop: Stop = Stop.NONE) -> dict[str, Json]:
+def state_json(state: DeepState, sources: Sequence[Source], *, job_id: str, stop: Stop) -> dict[str, Json]:
     """The trace's state (S002-17); `evidence` binds each fact to its words, for later jobs to check again."""
     iterations: list[Json] = [
         {

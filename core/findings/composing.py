@@ -114,7 +114,9 @@ def findings_of(
         modes=[*modes],
         top_k=top_k,
         ideas=[IdeaResult(item.url, _plain(item)) for item in ideas],
-        implementations=[ImplementationResult(item.url, _implementation(item)) for item in found],
+        implementations=[
+            ImplementationResult(item.url, "\n\n".join(filter(None, [_plain(item), *_code(item)]))) for item in found
+        ],
         report=ResearchReport(report) if report else None,
     )
 
@@ -211,10 +213,6 @@ def _plain(item: JudgedItem) -> str:
     """What of an item stands, without markers."""
     texts = [entry.claim.text if entry.claim else entry.shown or "" for entry in item.shown]
     return " ".join(one_line(text) for text in texts)
-
-
-def _implementation(item: JudgedItem) -> str:
-    return "\n\n".join(filter(None, [_plain(item), *_code(item)]))
 
 
 def _found(mode: ResearchMode, number: int, item: JudgedItem) -> FoundItem:

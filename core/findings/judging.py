@@ -72,7 +72,10 @@ class JudgedItem:
 
     @property
     def level(self) -> int:
-        return source_level(self.source, self.mode) if self.source else FARM_LEVEL
+        source = self.source
+        if source is None:
+            return FARM_LEVEL
+        return level_of(source.url, self.mode, kind=source.metadata.kind, title=source.title)
 
     @property
     def standing(self) -> str:
@@ -82,7 +85,9 @@ class JudgedItem:
     def remarks(self) -> tuple[Remark, ...]:
         said: list[Remark] = []
         if self.mode == "idea":
-            said.append(Remark(_corroborated(self.corroborators)) if self.corroborators else SINGLE_SOURCE)
+            one, many = "corroborated by {number} other source", "corroborated by {number} other sources"
+            others = self.corroborators
+            said.append(Remark(say_many(one, many, others)) if others else SINGLE_SOURCE)
         if self.code:
             said += [Remark(self.code.language, "language")] if self.code.language else []
             said += self.check.remarks if self.check else ()
@@ -274,20 +279,12 @@ def level_name(level: int, mode: ResearchMode) -> str:
     return _LEVEL_NAMES[mode][level - 1] if level < OTHER_LEVEL else "other site"
 
 
-def _corroborated(others: int) -> str:
-    return say_many("corroborated by {number} other source", "corroborated by {number} other sources", others)
-
-
-def is_farm(url: str, *, title: str = "") -> bool:
+def is_farm(url: str, *, title: str) -> bool:
     """Whether a place makes pages for search engines: known for it, or a list of bests on a site nobody knows."""
     domain = domain_of(url)
     if registrable_domain(domain) in _FARMS:
         return True
     return bool(_LISTICLE.search(title)) and _group(url, kind_of(url)) == "other"
-
-
-def source_level(source: Source, mode: ResearchMode) -> int:
-    return level_of(source.url, mode, kind=source.metadata.kind, title=source.title)
 
 
 def _group(url: str, kind: SourceKind) -> str:

@@ -244,7 +244,7 @@ _FLAVOURS: dict[ResearchMode, tuple[str, str]] = {
 
 
 def web_search_request(
-    job: ResearchJob, mode: ResearchMode, deps: Deps, *, again: str = "", timeout_s: float
+    job: ResearchJob, mode: ResearchMode, deps: Deps, *, again: str, timeout_s: float
 ) -> ChatRequest:
     """For a model that searches by itself; `again` is what its second round is told."""
     user = "\n\n".join(filter(None, [asked(job), again]))

@@ -307,7 +307,7 @@ def read_list(name: str, content: bytes) -> list[ListedPaper]:
         raise _unreadable(name, f"it is larger than {MAX_LIST_BYTES // 1_000_000} MB")
     text = content.decode("utf-8-sig", "replace")
     suffix = PurePath(name).suffix.lower()
-    readers = {".ris": _of_ris, ".json": _of_csl, ".txt": _of_lines}
+    readers = {".ris": lambda text: map(_of_tags, ris_entries(text)), ".json": _of_csl, ".txt": _of_lines}
     found: dict[ListedPaper, None] = {}
     for listed in readers.get(suffix, _of_bibtex)(text):
         found[listed] = None
@@ -450,10 +450,6 @@ def _below(file: str) -> str:
     path = PurePosixPath(file.removeprefix("file:").replace("\\", "/"))
     is_elsewhere = path.is_absolute() or PureWindowsPath(file).drive or file.startswith("~") or ".." in path.parts
     return "" if is_elsewhere else str(path) if path.name else ""
-
-
-def _of_ris(text: str) -> Iterator[ListedPaper]:
-    return map(_of_tags, ris_entries(text))
 
 
 def ris_entries(text: str) -> Iterator[dict[str, list[str]]]:

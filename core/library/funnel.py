@@ -182,7 +182,8 @@ async def _least(shelves: Shelves, index: Index, near: Sequence[SearchResult], c
             f"{index} from {least:.2f} on, which stands for {cutoff:g} with {cosines.model}: of its own texts half are "
             f"above {cosines.usual:.2f} on one topic, and 99 of 100 below {cosines.off:.2f} off it"
         )
-        note_search(shelves.library, said, sum(entry.score >= least for entry in near))
+        if isinstance(shelves.library, WatchedLibrary):
+            shelves.library.note(said, sum(entry.score >= least for entry in near))
     return least, cosines.off
 
 
@@ -316,12 +317,6 @@ class WatchedLibrary:
     def note(self, how: str, found: int) -> None:
         """What was decided about a search."""
         self._tracer.note(TraceEntry("search", "library", self._tracer.now(), 0.0, "done", how, found))
-
-
-def note_search(library: LibraryStore, how: str, found: int) -> None:
-    """In the trace of the running job; nothing where the library is not watched."""
-    if isinstance(library, WatchedLibrary):
-        library.note(how, found)
 
 
 # Stage 3: an answer written from chunks of papers, every sentence with its paper and page (S000-14 … S000-19)

@@ -306,7 +306,7 @@ class Ingestion:
         """Make the vectors that papers of the shelf lack, as long as the model answers; the ids of those."""
         return await mend(self.library, self.embedder, shelf, within_s=MENDING_S)
 
-    async def write_summary(self, shelf: Scope, paper: Paper, *, feedback: str = "") -> str:
+    async def write_summary(self, shelf: Scope, paper: Paper, *, feedback: str) -> str:
         """By the reader's feedback if any; without a model the abstract. Raises `ModelError`, `InvalidQuery`."""
         text = await self.library.text([shelf], paper.id)
         if self.model is None:

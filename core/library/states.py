@@ -202,7 +202,7 @@ def refusal(conversation: Conversation, command: Command) -> str:
     """Why this cannot be said now, "" when it can (S000-51)."""
     rule = COMMANDS[command.name]
     if not _is_known(conversation, rule):
-        return say(_PAPER_FIRST if _needs_paper(rule) else _QUESTION_FIRST, command=command.name)
+        return say(_PAPER_FIRST if rule.states == {State.SUMMARIZED} else _QUESTION_FIRST, command=command.name)
     if rule.argument and rule.needs_argument and not command.argument:
         return say("Say what: {command}.", command=f"`{command.name} {rule.argument}`")
     return ""
@@ -249,10 +249,6 @@ def _is_known(conversation: Conversation, rule: CommandRule) -> bool:
 
 def _tag(query: str, draft: str) -> str:
     return sha256(f"{query}\n{draft}".encode()).hexdigest()[:12] if draft else ""
-
-
-def _needs_paper(rule: CommandRule) -> bool:
-    return State.SUMMARIZED in rule.states and len(rule.states) == 1
 
 
 class Conversations(Protocol):

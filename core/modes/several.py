@@ -82,7 +82,9 @@ async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> Me
     async def pay() -> MergedPart:
         job = replace(work.job, request=replace(work.job.request, modes=names))
         own = _OwnSources(job.id, work.deps.sources)
-        deps = _deps_of(work, names[0], own)
+        deps, model = replace(work.deps, sources=own), work.deps.models.get(names[0])
+        if model is not None:
+            deps = replace(deps, model=RememberingModel(model, deps.memo, job.id))
         gathering = Gathering(job, deps)
         own_s = group[0].deadline_s * deps.settings.patience
         deadline = Deadline.after(min(own_s, work.deadline.remaining(reserve_s=MERGE_RESERVE_S)))
@@ -103,13 +105,6 @@ async def _part(work: Work, group: Sequence[Mode], lines: _Lines, at: int) -> Me
     part = await remembered(work.deps.memo, work.job.id, f"part:{'+'.join(names)}", MergedPart, pay)
     await lines.say(at, "done", JobStatus.SYNTHESIZING, {})
     return part
-
-
-def _deps_of(work: Work, name: str, sources: SourceStore) -> Deps:
-    model = work.deps.models.get(name)
-    if model is None:
-        return replace(work.deps, sources=sources)
-    return replace(work.deps, sources=sources, model=RememberingModel(model, work.deps.memo, work.job.id))
 
 
 def _title(group: Sequence[Mode]) -> str:

@@ -14,9 +14,7 @@ from enum import StrEnum
 from typing import Literal, Protocol
 
 from core.model.job import Json, Scope
-from core.model.ports import (
-    Clock,
-)
+from core.model.ports import Clock
 
 MAX_TOOL_NAME_CHARS = 100  # the column is VARCHAR(100) (S002-16), as are those of the next two
 MAX_STAGE_CHARS = 100
@@ -130,15 +128,12 @@ class TraceStore(Protocol):
         """In the order they were added; empty when there are none (any more)."""
 
 
+@dataclass
 class ToolTraces:
     """The life of traces: created, in progress, ended once (S002-19)."""
 
-    def __init__(
-        self, store: TraceStore, *, clock: Clock, new_id: Callable[[], str] = lambda: str(uuid.uuid4())
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._new_id = new_id
+    store: TraceStore
+    clock: Clock
 
     async def create_trace(
         self,
@@ -157,15 +152,15 @@ class ToolTraces:
         if not 0 < len(tool_name) <= MAX_TOOL_NAME_CHARS or len(trace_id) > MAX_ID_CHARS:
             raise ValueError(f"tool {tool_name!r} or trace {trace_id!r} has no name or one that is too long")
         trace = ToolTrace(
-            id=trace_id or self._new_id(),
+            id=trace_id or str(uuid.uuid4()),
             scope=scope,
             user_id=user_id,
             org_id=org_id,
             tool_name=tool_name,
             input_params=input_params,
-            created_at=self._clock(),
+            created_at=self.clock(),
         )
-        return await self._store.put(trace)
+        return await self.store.put(trace)
 
     async def update_progress(
         self, trace_id: str, stage: str, progress: float, state: Mapping[str, Json] | None = None
@@ -176,7 +171,7 @@ class ToolTraces:
         """
         if not 0 <= progress <= 1:
             raise ValueError(f"progress {progress} is not between 0 and 1")
-        now = self._clock()
+        now = self.clock()
 
         def advance(trace: ToolTrace) -> ToolTrace:
             return replace(
@@ -198,34 +193,30 @@ class ToolTraces:
 
         return await self._change(trace_id, complete)
 
-    async def fail_trace(
-        self, trace_id: str, error_message: str, metrics: Mapping[str, Json] | None = None
-    ) -> ToolTrace:
+    async def fail_trace(self, trace_id: str, error_message: str) -> ToolTrace:
         """Progress and state stay as they were, so that one sees how far it came."""
-
-        def fail(trace: ToolTrace) -> ToolTrace:
-            kept = trace.metrics if metrics is None else metrics
-            return replace(self._end(trace, TraceStatus.FAILED), error_message=_text(error_message), metrics=kept)
-
-        return await self._change(trace_id, fail)
+        said = _text(error_message)
+        return await self._change(
+            trace_id, lambda trace: replace(self._end(trace, TraceStatus.FAILED), error_message=said)
+        )
 
     async def cancel_trace(self, trace_id: str) -> ToolTrace:
         return await self._change(trace_id, lambda trace: self._end(trace, TraceStatus.CANCELLED))
 
     async def get_trace(self, trace_id: str) -> ToolTrace | None:
-        return await self._store.get(trace_id)
+        return await self.store.get(trace_id)
 
     async def list_traces(
         self, user_id: str, tool_name: str | None = None, *, scope: Scope, limit: int = 50
     ) -> list[ToolTrace]:
         """The user's traces in this scope, of one tool or of all, newest first."""
-        return await self._store.find(scope, user_id, tool_name=tool_name, limit=limit)
+        return await self.store.find(scope, user_id, tool_name=tool_name, limit=limit)
 
     async def _change(self, trace_id: str, change: Change) -> ToolTrace:
-        return await self._store.change(trace_id, lambda trace: trace if trace.has_ended else change(trace))
+        return await self.store.change(trace_id, lambda trace: trace if trace.has_ended else change(trace))
 
     def _end(self, trace: ToolTrace, status: TraceStatus) -> ToolTrace:
-        now = self._clock()
+        now = self.clock()
         return replace(trace, status=status, started_at=trace.started_at or now, completed_at=now)
 
 

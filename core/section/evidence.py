@@ -76,23 +76,11 @@ _BEGINNING_CHARS = 250
 
 
 @dataclass(frozen=True)
-class PaperEvidence:
-    """A chunk with what it means for the query that found it (S001-20).
+class KeptEvidence:
+    """A chunk with what it means for the query that found it (S001-20), without its paper's data and its embedding.
 
     `vector_score` is the cosine, −1…1, or BM25's rank, 0…1, where there is no embedder; `llm_score` is 0…1.
     """
-
-    chunk: PaperChunk
-    summary: str
-    vector_score: float
-    llm_score: float
-    combined_score: float
-    source_query: str
-
-
-@dataclass(frozen=True)
-class KeptEvidence:
-    """`PaperEvidence` as a step keeps it: the chunk without its paper's data and its embedding."""
 
     paper_id: str
     chunk: StoredChunk
@@ -101,11 +89,6 @@ class KeptEvidence:
     llm_score: float
     combined_score: float
     source_query: str
-
-    @classmethod
-    def of(cls, found: PaperEvidence) -> KeptEvidence:
-        scores = (found.vector_score, found.llm_score, found.combined_score)
-        return cls(found.chunk.paper.id, StoredChunk.of(found.chunk), found.summary, *scores, found.source_query)
 
     @property
     def chunk_id(self) -> str:
@@ -187,13 +170,12 @@ async def search_evidence(
     found = [
         _evidence(entry, judged[entry.chunk.chunk_id], query) for entry in candidates if entry.chunk.chunk_id in judged
     ]
-    best = select_final(found, settings)
-    kept_best = tuple(map(KeptEvidence.of, best))
+    best = tuple(select_final(found, settings))
     by_words = vector is None and shelves.embedder is not None
-    return Searched(query, is_custom, kept_best, len(candidates), len(candidates) - len(found), usage, by_words)
+    return Searched(query, is_custom, best, len(candidates), len(candidates) - len(found), usage, by_words)
 
 
-def select_final(found: Sequence[PaperEvidence], settings: SectionSettings) -> list[PaperEvidence]:
+def select_final(found: Sequence[KeptEvidence], settings: SectionSettings) -> list[KeptEvidence]:
     """By combined score, the first `min_final`, and up to `top_k_final` as long as they are good (S001-19)."""
     ranked = sorted(found, key=lambda entry: -entry.combined_score)[: settings.top_k_final]
     return [
@@ -393,9 +375,10 @@ def _score(value: Json) -> float | None:
     return min(max(float(value), 0.0), 1.0)
 
 
-def _evidence(found: SearchResult, judged: ScoredSummary, query: str) -> PaperEvidence:
+def _evidence(found: SearchResult, judged: ScoredSummary, query: str) -> KeptEvidence:
     combined = VECTOR_WEIGHT * found.score + LLM_WEIGHT * judged.score
-    return PaperEvidence(found.chunk, judged.summary, found.score, judged.score, combined, query)
+    scores, chunk = (found.score, judged.score, combined), StoredChunk.of(found.chunk)
+    return KeptEvidence(found.chunk.paper.id, chunk, judged.summary, *scores, query)
 
 
 VECTOR_WEIGHT, LLM_WEIGHT = 0.4, 0.6  # S001-19

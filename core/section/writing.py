@@ -125,10 +125,8 @@ class Writer:
         self._note = say(FROM_SUMMARIES)
         if told.unread:
             self.work.deps.count_error("section", told.unread)
-        return "\n\n".join(map(self._from_evidence, self.evidence))
-
-    def _from_evidence(self, entry: KeptEvidence) -> str:
-        return f"{entry.summary.rstrip(' .')} ({self.keys[self._ids[entry.paper_id]]})."
+        keys = {entry.paper_id: self.keys[self._ids[entry.paper_id]] for entry in self.evidence}
+        return "\n\n".join(f"{entry.summary.rstrip(' .')} ({keys[entry.paper_id]})." for entry in self.evidence)
 
     def _request(self) -> ChatRequest:
         plan = PLANS[self.section]

@@ -188,12 +188,7 @@ async def sweep_tenants(
 
 
 async def keep_sweeping_tenants(
-    settings: SettingsStore,
-    expire_tenant: ExpireTenant,
-    archives: Sequence[Archive],
-    *,
-    clock: Clock,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    settings: SettingsStore, expire_tenant: ExpireTenant, archives: Sequence[Archive], *, clock: Clock
 ) -> None:
     """`sweep_tenants` now and every hour, until it is cancelled."""
     while True:
@@ -201,7 +196,7 @@ async def keep_sweeping_tenants(
             await sweep_tenants(settings, expire_tenant, archives, now=clock())
         except GorkdError as exc:
             log.warning("old entries stay", extra={"error": str(exc)})
-        await sleep(SWEEP_TENANTS_EVERY.total_seconds())
+        await asyncio.sleep(SWEEP_TENANTS_EVERY.total_seconds())
 
 
 async def _cancel_all(job_ids: Sequence[str], cancel: Callable[[str], Awaitable[None]]) -> None:

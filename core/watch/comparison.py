@@ -277,17 +277,6 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Ballot:
-    """A question to the judge: a vote for a change unless the passages say the claim."""
-
-    pair: Pair
-
-    def vote(self, judgement: Judgement | None) -> bool:
-        """A judge that is not believed has its confirmations taken back, so an open pair speaks for no change."""
-        return judgement is not None and judgement.ruling not in (Ruling.SUPPORTED, Ruling.PARTIAL)
-
-
-@dataclass(frozen=True)
 class Votes:
     """The candidates with what was said of each so far; `calls` that it took, and their cost."""
 
@@ -296,21 +285,22 @@ class Votes:
     usage: tuple[ModelUsage, ...] = ()
 
 
-BallotMaker = Callable[[Change], list[Ballot]]
+# Questions to the judge: each is a vote for a change, unless the passages say the claim.
+BallotMaker = Callable[[Change], list[Pair]]
 
 
 def on_pages(known: Sequence[str], now: Sequence[str]) -> BallotMaker:
     """Of a look at pages: `known` are the told claims and the sentences read before, `now` those on the pages now."""
     nearness = Nearness([*known, *now])
 
-    def ballots(change: Change) -> list[Ballot]:
+    def ballots(change: Change) -> list[Pair]:
         was = list(dict.fromkeys((change.before, change.before_quote)))
         if not change.now:
-            return [ballot for said in was for ballot in _asked(said, nearness.around(said, now))]
+            return [pair for said in was for pair in _asked(said, nearness.around(said, now))]
         is_known = _asked(change.now, nearness.around(change.now, known))
         if change.kind == "new":
             return is_known
-        return [*(Ballot(Pair(said, (change.now,))) for said in was), Ballot(Pair(change.now, tuple(was))), *is_known]
+        return [*(Pair(said, (change.now,)) for said in was), Pair(change.now, tuple(was)), *is_known]
 
     return ballots
 
@@ -319,10 +309,10 @@ def on_answer(claims: Sequence[str], known: Sequence[str]) -> BallotMaker:
     """Of a new answer: whether it says no more what was, and says in words of its own what was not `known`."""
     nearness = Nearness([*claims, *known])
 
-    def ballots(change: Change) -> list[Ballot]:
+    def ballots(change: Change) -> list[Pair]:
         found = _asked(change.before, nearness.around(change.before, claims))[:2] if change.before else []
         said = nearness.nearest(change.now, claims, most=1) if change.now else []
-        return [*found, *(ballot for one in said for ballot in _asked(one, nearness.around(one, known))[:2])]
+        return [*found, *(pair for one in said for pair in _asked(one, nearness.around(one, known))[:2])]
 
     return ballots
 
@@ -330,7 +320,7 @@ def on_answer(claims: Sequence[str], known: Sequence[str]) -> BallotMaker:
 async def vote(changes: Sequence[Change], ballots: BallotMaker, judge: SupportJudge | None) -> Votes:
     """Each candidate that is not certain gets its votes, in one call. A judge that is away says nothing."""
     asked = [[] if change.is_certain else ballots(change) for change in changes]
-    pairs = list(dict.fromkeys(one.pair for some in asked for one in some if one.pair.passages))[:MAX_PAIRS]
+    pairs = list(dict.fromkeys(one for some in asked for one in some if one.passages))[:MAX_PAIRS]
     said: dict[Pair, Judgement | None] = {}
     usage: tuple[ModelUsage, ...] = ()
     if judge is not None and pairs:
@@ -347,11 +337,14 @@ async def vote(changes: Sequence[Change], ballots: BallotMaker, judge: SupportJu
     return Votes(tuple(voted), calls=int(bool(usage)), usage=usage)
 
 
-def _counted(ballots: Sequence[Ballot], said: dict[Pair, Judgement | None]) -> list[bool]:
-    """Nothing to compare with speaks for a change. Nobody votes where nobody was asked."""
-    if not said:
-        return []
-    return [not one.pair.passages or one.vote(said.get(one.pair)) for one in dict.fromkeys(ballots)]
+def _counted(ballots: Sequence[Pair], said: dict[Pair, Judgement | None]) -> list[bool]:
+    """Nothing to compare with speaks for a change. Nobody votes where nobody was asked.
+
+    A judge that is not believed has its confirmations taken back, so an open pair speaks for no change.
+    """
+    told = [(one, said.get(one)) for one in dict.fromkeys(ballots)] if said else []
+    carried = (Ruling.SUPPORTED, Ruling.PARTIAL)
+    return [not one.passages or (its is not None and its.ruling not in carried) for one, its in told]
 
 
 def is_suspect(change: Change) -> bool:
@@ -364,7 +357,7 @@ def is_confirmed(change: Change) -> bool:
     return change.is_certain or (bool(change.votes) and sum(change.votes) >= CONFIRMS * len(change.votes))
 
 
-def _asked(claim: str, passages: Sequence[str]) -> list[Ballot]:
+def _asked(claim: str, passages: Sequence[str]) -> list[Pair]:
     """Beside the nearest passages in several ways: a judge that errs on one of them may not on the next."""
     ways = dict.fromkeys(map(tuple, (passages[:3], passages, passages[::-1], [*passages[1:], *passages[:1]])))
-    return [Ballot(Pair(claim, way)) for way in ways]
+    return [Pair(claim, way) for way in ways]

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from core.library.funnel import Shelves
-from core.library.paper import Index, PaperChunk
+from core.library.paper import Index, PaperChunk, StoredChunk
 from core.model.config import SectionSettings
 from core.model.errors import ModelUnavailable
 from core.model.job import LOCAL, Scope
-from core.section.evidence import NEUTRAL_SCORE, PaperEvidence, Searched, search_evidence, select_final
+from core.section.evidence import NEUTRAL_SCORE, KeptEvidence, Searched, search_evidence, select_final
 from core.text.passages import SectionType
 from tests.core.section.samples import PAPERS, Hashing, items, model, shelve, summaries
 from tests.fakes import FakeModel, make_deps, make_job
@@ -212,11 +212,11 @@ async def test_any_section_of_a_paper_may_be_found() -> None:
     """S001-09: methods, results and references alike."""
     settings = SectionSettings()
     chunks = [
-        PaperChunk(PAPERS[0], at, "words", 0, 5, section_type=kind)
+        StoredChunk.of(PaperChunk(PAPERS[0], at, "words", 0, 5, section_type=kind))
         for at, kind in enumerate((SectionType.METHODS, SectionType.REFERENCES, SectionType.OTHER))
     ]
 
-    best = select_final([PaperEvidence(chunk, "", 0.5, 0.9, 0.74, "q") for chunk in chunks], settings)
+    best = select_final([KeptEvidence("1706.03762", chunk, "", 0.5, 0.9, 0.74, "q") for chunk in chunks], settings)
 
     assert [entry.chunk.section_type for entry in best] == [chunk.section_type for chunk in chunks]
 
@@ -232,8 +232,8 @@ async def test_any_section_of_a_paper_may_be_found() -> None:
 )
 def test_five_to_eight_are_kept(combined: list[float], kept: int) -> None:
     """S001-19."""
-    chunk = PaperChunk(PAPERS[0], 0, "words", 0, 5)
-    entries = [PaperEvidence(chunk, "", 0.0, score, score, "q") for score in combined]
+    chunk = StoredChunk.of(PaperChunk(PAPERS[0], 0, "words", 0, 5))
+    entries = [KeptEvidence("1706.03762", chunk, "", 0.0, score, score, "q") for score in combined]
 
     assert len(select_final(entries, SectionSettings())) == kept
 
