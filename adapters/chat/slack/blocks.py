@@ -311,6 +311,7 @@ def read_plan(snapshot: Snapshot, elapsed_s: float, rows: Sequence[Block]) -> Pl
     listed = [*_stage_tasks(snapshot), *_part_tasks(snapshot)]
     if snapshot.card:
         listed += _item_tasks(snapshot.card)
+    if rows[1:]:  # there is more than to cancel
         rows = [context(plain(say(wording.HOW_TO_STEER), TITLE_ROOM)), *rows]
     return Plan(title, tuple(listed[:SHOWN_TASKS]), tuple(passed_sentences(snapshot)), tuple(rows))
 
