@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.reply import best_effort
+from adapters.chat.reply import Tongues, best_effort
 from adapters.chat.slack.blocks import (
     LABEL_LIMIT,
     SECTION_LIMIT,
@@ -79,10 +79,11 @@ _EMPTY = "nothing"
 
 @dataclass(frozen=True)
 class Administration:
-    """`desk` keeps the settings; `people` says who may see and change them."""
+    """`desk` keeps the settings; `people` says who may see and change them; `tongues` hear what language is set."""
 
     desk: SettingsDesk
     people: People
+    tongues: Tongues
 
     async def commanded(self, workspace: Workspace, user: str, trigger_id: str, word: str) -> SlackMessage | None:
         """`/research settings`, or with the word `log`; what its sender alone is told, None when the form is open."""
@@ -127,6 +128,7 @@ class Administration:
             before = await self.desk.show(tenant)
             settings = read_settings(given, before.settings)
             changes = await self.desk.save(tenant, settings, version=version, who=user)
+            self.tongues.note_workspace(tenant, settings.spoken)
         except SettingsRefused as refused:
             return _errors(refused.refusals, refused.user_message, given)
         except SettingsChanged as changed:

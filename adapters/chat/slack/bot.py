@@ -127,7 +127,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
         speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=EditPace(), turns=deps.turns)
         threads = Threads(rules, researcher)
-        administration = Administration(rules, threads.people)
+        administration = Administration(rules, threads.people, threads.tongues)
         inbox = Inbox(deps.messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
         desk = Entrance(
