@@ -183,9 +183,6 @@ class Tongues:
         if len(self._locales) > REMEMBERED:
             self._locales.popitem(last=False)
 
-    def knows(self, tenant: str, person: str) -> bool:
-        return (tenant, person) in self._locales
-
     def of(self, tenant: str, person: str = "", *, said: str = "", locale: str = "") -> tuple[str, str, str]:
         """For `speaking`: the workspace's, that of what was `said`, the person's."""
         return self._wanted.get(tenant, ""), language_of(said), locale or self._locales.get((tenant, person), "")

@@ -432,7 +432,8 @@ class Researcher:
         Raises `JobNotFound`, `StoreError`, and `InvalidQuery` for a job that has ended or cannot be steered.
         """
         job = await self._visible(job_id, scope)
-        if job.status in TERMINAL_STATUSES:
+        is_written = job.status is JobStatus.SYNTHESIZING and len(job.request.modes) == 1  # no other round is made
+        if job.status in TERMINAL_STATUSES or (is_written and steering.kind != "cancel"):
             raise InvalidQuery(say("That research has ended; ask a follow-up instead."), rule="ended")
         if steering.kind == "cancel":
             await self.cancel(job.id)

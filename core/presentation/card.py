@@ -204,7 +204,8 @@ def answer_card(
 
 
 def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> ProgressCard:
-    steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card else []
+    is_searching = len(snapshot.parts) > 1 or snapshot.stage != JobStatus.SYNTHESIZING
+    steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card and is_searching else []
     found = [wording.sources_counted(len(snapshot.sources))] if snapshot.sources else []
     return ProgressCard(
         asked=asked_part(job),

@@ -428,15 +428,16 @@ def deciding_reason(answer: ResearchAnswer, conflicts: str) -> str:
     return disagree if not reason or answer.confidence is Confidence.LOW else f"{reason}. {disagree}"
 
 
-def work_done(result: JobResult, read: int) -> str:
-    """`Searched 3 queries · read 6 pages · checked 9 sentences`; "" where nothing was searched or read for it."""
+def work_done(result: JobResult, read: int) -> dict[str, str]:
+    """What was `searched`, `read` and `checked`, as `searched 3 queries`; {} where nothing was searched or read."""
     checked = len(result.answer.claims) + len(result.answer.removed) if result.answer else 0
-    searched = say_many("searched {number} query", "searched {number} queries", len(result.queries))
-    pages = say_many("read {number} page", "read {number} pages", read)
-    sentences = say_many("checked {number} sentence", "checked {number} sentences", checked)
-    parts = [(len(result.queries), searched), (read, pages), (checked, sentences)]
-    said = " · ".join(done for number, done in parts if number)
-    return said[:1].upper() + said[1:] if result.queries or read else ""
+    queries = len(result.queries)
+    parts = {
+        "searched": (queries, say_many("searched {number} query", "searched {number} queries", queries)),
+        "read": (read, say_many("read {number} page", "read {number} pages", read)),
+        "checked": (checked, say_many("checked {number} sentence", "checked {number} sentences", checked)),
+    }
+    return {name: said for name, (number, said) in parts.items() if number} if queries or read else {}
 
 
 def failure_sentence(job: ResearchJob) -> str:

@@ -225,7 +225,7 @@ async def _shown_before(
         raise failure
     given = await (deps.turns.take(script) if script else deps.turns.take(answer_script, job, sources, deps))
     writing, reading = begin_writing(job, sources, deps, progress, given, ends_at=ends_at)
-    await reading
+    await asyncio.wait([reading])
     await writing.take_shown(shown)
     draft = Draft(writing.judged, writing, judging=writing.judging, failure=failure)
     await finish(draft, deps)

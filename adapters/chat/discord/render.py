@@ -141,7 +141,7 @@ class DiscordVoice:
             head += f"**{say(wording.ANSWER)}**: {rich(said, room)}\n\n"
         if card.earlier:
             steps.append(rich(card.earlier, EARLIER_ROOM))
-        lines = [*steps, *plan, *([f"-# {say(wording.HOW_TO_STEER)}"] if items else [])]
+        lines = [*steps, *plan, *([f"-# {say(wording.HOW_TO_STEER)}"] if items and card.buttons[1:] else [])]
         if not said:
             lines += [f"· {plain(part, LINE_ROOM)}" for part in card.running]
             if card.queries:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.reply import best_effort
+from adapters.chat.reply import Tongues, best_effort
 from adapters.chat.slack.blocks import (
     LABEL_LIMIT,
     SECTION_LIMIT,
@@ -34,7 +34,7 @@ from adapters.chat.slack.blocks import (
 )
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.poster import Mark, ThreadAddress, post
-from adapters.chat.slack.threads import Admins
+from adapters.chat.slack.threads import People
 from adapters.chat.slack.translate import Payload, id_of, tenant_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError
@@ -79,17 +79,18 @@ _EMPTY = "nothing"
 
 @dataclass(frozen=True)
 class Administration:
-    """`desk` keeps the settings; `admins` says who may see and change them."""
+    """`desk` keeps the settings; `people` says who may see and change them; `tongues` hear what language is set."""
 
     desk: SettingsDesk
-    admins: Admins = field(default_factory=Admins)
+    people: People
+    tongues: Tongues
 
     async def commanded(self, workspace: Workspace, user: str, trigger_id: str, word: str) -> SlackMessage | None:
         """`/research settings`, or with the word `log`; what its sender alone is told, None when the form is open."""
         try:
             if word != "log":
                 return await self.open(workspace, user, trigger_id)
-            if not await self.admins.is_admin(workspace, user):
+            if not await self.people.is_admin(workspace, user):
                 return sentence_message(say(wording.SETTINGS_ADMINS_ONLY))
             return log_message(await self.desk.log(tenant_of(workspace.team_id), limit=LOG_LENGTH))
         except GorkdError as error:
@@ -97,7 +98,7 @@ class Administration:
 
     async def open(self, workspace: Workspace, user: str, trigger_id: str) -> SlackMessage | None:
         """Show the form, which a trigger allows for 3 s; else the sentence that says why not. Raises `StoreError`."""
-        if not await self.admins.is_admin(workspace, user):
+        if not await self.people.is_admin(workspace, user):
             return sentence_message(say(wording.SETTINGS_ADMINS_ONLY))
         form = await self._form(tenant_of(workspace.team_id))
         return None if await open_view(workspace, trigger_id, form) else sentence_message(say(NOT_OPENED))
@@ -119,7 +120,7 @@ class Administration:
         user = id_of(body, "user")
         version, given = given_settings(body.get("view") or {})
         tenant = tenant_of(workspace.team_id)
-        asking = asyncio.create_task(self.admins.is_admin(workspace, user))  # known since the form was opened, mostly
+        asking = asyncio.create_task(self.people.is_admin(workspace, user))  # known since the form was opened, mostly
         done, _ = await asyncio.wait({asking}, timeout=KNOWN_WITHIN_S)
         if not (done and asking.result()):
             return _errors({}, say(wording.SETTINGS_ADMINS_ONLY) if done else say(NOT_KNOWN), given)
@@ -127,6 +128,7 @@ class Administration:
             before = await self.desk.show(tenant)
             settings = read_settings(given, before.settings)
             changes = await self.desk.save(tenant, settings, version=version, who=user)
+            self.tongues.note_workspace(tenant, settings.spoken)
         except SettingsRefused as refused:
             return _errors(refused.refusals, refused.user_message, given)
         except SettingsChanged as changed:
@@ -288,9 +290,8 @@ Answered = tuple[ResearchJob, JobResult | None]
 class Home:
     """What each person sees of the app."""
 
-    def __init__(self, researcher: Researcher, links: PageLinks) -> None:
-        self._researcher = researcher
-        self._links = links
+    def __init__(self, researcher: Researcher, links: PageLinks, people: People) -> None:
+        self._researcher, self._links, self._people = researcher, links, people
 
     async def opened(self, event: Payload, workspace: Workspace) -> None:
         """Somebody looks at the app's home: it is drawn anew for them."""
@@ -310,7 +311,7 @@ class Home:
 
     async def _shared(self, workspace: Workspace, user: str) -> list[Answered]:
         """What was asked by others where the whole workspace can read; guests see only their own channels."""
-        if not await _is_full_member(workspace.client, user):
+        if not await self._people.is_full_member(workspace, user):
             return []
         everybody = Scope(tenant_of(workspace.team_id), "workspace")
         asked = await self._researcher.recent(everybody, limit=3 * LISTED)
@@ -359,14 +360,3 @@ def _listed(jobs: Sequence[Answered], links: PageLinks) -> list[Block]:
         link = f"<{escaped(links.link(job))}|{plain(asked, QUESTION_ROOM) or '…'}>"
         blocks.append(section(f"{link}\n{wording.day(job.created_at)} · {plain(became, QUESTION_ROOM)}"))
     return blocks
-
-
-async def _is_full_member(client: AsyncWebClient, user: str) -> bool:
-    """Neither a guest nor somebody of another company; unknown means no."""
-    try:
-        described = (await client.users_info(user=user)).get("user") or {}
-    except FAULTS as exc:
-        _log.info("person is taken as a guest", extra={"reason": reason(exc)})
-        return False
-    closed = ("is_restricted", "is_ultra_restricted", "is_stranger", "is_bot", "deleted")
-    return bool(described) and not any(described.get(word) for word in closed)

@@ -311,26 +311,22 @@ def read_plan(snapshot: Snapshot, elapsed_s: float, rows: Sequence[Block]) -> Pl
     listed = [*_stage_tasks(snapshot), *_part_tasks(snapshot)]
     if snapshot.card:
         listed += _item_tasks(snapshot.card)
+    if rows[1:]:  # there is more than to cancel
         rows = [context(plain(say(wording.HOW_TO_STEER), TITLE_ROOM)), *rows]
     return Plan(title, tuple(listed[:SHOWN_TASKS]), tuple(passed_sentences(snapshot)), tuple(rows))
 
 
 def done_plan(result: JobResult, sources: Sequence[Source]) -> list[Block]:
     """What was done for an answer, folded into one line above it; nothing above one that was given before."""
-    title = "" if result.cached_at else wording.work_done(result, len(sources))
-    said = title.split(" · ")
+    done = {} if result.cached_at else wording.work_done(result, len(sources))
     came = {
         "searched": " · ".join(f"“{query}”" for query in result.queries),
         "read": ", ".join(dict.fromkeys(one.metadata.domain or one.title for one in sources)),
         "checked": _verdicts(result),
     }
-    tasks = [
-        Task(name, part[:1].upper() + part[1:], "complete", text)
-        for part in said
-        for name, text in came.items()
-        if part.casefold().startswith(name)
-    ]
-    return [plan_block(title, tasks)] if tasks else []
+    tasks = [Task(name, said[:1].upper() + said[1:], "complete", came[name]) for name, said in done.items()]
+    title = " · ".join(done.values())
+    return [plan_block(title[:1].upper() + title[1:], tasks)] if tasks else []
 
 
 def plan_block(title: str, tasks: Sequence[Task]) -> Block:

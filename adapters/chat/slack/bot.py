@@ -126,7 +126,8 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         voice = SlackVoice(links)
         live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
         speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=EditPace(), turns=deps.turns)
-        threads, administration = Threads(rules, researcher), Administration(rules)
+        threads = Threads(rules, researcher)
+        administration = Administration(rules, threads.people, threads.tongues)
         inbox = Inbox(deps.messages, deps.turns)
         library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
         desk = Entrance(
@@ -146,7 +147,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
         try:
-            yield build_app(desk, client, Home(researcher, links), deps.tenancy), workspaces
+            yield build_app(desk, client, Home(researcher, links, threads.people), deps.tenancy), workspaces
         finally:
             resuming.cancel()
             taking.cancel()

@@ -179,7 +179,7 @@ class Buttons:
         )  # fmt: skip
 
     async def _is_admin(self, click: Click) -> bool:
-        return await self.desk.administration.admins.is_admin(click.workspace, click.user)
+        return await self.desk.threads.people.is_admin(click.workspace, click.user)
 
     async def _renew(self, deed: Renew, click: Click) -> None:
         """A retry takes the place of the message that told of the failure."""

@@ -404,7 +404,7 @@ class Entrance:
         speaking = Speaking(
             self.researcher, self.voice, place.user_id, place.tenant, where,
             partial(self.threads.elsewhere, workspace, place), self.taking_away, self.proving,
-            partial(self.administration.admins.is_admin, workspace, place.user_id),
+            partial(self.threads.people.is_admin, workspace, place.user_id),
             sign=partial(react, workspace.client, said.channel_id, said.ts),
         )  # fmt: skip
         shown = await told_of(deed, speaking)

@@ -41,7 +41,7 @@ from adapters.chat.slack.client import Workspace, Workspaces, download, open_vie
 from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.render import CANCEL, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply
-from adapters.chat.slack.threads import Admins, Threads, named
+from adapters.chat.slack.threads import Threads, named
 from adapters.chat.slack.translate import Payload, SlackFile, SlackSaid, field_of, id_of
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
@@ -79,7 +79,6 @@ class SlackLibrary:
     session: ClientSession
     api_url: str
     inbox: Inbox
-    admins: Admins = field(default_factory=Admins)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -209,7 +208,7 @@ class SlackLibrary:
         place = await self.threads.place(workspace, asked.channel, user)
         own = named(place.channel_id, "" if place.is_direct else user)  # others may join in the thread of an answer
         thread = asked.thread or own
-        is_admin = place.is_direct or (needs_admin and await self.admins.is_admin(workspace, user))
+        is_admin = place.is_direct or (needs_admin and await self.threads.people.is_admin(workspace, user))
         at = SlackAddress(
             place.team_id, user, key, place.channel_id, asked.thread_ts,
             conversation=thread, response_url=asked.response_url,

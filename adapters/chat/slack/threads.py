@@ -1,4 +1,4 @@
-"""Which conversation a message belongs to, which places are open to the whole workspace, and who its admins are.
+"""Which conversation a message belongs to, which places are open to the whole workspace, and who its people are.
 
 A conversation is named by its channel and first message. A thread that hangs on an answer of ours belongs
 to the conversation that answer was given in; our own records tell which, else the answer's metadata does.
@@ -66,7 +66,7 @@ class Threads:
         self, rules: SettingsDesk, researcher: Researcher, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._rules, self._researcher = rules, researcher
-        self.tongues = Tongues()
+        self.tongues, self.people = Tongues(), People(clock)
         self._roots: Remembered[str] = Remembered(clock=clock)
         self._open: Remembered[bool] = Remembered(REMEMBERED_S, clock)
 
@@ -151,14 +151,8 @@ class Threads:
 
     async def learn_locale(self, workspace: Workspace, user: str) -> None:
         """What this person is spoken to in from now on, where no question says it."""
-        tenant = tenant_of(workspace.team_id)
-        if not self.tongues.knows(tenant, user):
-            try:
-                described = (await workspace.client.users_info(user=user, include_locale=True)).get("user") or {}
-            except FAULTS as exc:
-                _log.info("locale not known", extra={"reason": reason(exc)})
-                return
-            self.tongues.note_person(tenant, user, str(described.get("locale") or ""))
+        tenant, described = tenant_of(workspace.team_id), await self.people.described(workspace, user)
+        self.tongues.note_person(tenant, user, str(described.get("locale") or ""))
         speak(*self.tongues.of(tenant, user))
 
     async def _bare_place(self, workspace: Workspace, channel: str, user: str) -> SlackPlace:
@@ -187,27 +181,34 @@ def thread_in(conversation: str) -> str:
     return ts[0] if ts and ts[0].replace(".", "").isdecimal() else ""
 
 
-class Admins:
-    """Asks Slack once in `REMEMBERED_S` for each person."""
+class People:
+    """What Slack says of people, asked once in `REMEMBERED_S` for each."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._known: Remembered[bool] = Remembered(REMEMBERED_S, clock)
+        self._known: Remembered[Mapping[str, Any]] = Remembered(REMEMBERED_S, clock)
+
+    async def described(self, workspace: Workspace, user: str) -> Mapping[str, Any]:
+        """{} for whoever cannot be looked up, for a minute."""
+        known, life_s = self._known.get(workspace.team_id, user), REMEMBERED_S
+        if known is None:
+            try:
+                known = (await workspace.client.users_info(user=user, include_locale=True)).get("user") or {}
+            except FAULTS as exc:
+                _log.warning("person is taken as a guest", extra={"reason": reason(exc)})
+                known, life_s = {}, FAILED_S
+            self._known.put(workspace.team_id, user, value=known, life_s=life_s)
+        return known
 
     async def is_admin(self, workspace: Workspace, user: str) -> bool:
-        """Whoever cannot be looked up is none, for a minute."""
-        known = self._known.get(workspace.team_id, user)
-        if known is not None:
-            return known
-        try:
-            described: Mapping[str, Any] = (await workspace.client.users_info(user=user)).get("user") or {}
-        except FAULTS as exc:
-            _log.warning("person is taken as no admin", extra={"reason": reason(exc)})
-            self._known.put(workspace.team_id, user, value=False, life_s=FAILED_S)
-            return False
+        described = await self.described(workspace, user)
         is_own = not described.get("team_id") or described["team_id"] == workspace.team_id  # guests of shared channels
-        is_admin = is_own and (described.get("is_admin") is True or described.get("is_owner") is True)
-        self._known.put(workspace.team_id, user, value=is_admin)
-        return is_admin
+        return is_own and (described.get("is_admin") is True or described.get("is_owner") is True)
+
+    async def is_full_member(self, workspace: Workspace, user: str) -> bool:
+        """Neither a guest nor somebody of another company."""
+        described = await self.described(workspace, user)
+        closed = ("is_restricted", "is_ultra_restricted", "is_stranger", "is_bot", "deleted")
+        return bool(described) and not any(described.get(word) for word in closed)
 
 
 def watch_place(place: SlackPlace, scope: Scope, *, thread_ts: str = "", conversation: str = "") -> WatchPlace:

@@ -133,6 +133,7 @@ async def test_a_running_deep_job_is_steered_from_its_own_scope():
     [
         pytest.param("quick", JobStatus.SEARCHING, "not-steerable", id="quick"),
         pytest.param("deep", JobStatus.COMPLETED, "ended", id="ended"),
+        pytest.param("deep", JobStatus.SYNTHESIZING, "ended", id="its answer is being written"),
     ],
 )
 async def test_what_cannot_be_steered_is_said(mode: str, status: JobStatus, rule: str):

@@ -149,9 +149,12 @@ def test_a_running_job_can_be_cancelled_and_one_with_a_plan_steered() -> None:
 
     plain = progress_card(samples.RUNNING, Snapshot(message="Reading", sources=sources, parts=("one",)), 4.2)
     steered = progress_card(samples.RUNNING, Snapshot(card=plan), 4.2)
+    written = progress_card(samples.RUNNING, Snapshot(card=plan, stage="synthesizing"), 4.2)
+    beside = progress_card(samples.RUNNING, Snapshot(card=plan, stage="synthesizing", parts=("deep", "idea")), 4.2)
 
     assert [button.name for button in plain.buttons] == ["cancel"]
     assert [button.name for button in steered.buttons] == ["go_deeper", "answer_now", "cancel"]
+    assert (written.buttons, beside.buttons) == (plain.buttons, steered.buttons)
     assert (plain.places, plain.running, plain.facts) == (sources[-3:], (), ("4.2 s", "5 sources"))
 
 

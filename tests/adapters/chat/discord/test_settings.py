@@ -108,3 +108,17 @@ async def test_nobody_else_sees_or_changes_them(house: House) -> None:
     assert refused.text == pressed.text == "Only admins can see and change the settings; please ask one of them."
     command = next(one for one in house.discord.commands if one["name"] == "research-settings")
     assert int(command["default_member_permissions"]) == 1 << 5
+
+
+async def test_the_language_that_is_set_is_spoken_from_the_next_word_on(house: House) -> None:
+    """And not only from the next question on, of which nothing tells an admin who looks whether it works."""
+    discord = house.discord
+    times = await form(house, await panel(house), "Language and time")
+
+    saved = await house.final(discord.fill(times, language=["de"]))
+    told = await house.final(discord.slash("research-help"))
+    again = await form(house, saved, "Language and time")
+    await house.final(discord.fill(again, language=["question"]))
+
+    assert "**Language**: Deutsch" in saved.text
+    assert "Wie man mich fragt" in told.text

@@ -18,6 +18,7 @@ from core.model.answer import Confidence, RemovedSentence
 from core.model.job import Scope
 from core.presentation import wording
 from core.presentation.snapshot import Snapshot
+from core.text.saying import LANGUAGES
 from tests.golden import samples
 from tests.golden.compare import assert_golden
 from tests.golden.strategies import outcomes, texts
@@ -44,6 +45,17 @@ def texts_of(message: SlackMessage) -> list[str]:
         found += [part["text"] for part in parts if isinstance(part.get("text"), str)]
         found += [block["text"]] if block["type"] == "markdown" else []
     return found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_was_done_is_folded_above_the_answer_in_every_language(language: str) -> None:
+    """Its rows were found by their English words."""
+    job = replace(samples.COMPLETED, request=replace(samples.COMPLETED.request, language=language))
+
+    shown = VOICE.outcome(job, samples.RESULT, samples.SOURCES)
+
+    assert message_faults({"text": shown.text, "blocks": [*shown.blocks]}) == []
+    assert [task["task_id"] for task in shown.blocks[0]["tasks"]] == ["searched", "read", "checked"]
 
 
 def shown(message: SlackMessage) -> str:

@@ -9,7 +9,9 @@ import pytest
 import pytest_asyncio
 
 from adapters.chat.slack.library import COMMAND
+from core.presentation import wording
 from core.tenancy.settings import FIELDS
+from core.text.saying import say, speaking
 from tests import commands
 from tests.adapters.chat.slack.house import SlackHouse
 from tests.adapters.durable.outside import QUESTION
@@ -22,6 +24,7 @@ ACK_S = 3.0
 DEFAULTS = {
     "channels": [], "visibility": "workspace", "threads": "auto", "retention_days": "", "user_per_min": "",
     "workspace_per_min": "", "providers": [], "primary_only": "no", "allow_domains": "", "block_domains": "",
+    "language": "question",
 }  # fmt: skip
 
 
@@ -207,3 +210,15 @@ async def test_the_home_page_opens_the_form_for_admins(house: SlackHouse, admin:
 
     assert views[-2]["callback_id"] == "settings"
     assert "Only admins can see and change the settings" in str(views[-1]["blocks"])
+
+
+async def test_the_language_that_is_set_is_spoken_from_the_next_word_on(house: SlackHouse, admin: str) -> None:
+    """And not only from the next question on, of which nothing tells an admin who looks whether it works."""
+    view = await opened(house, admin)
+
+    await house.slack.submits(admin, view, filled(view, language="de"))
+    await house.slack.commands(admin, house.channel(admin), "history")
+    await house.slack.until(lambda: house.whispers(admin))
+
+    with speaking("de"):
+        assert house.whispers(admin) == [say(wording.NO_HISTORY)]
