@@ -147,8 +147,8 @@ class _Commands(TyperGroup):
         self.commands = _Made(self.table)  # type: ignore[assignment]  # it is only read
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A question without a command is told from a mistyped command by its blanks, its capital or its mark."""
-        if args and args[0] not in self.table and (" " in args[0] or args[0][:1].isupper() or args[-1].endswith("?")):
+        """A question without a command is told from a mistyped command by its blanks or its mark."""
+        if args and args[0] not in self.table and (" " in args[0] or args[-1].endswith("?")):
             meant = f'gorkd ask "{" ".join(args)}"'
             typer.echo(f"gorkd: {say('No such command. Did you mean: {command}', command=meant)}", err=True)
             ctx.exit(2)
