@@ -148,7 +148,7 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """A question without a command is told from a mistyped command by its blanks or its mark."""
-        if args and args[0] not in self.table and (" " in args[0] or args[0].endswith("?")):
+        if args and args[0] not in self.table and (" " in args[0] or args[-1].endswith("?")):
             meant = f'gorkd ask "{" ".join(args)}"'
             typer.echo(f"gorkd: {say('No such command. Did you mean: {command}', command=meant)}", err=True)
             ctx.exit(2)

@@ -21,6 +21,7 @@ from rich.text import Text
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, say_failure
 from core.evidence.citations import MARKS
 from core.evidence.structure import RULE, cells
+from core.library.paper import PAPER_SCHEME
 from core.library.wording import EMPTY
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, say_place
@@ -189,7 +190,8 @@ def _print_notices(paper: _Paper, card: AnswerCard) -> None:
 
 
 def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
-    paper.gap()
+    if answer.claims or answer.stopped_because:
+        paper.gap()
     if answer.claims:  # a refusal has said it
         paper.write(
             Text.assemble((f"{said(wording.CONFIDENCE)}  ", "bold"), one_line(wording.confidence_sentence(answer)))
@@ -244,7 +246,7 @@ class _Paper:
 
     def write(self, text: Text, *, first: str = "", rest: str = "") -> None:
         """`first` stands before the first line, `rest` before the others."""
-        text.plain = _BEFORE_UNIT.sub(_KEPT, text.plain)
+        text.plain = _NO_LINE_END.sub(_KEPT, text.plain)
         for number, line in enumerate(text.wrap(self.console, self.columns - max(len(first), len(rest)))):
             line.rstrip()
             line.plain = line.plain.replace(_KEPT, " ")
@@ -287,7 +289,8 @@ def _coloured(line: str) -> Text:
     return text
 
 
-_BEFORE_UNIT, _KEPT = re.compile(BEFORE_UNIT), "\ue000"  # private use: a line is parted at every white space
+_KEPT = "\ue000"  # private use: a line is parted at every white space
+_NO_LINE_END = re.compile(rf"{BEFORE_UNIT}| (?=\[\d)")  # nor before a citation, which is read as the next sentence's
 _SIGN = re.compile(r"(?:[-*•]|\d{1,3}[.)]) ")  # of a list's item, whose other lines stand below its words
 _MARKUP = re.compile(rf"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>{BETWEEN_CELLS})")
 
@@ -353,12 +356,14 @@ def _print_conflict(paper: _Paper, conflict: Conflict, sources: dict[str, Source
     table = Table(box=box.SIMPLE_HEAD, width=paper.columns, pad_edge=False, header_style="dim")
     table.add_column(said("Position"), ratio=3, overflow="fold")
     table.add_column(said("Source"), max_width=24, no_wrap=True, overflow="ellipsis")
-    table.add_column(said("Date"), no_wrap=True)
+    if is_dated := any(side.date for side in conflict.positions):
+        table.add_column(said("Date"), no_wrap=True)
     table.add_column(said("Quote"), ratio=4, overflow="fold")
     for side in conflict.positions:
         source = sources.get(side.source_id)
         name = f"[{source.number}] {source.metadata.domain or _where(source.url)}" if source else side.source_id
-        cells = (side.position, name, side.date, f"“{cut(one_line(side.quote), QUOTE_CHARS)}”")
+        date = (side.date,) if is_dated else ()
+        cells = (side.position, name, *date, f"“{cut(one_line(side.quote), QUOTE_CHARS)}”")
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     paper.console.print(table)
 
@@ -401,7 +406,7 @@ def _label(source: Source) -> str:
 def _where(url: str) -> str:
     """The address as a person reads it: a file relative to the working folder, with its heading."""
     if not url.startswith("file://"):
-        return one_line(url)
+        return one_line(url.removeprefix(PAPER_SCHEME))
     address, _, fragment = url.removeprefix("file://").partition("#")
     path = Path(unquote(address))
     if path.is_relative_to(Path.cwd()):

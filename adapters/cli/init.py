@@ -114,9 +114,7 @@ async def _init(setup: Setup, chosen: Sequence[str], *, is_asking: bool) -> Exit
     console = Console(highlight=False)
     talk = _Talk(console, setup, {**setup.kept, **given})
     if is_asking:
-        signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        )  # else it waits for Enter: the loop stands still meanwhile
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the loop's own would wait for Enter
         console.print(
             say(
                 "Each part is tried at once and kept in {file}. Enter leaves a part out; none is needed.",

@@ -157,7 +157,7 @@ def _print_forgotten(whose: Whose, gone: Forgotten) -> None:
 
 def _whose(named: str, job: str, user: str, workspace: str) -> Whose:
     """Raises `InvalidQuery` unless it is a job, a user (perhaps of one workspace), or a workspace; `named` is a job."""
-    if bool(named) + bool(job) + bool(user or workspace) != 1 or not f"{named or 'job_'}".startswith("job_"):
+    if bool(named) + bool(job) + bool(user or workspace) != 1 or not (named or "job_").startswith("job_"):
         raise InvalidQuery(
             said("Say what to forget: --job, or --user and perhaps --workspace, or --workspace."), rule="what"
         )

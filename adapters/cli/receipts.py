@@ -46,7 +46,7 @@ async def export_command(
     receipt: Annotated[
         bool, typer.Option("--receipt", help="A zip that others can check without this server.")
     ] = False,
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write it.")] = "",
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to write it.")] = "",
     unsigned: Annotated[bool, typer.Option("--unsigned", help="Without this server's signature.")] = False,
 ) -> Exit:
     job_id = job.strip()

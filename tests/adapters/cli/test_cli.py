@@ -112,13 +112,34 @@ def test_piped_answer_has_no_escape_codes_and_keeps_80_columns():
 
 
 @pytest.mark.parametrize("before", range(66, 80))
-def test_a_number_stays_on_the_line_of_its_unit(before: int):
+def test_a_number_stays_on_the_line_of_its_unit_and_a_citation_on_that_of_its_sentence(before: int):
     """Wherever the line ends; what is copied from there has the blank that was written."""
-    answer = replace(samples.RESULT.answer, detail=f"{'x' * before} **13 °C** more.")
+    answer = replace(samples.RESULT.answer, detail=f"{'x' * before} **13 °C** more.\n\n{'x' * (before - 4)} said [1].")
 
     paper = printed(replace(samples.RESULT, answer=answer), samples.SOURCES)
 
     assert "13 °C" in paper
+    assert " said [1]" in " ".join(paper.split("\n"))
+    assert not [line for line in paper.split("\n") if line.startswith("[")]
+
+
+def test_who_disagrees_is_named_as_people_name_it_and_when_only_where_that_is_known():
+    """A paper of the library by its id; a column that says nothing of anybody is left out."""
+    conflict = samples.RESULT.answer.conflicts[0]
+    undated = replace(conflict, positions=tuple(replace(side, date="") for side in conflict.positions))
+    paper = replace(
+        samples.SOURCES[0], url="paper:smith2024tides", metadata=replace(samples.SOURCES[0].metadata, domain="")
+    )
+
+    told = printed(
+        replace(samples.RESULT, answer=replace(samples.RESULT.answer, conflicts=(undated,))),
+        [paper, *samples.SOURCES[1:]],
+    )
+
+    assert "[1] smith2024tides" in told
+    assert "paper:" not in told
+    assert "Position" in told
+    assert "Date" not in told
 
 
 def test_lists_tables_and_quotations_hang_together_on_paper():
@@ -416,8 +437,9 @@ def test_the_list_of_commands_imports_none_of_them():
     }  # fmt: skip
 
 
-def test_a_question_without_a_command_is_told_the_command():
-    ran = run(ScriptedResearcher(), "How tall is it?")
+@pytest.mark.parametrize("words", [["How tall is it?"], ["How", "tall", "is", "it?"]], ids=["quoted", "bare"])
+def test_a_question_without_a_command_is_told_the_command(words: list[str]):
+    ran = run(ScriptedResearcher(), *words)
 
     assert ran.exit_code == 2
     assert ran.stderr == 'gorkd: No such command. Did you mean: gorkd ask "How tall is it?"\n'

@@ -565,6 +565,7 @@ async def test_two_pages_that_say_other_figures_of_one_thing_stand_side_by_side(
 
     assert "<h2>Sources disagree on: The Eddystone lighthouse is … tall</h2>" in page
     assert [part in page for part in ("<td>49 metres</td>", "<td>71 metres</td>", "1 conflict")] == [True] * 3
+    assert '<th scope="col">Date</th>' not in page
 
 
 async def test_the_pages_do_not_ask_for_what_needs_files(open_web: Open):

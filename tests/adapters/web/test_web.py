@@ -417,6 +417,8 @@ async def test_form_is_closed_to_others(open_web: Open):
         '<span class="mark" title="in part, or not confirmed">◐</span>',
         "<li>2 of 3 claims supported</li>",
         "Sources disagree on: height of the tower",
+        '<th scope="col">Date</th>',
+        '<td class="date">2024-05-01</td>',
         "<li>newest source is from May 2024</li>",
         "Removed: could not be confirmed",
         'id="src-3"',
