@@ -119,7 +119,7 @@ def _identify(text: str, bonus: Mapping[str, float]) -> str:
 
 
 def _identifier() -> LanguageIdentifier:
-    with _LOADING:  # one at a time: the model is 65 MB while it is read
+    with _LOADING:  # one at a time: the model takes 55 MB while it is read
         return _load_identifier()
 
 
@@ -132,9 +132,7 @@ def _load_identifier() -> LanguageIdentifier:
     with TemporaryFile() as unpacked, lzma.open(MODEL_DIR / MODEL_FILE) as packed:
         shutil.copyfileobj(packed, unpacked, 1 << 20)
         unpacked.seek(0)
-        with np.load(
-            unpacked, allow_pickle=False
-        ) as model:  # an array is read when it is asked for, and so is its room
+        with np.load(unpacked, allow_pickle=False) as model:  # an array is read, and takes room, when it is asked for
             moves, states = _Moves.of(model["nextmove"].reshape(-1, 256), model["nextmove_row"])
             found = array("i", model["out_feat"][states].astype(np.int32).tobytes())
             weights = model["ptc"], model["pc"], model["classes"].tolist()
