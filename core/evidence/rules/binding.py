@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise, takewhile
 
 import regex
 
 from core.evidence.rules.alignment import (
     HALF,
+    MAX_SENTENCES,
     TOLD,
     Comparison,
     Force,
@@ -42,6 +43,42 @@ from core.evidence.rules.words import (
     senses,
 )
 from core.evidence.verbatim import points_back, quotations_in, start_of, subject_of, verify_quote
+from core.text.language import KNOWN, Cue
+from core.text.numbers import unit_of
+from core.text.sentences import sentences_of
+
+MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
+MIN_LAST = 2  # plain words at the claim's end that are all strange: a predicate that was made up
+MIN_PREFIX = 5  # letters that words of one origin share
+
+
+def check_invention(pair: Comparison) -> Iterator[Veto]:
+    """A claim that ends in words for which the source has none of the same meaning, kind or origin."""
+    if pair.is_translated or pair.language not in KNOWN:
+        return
+    counted = [*(word.text for word in unit_words(pair.claim)), *" ".join(factors_in(pair.claim)).split()]
+    plain = [word for word in pair.claim.content if _is_plain(word) and word.text not in counted]
+    last = list(takewhile(lambda word: not _has_counterpart(pair, word), reversed(plain)))
+    is_known = any(pair.wider.match(word) for word in pair.claim.content if word not in last)  # else free wording
+    if is_known and len(last) >= MIN_LAST and len(last) >= MIN_STRANGE * len(pair.claim.content):
+        yield Veto("invention", pair.unfound, f'the source has no word for "{last[1].text} … {last[0].text}"')
+
+
+def _is_plain(word: Token) -> bool:
+    lower = word.text.lower()
+    is_said_of_anything = len(lower) < 3 or lower in listed("generic") or unit_of(lower) is not None
+    return word.kind is Kind.WORD and not word.values and not is_said_of_anything
+
+
+def _has_counterpart(pair: Comparison, word: Token) -> bool:
+    if pair.wider.match(word) or any(token.text.lower() == word.text.lower() for token in pair.wider.tokens):
+        return True
+    if len(word.stem) >= MIN_PREFIX and any(stem.startswith(word.stem[:MIN_PREFIX]) for stem in pair.wider.stems):
+        return True
+    own = senses(word.stem)
+    wide, near, above = pair.meant
+    return bool(own & wide or own & above or kinds(word.stem) & near)
+
 
 # What is said of whom
 
@@ -118,6 +155,51 @@ def _holders(pair: Comparison) -> list[Token]:
 _PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|zij)\b", regex.IGNORECASE)
 
 
+def check_list(pair: Comparison) -> Iterator[Veto]:
+    """Of a list of names with a number each, the number of another."""
+    holders = _holders(pair)
+    if not holders or not any(has_name(word, pair.home) for word in holders):
+        return
+    for number in pair.claim.numbers:
+        there = [other for other in pair.home.numbers if other.stem == number.stem]
+        is_score = there and _SCORE.search(pair.home.text, max(0, there[0].start - 4), there[0].end + 4)
+        if len(there) == 1 and not is_score and (owner := _owner(pair.home, there[0], holders)):
+            yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {owner.text}")
+            return
+
+
+_SCORE = regex.compile(r"\p{Nd}[-–:]\p{Nd}")
+
+
+def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
+    """The name beside the number in a list where names and such numbers take turns; None if it is a holder's."""
+    kind = (is_year_token(number), dimension_of(home, number))
+    items = [
+        word
+        for word in home.tokens
+        if (word.kind is Kind.NAME and not calendar_of(word))
+        or (word.kind is Kind.NUMBER and (is_year_token(word), dimension_of(home, word)) == kind)
+    ]
+    runs = [list(run) for _, run in groupby(items, key=lambda word: word.kind)]
+    at = next(place for place, run in enumerate(runs) if number in run)
+    if sum(run[0].kind is Kind.NUMBER for run in runs) < 2:
+        return None
+    step = -1 if runs[0][0].kind is Kind.NAME else 1
+    if step < 0 and runs[-1][0].kind is Kind.NAME and "for" in home.lead(runs[-1][0]):
+        step = 1  # 46 years for one and 48 for the other
+    beside = runs[at + step] if 0 <= at + step < len(runs) else []
+    if not beside or any(has_name(word, read(" ".join(one.text for one in beside))) for word in holders):
+        return None
+    others = [word for run in runs if run is not beside for word in run if word.kind is Kind.NAME]
+    same = next((other for other in others for word in holders if other.stem == word.stem), None)
+    if same is None or _PLACING.intersection(home.lead(same)) != _PLACING.intersection(home.lead(beside[0])):
+        return None  # a place beside the list: moved to Oslo
+    return beside[-1]
+
+
+_PLACING = frozenset("to in at from on".split())
+
+
 def check_holder(pair: Comparison) -> Iterator[Veto]:
     """What the source says of somebody else: its sentence does not speak of whom the claim begins with."""
     holders = _holders(pair)
@@ -162,6 +244,47 @@ def _own_subject(home: Reading) -> int:
 
 
 _HER_PUPIL = regex.compile(r"(?:[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) (?:\p{Ll}+ ){1,3}\p{Lu}")
+
+
+def check_clause(pair: Comparison) -> Iterator[Veto]:
+    """What another clause of the sentence says of somebody else: "Davis won, while Ward lost"."""
+    holders = _holders(pair)
+    rest = [word for word in pair.claim.content if word not in holders]
+    if not holders or pair.is_translated or not any(has_name(word, pair.home) for word in holders):
+        return
+    clauses = [read(part) for part in _CLAUSES.split(pair.home.text) if part.strip()]
+    if len(clauses) < 2:
+        return
+    found = [sum(clause.match(word) > 0 for word in rest) for clause in clauses]
+    best = max(range(len(clauses)), key=found.__getitem__)
+    clause = clauses[best]
+    first = clause.units[0][0] if clause.units else None
+    if first is None or not first.text[:1].isupper() or calendar_of(first) or pair.claim.match(first):
+        return
+    is_said_there = found[best] >= max(MIN_REST, HALF * len(rest)) and not any(has_name(one, clause) for one in holders)
+    if is_said_there and not _ANY_BY.search(clause.text):
+        yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
+
+
+def check_gender(pair: Comparison) -> Iterator[Veto]:
+    """He, where of the same deed the source says she."""
+    ours, theirs = (_subjects(reading) for reading in (pair.claim, pair.home))
+    are_one = len(set(ours.values())) == 1 == len(set(theirs.values()))
+    is_same_deed = (
+        pair.language == "en" and are_one and any(match_tokens(one, other) for one in ours for other in theirs)
+    )
+    if is_same_deed and set(ours.values()) != set(theirs.values()):
+        yield Veto("gender", Force.DOUBTS, f'the source says "{next(iter(theirs.values()))}"')
+
+
+def _subjects(reading: Reading) -> dict[Token, str]:
+    """The two content words behind each he or she of a text, and which it is."""
+    return {
+        word: token.text.lower()
+        for at, token in enumerate(reading.tokens)
+        if token.text.lower() in ("he", "she")
+        for word in [other for other in reading.tokens[at + 1 : at + 8] if other.is_content][:2]
+    }
 
 
 def check_event_date(pair: Comparison) -> Iterator[Veto]:
@@ -225,6 +348,8 @@ _CLAUSE_END = regex.compile(
     r"\n|[.!?;](?=\s)|,(?=\s)|\s(?:and|but|while|whereas|before|after|und|aber|y|pero|et|mais|e|ma|mas|en|maar)\s",
     regex.IGNORECASE,
 )
+_CLAUSES = regex.compile(r";|,? (?:while|whereas|though|although)\b|, (?:and|but) (?=\p{Lu})")
+_ANY_BY = regex.compile(r"\b(?:by|von|par|por|door|da)\b")
 
 
 # Who speaks and who acts
@@ -237,6 +362,54 @@ def _check_quotations(pair: Comparison) -> Iterator[Veto]:
         is_title = quotation[:1].isupper() and 2 * sum(not word.text[0].islower() for word in words) > len(words) + 1
         if not is_title and verify_quote(quotation, pair.wider.text) is None:
             yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
+
+
+_SPOKEN = regex.compile(
+    r'["“„](?P<words>[^"“”]{20,600})["”“],?\s*(?:[\p{L}.]+\s){0,3}(?:said|says|argued|told|wrote|warned|added|explained)\b'
+    r'|\b(?:said|says|argued|told|wrote|warned|added|explained)\b[^"“.]{0,30}["“](?P<others>[^"“”]{20,600})["”]'
+)
+
+
+def _check_spoken(pair: Comparison) -> Iterator[Veto]:
+    """What the source has somebody say in quotation marks, told as a fact."""
+    if (
+        pattern("telling").search(pair.claim.text)
+        or Cue.SAID.first(pair.language, pair.claim.text)
+        or '"' in pair.claim.text
+    ):
+        return
+    for match in _SPOKEN.finditer(pair.home.text):
+        start, end = match.span("words" if match["words"] else "others")
+        inside = sum(start <= word.start < end for word in pair.claimed)
+        if pair.is_close and inside > len(pair.claimed) / 2:
+            yield Veto("said", Force.DOUBTS, "in the source somebody says it")
+            return
+
+
+def _check_speaker(pair: Comparison) -> Iterator[Veto]:
+    """What somebody else says: the sentence that has it names another, and so does the one before."""
+    match = _SPEAKER.match(pair.claim.text)
+    if match is None:
+        return
+    lines = [sentence.text for sentence in sentences_of(f"{pair.passage}\n{pair.context}")][:MAX_SENTENCES]
+    what = [word for word in pair.claim.content if word.start >= match.end()]
+    at = max(range(len(lines)), key=lambda place: sum(read(lines[place]).match(word) for word in what), default=0)
+    told = sum(read(lines[at]).match(word) > 0 for word in what) if lines else 0
+    near = read(" ".join(lines[max(0, at - 1) : at + 1]))
+    names = [word for word in pair.claim.names if word.start < match.end("name")]
+    if (
+        names
+        and told >= TOLD * len(what)
+        and not points_back(near.text)
+        and not any(has_name(one, near) for one in names)
+    ):
+        yield Veto("said", Force.DOUBTS, f"the source does not have {match['name']} say it")
+
+
+_SPEAKER = regex.compile(
+    r"(?:The )?(?P<name>\p{Lu}[\p{L}.’'-]*(?: (?:of |the )*[\p{L}.’'-]+){0,6}?) "
+    r"(?:said|says|concluded?s?|argued?s?|wrote|writes|claim(?:ed|s)|stated?s?|found|reported?s?) that "
+)
 
 
 # Words that were added, taken from two clauses, or put in another's place
@@ -376,6 +549,7 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_holder, check_event_date, check_factors, _check_additions, _check_mixture, _check_replaced_word,
-    _check_quotations,
+    check_invention, check_list, check_holder, check_clause, check_gender, check_event_date,
+    check_factors, _check_additions, _check_mixture, _check_replaced_word, _check_quotations, _check_spoken,
+    _check_speaker,
 )  # fmt: skip

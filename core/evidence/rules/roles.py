@@ -8,6 +8,7 @@ from itertools import combinations, pairwise, product
 import regex
 
 from core.evidence.rules.alignment import (
+    MAX_SENTENCES,
     MIN_KEPT,
     TOLD,
     Comparison,
@@ -15,6 +16,7 @@ from core.evidence.rules.alignment import (
     Rule,
     Veto,
     calendar_of,
+    has_name,
     is_called,
     only_place,
 )
@@ -22,12 +24,14 @@ from core.evidence.rules.words import (
     Kind,
     Reading,
     Token,
+    are_opposite,
     is_irregular_past,
     listed,
     pattern,
     read,
 )
 from core.text.language import negations
+from core.text.sentences import sentences_of
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
 MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
@@ -178,6 +182,43 @@ def _passives(reading: Reading) -> Iterator[tuple[set[str], ...]]:
 _CLAUSE_END = regex.compile(r"[,;:.(]|\b(?:in|on|at|of|for|after|before|because|when|while|who|which|that|and)\b")
 
 
+def _check_compared(pair: Comparison) -> Iterator[Veto]:
+    """More of one than of the other, and in the source more of the other than of the one."""
+    sides = [[read(part) for part in reading.text.split(" than ", 1)] for reading in (pair.claim, pair.home)]
+    if pair.language != "en" or any(len(side) < 2 for side in sides):
+        return
+    (more, less), (most, least) = [(left.stems - right.stems, right.stems - left.stems) for left, right in sides]
+    ways = [{word.lower() for word in _MORE.findall(side[0].text)} for side in sides]
+    is_one_way = all(ways) and not any(are_opposite(one, other) for one, other in product(*ways))
+    if is_one_way and more & least and less & most and not less & least:
+        yield Veto("roles", Force.DOUBTS, "the source compares them the other way round")
+
+
+_MORE = regex.compile(r"\b(?:more|less|\p{Ll}{2,}er)\b", regex.IGNORECASE)
+
+
+def _check_agent(pair: Comparison) -> Iterator[Veto]:
+    """By somebody, of whom the source does not say it, while it names another who does."""
+    for match in _BY_NAME.finditer(pair.claim.text):
+        deed = next(word for word in pair.claim.tokens if word.start == match.start("deed"))
+        agents = [word for word in pair.claim.names if match.start("name") <= word.start < match.end()]
+        lines = [read(sentence.text) for sentence in sentences_of(pair.passage)[:MAX_SENTENCES]]
+        doing = [line for line in lines if deed.stem in line.stems]
+        if not agents or not doing or any(has_name(agent, line) for line in doing for agent in agents):
+            continue
+        doers = [
+            name
+            for line in doing
+            for name, word in pairwise(line.content)
+            if word.stem == deed.stem and name.text[0].isupper() and not calendar_of(name)
+        ]
+        if doers:
+            yield Veto("roles", Force.DOUBTS, f"the source says it of {doers[0].text}")
+
+
+_BY_NAME = regex.compile(r"\b(?P<deed>\p{Ll}+(?:ed|en|t|wn)) by (?:the )?(?P<name>\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*)")
+
+
 # Where the cases of the articles tell it, and not the order
 
 _OBJECT = frozenset(
@@ -263,4 +304,4 @@ _PREPOSITIONS_DE = frozenset(
     "wegen vor durch bis trotz zwischen neben hinter während".split()
 )
 
-ROLE_RULES: tuple[Rule, ...] = (check_roles, check_doer)
+ROLE_RULES: tuple[Rule, ...] = (check_roles, check_doer, _check_compared, _check_agent)

@@ -395,6 +395,25 @@ _PREPOSITIONS = frozenset("among amongst under within without until for in durin
 _RANK = {Cue.SOME: 1, Cue.MOST: 2, Cue.ALL: 3}
 
 
+def _check_dropped_lead(pair: Comparison) -> Iterator[Veto]:
+    """What the source says of a case that it names first: "With low rent, …", told of all."""
+    first = min((word.start for word in pair.claimed), default=0)
+    lead = pair.home.text[:first]
+    match = _LEAD.match(lead)
+    if match is None or not pair.is_close or len(pair.claimed) < MIN_KEPT - 1:
+        return  # or it is an item of a list
+    words = [word for word in pair.home.content if match.start("one") <= word.start < match.end()]
+    if any(word.kind is Kind.WORD for word in words) and not any(pair.claim.match(word) for word in words):
+        yield Veto("limit", Force.DOUBTS, f'the source says "{match["one"]}"')
+
+
+_LEAD = regex.compile(
+    r"(?:[^,]{0,20}\b(?:instance|example|however|thus|therefore),? )?"
+    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example)[^,.;]{3,60})",
+    regex.IGNORECASE,
+)
+
+
 def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
     """A claim of more than the source says: a quantifier that is stronger there, or left out."""
     if pair.alignment.matched < HALF:
@@ -533,6 +552,20 @@ def _is_past(lower: str) -> bool:
 # What is unlike, and what stands around the sentence
 
 
+def _check_difference(pair: Comparison) -> Iterator[Veto]:
+    """No difference, where the source has more of one than of the other; and the other way round."""
+    if sum(pair.home.match(word) > 0 for word in pair.claim.content) < ALIKE_WORDS * len(pair.claim.content):
+        return
+    for one, other in ((_ALIKE, _UNLIKE), (_UNLIKE, _ALIKE)):
+        ours, theirs = one.search(pair.claim.text), other.search(pair.home.text)
+        if ours and theirs and not other.search(pair.claim.text) and not one.search(pair.home.text):
+            yield Veto("difference", Force.DOUBTS, f'the source says "{theirs.group()}", not "{ours.group()}"')
+
+
+ALIKE_WORDS = 0.4  # share of the claim's, by judgement: "no difference" takes the place of other words
+_ALIKE, _UNLIKE = pattern("alike"), pattern("unlike")
+
+
 def _check_frame(pair: Comparison) -> Iterator[Veto]:
     """What stands around the sentence in the source and makes it another's, a question or a mistake."""
     content = pair.context if pair.sentence in pair.context else pair.passage
@@ -553,5 +586,5 @@ def _in_english(*rules: Rule) -> Rule:
 AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
     _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_rhythm,
-    _in_english(_check_dropped_phrases, _check_tense, _check_certainty),
+    _in_english(_check_dropped_phrases, _check_dropped_lead, _check_tense, _check_certainty, _check_difference),
 )  # fmt: skip

@@ -103,6 +103,7 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("area, not length", "The field is 12 kilometres wide.", "The field covers 12 square kilometres."),
     ("slashed date of another day", "The mill burned on 9 March 1931.", "The mill burned on 08/03/1931."),
     ("another slashed date", "The mill burned on 09/04/1931.", "The mill burned on 9 March 1931."),
+    ("made-up predicate", "The vaccine was praised by astronauts.", "The vaccine was tested in 412 adults."),
     ("another century", "Dutch smiths founded Lund in the 16th century.", "Dutch smiths founded Lund in 1642."),
     ("another difference", "Pain fell by 3.7 points.", "Pain fell from 6.8 to 4.1 points in those who walked."),
     ("share for amount", "Wages rose by 40 percent.", "Wages rose from 60 to 100 crowns."),
@@ -113,6 +114,16 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("not above", "Over 84,500 people live in Lund.", "84,200 people live in Lund."),
     ("far above", "Over 40 people live in Lund.", "84,200 people live in Lund."),
     ("alone, of the same", "The hen builds its nest.", "The hen alone builds its nest, and the cock brings reeds."),
+    (
+        "another cast",
+        "The miller will be played by Nils Berg in the new film.",
+        "Nils Berg is in the film as a smith. Voss will play the miller.",
+    ),
+    (
+        "said by another",
+        "The Harbour Office concluded that falls should be seen as a hazard of work.",
+        "Data came from the Harbour Office. There were 80 smiths. We conclude that falls are a hazard of work.",
+    ),
     (
         "taken from the other one",
         "Newton took the ball from Miller.",
@@ -158,6 +169,7 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Nils Hart was recovering from a fall one day after his album came out.",
         "Voss's now recovering after a fall one day after his album was out. Nils Hart sings with Voss.",
     ),
+    ("he for she", "Voss said that he felt lost.", "Voss gave money, and the actress said she felt lost."),
     ("proven", "The salve has been proven to ease pain.", "The salve can ease pain; studies must prove it."),
     (
         "no difference",
@@ -170,6 +182,7 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Every smith felt better after the walk.",
         "After the walk 53% (n = 38) of smiths felt better.",
     ),
+    ("told of the same thing", "The dials of the mill fluctuated a lot that day.", "Dials were stable over time."),
     (
         "poorly",
         "So far the salve is poorly tolerated by smiths.",
@@ -182,6 +195,7 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("deed of the other clause", "Ward scored nine goals.", "Lund scored nine goals, while Ward was ill."),
     ("most, then a share", "All patients were smokers.", "Most (92%) patients were smokers."),
     ("number of the other clause", "The Lund works employed 35 smiths.", TOWNS),
+    ("other's number", "The Ystad works employed 80 smiths.", TOWNS),
     ("place of the other", "Voss was born in Bergen in 1871.", LIVES),
     ("other's place", "Hart was born in Malmo.", LIVES),
     ("year of the other", "Voss was born in 1868.", LIVES),
@@ -298,6 +312,16 @@ DOUBTED: list[tuple[str, str, str]] = [
         "The decade was good for Hart, as he began to pass Voss in the market of Lund.",
     ),
     (
+        "said in quotation marks",
+        "Wet grain is quietly ruining the small mills.",
+        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
+    ),
+    (
+        "case named first",
+        "A town with 2 mills can pay its debts in ten years.",
+        "For instance, with low rents a town with 2 mills can pay its debts in ten years.",
+    ),
+    (
         "negation added, another word near it",
         "The old ledger will not be kept as a copy in Lund.",
         'A ledger with unbound pages of the guild: this is called the "old" one and will be kept as a copy in Lund.',
@@ -330,43 +354,6 @@ DOUBTED: list[tuple[str, str, str]] = [
 def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) -> None:
     """So that no judge's word makes it more than partial (D18)."""
     assert find_vetoes(claim, source)
-
-
-LEFT_TO_THE_JUDGE: list[tuple[str, str, str]] = [
-    ("no word for it", "Clara Voss gave the children of Lund somewhere warm to learn reading.", SCHOOL),
-    ("made-up predicate", "The vaccine was praised by astronauts.", "The vaccine was tested in 412 adults."),
-    (
-        "another cast",
-        "The miller will be played by Nils Berg in the new film.",
-        "Nils Berg is in the film as a smith. Voss will play the miller.",
-    ),
-    (
-        "said by another",
-        "The Harbour Office concluded that falls should be seen as a hazard of work.",
-        "Data came from the Harbour Office. There were 80 smiths. We conclude that falls are a hazard of work.",
-    ),
-    ("he for she", "Voss said that he felt lost.", "Voss gave money, and the actress said she felt lost."),
-    ("told of the same thing", "The dials of the mill fluctuated a lot that day.", "Dials were stable over time."),
-    ("other's number", "The Ystad works employed 80 smiths.", TOWNS),
-    (
-        "said in quotation marks",
-        "Wet grain is quietly ruining the small mills.",
-        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
-    ),
-    (
-        "case named first",
-        "A town with 2 mills can pay its debts in ten years.",
-        "For instance, with low rents a town with 2 mills can pay its debts in ten years.",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("claim", "source"), [case[1:] for case in LEFT_TO_THE_JUDGE], ids=[case[0] for case in LEFT_TO_THE_JUDGE]
-)
-def test_what_no_rule_can_tell_from_free_wording_is_left_to_the_judge(claim: str, source: str) -> None:
-    """False, all of them: rules for them saw nothing in any text but those that they were made on."""
-    assert find_vetoes(claim, source) == ()
 
 
 PASSED: list[tuple[str, str, str]] = [
@@ -893,9 +880,10 @@ def test_what_differs_beside_the_same_words_is_doubted(claim: str, passage: str)
     "claim",
     [
         "Only thanks to her smithy did Lund get somewhere for children to learn.",
+        "Clara Voss gave the children of Lund somewhere warm to learn reading.",
         "Die Schmiedin hat die Schule nicht in Malmo gegründet.",
     ],
-    ids=["only", "denied in another language"],
+    ids=["only", "no word for it", "denied in another language"],
 )
 def test_of_free_wording_a_rule_that_finds_no_word_only_asks(claim: str) -> None:
     """D18: others may have said it in words of their own; that is for the judge to tell."""
