@@ -170,6 +170,7 @@ _HOW_TO_DO = regex.compile(
     r"^\W*how\s+(?:(?:do|does|can|should|must|would)\s+(?:i|you|we|one)|to)\s+(?P<deed>\w{2,})", regex.IGNORECASE
 )
 _HOW_OFTEN, _RATE = pattern("how_often_is"), pattern("rate")
+_COMMAND = regex.compile(r"(?:^[\p{L} ]+: )?`(?P<code>[^`]*\s[^`]*)`")
 _WHY = regex.compile(r"^\W*(?:why|warum|wieso|weshalb|pourquoi|por\s+qué|perché|por\s+que|waarom)\b", regex.IGNORECASE)
 _CAUSES = pattern("causes")
 _NAME = regex.compile(r"\b\p{Lu}[\p{L}\p{M}'’.-]*")
@@ -293,6 +294,13 @@ def _has_verb(verb: str, text: str) -> bool:
     return regex.search(rf"\b{root}{root[-1]}?(?:e|s|es|ed|ing)?\b", text, regex.IGNORECASE) is not None
 
 
+def _instructs(deed: str, text: str) -> bool:
+    """Whether a text tells somebody to do it, or gives a command for it: by its name, or in a row of its own."""
+    is_told = _INSTRUCTS.search(text) is not None
+    is_command = any(found.start() == 0 or _has_verb(deed, found["code"]) for found in _COMMAND.finditer(text))
+    return (is_told or is_command) and _has_verb(deed, text)
+
+
 def _shares_meaning(asked: regex.Match[str], text: str, language: str) -> bool:
     """Whether a text says that somebody did it, in a form of the verb, in one that means the same, or by the deed."""
     said = read(text)
@@ -328,7 +336,7 @@ _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str]
     (_DEFAULT, lambda asked, text, _: _gives_default(asked.string, text)),
     (_HOW_OFTEN, lambda _, text, __: bool(_RATE.search(text))),
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
-    (_HOW_TO_DO, lambda asked, text, _: bool(_INSTRUCTS.search(text)) and _has_verb(asked["deed"], text)),
+    (_HOW_TO_DO, lambda asked, text, _: _instructs(asked["deed"], text)),
     (_WHY, lambda _, text, __: bool(_CAUSES.search(text))),
     (_MUST_ONE, lambda _, text, __: any(one.search(text) for one in (_OBLIGES, _PERMITS))),
     (_MAY_ONE, lambda _, text, __: bool(_PERMITS.search(text))),

@@ -55,10 +55,10 @@ _DEFINES = 0.5  # what is added to the score of one that says what a thing is, w
 _TOGETHER = 0.08  # of a passage's fit, where all that stands side by side in the question does there
 _NEARLY_ALL = 0.8  # of the sources; a word in so many tells them not apart
 _ALL = 0.95  # of a question's weight
-_SHORT_QUESTION = 3  # words that tell something
+_SHORT_QUESTION = 2  # words that tell something
 _FIRST_UNITS = 4  # in which a sentence names what it is about
 _BESIDE_WORDS = 4  # such words from one to the next
-_MOST, _HALF = 0.75, 0.5  # of the weight of a short question, and of a longer one
+_MOST = 0.75  # of the weight of a short question
 _FIRM = (Expected.NUMBER, Expected.DURATION, Expected.DATE)  # kinds of answers that are hardly there by chance
 _FEW_SOURCES = 4  # of fewer, words in all of them are no wonder
 _MAX_SENTENCE_CHARS = 800
@@ -230,17 +230,14 @@ def _explains(name: str, asked: AskedTerms, quotation: Quotation) -> float:
 
 
 def _is_in_one(asked: AskedTerms, summary: Sequence[Quotation], sources: Mapping[str, Source]) -> bool:
-    """Whether one sentence holds half of the question; of a short question all of it, its words side by side or nearly.
+    """Whether one sentence holds both words of a short question, not far apart.
 
-    Two or three words of a question stand somewhere in any long text on its subject.
+    Two words stand somewhere in any long text on its subject.
     """
-    titles = [terms(sources[entry.source_id].title) for entry in summary]
-    found = [asked.coverage(frozenset((*entry.terms, *title))) for entry, title in zip(summary, titles, strict=True)]
-    if len(asked.terms) > _SHORT_QUESTION:
-        return max(found) >= _HALF
-    return any(
-        share >= _MOST and asked.is_together(entry.terms, within=_BESIDE_WORDS)
-        for entry, share in zip(summary, found, strict=True)
+    return len(asked.terms) > _SHORT_QUESTION or any(
+        asked.coverage(frozenset((*entry.terms, *terms(sources[entry.source_id].title)))) >= _MOST
+        and asked.is_together(entry.terms, within=_BESIDE_WORDS)
+        for entry in summary
     )
 
 
@@ -311,7 +308,7 @@ def _tells_apart(asked: AskedTerms, sources: Sequence[Source], own: float) -> bo
         return True
     held = Counter(term for source in sources for term in asked.found_in(frozenset(terms(source.content))))
     telling = [term for term in asked.terms if held[term] < _NEARLY_ALL * len(sources)]
-    return len(telling) != 1 or telling[0] in asked.names or (len(asked.terms) >= _SHORT_QUESTION and own >= _ALL)
+    return len(telling) != 1 or telling[0] in asked.names or (len(asked.terms) > _SHORT_QUESTION and own >= _ALL)
 
 
 def cited(text: str, number: str) -> str:

@@ -189,42 +189,47 @@ REFUSALS: Mapping[str, Refusal] = {
         "Ich habe keine verlässlichen Quellen gefunden, die das beantworten.",
         "Gesucht wurde nach {queries} ({places}).",
         "Versuchen Sie, den Gegenstand ganz zu nennen, nach einer Sache auf einmal zu fragen oder ein Datum oder einen "
-        "Ort wegzulassen.",
+        "Ort wegzulassen. Fragen Sie in der Sprache der Quellen, wenn es eine andere ist.",
         "Web",
         "lokale Dateien",
     ),
     "fr": Refusal(
         "Je n'ai pas trouvé de sources fiables qui répondent à cette question.",
         "Recherche effectuée : {queries} ({places}).",
-        "Essayez de nommer le sujet en entier, de poser une seule question à la fois ou d'omettre une date ou un lieu.",
+        "Essayez de nommer le sujet en entier, de poser une seule question à la fois ou d'omettre une date ou un lieu. "
+        "Posez-la dans la langue des sources si c'en est une autre.",
         "Web",
         "fichiers locaux",
     ),
     "es": Refusal(
         "No he encontrado fuentes fiables que respondan a esta pregunta.",
         "Se ha buscado {queries} ({places}).",
-        "Pruebe a nombrar el tema por completo, a preguntar una sola cosa a la vez o a omitir una fecha o un lugar.",
+        "Pruebe a nombrar el tema por completo, a preguntar una sola cosa a la vez o a omitir una fecha o un lugar. "
+        "Pregunte en el idioma de las fuentes si es otro.",
         "web",
         "archivos locales",
     ),
     "it": Refusal(
         "Non ho trovato fonti affidabili che rispondano a questa domanda.",
         "Ricerca effettuata: {queries} ({places}).",
-        "Provi a nominare l'argomento per intero, a chiedere una cosa alla volta o a omettere una data o un luogo.",
+        "Provi a nominare l'argomento per intero, a chiedere una cosa alla volta o a omettere una data o un luogo. "
+        "Chieda nella lingua delle fonti, se è un'altra.",
         "web",
         "file locali",
     ),
     "pt": Refusal(
         "Não encontrei fontes fiáveis que respondam a esta pergunta.",
         "Pesquisa efetuada: {queries} ({places}).",
-        "Experimente indicar o assunto por completo, perguntar uma coisa de cada vez ou omitir uma data ou um lugar.",
+        "Experimente indicar o assunto por completo, perguntar uma coisa de cada vez ou omitir uma data ou um lugar. "
+        "Pergunte na língua das fontes, se for outra.",
         "web",
         "ficheiros locais",
     ),
     "nl": Refusal(
         "Ik heb geen betrouwbare bronnen gevonden die deze vraag beantwoorden.",
         "Er is gezocht naar {queries} ({places}).",
-        "Probeer het onderwerp voluit te noemen, één ding tegelijk te vragen, of een datum of plaats weg te laten.",
+        "Probeer het onderwerp voluit te noemen, één ding tegelijk te vragen, of een datum of plaats weg te laten. "
+        "Vraag in de taal van de bronnen als dat een andere is.",
         "web",
         "lokale bestanden",
     ),

@@ -40,7 +40,10 @@ SEED = 19
 ABSTRACTS = 40
 ABSTRACT_SEEDS = (101, 102, 103)  # none that was looked at while the rules were made
 DOCUMENTS = Path(__file__).with_name("documents.txt")
+NEWCOMERS = Path(__file__).with_name("newcomers.txt")
+HALVES = ("tuned", "counted")
 _PATIENCE_S = 30.0
+_GOES = 8  # in which the largest folder is read; one takes at most as long as a question waits for it
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ def print_quoted() -> None:
             _print_language(code, [outcome for outcome in outcomes[code] if outcome.case.article in titles])
     _print_conclusions()
     _print_documents()
+    _print_newcomers(articles)
     print()
 
 
@@ -100,8 +104,12 @@ def _print_documents() -> None:
     cases = list(read_documents_cases())
     with TemporaryDirectory() as folder:
         outcomes = asyncio.run(_ask_all(default_files(), Path(folder), [case for case, _ in cases]))
+    _print_kinds(outcomes, [kind for _, kind in cases])
+
+
+def _print_kinds(outcomes: Sequence[Outcome], kinds: Sequence[str]) -> None:
     for kind in ("answered", "near", "none"):
-        own = [outcome for outcome, (_, of) in zip(outcomes, cases, strict=True) if of == kind]
+        own = [outcome for outcome, of in zip(outcomes, kinds, strict=True) if of == kind]
         sure, refused = [outcome for outcome in own if outcome.is_sure], sum(outcome.is_refused for outcome in own)
         right = [outcome for outcome in own if kind == "answered" and outcome.says_one]
         sure_right = sum(outcome.is_sure for outcome in right)
@@ -111,16 +119,53 @@ def _print_documents() -> None:
         )
 
 
+def _print_newcomers(articles: Sequence[Mapping[str, Any]]) -> None:
+    sections = [part.partition("\n") for part in NEWCOMERS.read_text(encoding="utf-8").split("\n@ ")[1:]]
+    for half in HALVES:
+        print(f"questions of newcomers about several folders: {NEWCOMERS.name}, {half}")
+        outcomes: list[Outcome] = []
+        kinds: list[str] = []
+        for name, _, lines in sections:
+            world, _, of = name.partition(" ")
+            if of == half:
+                cases = [_read_case(line) for line in lines.splitlines() if line]
+                with TemporaryDirectory() as folder:
+                    roots = _roots_of(world, articles, Path(folder), sections)
+                    outcomes += asyncio.run(_ask_all(roots, Path(folder), [case for case, _ in cases]))
+                kinds += [kind for _, kind in cases]
+        _print_kinds(outcomes, kinds)
+
+
+def _roots_of(
+    world: str, articles: Sequence[Mapping[str, Any]], folder: Path, sections: Sequence[tuple[str, str, str]]
+) -> Sequence[Path]:
+    """The folders with the texts of a section of `newcomers.txt`."""
+    if world == "documents":
+        return default_files()
+    if world in LANGUAGES:
+        _write_files(articles, world, folder / "files", random.Random(SEED), left_out=0.0)
+        return [folder / "files"]
+    if world == "faq":
+        (folder / "files").mkdir()
+        for name, _, text in sections:
+            if name.startswith("file "):
+                (folder / "files" / name.removeprefix("file ")).write_text(text, encoding="utf-8")
+        return [folder / "files"]
+    return [data_path(PARALLEL).parent.parent / world]
+
+
 def read_documents_cases() -> Iterator[tuple[Case, str]]:
     """Each question of `documents.txt`, with its kind: `answered`, `near` or `none`."""
     for line in DOCUMENTS.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            question, mark, rest = line.partition("?")
-            kind = "answered" if rest.startswith(" = ") else rest.strip()
-            yield (
-                Case("", question + mark, rest.removeprefix(" = ") if kind == "answered" else "", kind == "answered"),
-                kind,
-            )
+            yield _read_case(line)
+
+
+def _read_case(line: str) -> tuple[Case, str]:
+    question, mark, rest = line.partition("?")
+    kind = "answered" if rest.startswith(" = ") else rest.strip()
+    gold = rest.removeprefix(" = ") if kind == "answered" else ""
+    return Case("", question + mark, gold, kind == "answered"), kind
 
 
 def _print_conclusions() -> None:
@@ -167,12 +212,20 @@ async def _ask_all(roots: Sequence[Path], folder: Path, cases: Sequence[Case]) -
     try:
         deps = replace(make_deps(), providers={search.name: search})
         await deps.jobs.save(make_job("?"))  # whose events all questions write
+        for _ in range(_GOES):
+            await search.warm_up()
         return [await _ask(case, deps) for case in cases]
     finally:
         await search.aclose()
 
 
-def _write_files(articles: Sequence[Mapping[str, Any]], language: str, folder: Path, rng: random.Random) -> set[str]:
+def _write_files(
+    articles: Sequence[Mapping[str, Any]],
+    language: str,
+    folder: Path,
+    rng: random.Random,
+    left_out: float = LEFT_OUT,
+) -> set[str]:
     """One paragraph a file, named after its article; gives the texts that were not left out."""
     folder.mkdir()
     places = [
@@ -180,10 +233,10 @@ def _write_files(articles: Sequence[Mapping[str, Any]], language: str, folder: P
         for article in articles
         for number, paragraph in enumerate(article["paragraphs"], start=1)
     ]
-    left_out = set(rng.sample(range(len(places)), round(LEFT_OUT * len(places))))
+    without = set(rng.sample(range(len(places)), round(left_out * len(places))))
     kept: set[str] = set()
     for place, (title, number, paragraph) in enumerate(places):
-        if place not in left_out:
+        if place not in without:
             text = paragraph["text"][language]
             (folder / f"{title} {number}.txt".replace("/", "_")).write_text(text, encoding="utf-8")
             kept.add(text)

@@ -361,3 +361,16 @@ def test_the_number_of_a_thing_may_stand_far_behind_it(text: str) -> None:
 def test_so_tells_why_where_it_joins_and_not_where_it_points_back() -> None:
     assert may_only_touch("Why is the ferry late?", "Late is the ferry where it is labelled so at noon.")
     assert not may_only_touch("Why is the ferry late?", "Its engine broke, so the ferry is late.")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_bound"),
+    [
+        ("Watches a page; a worker looks (`vik all` or `vik worker`).", False),
+        ("Command: `vik end PAGE`; What it ends: One that is watched.", True),
+        ("A page is looked after by `vik watch PAGE`.", True),
+        ("To watch a page, click the lamp below it.", True),
+    ],
+)
+def test_a_command_tells_how_where_it_is_the_rows_own_or_names_the_deed(text: str, is_bound: bool) -> None:
+    assert may_only_touch("How do I watch a page?", text) is not is_bound
