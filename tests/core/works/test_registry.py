@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from core.model.errors import ProviderUnavailable
 from core.model.works import Notice, WorkIds, WorkRecord
 from core.works.registry import Works
+from tests.fakes import Clock
 
 DOI = WorkIds.of(doi="10.1000/x")
 TITLE = "Sea bathing and the mood of swimmers"
@@ -57,14 +58,6 @@ class Catalogue:
         if self.is_away:
             raise ProviderUnavailable(self.name, "away")
         return self.records
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 11, 22, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 async def test_a_registry_that_breaks_costs_its_own_words_alone() -> None:

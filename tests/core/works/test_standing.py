@@ -38,7 +38,7 @@ from core.stages.deliver import AT_ONCE, correct_result, keep_standing, recheck_
 from core.works.registry import Works
 from core.works.standing import one_voice_each, with_record, withdraw
 from tests.core.cats import PLAN, QUESTION, written
-from tests.fakes import BOX, NOW, FakeModel, FakeSearch, Idle, hit, make_deps, make_source
+from tests.fakes import BOX, NOW, Clock, FakeModel, FakeSearch, Idle, hit, make_deps, make_source
 from tests.records import MemoryTables
 
 PURRING = (
@@ -80,14 +80,6 @@ class Standing:
 
     async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord]:
         return []
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self):
-        return self.now
 
 
 def eight_papers(registry: Standing, *, model: FakeModel | None = None) -> tuple[Deps, Clock]:
