@@ -49,6 +49,16 @@ def now() -> datetime:
     return NOW
 
 
+@dataclass
+class Clock:
+    """A clock that stands until it is set."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
 class Ticking:
     """A clock that is a `step` later each time it is asked."""
 

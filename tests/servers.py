@@ -55,11 +55,9 @@ class RedisServer:
 
     def pause(self) -> None:
         """Let it accept connections and answer nothing, until `resume`."""
-        assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
 

@@ -46,9 +46,7 @@ def test_each_threat_has_an_answer_and_a_proof(row: tuple[str, str, str, str]):
 def test_the_unit_runs_what_exists_and_systemd_reads_every_line(tmp_path: Path):
     """A directive that is misspelt would be ignored without a word, and protect nothing."""
     unit = re.search(r"^```ini\n(\[Unit\].*?)^```", DEPLOY, re.DOTALL | re.MULTILINE)
-    assert unit is not None
     command = re.search(r"^ExecStart=\S+/gorkd (\w+)$", unit[1], re.MULTILINE)
-    assert command is not None
     assert command[1] in PROCESSES
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not installed")
@@ -70,7 +68,6 @@ def test_the_container_runs_what_exists_without_rights():
 
     command = re.search(r'^ENTRYPOINT \["gorkd"\]\nCMD \["(\w+)"\]$', image, re.MULTILINE)
 
-    assert command is not None
     assert command[1] in PROCESSES
     assert image.index("\nUSER gorkd\n") < command.start()
     for option in ("--read-only", "--tmpfs /tmp", "--cap-drop all", "--security-opt no-new-privileges"):

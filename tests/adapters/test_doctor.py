@@ -111,7 +111,6 @@ async def test_the_model_is_asked_for_structured_output(script: Mapping[str, obj
         for name, value in script.items():
             setattr(world, name, value)
         model = build_chat(model_env(world))
-        assert model is not None
 
         finding = await found(doctor.model_probe(model))
         await model.aclose()
@@ -135,7 +134,6 @@ async def test_embeddings_are_tried_for_real() -> None:
     """Right: the dimensions; wrong: the endpoint's refusal as a sentence."""
     async with openai_world() as world:
         embedder = build_embeddings(model_env(world, GORKD_EMBEDDING_MODEL="embed-1"))
-        assert embedder is not None
         right = await found(doctor.embedding_probe(embedder))
         world.keys = {"sk-other"}
         wrong = await found(doctor.embedding_probe(embedder))

@@ -102,13 +102,11 @@ async def ask_model(env: Mapping[str, str]) -> None:
 
 async def embed(env: Mapping[str, str]) -> None:
     embedder = build_embeddings(env)
-    assert embedder is not None
     await embedder.embed(["x"])
 
 
 async def search_by_model(env: Mapping[str, str]) -> None:
     searching = build_web_search({**env, "GORKD_PROVIDERS": "openai"})
-    assert searching is not None
     request = ChatRequest("test", "s", "u", "test", {"type": "object"}, max_tokens=5, timeout_s=5)
     await searching.search_and_write(request, depth="light")
 

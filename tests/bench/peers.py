@@ -32,7 +32,6 @@ class Peer:
 
     def hear(self, expected: type[T]) -> T:
         """The next line. Raises `PeerDied`."""
-        assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
             raise PeerDied(f"{self._process.args!r} ended with {self._process.wait()}")
@@ -40,11 +39,9 @@ class Peer:
 
     def end(self) -> None:
         """Ask it to end, without waiting."""
-        assert self._process.stdin is not None
         self._process.stdin.close()
 
     def _write(self, line: str) -> None:
-        assert self._process.stdin is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
 
@@ -63,7 +60,6 @@ def started(module: str) -> Iterator[Peer]:
     try:
         yield peer
     finally:
-        assert process.stdout is not None
         peer.end()
         try:
             process.wait(_ENDS_WITHIN_S)

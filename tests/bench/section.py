@@ -86,7 +86,6 @@ def measure_section(conditions: Conditions) -> str:
 
 async def _evidence(url: str, pace: Pace) -> tuple[float, _Timed, dict[str, float]]:
     chat = build_chat({"OPENAI_BASE_URL": url, "GORKD_MODEL": "loop-1"})
-    assert chat is not None
     await chat.warm_up()
     timed, library = _Timed(chat, pace), memory_library()
     await shelve(library, chunks_each=10)
@@ -97,7 +96,6 @@ async def _evidence(url: str, pace: Pace) -> tuple[float, _Timed, dict[str, floa
     await run_job(job.id, deps, DirectSteps())
     await chat.aclose()
     result = await deps.jobs.result(job.id)
-    assert result is not None
     phases = result.details["usage"]
     assert isinstance(phases, dict)
     usage = {phase: float(row["prompt_tokens"] + row["completion_tokens"]) for phase, row in phases.items()}
@@ -110,7 +108,6 @@ def _model_server(pace: Pace):
     command = [sys.executable, "-m", "tests.loopback.openai_world", "--port", str(PORT)]
     command += ["--first-token-s", str(pace.first_token_s), "--token-s", str(pace.token_s)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
         server.stdout.readline()
         try:
             yield f"http://127.0.0.1:{PORT}/v1"

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from adapters.records.cache import SqlReuseStore
@@ -31,7 +31,7 @@ from core.watch.runner import WatchRunner
 from core.watch.watch import Rhythm, Watch
 from tests.adapters.durable.processes import READY, Process
 from tests.bench.conditions import Conditions
-from tests.fakes import NOW, FakePages, FakeSearch, Idle, hit, make_deps
+from tests.fakes import NOW, Clock, FakePages, FakeSearch, Idle, hit, make_deps
 from tests.figures import Row, format_table
 from tests.records import MemoryTables
 from tests.servers import find_postgres, fresh_database, running_postgres
@@ -96,20 +96,12 @@ class _Search(FakeSearch):
         return [hit(URL, self.web.text, title="Harbour Tower")]
 
 
-@dataclass
-class _Clock:
-    now: datetime = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 def _height(change: int) -> int:
     return 121 + 2 * change  # never round: 120 and 121 may be one figure
 
 
 @asynccontextmanager
-async def _opened(folder: Path, database_url: str, clock: _Clock) -> AsyncIterator[Deps]:
+async def _opened(folder: Path, database_url: str, clock: Clock) -> AsyncIterator[Deps]:
     tables: Tables
     if database_url:
         from adapters.records.postgres import PostgresDatabase
@@ -131,7 +123,7 @@ async def _opened(folder: Path, database_url: str, clock: _Clock) -> AsyncIterat
 
 async def watch_on(folder: Path, database_url: str) -> None:
     """The process that is killed. Its time is that of whatever is due next."""
-    clock = _Clock()
+    clock = Clock()
     async with _opened(folder, database_url, clock) as deps:
         runner = WatchRunner(deps, deps.watches, Researcher(deps, Idle()).submit_run)
         print(READY, flush=True)
@@ -160,7 +152,7 @@ async def kill_watches(kills: int, *, seed: int, database_url: str = "") -> Told
     rng, told = random.Random(seed), Told()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as data:
         folder = Path(data)
-        async with _opened(folder, database_url, _Clock()) as deps:
+        async with _opened(folder, database_url, Clock()) as deps:
             watches = await _begin(deps, folder)
             processes = [await _start(folder, database_url) for _ in range(PROCESSES)]
             try:

@@ -49,7 +49,6 @@ def _start(idle_s: float) -> Start:
             cwd=folder,
         )
         try:
-            assert process.stdout is not None
             process.stdout.readline()
             wall, cpu = time.monotonic() - began_at, cpu_s(process.pid)
             time.sleep(idle_s)

@@ -68,7 +68,6 @@ async def test_a_conversation_at_the_terminal(data: Path) -> None:
     assert re.search(r"causes the tides\s+\[2401\.00001v1, page\s+(│\s+│\s+)?2\]", out)
     assert "💡 Next steps:\n• Use `save` to save these results\n" in out
     saved = re.search(r"💾 Saving research results\.\.\.\n✅ Research results saved to: (\S+)", out)
-    assert saved is not None
     place = Path(saved[1])
     assert place.parent == data / "results"
     assert re.fullmatch(r"what-causes-the-tides-of-the-oceans_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.md", place.name)

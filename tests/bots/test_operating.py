@@ -45,7 +45,6 @@ async def serving(env: Mapping[str, str]) -> AsyncIterator[str]:
     """`gorkd all` on a free port; its address."""
     process = await start("all", env={**env, "PORT": "0", "GORKD_LOG_LEVEL": "error"})
     try:
-        assert process.stdout is not None
         line = (await asyncio.wait_for(process.stdout.readline(), 40)).decode()
         found = re.search(r"http://\S+", line)
         assert found, line

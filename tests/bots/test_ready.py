@@ -162,7 +162,6 @@ async def test_a_server_for_others_without_a_token_makes_one_and_says_it_once(on
         async with running("web", env) as web:
             printed.append("\n".join(web.printed))
             found = re.search(r"Asking takes a token.*: (\S+)$", printed[0], re.MULTILINE)
-            assert found is not None
             statuses = [
                 (await ask(web.address, **headers)).status for headers in ({}, {"Authorization": f"Bearer {found[1]}"})
             ]

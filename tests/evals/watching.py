@@ -411,7 +411,6 @@ class Simulation:
 
     async def _told_facts(self, topic: Topic) -> set[str]:
         """The kinds of facts that the answer told last says."""
-        assert topic.watch is not None
         watch = await self.deps.watches.get(topic.watch.id)
         result = await self.deps.jobs.result(watch.told)
         claims = result.answer.claims if result and result.answer else ()
@@ -453,7 +452,6 @@ class Simulation:
 
     async def _judge(self) -> None:
         for place, topic in enumerate(self.web.topics):
-            assert topic.watch is not None
             real = [one for one in self.real if one.topic == place]
             notices = [one for one in await self.deps.watches.notices(topic.watch.id) if one.tone == "changed"]
             used: set[int] = set()

@@ -431,7 +431,6 @@ def _error(refused: Refused) -> web.Response:
 
 def _fail(request: web.Request, fault: Fault) -> web.StreamResponse:
     if fault.status == 0:
-        assert request.transport is not None
         request.transport.abort()
         return web.Response(status=500)
     if fault.status == 429:

@@ -223,7 +223,6 @@ class OpenAIWorld:
             await response.write(_event(call, fault, {"reasoning_content": piece}))
         for position, piece in enumerate([*pieces, None]):
             if position == fault.cut_after:
-                assert request.transport is not None
                 request.transport.abort()
                 return response
             if position == fault.end_after:

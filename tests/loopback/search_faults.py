@@ -35,7 +35,6 @@ async def act_out(fault: Fault, request: web.Request, closing: asyncio.Event) ->
         await closing.wait()
         return web.Response()
     transport = request.transport
-    assert transport is not None
     if fault.kind == "raw":
         transport.write(fault.body)
         transport.close()

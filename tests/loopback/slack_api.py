@@ -421,6 +421,5 @@ def _typed(value: str) -> Json:
 
 
 def _drop(request: web.Request) -> web.Response:
-    assert request.transport is not None
     request.transport.abort()
     return web.Response()

@@ -82,7 +82,6 @@ async def test_a_question_to_the_library_outlives_its_worker(tmp_path: Path, wor
         for attempt in (1, 2)
     }
     assert done["status"] == "completed"
-    assert result is not None
     assert f"{CAUSE} [2401.00001v1, page 2]" in str(result.details["query_result"])
     assert {wording.STAGE_1, wording.STAGE_3} <= set(told[1])
     assert wording.STAGE_3 in told[2]

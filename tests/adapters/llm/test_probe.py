@@ -53,7 +53,6 @@ def capable(judge: Judge = right, *, in_words: bool = False) -> Callable[[ChatCa
 
 async def tried(world: OpenAIWorld, *, patience: float = 1.0) -> Trial:
     chat = build_chat({"OPENAI_BASE_URL": world.url, "OPENAI_API_KEY": KEY, "GORKD_MODEL": "loop-1"})
-    assert chat is not None
     trial = await probe.try_chat(chat, "Answers", patience=patience)
     await chat.aclose()
     assert KEY not in str(trial)
@@ -236,7 +235,6 @@ async def test_a_judge_that_cannot_tell_true_from_false_is_recognised(judge: Jud
     """By twenty labelled pairs, in no more calls than were announced."""
     async with openai_world(capable(judge)) as world:
         chat = build_chat({"OPENAI_BASE_URL": world.url, "GORKD_MODEL": "loop-1"})
-        assert chat is not None
 
         trial = await probe.try_judge(chat, "Judging")
         await chat.aclose()
@@ -252,7 +250,6 @@ async def test_a_judge_that_does_better_pair_by_pair_is_to_be_asked_so() -> None
     """The two lines that do it."""
     async with openai_world(capable(lambda claim: "supported")) as world:
         chat = build_chat({"OPENAI_BASE_URL": world.url, "GORKD_MODEL": "loop-1"})
-        assert chat is not None
 
         trial = await probe.try_judge(chat, "Judging")
         await chat.aclose()
@@ -282,7 +279,6 @@ def test_the_labelled_pairs_are_twenty_and_half_of_them_are_said() -> None:
 
 async def embedded(world: OpenAIWorld) -> Trial:
     embedder = build_embeddings({"OPENAI_BASE_URL": world.url, "OPENAI_API_KEY": KEY, "GORKD_EMBEDDING_MODEL": "e-1"})
-    assert embedder is not None
     trial = await probe.try_embeddings(embedder, "Meaning")
     await embedder.aclose()
     assert KEY not in str(trial)

@@ -42,7 +42,6 @@ async def http_process(world: DeepWorld, tmp_path: Path, **more: str) -> AsyncIt
     env = {**world.env(tmp_path), "PORT": "0", "GORKD_API_TOKENS": TOKEN, **more}
     process = await start("mcp", "--http", env=env)
     try:
-        assert process.stdout is not None
         line = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
         yield line.rpartition(" ")[2].strip()
     finally:

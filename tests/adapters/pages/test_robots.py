@@ -6,8 +6,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from ipaddress import ip_network
 
 import pytest
@@ -25,6 +24,7 @@ from adapters.pages.fetch import (
     RobotsRules,
 )
 from core.model.errors import AddressBlocked, FetchError, RobotsDisallowed
+from tests.fakes import Clock
 from tests.loopback.web_world import PageSpec, WebWorld
 from tests.shared_data import shared_data
 
@@ -91,14 +91,6 @@ def test_a_hostile_file_costs_no_more_than_an_honest_one_of_its_size() -> None:
     RobotsRules.parse(robots + rules, "bot7").allows(f"{SITE}/" + "a" * 2_000)
 
     assert time.process_time() - started < 3.0
-
-
-@dataclass
-class Clock:
-    now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def _asked(answers: list[RobotsAnswer], seen: list[str]) -> Callable[[str], Awaitable[RobotsAnswer]]:

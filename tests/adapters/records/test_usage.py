@@ -122,7 +122,6 @@ async def test_answers_of_an_older_gorkd_are_counted_too(
     """The migration reads the figures out of what is stored."""
     store, _, usage = counting
     job, result = ended(1, FIRST, "local", JobStatus.COMPLETED, seconds=4.5, confidence=Confidence.LOW, cost=0.02)
-    assert result is not None
     assert result.answer is not None
     await store.finish(job, replace(result, answer=replace(result.answer, summary="So.")))
     counted = await usage.usage(NOVEMBER)

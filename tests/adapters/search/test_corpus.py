@@ -22,6 +22,7 @@ from core.model.errors import FetchError
 from core.model.job import LOCAL, Scope
 from core.model.source import Page, SearchHit, SearchQuery
 from core.presentation.wording import STILL_READING
+from tests.fakes import Clock
 from tests.loopback.web_world import PageSpec, WebWorld
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")  # so that the fetcher is started once
@@ -29,14 +30,6 @@ in_one_loop = pytest.mark.asyncio(loop_scope="module")  # so that the fetcher is
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 XML = "application/xml"
 T1, T2 = Scope("slack:T1", "workspace"), Scope("slack:T2", "workspace")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = BEGAN
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def page(title: str, word: str) -> PageSpec:
@@ -69,7 +62,7 @@ class Reader:
     """A corpus and the search over it; `others` may be changed."""
 
     def __init__(self, fetcher: WebPages, folder: Path, own: Sequence[str] = ()) -> None:
-        self.clock = Clock()
+        self.clock = Clock(BEGAN)
         self.others: dict[str, Sequence[str]] = {}
         self.corpus = Corpus(folder / "corpus", fetcher, own, self._others, self.clock, timedelta(hours=1))
         self._index = FileIndex([self.corpus.folder], folder / "files.db", refresh_s=0)

@@ -86,7 +86,6 @@ async def test_asking_leads_to_a_cited_answer_whose_passage_is_one_click_away(br
         await expect(passage).to_be_in_viewport()
         assert await passage.evaluate("mark => getComputedStyle(mark).backgroundColor") != "rgba(0, 0, 0, 0)"
         live = await page.get_attribute("text=Open the live page at this passage", "href")
-        assert live is not None
         assert live.endswith("#:~:text=The%20Eddystone%20lighthouse%20is%2049,stands%20on%20the%20Eddystone%20Rocks.")
         await page.go_back()
         await expect(page.locator("h1")).to_have_text(QUESTION)

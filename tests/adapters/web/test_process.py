@@ -27,7 +27,6 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **settings},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
-    assert process.stdout is not None
     ready = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
     yield ready.removeprefix("gorkd is ready: ").strip()
     process.terminate()

@@ -85,7 +85,6 @@ def test_pages_of_a_document_are_numbered_and_the_live_page_opens_there():
 
     assert [paragraph.page for paragraph in reading.paragraphs] == [1, 2, 3]
     assert reading.live == "https://papers.example/a.pdf#page=2"
-    assert reading.asked is not None
     assert reading.asked.reasons == ("a number differs",)
 
 

@@ -110,7 +110,6 @@ class Ran:
 
     @property
     def details(self) -> Mapping[str, object]:
-        assert self.result is not None
         return self.result.details
 
     @property

@@ -337,7 +337,6 @@ def test_an_item_behind_one_of_two_sentences_is_judged_with_the_denial_above_the
 
     last = judge_text(grounder, "summary", written, nobody)[-1]
 
-    assert last.claim is not None
     assert last.claim.verdict is Verdict.UNCHECKED
 
 
@@ -459,7 +458,6 @@ def test_free_wording_is_what_the_judge_says(
     said = Judgement(ruling, "as read") if ruling else None
     (judged,) = judge_text(grounder, "summary", FREE, lambda pair: said)
 
-    assert judged.claim is not None
     assert judged.claim.verdict is verdict
     assert (judged.shown is not None) is is_shown
     if not is_shown:
@@ -473,7 +471,6 @@ def test_a_verbatim_sentence_needs_no_judge(grounder: Grounder, rule: Rule) -> N
     """D18: word for word in its source, it is supported whatever a judge says of others."""
     (judged,) = judge_text(grounder, "summary", f"{DEATHS} [2].", rule)
 
-    assert judged.claim is not None
     assert judged.claim.verdict is Verdict.SUPPORTED
     assert judged.shown == f"{DEATHS} [2]."
 
@@ -503,7 +500,6 @@ def test_sources_nobody_cited_corroborate_and_contradict() -> None:
 
     (judged,) = judge_text(grounder, "summary", "Spring tides need Sun and Moon along one line [1].", said)
 
-    assert judged.claim is not None
     assert [entry.source_id for entry in judged.claim.evidence] == ["src_1", "src_2"]
     assert [entry.source_id for entry in judged.contrary] == ["src_3"]
     assert judged.shown == "Spring tides need Sun and Moon along one line [1][2]."
@@ -520,7 +516,6 @@ def test_what_sources_say_only_together_is_supported_by_them_together() -> None:
 
     (judged,) = judge_text(grounder, "summary", "Both the Rhine and the Danube end in the sea [1][2].", said)
 
-    assert judged.claim is not None
     assert judged.claim.verdict is Verdict.SUPPORTED
 
 
@@ -588,7 +583,6 @@ def test_a_sentence_in_another_language_is_judged_by_what_the_writer_read() -> N
 
     (judged,) = judge_text(grounder, "summary", "Katzen schnurren, weil Muskeln im Kehlkopf zucken [1].", everything)
 
-    assert judged.claim is not None
     assert judged.claim.verdict is Verdict.SUPPORTED
 
 
@@ -604,7 +598,6 @@ def test_what_the_writer_did_not_read_is_looked_at_only_when_needed() -> None:
     nowhere = partial.propose("summary", 2, "The fishermen were paid 12 coins a day [1].")
 
     for judged, words in ((near, BULGES), (far, DEATHS)):
-        assert judged.claim is not None
         (evidence,) = judged.claim.evidence
         assert words in evidence.quote
         assert evidence.quote == text[evidence.start : evidence.end]
@@ -622,7 +615,6 @@ def test_a_passage_that_spans_a_gap_is_cut_to_the_sources_own_words() -> None:
 
     judged = partial.propose("summary", 0, "The Moon raises two bulges that follow it around the Earth [1].")
 
-    assert judged.claim is not None
     for evidence in judged.claim.evidence:
         assert evidence.quote == text[evidence.start : evidence.end]
 
@@ -643,7 +635,6 @@ def test_a_row_is_verbatim_with_the_heads_and_cells_that_its_source_has(table: s
     """D20: a table's head says what its cells mean."""
     row = judge_text(Grounder([CENSUS], QUESTION), "detail", table)[-1]
 
-    assert row.claim is not None
     assert row.claim.verdict is verdict
 
 
@@ -671,7 +662,6 @@ def test_what_rules_only_ask_is_told_to_the_judge_who_decides(rule: Rule, verdic
     said = "Clara Voss gave the children of Lund somewhere warm to learn reading [1]."
     claim = judge_text(Grounder([source], QUESTION), "summary", said, judge)[0].claim
 
-    assert claim is not None
     assert claim.verdict is verdict
     assert told == ['the source has no word for "learn … reading"']
 

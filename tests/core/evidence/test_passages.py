@@ -44,7 +44,6 @@ def test_the_passage_is_the_sentences_that_carry_the_claim(claim: str, quote: st
     """As few sentences as say it, in the source's own letters."""
     evidence = EvidenceIndex(make_source(TEXT)).find(claim)
 
-    assert evidence is not None
     assert evidence.quote == quote == TEXT[evidence.start : evidence.end]
 
 

@@ -256,7 +256,6 @@ async def test_a_page_that_says_it_whole_goes_before_one_that_was_read_and_says_
     sentence = "The gravity of the moon causes the tides of all the oceans twice a day"
     judged = grounder.propose("detail", 0, f"{sentence} [2401.00001v1, page 1].")
 
-    assert judged.claim is not None
     assert [(entry.page, entry.verdict) for entry in judged.claim.evidence] == [(2, Verdict.MOVED)]
 
 

@@ -312,7 +312,6 @@ async def test_plain_words_are_a_question_to_the_library(start: State) -> None:
 
     assert (conversation.state, conversation.original_query) == (State.RESEARCH, "how do tides work?")
     assert reply.text == f"{wording.TAKEN_AS_QUESTION}\n\n{CONTENT}"
-    assert saved.file is not None
     assert saved.file[1] == CONTENT
 
 

@@ -81,7 +81,6 @@ async def test_the_word_and_a_file_are_enough() -> None:
 
     assert (job.request.modes, job.status) == (("references",), JobStatus.COMPLETED)
     assert [row["verdict"] for row in reference_rows(result)] == ["matches", "matches", "not found"]
-    assert result.answer is not None
     assert result.answer.summary.splitlines() == [
         "3 references: 2 match their records, 1 was retracted, 1 was not found.",
         "",
@@ -206,7 +205,6 @@ async def test_without_any_registry_it_says_what_to_set() -> None:
     await run_job(job.id, researcher_deps, DirectSteps())
 
     error = (await researcher.job(job.id)).error
-    assert error is not None
     assert error.message == references.NO_REGISTRY
 
 

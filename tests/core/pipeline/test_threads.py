@@ -64,7 +64,6 @@ async def test_a_follow_up_is_understood_from_its_thread_by_rules() -> None:
 
     result = await result_of(deps, follow_up)
     assert result.understood == "What is the capital of France?"
-    assert result.answer is not None
     assert "Paris" in result.answer.summary
     assert web.asked[-1].text != "And France?"
     told = [event.data for event in await deps.events.read(follow_up.id) if event.type == "status"]
@@ -308,7 +307,6 @@ async def test_an_attached_file_is_a_source_of_its_question_with_its_page() -> N
     later = await ask(deps, "How tall is the Fastnet lighthouse?")
 
     assert (source.title, source.url, source.metadata.kind) == ("paper.pdf", "attachment:paper.pdf", SourceKind.LOCAL)
-    assert result.answer is not None
     assert "54 metres" in result.answer.summary
     assert result.answer.citations[0].page == 2
     assert PAPER.cut in result.answer.limitations
@@ -326,7 +324,6 @@ async def test_an_attached_file_that_was_lost_is_said() -> None:
     await run(deps, job)
 
     answer = (await result_of(deps, job)).answer
-    assert answer is not None
     assert "paper.pdf was lost before it could be read; please send it again." in answer.limitations
 
 
@@ -353,7 +350,6 @@ async def test_an_address_in_a_question_is_read_and_kept() -> None:
     assert (first.url, first.metadata.provider) == (url, "asker")
     assert all("lights.example" not in query.text for query in web.asked)
     answer = (await result_of(deps, job)).answer
-    assert answer is not None
     assert "54 metres" in answer.summary
 
 
@@ -365,7 +361,6 @@ async def test_an_address_that_cannot_be_read_is_a_limitation(error: PageStatus)
     job = await ask(deps, "What is the capital of France, says https://gone.example/x.")
 
     answer = (await result_of(deps, job)).answer
-    assert answer is not None
     assert "https://gone.example/x could not be read (HTTP 410)." in answer.limitations
     assert answer.confidence is not Confidence.INSUFFICIENT
 

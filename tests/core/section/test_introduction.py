@@ -47,7 +47,6 @@ async def library(world: OpenAIWorld, names: tuple[str, ...]) -> AsyncIterator[D
         desk = library_desk(env, shelf, stack)
         await add_papers(desk, LOCAL, names)
         model = build_chat({"OPENAI_BASE_URL": world.url, "GORKD_MODEL": "loop-1"})
-        assert model is not None
         stack.push_async_callback(model.aclose)
         yield replace(make_deps(model=model), library=shelf, embedder=desk.ingestion.embedder)
 
@@ -73,7 +72,6 @@ async def test_an_introduction_from_real_papers_has_keys_that_exist_and_a_biblio
         job, result = await deps.jobs.get(job.id), await deps.jobs.result(job.id)
         chunks = await deps.library.matching([LOCAL], Index.CONTENT, "odds ratio", limit=500)
     assert job.status is JobStatus.COMPLETED
-    assert result is not None
     (section,) = result.details["sections"]
     assert len(shelved) == papers
     assert len(chunks) > embedded  # several texts a call

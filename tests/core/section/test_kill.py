@@ -46,7 +46,6 @@ async def test_worker_that_is_killed_between_searches_pays_for_none_again(tmp_pa
 
     assert done["status"] == "completed"
     assert reader.attempts == {1, 2}
-    assert result is not None
     (section,) = result.details["sections"]
     assert [search["query"] for search in section["searches"][1:]] == list(QUERIES)
     prompts = [call.user for call in world.model.calls if call.schema_name.startswith("evidence_")]

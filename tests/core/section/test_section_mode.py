@@ -274,7 +274,6 @@ async def test_without_a_brief_a_model_or_papers_it_says_what_is_missing() -> No
             await deps.jobs.attach(job, [Attachment("paper.yaml", "", "", brief)])
         await run_job(job.id, deps, DirectSteps())
         ended = await deps.jobs.get(job.id)
-        assert ended.error is not None
         said.append(ended.error.message)
 
     assert said == [f"{needs_model('Writing a section')} The mode `quick` works without one.", NO_BRIEF, NO_PAPERS]

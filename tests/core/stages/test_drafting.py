@@ -126,7 +126,6 @@ async def answered(deps: Deps) -> ResearchAnswer:
     job = await Researcher(deps, Idle()).submit(ResearchRequest(QUESTION))
     await run_job(job.id, deps, DirectSteps())
     result = await deps.jobs.result(job.id)
-    assert result is not None
     assert result.answer is not None
     return result.answer
 
@@ -523,7 +522,6 @@ async def test_what_was_ruled_of_one_try_is_not_taken_for_the_next_one() -> None
     (entry,) = await writing.decided()
     await writing.aclose()
 
-    assert entry.claim is not None
     assert entry.claim.verdict is not Verdict.SUPPORTED
 
 

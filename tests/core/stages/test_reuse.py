@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,20 +13,12 @@ from core.model.job import Scope
 from core.model.source import Page, SearchQuery
 from core.pipeline.deps import Deps
 from core.stages.gathering import Gathering
-from tests.fakes import NOW, FakePages, FakeSearch, hit, make_deps, make_job
+from tests.fakes import NOW, Clock, FakePages, FakeSearch, hit, make_deps, make_job
 
 URL = "https://site.example/page"
 JOURNAL = "https://www.nature.com/articles/s41586-020-2649-2"
 TEXT = "Cats purr because the muscles of the larynx twitch."
 QUERY = SearchQuery("cat purring")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Versioned(FakePages):

@@ -160,7 +160,6 @@ async def test_no_text_is_lost_however_strange(summary: str, places: list[int]) 
     """The judged sentences, one behind the other, are the text; no letter is lost or doubled."""
     writing, _ = await write(cut(answer(summary), places))
 
-    assert writing.draft is not None
     assert "".join("".join(entry.text for entry in writing.judged).split()) == "".join(writing.draft.summary.split())
     ids = [entry.id for entry in writing.judged]
     assert ids == [f"summary-{place}" for place in range(len(ids))]

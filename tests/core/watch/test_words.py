@@ -42,7 +42,6 @@ DAY = timedelta(days=1)
 def test_a_wish_is_read(text: str, kind: str, rhythm: str):
     wish = read_wish(text)
 
-    assert wish is not None
     assert (wish.kind, rhythm_words(wish.rhythm)) == (kind, rhythm)
 
 
@@ -75,7 +74,6 @@ def test_what_is_no_wish_is_a_question(text: str):
 def test_behind_a_command_the_word_watch_may_be_missing(text: str, kind: str):
     wish = command_wish(text)
 
-    assert wish is not None
     assert wish.kind == kind
 
 

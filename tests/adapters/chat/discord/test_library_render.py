@@ -115,7 +115,6 @@ async def test_a_button_is_found_again_by_its_id_after_a_restart() -> None:
     """What it says and what it is about stand in its id, whatever process reads it."""
     message = VOICE.said(SPEAKER, SaidToLibrary(Reply("…", "📝 Research Results"), after=FOUND, job=COMPLETED))
     view = view_of(message)
-    assert view is not None
 
     read = [re.fullmatch(OF_LIBRARY, item.custom_id or "") for item in view.children if isinstance(item, Button)]
 

@@ -57,7 +57,6 @@ async def test_a_reply_in_its_thread_adds_an_item_and_a_click_takes_the_answer(e
     assert said.reactions == ["eyes"]
     assert house.whispers(ada) == [wording.HEARD_ANSWER_NOW]
     assert ended.ts == running.ts
-    assert trace is not None
     assert trace.state["stopped_because"] == "asked"
     described = [item["description"] for item in trace.state["checklist"]]
     assert "the height of tides in Fundy" in described

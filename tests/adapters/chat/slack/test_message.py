@@ -170,7 +170,6 @@ def test_a_stream_is_found_by_its_tasks_or_by_its_buttons(lost: str):
     snapshot = Snapshot(stage="searching", message="Searching")
     cancel = actions([button("cancel", "Cancel", "job_1")])
     plan = read_plan(snapshot, 1.0, cancel)
-    assert plan is not None
     chunks = plan.chunks(None, prefix=mark.task_prefix)
     tasks = [{"task_id": one["id"]} for one in chunks if one["type"] == "task_update"]
     rows = [block for one in chunks if one["type"] == "blocks" for block in one["blocks"]]  # type: ignore[union-attr]
@@ -195,5 +194,4 @@ def test_a_plans_title_is_what_is_done_in_its_own_words(message: str, title: str
     """S002-13: with the sign that a mode gives it."""
     plan = read_plan(Snapshot(message=message), 1.0, [])
 
-    assert plan is not None
     assert plan.title == title

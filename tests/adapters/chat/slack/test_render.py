@@ -264,7 +264,6 @@ def test_sources_are_a_threaded_message_of_their_own():
     """S003-21, C-05: threaded sources, compact: number, title as a link beside its true domain, date, quote."""
     message = VOICE.outcome(samples.COMPLETED, samples.RESULT, samples.SOURCES).threaded
 
-    assert message is not None
     assert message.blocks[1]["text"]["text"] == (
         "*[1]* <https://trinity.example/eddystone|Eddystone Lighthouse> · trinity.example · 1 May 2024\n"
         "> It is 49 metres tall and built of granite blocks."
@@ -278,7 +277,6 @@ def test_a_source_that_only_contradicts_is_quoted_too():
     citations = tuple(one for one in samples.ANSWER.citations if one.source_id != "src_3")
     message = sources_message(samples.SOURCES, replace(samples.ANSWER, citations=citations))
 
-    assert message is not None
     assert message.blocks[-1]["text"]["text"].endswith("> Visitors often say the light is 51 metres high")
 
 
