@@ -409,7 +409,11 @@ def _is_quoted(content: str, start: int) -> bool:
     is_german = "„" in before  # where “ closes
     opened = before.count("„" if is_german else "“") + before.count("«")
     closed = before.count("”") + before.count("»") + (before.count("“") if is_german else 0)
-    return before.count('"') % 2 == 1 or opened > closed
+    mark = before.rfind('"')  # to count them would take one for the other behind a quotation that is cut
+    is_open = (
+        mark >= 0 and not before[:mark][-1:].strip() and bool(content[first + mark + 1 : first + mark + 2].strip())
+    )
+    return is_open or opened > closed
 
 
 @kept_by_length

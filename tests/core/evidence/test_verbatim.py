@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evidence.verbatim import find_verbatim
+from core.evidence.verbatim import QUOTED, find_frame, find_verbatim
 from core.text.sentences import split_sentences
 
 BRIDGE = (
@@ -142,3 +142,20 @@ def test_any_text_can_be_looked_for(claim: str, content: str, before: str) -> No
     span = find_verbatim(claim, content, before=before)
 
     assert span is None or 0 <= span[0] < span[1] <= len(content)
+
+
+@pytest.mark.parametrize(
+    ("before", "frame"),
+    [
+        ('Hart said: "All is lost. ', QUOTED),
+        ('Hart said "no" and left. ', ""),
+        ('and nobody had seen it." ', ""),
+        ('They found a ruler of 12" there. ', ""),
+    ],
+    ids=["open", "closed", "opened on a page before", "inches"],
+)
+def test_a_sentence_is_quoted_where_a_mark_before_it_opens_and_is_not_closed(before: str, frame: str) -> None:
+    """D20: and no other, or the source's own words are taken for somebody else's."""
+    said = "The mill burned in 1931."
+
+    assert find_frame(before + said, len(before), len(before + said), said) == frame
