@@ -141,10 +141,8 @@ async def test_an_interrupt_ends_it_at_once_and_what_worked_is_kept(tmp_path: Pa
         terminal = Terminal()
         process = await run(tmp_path, "init", env=outside(world, tmp_path), at=os.ttyname(terminal.screen))
         try:
-            await terminal.until("quoted): ")
-            terminal.type("")
-            await terminal.until("Tavily (searches the web), API key: ")
-            terminal.type(key)
+            await terminal.told("quoted): ", "")
+            await terminal.told("Tavily (searches the web), API key: ", key)
             await terminal.until("Exa (searches by meaning), API key: ")
             process.send_signal(signal.SIGINT)
             await asyncio.wait_for(process.wait(), 30)

@@ -472,6 +472,19 @@ def is_year_token(number: Token) -> bool:
     return number.value is not None and is_year(number.text, number.value)
 
 
+def is_range_end(reading: Reading, number: Token) -> bool:
+    """Whether a range of the text begins or ends with the number: 1 to 30, 11-26."""
+    return any(
+        number.stem in (one.stem, other.stem)
+        and is_year_token(one) == is_year_token(other)
+        and _RANGE.fullmatch(reading.text, one.end, other.start)
+        for one, other in pairwise(reading.numbers)
+    )
+
+
+_RANGE = regex.compile(r"\s?(?:-|–|to|and|bis|a|à)\s?")
+
+
 MIN_SPELLING = 0.93  # Jaro–Winkler; Tchaikovsky and Tschaikowsky, not Hansen and Hanson
 MIN_FUZZY_CHARS = 6
 MIN_STEM_CHARS = 5  # Milan and Milanese

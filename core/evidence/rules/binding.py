@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise, takewhile
+from itertools import pairwise, takewhile
 
 import regex
 
@@ -19,6 +19,7 @@ from core.evidence.rules.alignment import (
     Veto,
     calendar_of,
     has_name,
+    is_range_end,
     is_year_token,
 )
 from core.evidence.rules.quantities import (
@@ -44,7 +45,7 @@ from core.evidence.rules.words import (
 )
 from core.evidence.verbatim import points_back, quotations_in, start_of, subject_of, verify_quote
 from core.text.language import KNOWN, Cue
-from core.text.numbers import unit_of
+from core.text.numbers import is_loose, unit_of
 from core.text.sentences import sentences_of
 
 MIN_STRANGE = 0.2  # share of the claim's content words that the source has no word for
@@ -156,48 +157,66 @@ _PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|
 
 
 def check_list(pair: Comparison) -> Iterator[Veto]:
-    """Of a list of names with a number each, the number of another."""
-    holders = _holders(pair)
-    if not holders or not any(has_name(word, pair.home) for word in holders):
+    """Of several things with a number each, the number of another: Orm is 40 m deep, Vatn 62 m and Skjold 18 m."""
+    home = read(pair.sentence)  # with what stands in brackets
+    if max(len(pair.claim.numbers), len(home.numbers)) > MAX_LISTED or _RESPECTIVELY.search(home.text):
         return
-    for number in pair.claim.numbers:
-        there = [other for other in pair.home.numbers if other.stem == number.stem]
-        is_score = there and _SCORE.search(pair.home.text, max(0, there[0].start - 4), there[0].end + 4)
-        if len(there) == 1 and not is_score and (owner := _owner(pair.home, there[0], holders)):
-            yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {owner.text}")
+    theirs = _counted_parts(home)
+    for number, words in _counted_parts(pair.claim):
+        there = [part for part in theirs if part[0].stem == number.stem]
+        kind = (is_year_token(number), dimension_of(pair.claim, number))
+        rivals = [
+            part
+            for part in theirs
+            if part[0].stem != number.stem and (is_year_token(part[0]), dimension_of(home, part[0])) == kind
+        ]
+        if len(there) != 1 or is_loose(number.text) or is_range_end(home, number):
+            continue
+        own = there[0][1]
+        told = [_only_shared(words, part[1], own) for part in rivals if own and not _only_shared(words, own, part[1])]
+        if any(len(found) > 1 or any(word.kind is Kind.NAME for word in found) for found in told):
+            yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {own[0].text}")
             return
 
 
-_SCORE = regex.compile(r"\p{Nd}[-–:]\p{Nd}")
+MAX_LISTED = 20  # numbers of a sentence; with more it is a table
 
 
-def _owner(home: Reading, number: Token, holders: list[Token]) -> Token | None:
-    """The name beside the number in a list where names and such numbers take turns; None if it is a holder's."""
-    kind = (is_year_token(number), dimension_of(home, number))
-    items = [
+def _only_shared(words: Sequence[Token], part: Sequence[Token], other: Sequence[Token]) -> list[Token]:
+    """The words of one part of the source that the claim has, and that another part has not."""
+    return [
         word
-        for word in home.tokens
-        if (word.kind is Kind.NAME and not calendar_of(word))
-        or (word.kind is Kind.NUMBER and (is_year_token(word), dimension_of(home, word)) == kind)
+        for word in part
+        if any(match_tokens(one, word) for one in words) and not any(match_tokens(word, one) for one in other)
     ]
-    runs = [list(run) for _, run in groupby(items, key=lambda word: word.kind)]
-    at = next(place for place, run in enumerate(runs) if number in run)
-    if sum(run[0].kind is Kind.NUMBER for run in runs) < 2:
-        return None
-    step = -1 if runs[0][0].kind is Kind.NAME else 1
-    if step < 0 and runs[-1][0].kind is Kind.NAME and "for" in home.lead(runs[-1][0]):
-        step = 1  # 46 years for one and 48 for the other
-    beside = runs[at + step] if 0 <= at + step < len(runs) else []
-    if not beside or any(has_name(word, read(" ".join(one.text for one in beside))) for word in holders):
-        return None
-    others = [word for run in runs if run is not beside for word in run if word.kind is Kind.NAME]
-    same = next((other for other in others for word in holders if other.stem == word.stem), None)
-    if same is None or _PLACING.intersection(home.lead(same)) != _PLACING.intersection(home.lead(beside[0])):
-        return None  # a place beside the list: moved to Oslo
-    return beside[-1]
 
 
-_PLACING = frozenset("to in at from on".split())
+@lru_cache(maxsize=256)
+def _counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ...]:
+    """Each number with the other content words of its part of the sentence, and of a part beside it without one."""
+    marks = [mark.span() for mark in _PARTS.finditer(reading.text)]
+    starts, ends = [0, *(end for _, end in marks)], [*(start for start, _ in marks), len(reading.text)]
+    parts = [
+        [word for word in reading.content if start <= word.start < end] for start, end in zip(starts, ends, strict=True)
+    ]
+    found = []
+    for at, part in enumerate(parts):
+        beside = [one for one in parts[max(0, at - 1) : at + 2] if not any(word.values for word in one)]
+        words = tuple(word for one in (part, *beside) for word in one if not word.values and not calendar_of(word))
+        units = unit_words(reading)
+        found += [
+            (word, tuple(one for one in words if one not in units))
+            for word in part
+            if word.values and not _is_day(reading, word)
+        ]
+    return tuple(found)
+
+
+_PARTS = regex.compile(
+    r"[;()]|,(?!\p{Nd})|\b(?:and|but|while|whereas|than|versus|vs|und|aber|gegenüber|y|pero|et|mais)\b",
+    regex.IGNORECASE,
+)
+_RESPECTIVELY = regex.compile(r"\b(?:respectively|beziehungsweise|respectivamente|respectivement)\b", regex.IGNORECASE)
 
 
 def check_holder(pair: Comparison) -> Iterator[Veto]:

@@ -169,7 +169,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_worked_out = "by" in claim.lead(number) and any(
         abs(times - grown) <= ABOUT for times in factors_in(reading).values() for grown in grown_by(claim)
     )
-    is_worked_out = is_worked_out or _is_difference(claim, number, reading)
+    is_worked_out = is_worked_out or _is_difference(claim, number, reading) or _is_sum(number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
     dated = (
@@ -178,7 +178,12 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     if number.text[-2:] in dated:
         return True
     is_decade = claim.text[number.end : number.end + 2].startswith(("s", "'s")) and is_year(number.text, number.value)
-    return is_decade and any(0 <= (other.value or 0) - number.value < 10 for other in reading.numbers)
+    is_century = is_decade and number.value % 100 == 0  # the 1800s are the nineteenth one
+    return is_decade and any(
+        0 <= (other.value or 0) - number.value < 10
+        or (is_century and other.is_ordinal and (other.value or 0) == number.value // 100 + 1)
+        for other in reading.numbers
+    )
 
 
 _SHORT_YEAR = regex.compile(  # 15 Feb 19
@@ -204,6 +209,15 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
         if is_of_one and abs(gap - (number.value or 0.0)) <= slack * max(one.value or 0.0, other.value or 0.0):
             return True
     return False
+
+
+def _is_sum(number: Token, reading: Reading) -> bool:
+    """Whether two counts of a text that has few come to it: 162 patients, 97 with one illness and 65 with another."""
+    counts = _counts(reading) if (number.value or 0) >= MIN_SUM else frozenset()
+    return len(counts) <= MAX_COUNTS and any(one + other == number.value for one, other in combinations(counts, 2))
+
+
+MIN_SUM = 20  # what is smaller, two numbers come to by chance
 
 
 def _changes(reading: Reading) -> Iterator[tuple[Token, Token]]:
@@ -427,14 +441,18 @@ MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part
 
 def _ratios(reading: Reading, most: int) -> list[float]:
     """What each count of a text with at most so many is of each larger one, in points of a hundred."""
-    counts = {
+    counts = _counts(reading)
+    return [100 * small / large for small, large in combinations(sorted(counts), 2)] if len(counts) <= most else []
+
+
+@lru_cache(maxsize=256)
+def _counts(reading: Reading) -> frozenset[float]:
+    """How many there are of whatever a text counts."""
+    return frozenset(
         other.value
         for other in reading.numbers
         if other.value and other.value >= 1 and not is_year(other.text, other.value) and not measure(reading, other)
-    }
-    if len(counts) > most:
-        return []
-    return [100 * small / large for small, large in combinations(sorted(counts), 2)]
+    )
 
 
 # How often

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
 
 import regex
 
@@ -24,6 +23,7 @@ from core.evidence.rules.alignment import (
     has_name,
     is_called,
     is_plural,
+    is_range_end,
     is_year_token,
     only_place,
 )
@@ -109,6 +109,7 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
             said = None
         if any(has_number(pair.claim, number, text) for text in (pair.home, pair.wider)):
             is_exact = any(other.stem == number.stem for other in pair.wider.numbers)
+            said = said or _counting_same(pair, number)
             is_exact = is_exact and start_of_quantity(pair.claim, number) == number.start and not is_part(number)
             is_meant = said is not None and is_about(pair.claim, number) and near(pair.claim, number, pair.home, said)
             if said is not None and is_exact and not is_meant and _is_of_another(pair, number, said):
@@ -158,7 +159,7 @@ def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     own = next((other for other in pair.home.numbers if other.stem == number.stem), said)
     if not is_year_token(number) and _company(pair, own) > _company(pair, said):
         return False  # it stands among the claim's words, and the other does not
-    if pair.is_mostly and not _is_range_end(pair.home, number):
+    if pair.is_mostly and not is_range_end(pair.home, number):
         return True
     ours, theirs = _counted(pair.claim, number), _counted(pair.home, said)
     there = [_counted(pair.wider, other) for other in pair.wider.numbers if other.stem == number.stem]
@@ -258,7 +259,7 @@ def _check_bounds(pair: Comparison) -> Iterator[Veto]:
             bounds = [token for token in pair.missing if token.text.lower() in ours[1].lower().split()]
             reason = f"the source says {theirs[1]} {said.text}, not {ours[1]} {word.text}"
             yield Veto("bounds", pair.force(bounds), reason)
-        elif bool(ours) != bool(theirs) and not _is_range_end(pair.home, said) and not _is_beyond(word, said, ours):
+        elif bool(ours) != bool(theirs) and not is_range_end(pair.home, said) and not _is_beyond(word, said, ours):
             written = (ours or theirs or (Cue.ABOVE, ""))[1]
             says = "says" if theirs else "does not say"
             yield Veto("bounds", pair.unfound, f'the source {says} "{written}" of {said.text}')
@@ -314,19 +315,6 @@ _DENIED_BOUND = regex.compile(
     r"younger|lower|shorter|above|over|below|under)(?: than)? $",
     regex.IGNORECASE,
 )  # no part is larger than 3
-
-
-def _is_range_end(reading: Reading, number: Token) -> bool:
-    """Whether a range of the text begins or ends with the number: 1 to 30, 11-26."""
-    return any(
-        number.stem in (one.stem, other.stem)
-        and is_year_token(one) == is_year_token(other)
-        and _RANGE.fullmatch(reading.text, one.end, other.start)
-        for one, other in pairwise(reading.numbers)
-    )
-
-
-_RANGE = regex.compile(r"\s?(?:-|–|to|and|bis|a|à)\s?")
 
 
 def _steps(reading: Reading, number: Token) -> str:

@@ -196,6 +196,16 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("most, then a share", "All patients were smokers.", "Most (92%) patients were smokers."),
     ("number of the other clause", "The Lund works employed 35 smiths.", TOWNS),
     ("other's number", "The Ystad works employed 80 smiths.", TOWNS),
+    (
+        "numbers of the other",
+        "97 smiths from Lund came and 65 from Ystad.",
+        "65 smiths from Lund came and 97 from Ystad.",
+    ),
+    (
+        "the number of one part",
+        "The colony had 307 settlers from Ystad.",
+        "402 settlers came: 95 from Ystad, 307 from Lund.",
+    ),
     ("place of the other", "Voss was born in Bergen in 1871.", LIVES),
     ("other's place", "Hart was born in Malmo.", LIVES),
     ("year of the other", "Voss was born in 1868.", LIVES),
@@ -357,6 +367,18 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 
 PASSED: list[tuple[str, str, str]] = [
+    ("sum", "The guild had 162 members.", "The guild had 97 smiths and 65 cooks as members."),
+    ("the 1800s", "The mill was built in the 1800s.", "The mill was built early in the nineteenth century."),
+    (
+        "German preposition first",
+        "Neben Schmieden leben dort auch Bäcker aus dem Norden.",
+        "Dort leben Schmiede und auch Bäcker aus dem Norden.",
+    ),
+    (
+        "number of its part",
+        "The colony had 307 settlers from Lund.",
+        "402 settlers came: 95 from Ystad, 307 from Lund.",
+    ),
     ("under a captain", "The crew mapped the coast.", "The crew under Lieutenant Grant mapped the coast."),
     ("during a reign", "The palace was built in stone.", "The palace was built in stone during the reign of Ivan III."),
     ("doubled", "Sales grew by 100 %.", "Sales doubled."),
