@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from adapters.records.sql import Sql, Tables
 from core.model.ports import Vector
 
+T = TypeVar("T")
 _FIRST_ROWS = 16
 _ROWS_A_READ = 4_096
 _BLOCK_ROWS = 32_768  # multiplied at a time: what need not stay in memory may leave it again
@@ -55,7 +56,7 @@ class VectorMirrors:
         async with self._lock:
             shelf = await self._caught_up(place)
             self._make_room()
-            return await asyncio.to_thread(shelf.nearest, vector, limit, at_least)
+            return await _in_a_thread(partial(shelf.nearest, vector, limit, at_least))
 
     async def _caught_up(self, place: VectorPlace) -> VectorShelf:
         """The place's shelf as the table is now. Cancelled, it keeps what it has."""
@@ -64,13 +65,13 @@ class VectorMirrors:
         while True:
             rows, count = await self._tables.read(partial(self._look, (*place, shelf.last)))
             if rows:
-                await asyncio.to_thread(shelf.extend, rows)
+                await _in_a_thread(partial(shelf.extend, rows))
             if len(rows) < _ROWS_A_READ:
                 break
         if shelf.count == count:
             return shelf
         numbers = [number for (number,) in await self._tables.rows(self._numbers, place)]
-        await asyncio.to_thread(shelf.keep_only, numbers)
+        await _in_a_thread(partial(shelf.keep_only, numbers))
         if shelf.is_mostly_gone:
             del self._shelves[place]
             return await self._caught_up(place)
@@ -86,6 +87,16 @@ class VectorMirrors:
         """Places that were not asked for longest go first; they are read again when they are needed."""
         while self._max_rows and len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > self._max_rows:
             self._shelves.popitem(last=False)
+
+
+async def _in_a_thread(work: Callable[[], T]) -> T:
+    """It has ended on return, also when whoever waits was cancelled: the next one finds the shelf whole."""
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait({working})
+        raise
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -10,6 +12,7 @@ import pytest
 
 from adapters.records.cache import SqlReuseStore
 from adapters.records.redis import RedisReuseStore
+from adapters.records.vectors import VectorRows, VectorShelf
 from core.model.job import Scope
 from core.model.ports import ReuseStore
 from tests.adapters.records.samples import CHANNEL, NOON
@@ -163,6 +166,30 @@ async def test_a_look_up_sees_what_was_put_and_removed_since_the_last(cache, clo
     assert [answer.job_id for answer in late] == ["job_2"]
     assert await cache.similar(CHANNEL, "g", unit(1, 0), **near) == []
     assert await cache.get(CHANNEL, "b") is None
+
+
+async def test_a_look_up_that_was_given_up_leaves_nothing_twice(cache, monkeypatch):
+    """Its time is over while what is new is being taken in: the next look-up finds each answer once."""
+    await keep(cache, "a", unit(1, 0), job="job_1")
+    await keep(cache, "b", unit(1, 0.1), job="job_2")
+    taking, may_go_on, extend = threading.Event(), threading.Event(), VectorShelf.extend
+
+    def slowly(shelf: VectorShelf, rows: VectorRows) -> None:
+        taking.set()
+        may_go_on.wait(30)
+        extend(shelf, rows)
+
+    monkeypatch.setattr(VectorShelf, "extend", slowly)
+    given_up = asyncio.create_task(cache.similar(CHANNEL, "g", unit(1, 0), limit=9, at_least=0.8))
+    await asyncio.to_thread(taking.wait, 30)
+    given_up.cancel()
+    second = asyncio.create_task(cache.similar(CHANNEL, "g", unit(1, 0), limit=9, at_least=0.8))
+    for _ in range(3):  # the one is told of its end, the other has its turn
+        await asyncio.sleep(0)
+    may_go_on.set()
+
+    assert [answer.job_id for answer in await second] == ["job_1", "job_2"]
+    assert given_up.cancelled()
 
 
 async def test_the_operator_sees_what_is_kept_of_a_tenant(cache, clock):
