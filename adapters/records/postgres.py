@@ -52,7 +52,7 @@ _AWAY = ("08", "53300", "57P")  # of these: nobody can work on it, whatever is a
 
 
 class PostgresDatabase(Tables):
-    """A pool of connections, shared by the stores of a process . Close it with `aclose`."""
+    """A pool of connections, shared by the stores of a process. Close it with `aclose`."""
 
     dialect: Dialect = "postgres"
 

@@ -257,13 +257,8 @@ class RedisLimits(_OverRedis):
 
     async def take(self, key: str, *, rate: float, burst: int) -> float:
         take_token(0.0, 0.0, rate=rate, burst=burst)  # refuses what is no bucket
-        was_on = self._outage.is_on
         wait_s = await self._asked(self._outage, lambda: self._take(keys=[_bucket(key)], args=[repr(rate), burst]))
-        if wait_s is not None:
-            return float(wait_s)
-        if not was_on:
-            self._buckets_alone = MemoryLimits(clock=self._clock)
-        return await self._buckets_alone.take(key, rate=rate, burst=burst)
+        return float(wait_s) if wait_s is not None else await self._buckets_alone.take(key, rate=rate, burst=burst)
 
     async def full_in_s(self, key: str) -> float:
         left_ms = await self._asked(self._outage, lambda: self._redis.pttl(_bucket(key)))  # kept until it is full
@@ -287,6 +282,8 @@ class RedisLimits(_OverRedis):
             async with deadline(self._timeout_s):
                 said = await ask()
         except TROUBLE as exc:
+            if outage is self._outage and not outage.is_on:  # what was counted in an earlier outage is over
+                self._buckets_alone = MemoryLimits(clock=self._clock)
             outage.failed(exc)
             return None
         outage.worked()

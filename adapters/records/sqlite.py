@@ -42,7 +42,7 @@ _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 class Database(Tables):
-    """gorkd.db in one folder, shared by the stores of a process . Close it with `aclose`."""
+    """gorkd.db in one folder, shared by the stores of a process. Close it with `aclose`."""
 
     dialect: Dialect = "sqlite"
 

@@ -226,6 +226,16 @@ async def test_without_redis_each_process_counts_for_itself(tmp_path, caplog):
     ]
 
 
+async def test_who_asks_at_once_when_redis_goes_shares_one_bucket():
+    """All of them notice it by themselves; nobody empties what the first has taken from."""
+    limits = RedisLimits(f"redis://127.0.0.1:{free_port()}/0", clock=StandingClock(), record=Notes())
+
+    waits = await asyncio.gather(*(limits.take("user", rate=1 / 3600, burst=2) for _ in range(8)))
+
+    assert sum(wait == 0 for wait in waits) == 2
+    await limits.aclose()
+
+
 async def test_without_redis_a_question_is_researched_by_each_process():
     """Twice is safe; not at all is not. Within one process it is still once."""
     notes = Notes()
