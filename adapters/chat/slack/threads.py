@@ -152,7 +152,8 @@ class Threads:
     async def learn_locale(self, workspace: Workspace, user: str) -> None:
         """What this person is spoken to in from now on, where no question says it."""
         tenant, described = tenant_of(workspace.team_id), await self.people.described(workspace, user)
-        self.tongues.note_person(tenant, user, str(described.get("locale") or ""))
+        if locale := str(described.get("locale") or ""):
+            self.tongues.note_person(tenant, user, locale)
         speak(*self.tongues.of(tenant, user))
 
     async def _bare_place(self, workspace: Workspace, channel: str, user: str) -> SlackPlace:

@@ -86,6 +86,19 @@ async def test_what_a_workspace_wants_to_be_spoken_to_in_is_known_from_the_first
             assert spoken() == "de"
 
 
+async def test_a_person_who_cannot_be_looked_up_again_is_spoken_to_as_before():
+    """What was known of them is not unlearned by a Slack that is in trouble."""
+    async with lookers() as here:
+        here.slack.state.locales[ADA] = "fr-FR"
+        await here.threads.learn_locale(here.team, ADA)
+        here.now, here.slack.api.faults["users.info"] = REMEMBERED_S, Fault("fatal_error", times=1)
+        await here.threads.learn_locale(here.team, ADA)
+
+        with speaking(*here.threads.tongues.of("slack:T1", ADA)):
+            assert spoken() == "fr"
+        assert here.asked("users.info") == 2
+
+
 async def test_a_channel_that_is_closed_later_is_not_taken_for_open_for_long():
     """Nothing private leaks: an admin may make a channel private, or share it with another company, at any time."""
     async with lookers() as here:
