@@ -33,7 +33,7 @@ from core.model.errors import GorkdError, SetupError
 from core.model.job import LOCAL
 from core.pipeline.researcher import Researcher
 from core.presentation.page_links import PageLinks
-from core.presentation.tools import TOOLS, ToolConfig, ToolProgress, share_tool
+from core.presentation.tools import TOOLS, ToolConfig, ToolProgress, check_names, share_tool
 from core.presentation.wording import SOMETHING_BROKE
 from core.watch.tools import WATCH_TOOLS
 
@@ -74,6 +74,7 @@ async def serve_stdio(researcher: Researcher, links: PageLinks) -> None:
 
 
 async def _call(tool: ToolConfig, params: dict[str, Any], researcher: Researcher, context: Context) -> CallToolResult:
+    check_names(tool, params)
     told = 0.0
     async with aclosing(tool.executor(params, researcher, LOCAL)) as running:
         async for step in running:

@@ -71,6 +71,16 @@ class ToolConfig:
     streaming: bool = True
 
 
+def check_names(tool: ToolConfig, params: Mapping[str, Json]) -> None:
+    """Raises `InvalidQuery` for an argument that the tool does not know: silently left out, it would be missed."""
+    properties = tool.input_schema["properties"]
+    known = [*properties] if isinstance(properties, Mapping) else []
+    either = {"query", "question"} if tool.name in TOOLS and {"query", "question"} & set(known) else set()
+    if unknown := sorted(params.keys() - known - either):
+        named = ", ".join(one_line(name)[:100] for name in unknown[:5])
+        raise InvalidQuery(f"{tool.name} takes no {named}; it takes {', '.join(known) or 'nothing'}.", rule="arguments")
+
+
 def execute_deep_research(params: Mapping[str, Json], researcher: Researcher, scope: Scope) -> ToolSteps:
     """Raises `InvalidQuery` for wrong parameters, and what refuses the question."""
     rounds = params.get("max_iterations", 10)

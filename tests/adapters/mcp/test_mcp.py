@@ -135,6 +135,12 @@ WRONG = {
     "no question": ("deep_research", {"question": " "}, "empty"),
     "too many rounds": ("deep_research", {"question": "Why?", "max_iterations": 99}, "from 1 to 20"),
     "no text": ("research", {"question": 7}, "text"),
+    "an unknown argument": (
+        "export",
+        {"job_id": "job_1", "format": "bibtex"},
+        "export takes no format; it takes job_id, form.",
+    ),
+    "one where there are none": ("list_watches", {"tenant": "x"}, "list_watches takes no tenant; it takes nothing."),
     "another tool": ("weather", {}, "no tool"),
 }
 

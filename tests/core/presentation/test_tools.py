@@ -13,7 +13,8 @@ from core.model.job import LOCAL, Event, Json, ResearchRequest, Scope, personal
 from core.pipeline.deps import Deps
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
-from core.presentation.tools import TOOLS, ToolResult, share_tool
+from core.presentation.tools import TOOLS, ToolResult, check_names, share_tool
+from core.watch.tools import WATCH_TOOLS
 from tests.core.library import samples as papers
 from tests.core.library.test_library_mode import written
 from tests.core.modes import test_references as references
@@ -48,6 +49,22 @@ async def library(**answers: object) -> Deps:
     deps = make_deps(model=FakeModel(answers))
     await papers.shelve(deps.library, papers.TIDES, papers.YEAST)
     return deps
+
+
+@pytest.mark.parametrize("tool", [*ALL.values(), *WATCH_TOOLS.values()], ids=lambda tool: tool.name)
+def test_a_tool_takes_what_it_names_and_refuses_the_rest(tool):
+    """A question may be called by either of its names where it is the only thing that is asked."""
+    known = tool.input_schema["properties"]
+    either = {"query": "", "question": ""} if tool.name in TOOLS and {"query", "question"} & set(known) else {}
+    check_names(tool, {**known, **either})
+
+    with pytest.raises(InvalidQuery, match=f"{tool.name} takes no tenant; it takes {', '.join(known) or 'nothing'}."):
+        check_names(tool, {**known, "tenant": "discord:1"})
+
+
+def test_a_watch_does_not_take_a_question_by_the_name_that_it_leaves_unread():
+    with pytest.raises(InvalidQuery, match="takes no query"):
+        check_names(WATCH_TOOLS["watch"], {"query": "Why?"})
 
 
 async def test_papers_are_found_read_and_asked():
