@@ -268,12 +268,12 @@ class Watches(Protocol):
 def next_run(rhythm: Rhythm, *, began: datetime, after: datetime, key: str) -> datetime:
     """The first time of the rhythm later than `after`: what was missed meanwhile is not made up for.
 
-    By hours it is in the hour of the day that it `began` in, and `key` spreads watches over that hour.
+    By hours the first is so many after the hour of the day that it `began` in; `key` spreads watches over that hour.
     """
     if rhythm.at:
         return _by_the_clock(rhythm, after)
-    first = began.replace(minute=0, second=0, microsecond=0) + timedelta(seconds=crc32(key.encode()) % 3600)
-    period = timedelta(hours=rhythm.hours)
+    period, spread = timedelta(hours=rhythm.hours), timedelta(seconds=crc32(key.encode()) % 3600)
+    first = began.replace(minute=0, second=0, microsecond=0) + period + spread
     passed = max(0, (after - first) // period + 1)
     return first + passed * period
 

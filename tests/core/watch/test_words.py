@@ -85,7 +85,18 @@ def test_watches_are_spread_over_the_hour_in_which_they_began():
     assert len({moment.minute for moment in times}) > 30
     assert {moment.hour for moment in times} == {8}
     assert {moment.time() for moment in again} == {moment.time() for moment in times}
-    assert all(BEGAN < moment <= BEGAN + DAY for moment in times)
+    assert {moment.date() for moment in times} == {(BEGAN + DAY).date()}
+    assert all(BEGAN + 3 * DAY < moment <= BEGAN + 4 * DAY for moment in again)
+
+
+@pytest.mark.parametrize("hours", [1, 6, 12, 24, 168])
+def test_the_first_look_is_a_whole_interval_away_but_for_what_spreads_it(hours: int):
+    """Said at 12:42, it may look a little before the hour is full; never at once."""
+    said_at, interval, spread = BEGAN.replace(hour=12, minute=42), timedelta(hours=hours), timedelta(hours=1)
+
+    waits = [next_run(Rhythm(hours), began=said_at, after=said_at, key=f"watch_{n}") - said_at for n in range(60)]
+
+    assert interval - spread < min(waits) < interval < max(waits) < interval + spread
 
 
 def test_nine_in_the_morning_stays_nine_when_the_clocks_change():
