@@ -408,6 +408,8 @@ def _authorizer(workspaces: Workspaces) -> Callable[..., Awaitable[AuthorizeResu
             known = await workspaces.find(team_id or "", is_hurried=True)
         except NotInstalled:
             return None
+        except SlackApiError as exc:  # which Bolt would acknowledge, and Slack never send again
+            raise PlatformAway(reason(exc)) from exc
         return AuthorizeResult(
             enterprise_id=enterprise_id,
             team_id=known.team_id,

@@ -7,14 +7,16 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slack_bolt.async_app import AsyncApp
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.slack.blocks import sentence_message
-from adapters.chat.slack.bot import Signatures, keep_connected
+from adapters.chat.slack.bot import Signatures, keep_connected, open_app
 from adapters.chat.slack.client import OneWorkspace, web_client
 from adapters.chat.slack.poster import Mark, ThreadAddress, conversation_of, find, post
 from adapters.chat.slack.reply import SlackAddress, SlackReply
+from adapters.chat.slack.settings import SlackSettings
+from tests.golden import samples
 from tests.loopback.slack_api import Fault
 from tests.loopback.slack_delivery import deliver, sign
 from tests.loopback.slack_state import ADA, APP_TOKEN, BOT_TOKEN, ELSEWHERE, GENERAL
@@ -93,6 +95,21 @@ async def test_token_is_asked_about_once():
 
         assert {(one.team_id, one.bot_user_id) for one in found} == {("T1", "UBOT")}
         assert len(slack.api.named("auth.test")) == 1
+
+
+@pytest.mark.parametrize("fault", ["internal_error", "ratelimited", "down"])
+async def test_what_comes_before_slack_says_whose_token_it_is_is_not_acknowledged(fault: str):
+    """Slack keeps it and sends it again, then."""
+    async with SlackWorld.open() as slack:
+        settings = SlackSettings(BOT_TOKEN, signing_secret=SECRET, api_url=f"{slack.url}/api/")
+        slack.api.faults["auth.test"] = Fault(fault, times=9)
+        left = slack.event("channel_archive", slack.state.says(ADA, GENERAL, ""))
+
+        async with open_app(samples.chat_deps(), settings) as (app, _):
+            told = await app.async_dispatch(AsyncBoltRequest(body=left, mode="socket_mode"))
+
+        assert told.status == 500
+        assert {call.method for call in slack.api.calls} == {"auth.test"}
 
 
 async def test_asker_is_mentioned_once_after_a_long_job():
