@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from core.model.errors import SetupError
+from core.model.errors import SetupError, StoreError, Unstorable
 
 if TYPE_CHECKING:
     from adapters.chat.desk import Proving
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 RETRY_S = (1.0, 5.0, 15.0, 60.0)  # between tries while a platform is away; the last is repeated
 LASTED_S = 60.0  # what broke after so long was connected: its first new try comes soon again
 RESUME_EVERY_S = 60.0
+AGAIN_S = (1.0, 4.0, 12.0)  # between tries while the records are away; the last is repeated
+MOST_TRIES = 75  # a quarter of an hour
+MOST_WAITING = 1000  # at once, in memory
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +50,43 @@ class ChatDeps:
 
 class PlatformAway(Exception):
     """A platform that cannot be reached, or answers what says nothing. In words for the log."""
+
+
+class Outages:
+    """Where what a platform tells only once waits for records that are away, until the process ends."""
+
+    def __init__(self, pauses_s: Sequence[float] = AGAIN_S) -> None:
+        self._pauses_s, self._waiting, self._ending = pauses_s, 0, asyncio.Event()
+
+    async def outlast(self, do: Callable[[], Awaitable[T]], tell: Callable[[], Awaitable[object]] | None = None) -> T:
+        """What `do` gives, which must do nothing twice; `tell` is called when the records are found to be away.
+
+        Raises what `do` does: of `StoreError` what nothing heals, and where too many wait, too long, or at the end.
+        """
+        for tries in range(MOST_TRIES):
+            try:
+                return await do()
+            except StoreError as exc:
+                if isinstance(exc, Unstorable) or self._waiting >= MOST_WAITING or self._ending.is_set():
+                    raise
+                error = exc
+            _log.warning("waiting for the records", extra={"error": str(error)})
+            self._waiting += 1
+            try:
+                if tell is not None and not tries:
+                    await tell()
+                async with asyncio.timeout(self._pauses_s[min(tries, len(self._pauses_s) - 1)]):
+                    await self._ending.wait()
+                raise error
+            except TimeoutError:
+                continue
+            finally:
+                self._waiting -= 1
+        return await do()
+
+    def end(self) -> None:
+        """Nobody waits any longer."""
+        self._ending.set()
 
 
 async def keep_trying(

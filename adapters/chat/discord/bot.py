@@ -150,6 +150,7 @@ class ResearchBot(ResearchClient):
     async def retire(self) -> None:
         """Take no more questions, and give those being answered their time."""
         self.is_retiring = True
+        self.outages.end()
         self._stop_arriving()
         await asyncio.gather(self.live.settle(GRACE_S), self.library.settle(GRACE_S))
         await asyncio.gather(self.live.aclose(), self.library.aclose())
@@ -184,12 +185,13 @@ class ResearchBot(ResearchClient):
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """The bot was removed from a server: what runs is cancelled, and everything of it erased."""
         with best_effort(_log.error, "a server's departure is not noted", guild=guild.id):
-            await self.leaving.leave(_tenant(guild.id))
+            await self.outages.outlast(partial(self.leaving.leave, _tenant(guild.id)))
 
     async def on_guild_channel_delete(self, channel: discord.abc.GuildChannel) -> None:
         """Nothing can be told there any more."""
         with best_effort(_log.error, "the watches of a channel go on", channel=channel.id):
-            await self.researcher.watching.place_closed(_tenant(channel.guild.id), str(channel.id))
+            closed = partial(self.researcher.watching.place_closed, _tenant(channel.guild.id), str(channel.id))
+            await self.outages.outlast(closed)
 
     async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
         await forget_messages(self, event, [event.message_id])

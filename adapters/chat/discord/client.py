@@ -21,7 +21,7 @@ import discord
 from discord import app_commands
 from discord.http import HTTPClient, Route
 
-from adapters.chat.connecting import ChatDeps
+from adapters.chat.connecting import ChatDeps, Outages
 from adapters.chat.desk import Speaking, TakingAway
 from adapters.chat.discord.delivery import (
     GONE,
@@ -94,7 +94,7 @@ class ResearchClient(discord.AutoShardedClient):
         self.voice, self.proving = DiscordVoice(deps.links), deps.proving
         self.live = LiveAnswers(deps.researcher, self.voice, platform=PLATFORM, pace=self.pace, turns=deps.turns)
         self.unsubmitted = UnsubmittedQuestions(deps.messages, deps.researcher, self.voice, self.pace)
-        self.traffic = Traffic()
+        self.traffic, self.outages = Traffic(), Outages()
         self.taking_away = TakingAway(deps.researcher, PLATFORM, partial(take_away, self))
         self.replies: OrderedDict[int, DiscordReply] = OrderedDict()  # by the message that is answered
         self.is_retiring = False
@@ -166,9 +166,14 @@ class ResearchClient(discord.AutoShardedClient):
     async def _answer(self, submit: Callable[[], Awaitable[ResearchJob]], reply: DiscordReply, *, known: bool) -> None:
         """What is refused is the asker's own business."""
 
+        async def submitted() -> ResearchJob:
+            if reply.is_dismissed:
+                raise GorkdError("the question was taken back")
+            return await submit()
+
         async def refusable() -> ResearchJob:
             try:
-                return await submit()
+                return await self.outages.outlast(submitted, partial(self.tell_outage, reply))
             except GorkdError:
                 reply.is_refused = True
                 raise
@@ -178,6 +183,9 @@ class ResearchClient(discord.AutoShardedClient):
             await reply.edit(self.voice.refusal(word("asking.restarting")))
         else:
             await self.live.answer_job(refusable, reply, known=known)
+
+    async def tell_outage(self, reply: DiscordReply) -> None:
+        await tried(reply, self.voice.notice(say(wording.RECORDS_AWAY)), "outage", self.pace)
 
     def speaking(
         self,
@@ -307,18 +315,21 @@ class UnsubmittedQuestions:
 
     @asynccontextmanager
     async def storing(self, key: str, request: ResearchRequest, spot: MessageAddress) -> AsyncIterator[None]:
-        """Within the block a job is made, which is stored under `key`. What is interrupted stays noted."""
+        """Within the block a job is made, which is stored under `key`. What is interrupted stays noted.
+
+        Raises `StoreError` where it cannot be noted: the job could not be stored either.
+        """
         self._under_way.add(key)
         try:
             at, scope = spot.to_address(), request.scope
             said = {"asked": request.query, "tenant": scope.tenant, "visibility": scope.visibility}
             note = replace(at, platform=UNSUBMITTED, data={**at.data, **said})
-            await _logged(self._messages.begin(key, scope, request.asker, note))
-            yield
-        except Exception:
-            await _logged(self._messages.end(key))
-            raise
-        else:
+            await self._messages.begin(key, scope, request.asker, note)
+            try:
+                yield
+            except Exception:
+                await _logged(self._messages.end(key))
+                raise
             await _logged(self._messages.end(key))
         finally:
             self._under_way.discard(key)

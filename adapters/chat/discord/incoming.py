@@ -30,7 +30,7 @@ from adapters.chat.desk import (
 )
 from adapters.chat.discord.buttons import spoken_place
 from adapters.chat.discord.client import ResearchClient
-from adapters.chat.discord.delivery import MessageAddress, nonce_of
+from adapters.chat.discord.delivery import DiscordReply, MessageAddress, nonce_of
 from adapters.chat.discord.library import TalkTurn, hear_library, library_key
 from adapters.chat.discord.payload import job_of, view_of, word
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
@@ -58,19 +58,27 @@ async def hear(bot: ResearchClient, message: discord.Message) -> None:
         or (message.guild and bot.user not in message.mentions)
     ):
         return
-    place = await bot.placed(place_of_message(message))
     spot = await _spot(message)
     if spot is None:
         return
-    said = question_of(message.content, bot.user.id)
-    speak(*bot.tongues.of(place.scope.tenant, said=said))
-    try:
+    said, name, told = question_of(message.content, bot.user.id), bot.user.name, list[DiscordReply]()
+
+    async def respond() -> None:
+        place = await bot.placed(place_of_message(message))
+        speak(*bot.tongues.of(place.scope.tenant, said=said))
         if message.reference and not message.content:
-            await bot.reply(spot).edit(bot.voice.refusal(word("asking.mention_me", name=bot.user.name)))
-            return
-        await _respond(bot, message, place, spot, said)
+            await bot.reply(spot).edit(bot.voice.refusal(word("asking.mention_me", name=name)))
+        elif not (told and told[0].is_dismissed):  # the question was taken back
+            await _respond(bot, message, place, told[0].spot if told else spot, said)
+
+    async def tell() -> None:
+        told.append(bot.reply(spot))
+        await bot.tell_outage(told[0])
+
+    try:
+        await bot.outages.outlast(respond, tell)
     except GorkdError as error:
-        await bot.reply(spot).edit(bot.voice.refusal(error.user_message))
+        await (told[0] if told else bot.reply(spot)).edit(bot.voice.refusal(error.user_message))
     except discord.HTTPException as exc:
         _log.warning("message could not be answered", extra={"error": str(exc)})
     except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
@@ -87,8 +95,11 @@ async def forget_messages(bot: ResearchClient, event: Deleted, message_ids: Sequ
         return
     for message_id in message_ids:
         with best_effort(_log.warning, "deleted message not forgotten", of=(GorkdError, discord.HTTPException)):
-            await bot.taking_away.take_back((f"discord:{message_id}", library_key(message_id)), scopes)
             if (reply := bot.replies.pop(message_id, None)) is not None:
+                reply.is_dismissed = True  # what still waits to be asked is not
+            keys = (f"discord:{message_id}", library_key(message_id))
+            await bot.outages.outlast(partial(bot.taking_away.take_back, keys, scopes))
+            if reply is not None:
                 await reply.remove()
 
 

@@ -11,8 +11,17 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession
 
-from adapters.chat.connecting import LASTED_S, RETRY_S, PlatformAway, keep_trying, run_by_itself
-from core.model.errors import SetupError
+from adapters.chat.connecting import (
+    LASTED_S,
+    MOST_TRIES,
+    MOST_WAITING,
+    RETRY_S,
+    Outages,
+    PlatformAway,
+    keep_trying,
+    run_by_itself,
+)
+from core.model.errors import SetupError, StoreError, Unstorable
 from tests.adapters.durable.processes import Process
 from tests.loopback import discord_world as discords
 from tests.loopback.discord_house import LAUNCHER, SETTINGS
@@ -254,3 +263,52 @@ async def test_what_is_refused_is_not_tried_again_and_raised_to_nobody_else():
     await run_by_itself("Slack", refused)
 
     assert tried == ["once"]
+
+
+class Deed:
+    """Something said to the bot, which meets these errors first."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.errors, self.told = list(errors), 0
+
+    async def __call__(self) -> str:
+        if self.errors:
+            raise self.errors.pop(0)
+        return "done"
+
+    async def tell(self) -> None:
+        self.told += 1
+
+
+@pytest.mark.parametrize(
+    ("errors", "ends_in", "told"),
+    [
+        pytest.param([], "done", 0, id="records that are there"),
+        pytest.param([StoreError("away")] * 5, "done", 1, id="records that are away for a while"),
+        pytest.param([StoreError("away")] * (MOST_TRIES + 1), "away", 1, id="records that stay away"),
+        pytest.param([StoreError("away"), Unstorable("half a pair")], "half a pair", 1, id="what no records take"),
+        pytest.param([SetupError("no token")], "no token", 0, id="another fault"),
+    ],
+)
+async def test_what_is_told_once_waits_for_the_records(errors: list[Exception], ends_in: str, told: int):
+    deed = Deed(*errors)
+
+    try:
+        ended = await Outages((0.0,)).outlast(deed, deed.tell)
+    except (StoreError, SetupError) as error:
+        ended = str(error)
+
+    assert (ended, deed.told) == (ends_in, told)
+
+
+async def test_no_more_wait_than_there_is_room_for_and_none_when_the_bot_ends():
+    """Who came too late hears it at once, the others when the bot is about to end."""
+    outages = Outages((3600.0,))
+    away = [asyncio.create_task(outages.outlast(Deed(*[StoreError("away")] * 9))) for _ in range(MOST_WAITING)]
+    await asyncio.sleep(0)
+
+    with pytest.raises(StoreError, match="away"):
+        await outages.outlast(Deed(StoreError("away")))
+    outages.end()
+
+    assert {str(error) for error in await asyncio.gather(*away, return_exceptions=True)} == {"away"}

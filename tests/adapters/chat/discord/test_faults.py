@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from core.presentation import wording
 from tests.loopback.discord_data import ASKER, OTHER, Interaction, Message
 from tests.loopback.discord_house import House, discord_house, is_final
 from tests.loopback.discord_world import Fault
@@ -105,19 +107,43 @@ async def test_an_event_that_is_told_twice_is_answered_once(house: House, way: s
     assert len(answer.versions) == versions
 
 
-@pytest.mark.parametrize("way", ["command", "press", "message"])
-async def test_records_that_fail_behind_the_acknowledgement_end_in_words(house: House, way: str):
-    """Every path ends in an edit, whatever is not there."""
-    answered = await house.final(ask(house, "command")) if way == "press" else None
+@contextmanager
+def no_jobs(house: House) -> Iterator[None]:
     with sqlite3.connect(Path(house.env["GORKD_DATA"]) / "gorkd.db", isolation_level=None) as records:
         records.execute("ALTER TABLE jobs RENAME TO jobs_elsewhere")
         try:
-            asked = house.discord.press(answered, "Ask Again") if answered else ask(house, way)
-            ended = await house.final(asked)
+            yield
         finally:
             records.execute("ALTER TABLE jobs_elsewhere RENAME TO jobs")
 
-    assert "What is kept here cannot be read or written now" in ended.text
+
+@pytest.mark.parametrize("way", ["command", "press", "message"])
+async def test_what_meets_records_that_are_away_is_answered_when_they_are_back(house: House, way: str):
+    """Its asker is told at once, in the message in which the answer comes."""
+    answered = await house.final(ask(house, "command")) if way == "press" else None
+    with no_jobs(house):
+        asked = house.discord.press(answered, "Ask Again") if answered else ask(house, way)
+        await house.discord.until(lambda: house.discord.replies_to(asked) and not house.discord.thinking)
+        (told,) = house.discord.replies_to(asked)
+        said = told.text
+    await house.discord.until(lambda: "Research Complete" in told.text)
+
+    assert said == wording.RECORDS_AWAY
+    assert house.discord.replies_to(asked) == [told]
+
+
+async def test_a_question_that_is_taken_back_while_the_records_are_away_is_never_asked(house: House):
+    """Nothing of it stays to be seen, either."""
+    with no_jobs(house):
+        asked = ask(house, "message")
+        await house.discord.until(lambda: house.discord.replies_to(asked))
+        house.discord.delete(asked)
+    await house.discord.until(lambda: not house.discord.replies_to(asked))
+    await house.final(ask(house, "command"))
+
+    words = asked.content.removeprefix("@gorkd ")
+    assert [call for call in house.world.model.calls if words in call.user] == []
+    assert house.discord.replies_to(asked) == []
 
 
 async def test_a_thread_that_was_made_although_discord_failed_is_used(house: House):
