@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -191,6 +193,18 @@ async def test_what_contributors_copy_works():
     assert [hit.title for hit in hits] == ["Tides at Brest"]
     assert result.answer.summary == "You asked: Tides?"
     assert language["swedish"].summary(["a"], ["b"]).endswith('Sökte efter "a" i b.')
+
+
+@pytest.mark.parametrize(("place", "name"), [(0, "adapters/search/almanac.py"), (1, "core/modes/echo.py")])
+def test_what_contributors_copy_passes_the_lint(place: int, name: str):
+    """As a file that is added does."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[place]
+
+    for look in (("check", "--no-cache"), ("format", "--check", "--no-cache")):
+        command = [sys.executable, "-m", "ruff", *look, "--stdin-filename", name, "-"]
+        found = subprocess.run(command, check=False, input=code, capture_output=True, text=True, cwd=ROOT)
+        assert found.returncode == 0, found.stdout + found.stderr
 
 
 def test_every_decision_is_listed_with_its_title():

@@ -56,7 +56,8 @@ Reaction = Literal["thanks", "heard"]
 _RENEWS: dict[ReplyKind, Renewal] = {
     "retry": "retry", "again": "ask_again", "improve": "improve", "deeper": "deeper",
 }  # fmt: skip
-_OF_NO_ANSWER = frozenset({"question", "courtesy", "help", "history", "references"})
+_OF_NO_ANSWER = frozenset({"question", "courtesy", "greeting", "help", "history", "references"})
+PLEASANTRIES = frozenset({"courtesy", "greeting"})  # what people say to each other, too
 _ALSO_OF_RUNNING = frozenset(
     {"sources", "help", "history", "forget", "courtesy", "watch", "references", "export", "test"}
 )  # the rest steers what can be steered
@@ -206,7 +207,7 @@ class Offer:
 
 
 _AT_ONCE: dict[ReplyKind, React | Show] = {
-    "courtesy": React("thanks"), "help": Show("help"), "history": Show("history"),
+    "courtesy": React("thanks"), "greeting": Show("help"), "help": Show("help"), "history": Show("history"),
 }  # fmt: skip
 Deed = (
     Nothing | React | Say | Show | Ask | Renew | ShowSources | ShowChanges | Forget | Steer | Cancel | Offer
@@ -234,7 +235,7 @@ def hear(
 def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> Deed:
     """What is said to the bot."""
     kind = said.reply.kind
-    if kind in _AT_ONCE and not (kind == "courtesy" and said.has_files):
+    if kind in _AT_ONCE and not (kind in PLEASANTRIES and said.has_files):
         return _AT_ONCE[kind]
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
@@ -452,7 +453,7 @@ def _words_of(text: str) -> str:
 def _is_meant(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> bool:
     """Whether what was only heard is for the bot: our words under an answer of ours, else who asked goes on asking."""
     under = running or job
-    is_word = said.reply.kind not in ("question", "courtesy")
+    is_word = said.reply.kind not in ("question", *PLEASANTRIES)
     return under is not None and (is_word or under.request.asker == said.asker)
 
 

@@ -38,7 +38,7 @@ _REPLACED = frozenset("it they them he she him her its their his this that these
 
 ReplyKind = Literal[
     "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy",
-    "watch", "references", "export", "test",
+    "greeting", "watch", "references", "export", "test",
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey|por favor|per favore)\s*,?\s+)?¡?"
@@ -86,6 +86,11 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
         "improve",
         r"improve(?:\s+(?:this|it|that|the\s+answer|your\s+answer))?(?:\s*[:,–—-]+\s*|\s+(?:by|with|and)\s+|\s+)",
     ),
+    (
+        "improve",
+        r"(?:please\s+)?make\s+(?:it|this|that|the\s+answer|your\s+answer)\s+"
+        r"(?=(?:an?\s+(?:bit|little)\s+|much\s+)?(?:short|long|simpl|clear|easi|brief)er\b|(?:an?\s+(?:bit|little)\s+|much\s+)?(?:more|less)\s)",
+    ),
     ("deeper", r"(?:(?:go|dig|look)\s+)?deeper(?:\s*[:,–—-]+\s*|\s+(?:on|into|in)\s+)"),
     ("test", r"make\s+(?:this|it|that)\s+a\s+test\s*[:,–—-]+\s*"),
 )
@@ -109,6 +114,16 @@ _BESIDE_KIND = frozenset(
 )
 _WHOLLY_KIND = ("got it", "i see", "well done", "alles klar", "d'accord", "d’accord", "va bene", "tudo bem")
 _MAX_KIND_WORDS = 8
+# How a conversation begins: nothing to research, and whoever does so wants to know what can be asked.
+_GREETING = regex.compile(
+    r"[¡¿]?(?:(?:hello|hi|hiya|hey|good (?:morning|afternoon|evening|day)|hallo|moin|servus|guten (?:morgen|tag|abend)"
+    r"|bonjour|bonsoir|salut|hola|buenos d[ií]as|buenas (?:tardes|noches)|buongiorno|buonasera|salve|ol[áa]|oi|bom dia"
+    r"|boa (?:tarde|noite)|hoi|goede(?:morgen|middag|navond|ndag))(?: (?:there|bot|gorkd))?"
+    r"|what (?:can|do) you do|(?:who|what) are you|was kannst du|wer bist du|que (?:peux-tu|pouvez-vous) faire"
+    r"|qui es-tu|qu[ée] puedes hacer|qui[ée]n eres|(?:che )?cosa (?:sai|puoi) fare|chi sei"
+    r"|o que (?:voc[êe] )?(?:pode|sabe) fazer|quem [ée] voc[êe]|wat kun je(?: doen)?|wie ben je)\s*[.!?]*",
+    regex.IGNORECASE,
+)
 _EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")
 _PLACED = regex.compile(r"^\s*(?P<preposition>in|at|of|for|on|from|by|with|to)\s+", regex.IGNORECASE)
@@ -133,11 +148,13 @@ class ReadReply:
 def read_reply(text: str) -> ReadReply:
     """Whether a reply is one of our words or a question. Words alone, or `improve` and `deeper` with what follows.
 
-    A sentence that ends in a question mark is a question, whatever word it begins with.
+    A sentence that ends in a question mark is a question, whatever word it begins with, but "what can you do?".
     """
     said = " ".join(text.split())
     if _is_courtesy(said):
         return ReadReply("courtesy")
+    if _GREETING.fullmatch(said):
+        return ReadReply("greeting")
     if read_wish(said):
         return ReadReply("watch", said)
     replies, leads = _words()

@@ -52,6 +52,7 @@ DENIES = regex.compile(
 )  # a heading or lead, which is too short to tell its language
 _WORD = regex.compile(r"\p{L}+")
 _LETTER = regex.compile(r"\p{L}")
+_ADDRESS = regex.compile(r"\bhttps?://\S+", regex.IGNORECASE)  # its words are the page's, not the speaker's
 _FOREIGN = regex.compile(r"(?!\p{Latin})\p{L}+")
 _LOADING = Lock()
 _ROWS_AT_ONCE = 2048  # of the model's 38,000, to be looked through in 3 MB
@@ -83,6 +84,7 @@ def detect_language(text: str) -> str:
     Scripts and function words tell most texts; where they do not, a naive Bayes model over bytes does
     (py3langid), whose first use costs most of a second.
     """
+    text = _ADDRESS.sub(" ", text)
     letters = len(_LETTER.findall(text)) or 1
     tokens = _WORD.findall(text.casefold())
     scores = dict.fromkeys(_listed("small"), 0)
@@ -199,7 +201,7 @@ def language_of(text: str) -> str:
     """
     counts = dict.fromkeys(_CODES, 0.0)
     known = _languages_by_word()
-    for word in _WORD.findall(text.lower()):
+    for word in _WORD.findall(_ADDRESS.sub(" ", text).lower()):
         for code, weight in known.get(word, ()):
             counts[code] += weight
     best = max(counts.values())

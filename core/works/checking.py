@@ -94,7 +94,8 @@ class CheckedReference:
 
     @property
     def is_retracted(self) -> bool:
-        return self.known is not None and self.known.is_retracted
+        """Whether the work meant was; of another one that has its id this is told, and not held against it."""
+        return self.record is not None and self.record.is_retracted
 
     @property
     def known(self) -> WorkRecord | None:

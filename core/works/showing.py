@@ -26,7 +26,7 @@ MAX_NAME_CHARS = 90
 _FIELDS = {"title": "title", "authors": "author", "year": "year", "venue": "journal", "id": "doi"}
 PARTS_DIFFER = {
     "title": "its title is {known}, not {given}",
-    "authors": "its authors is {known}, not {given}",
+    "authors": "its authors are {known}, not {given}",
     "year": "its year is {known}, not {given}",
     "venue": "its venue is {known}, not {given}",
     "id": "its DOI is {known}, not {given}",
@@ -109,7 +109,8 @@ def counts_line(checked: Sequence[CheckedReference]) -> str:
 
 def said_of(one: CheckedReference) -> str:
     """Everything that is known of it, in a sentence or some."""
-    said = [*_standing_words(one), _stand_words(one)]
+    standing, stand = _standing_words(one), _stand_words(one)
+    said = [*standing, stand] if one.record else [": ".join([stand, *standing])]  # of the other work that has its id
     if one.same_as:
         said.append(say("the same work as reference {number}", number=one.same_as))
     said += [
@@ -210,9 +211,7 @@ def verdict_words(verdict: str) -> str:
 
 def _row(one: CheckedReference) -> dict[str, Json]:
     record, reference = one.record, one.reference
-    known = record or one.holder
-    notices = list(known.notices) if known else []
-    notice = (known.retraction or next(iter(notices), None)) if known else None
+    notice = (record.retraction or next(iter(record.notices), None)) if record else None
     copy = next((copy.url for copy in record.copies), "") if record else ""
     return {
         "number": reference.number,

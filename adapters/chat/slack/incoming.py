@@ -16,6 +16,7 @@ from aiohttp import ClientSession
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.desk import (
+    PLEASANTRIES,
     Ask,
     Deed,
     Nothing,
@@ -120,7 +121,7 @@ class Entrance:
         """`/research …`; gives what the asker alone is told at once, None where a form opens instead."""
         team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
         text = str(command.get("text") or "").strip()
-        if read_reply(text).kind == "help":
+        if read_reply(text).kind in ("help", "greeting"):
             return self.voice.help()
         if not text or _settings_word(text) is not None or watch_wish(text):
             return None
@@ -315,9 +316,9 @@ class Entrance:
         if steered and "<@" not in said.raw:
             return True
         kind = read_reply(said.text).kind
-        is_word = may_be_words(said.text) or kind not in ("question", "courtesy")
+        is_word = may_be_words(said.text) or kind not in ("question", *PLEASANTRIES)
         is_open_question = said.text.endswith("?") and "<@" not in said.raw  # to nobody else
-        if not (is_word or kind == "courtesy" or is_open_question):
+        if not (is_word or kind in PLEASANTRIES or is_open_question):
             return False
         recorded = await self.threads.recorded(workspace, said)
         conversation = recorded or named(said.channel_id, said.thread_ts)

@@ -138,6 +138,7 @@ def test_a_word_with_no_answer_above_it_is_no_question(word: str) -> None:
         ("help", BEN, Show("help")),
         ("great", ADA, React("thanks")),
         ("great", BEN, Nothing()),
+        ("hello", BEN, Nothing()),
     ],
 )
 def test_what_is_only_heard_in_a_thread_of_ours(said: str, asker: str, deed: Deed) -> None:
@@ -145,7 +146,14 @@ def test_what_is_only_heard_in_a_thread_of_ours(said: str, asker: str, deed: Dee
     assert hear(Utterance(said, asker, is_addressed=False), asked_by_ada(JobStatus.COMPLETED), None) == deed
 
 
+@pytest.mark.parametrize("above", [None, JobStatus.SEARCHING, JobStatus.COMPLETED])
+@pytest.mark.parametrize("said", ["hello", "What can you do?"])
+def test_who_greets_is_told_what_can_be_asked_and_nothing_is_searched(said: str, above: JobStatus | None) -> None:
+    assert hear(Utterance(said, ADA), above and asked_by_ada(above), None) == Show("help")
+
+
 def test_a_file_may_come_with_thanks_and_without_a_word() -> None:
+    assert hear(Utterance("hello", ADA, has_files=True), None, None) == Ask()
     assert hear(Utterance("thanks", ADA, has_files=True), None, None) == Ask()
     assert hear(Utterance("", ADA, has_files=True), None, None) == Ask()
     assert hear(Utterance("", ADA), None, None) == Say(wording.ASK_WHAT)

@@ -45,6 +45,10 @@ HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
         ("improve name the years", ReadReply("improve", "name the years")),
         ("Improve sleep quality: how?", ReadReply("question", "Improve sleep quality: how?")),
         ("improvements in battery life", ReadReply("question", "improvements in battery life")),
+        ("make it shorter", ReadReply("improve", "shorter")),
+        ("Please make the answer a bit more precise.", ReadReply("improve", "a bit more precise.")),
+        ("make it shorter?", ReadReply("question", "make it shorter?")),
+        ("make it a short film", ReadReply("question", "make it a short film")),
         ("deeper", ReadReply("deeper")),
         ("go deeper into the costs", ReadReply("deeper", "the costs")),
         ("deeper neural networks train slower", ReadReply("question", "deeper neural networks train slower")),
@@ -147,6 +151,25 @@ def test_a_wish_may_follow_what_the_button_says() -> None:
 def test_what_is_only_kind_is_no_question(text: str) -> None:
     """In seven languages, with and without pictures."""
     assert read_reply(text) == ReadReply("courtesy")
+
+
+@pytest.mark.parametrize(
+    ("greetings", "questions"),
+    [
+        ("hello; Hi there!; what can you do?; Who are you?", "hello world in C; hi-fi; what can you do with copper?"),
+        ("Hallo!; guten Morgen; Was kannst du?", "Hallo Welt in C; guten Morgen auf Polnisch; Was kannst du essen?"),
+        ("Bonjour !; que peux-tu faire ?", "bonjour tristesse; que peux-tu faire contre la toux ?"),
+        ("¡Hola!; ¿Qué puedes hacer?", "hola en catalán; ¿quién eres en la Biblia?"),
+        ("buongiorno; Cosa sai fare?", "buongiorno in sardo; cosa sai fare con la farina?"),
+        ("Olá!; O que você pode fazer?", "olá em tupi; o que você pode fazer com farinha?"),
+        ("hoi; Wat kun je doen?", "hoi polloi; wat kun je doen tegen muggen?"),
+    ],
+    ids=["en", "de", "fr", "es", "it", "pt", "nl"],
+)
+def test_who_greets_is_greeted_in_seven_languages(greetings: str, questions: str) -> None:
+    """Nothing is searched for it; what only begins so is researched."""
+    assert {read_reply(said).kind for said in greetings.split("; ")} == {"greeting"}
+    assert {read_reply(said).kind for said in questions.split("; ")} == {"question"}
 
 
 @pytest.mark.parametrize(

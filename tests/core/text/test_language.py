@@ -157,6 +157,24 @@ def test_a_sentence_is_told_by_its_small_words_alone(text: str, language: str) -
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Summarize https://www.spiegel.de/politik/die-lage-der-nation-und-das-ende",
+        "What does https://www.lemonde.fr/les-decodeurs/article/la-france-et-le-monde say?",
+        "Is HTTPS://www.spiegel.de/die-lage-und-das-ende true?",
+    ],
+)
+def test_who_asks_about_a_page_speaks_no_language_of_its_address(text: str) -> None:
+    assert detect_language(text) == "en"
+    assert language_of(text) in ("en", "")
+
+
+def test_to_watch_a_page_is_said_in_no_language_by_its_address() -> None:
+    """What follows is said in the language of the place then."""
+    assert language_of("watch https://en.wikipedia.org/wiki/Tide weekly") == ""
+
+
+@pytest.mark.parametrize(
     ("language", "one", "other"),
     [
         ("de", "wirkt", "wirken"), ("de", "häuser", "haus"), ("de", "städte", "stadt"), ("fr", "élevées", "élevé"),

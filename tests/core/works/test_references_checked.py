@@ -11,7 +11,7 @@ from core.model.works import Notice, WorkIds, WorkRecord
 from core.works.checking import CheckedReference, RefStand, check_reference, with_doubles
 from core.works.reading import Reference, read_references
 from core.works.registry import Works
-from core.works.showing import corrected_bibtex, list_text, references_csv, said_of
+from core.works.showing import corrected_bibtex, counts_line, list_text, references_csv, references_json, said_of
 from tests.core.works.test_registry import Catalogue, Clock, Shelf
 from tests.evals.references import WHOLE, checked_set, is_right
 
@@ -86,6 +86,24 @@ async def test_an_id_of_another_work_is_said_with_both() -> None:
     assert checked.stand is RefStand.OTHER_WORK
     assert "doi:10.1000/frogs is that of another work, “The mating calls of urban frogs" in said_of(checked)
     assert "doi:10.1000/bath" in said_of(checked)
+
+
+async def test_the_retraction_of_the_work_that_has_its_id_is_not_said_of_the_reference() -> None:
+    """A wrong id, or a title in another language: told, but of that work."""
+    notice = Notice("retraction", "https://doi.org/10.1000/notice", "2021-03-04")
+    other = replace(RECORD, ids=WorkIds.of(doi="10.1000/frogs"), title="The mating calls of urban frogs at night",
+                    notices=(notice,))  # fmt: skip
+
+    checked = await check(replace(REFERENCE, ids=other.ids), by_id=other)
+
+    assert checked.stand is RefStand.OTHER_WORK
+    assert not checked.is_retracted
+    assert checked.needs_a_look
+    assert said_of(checked).startswith("its id doi:10.1000/frogs is that of another work")
+    assert said_of(checked).endswith("at night”: retracted on 2021-03-04 (https://doi.org/10.1000/notice).")
+    assert "retracted" not in counts_line([checked])
+    (row,) = references_json([checked])["references"]
+    assert (row["sign"], row["is_retracted"], row["notice"]) == ("◐", False, "")
 
 
 @pytest.mark.parametrize(
