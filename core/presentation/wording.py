@@ -397,7 +397,7 @@ def _named(text: str) -> str:
 def confidence_headline(answer: ResearchAnswer) -> str:
     """`High (3 corroborating sources)`; counts the cited sources whose passages carry a claim.
 
-    They corroborate one another where a claim rests on more than one; else they are cited, and no more.
+    They corroborate one another where a claim of the summary rests on more than one; else they are cited, and no more.
     """
     word = say(CONFIDENCE_WORDS[answer.confidence])
     if answer.confidence is Confidence.INSUFFICIENT:
@@ -405,7 +405,8 @@ def confidence_headline(answer: ResearchAnswer) -> str:
     corroborating = {citation.source_id for citation in answer.citations if citation.verdict.carries}
     if not corroborating:
         return say("{level} (citations unchecked)", level=word)
-    if any(len(claim.evidence) > 1 for claim in answer.claims):
+    summary = [claim for claim in answer.claims if claim.id.startswith("summary")] or answer.claims
+    if any(len(claim.evidence) > 1 for claim in summary):
         return say_many(CORROBORATING_ONE, CORROBORATING, len(corroborating), level=word)
     return say_many(
         "{level} ({number} cited source)", "{level} ({number} cited sources)", len(corroborating), level=word
