@@ -213,8 +213,8 @@ def counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ..
     A part that begins with its number is also about what the part before it begins with: mortality was 8 % with the
     drug and 12 % with placebo.
     """
-    marks = [mark.span() for mark in _PARTS.finditer(reading.text)]
-    starts, ends = [0, *(end for _, end in marks)], [*(start for start, _ in marks), len(reading.text)]
+    marks = list(_PARTS.finditer(reading.text))
+    starts, ends = [0, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), len(reading.text)]
     units = unit_words(reading)
     parts = [
         [word for word in reading.content if start <= word.start < end and word not in units]
@@ -226,15 +226,17 @@ def counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ..
             continue
         leading = list(takewhile(lambda word: not word.values, part))
         first = leading or first
-        beside = [one for one in parts[max(0, at - 1) : at + 2] if not any(word.values for word in one)]
+        near = [one for one in (at - 1, at) if 0 <= one < len(marks) and marks[one].group() != ";"]  # marks around it
+        sides = (parts[one if one < at else one + 1] for one in near)
+        beside = [side for side in sides if not any(word.values for word in side)]
         both = dict.fromkeys(word for one in (part, *beside, first) for word in one)
         words = tuple(word for word in both if not word.values and not calendar_of(word))
         found += [(word, words) for word in part if word.values and not _is_day(reading, word)]
     return tuple(found)
 
 
-_PARTS = regex.compile(  # what stands in brackets says more of the part that it stands in: 14 months (95% CI, 11-17)
-    r"\([^()]*\)(*SKIP)(*FAIL)|;|,(?!\p{Nd})|\b(?:and|but|while|whereas|than|versus|vs|und|aber|gegenüber|y|pero|et|mais)\b",
+_PARTS = regex.compile(  # what is said of a number in brackets is of its part: 14 months (95% CI, 11-17)
+    r"\p{Nd}[^\s()]{0,12}(?:\s\p{L}[^\s()]{0,20})?\s\([^()]{0,200}\)(*SKIP)(*FAIL)|[;()]|,(?!\p{Nd})|\b(?:and|but|while|whereas|than|versus|vs|und|aber|gegenüber|y|pero|et|mais)\b",
     regex.IGNORECASE,
 )
 _RESPECTIVELY = regex.compile(r"\b(?:respectively|beziehungsweise|respectivamente|respectivement)\b", regex.IGNORECASE)

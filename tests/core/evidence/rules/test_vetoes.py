@@ -15,6 +15,7 @@ TOWNS = "In 1950 the Lund works employed 80 smiths, whereas the Ystad works empl
 LIVES = "Voss was born in Malmo in 1871 and Hart was born in Bergen in 1868."
 WAGES = "Wages were 8 marks at the mill versus 12 marks at the forge."
 SURVIVAL = "Median survival was 9 months (95% CI, 7-12) with ointment and 14 months (95% CI, 11-17) with the salve."
+BITES = "Bites were graded as none, 7 smiths (10%); mild, 23 smiths (32%); moderate, 32 smiths (44%)."
 OUTPUT = "Output rose from 4,000 tons in 1903 to 52,000 tons in 1911."
 BRIDGE = "The toll bridge at Lund carries two railway tracks and is 412 metres long."
 DESIGN = "The Meridian bridge was designed by Clara Voss."
@@ -209,6 +210,11 @@ DOUBTED: list[tuple[str, str, str]] = [
         "402 settlers came: 95 from Ystad, 307 from Lund.",
     ),
     ("what is left out the second time", "Wages were 12 marks at the mill.", WAGES),
+    (
+        "in brackets",
+        "The shaved group had 418 smiths.",
+        "Two groups came (shaved group; 371 smiths) (unshaved group; 418 smiths).",
+    ),
     ("a word alone in its part", "Boys paid 12 marks.", "Tickets cost 6 marks for boys and 12 marks for men."),
     ("sum with something else", "The dam has 162 gates.", "The dam has 97 gates and 65 pumps."),
     ("sum of what nobody speaks of", "The school has 162 teachers.", "The school has 97 pupils and 65 books."),
@@ -385,6 +391,7 @@ PASSED: list[tuple[str, str, str]] = [
         "Der Turm ist 40 m hoch und das Wehr 340 m lang.",
     ),
     ("beside an interval", "Median survival with the salve was 14 months.", SURVIVAL),
+    ("behind its name", "The bites of 23 smiths were graded as mild.", BITES),
     ("counted thing left out", "The fire killed 50 people.", "The fire injured 200 people and killed 50."),
     (
         "subject left out",
