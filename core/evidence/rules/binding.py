@@ -228,7 +228,7 @@ def counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ..
             continue
         leading = list(takewhile(lambda word: not word.values, part))
         first = leading or first
-        near = [one for one in (at - 1, at) if 0 <= one < len(marks) and marks[one].group() != ";"]  # marks around it
+        near = [one for one in (at - 1, at) if 0 <= one < len(marks) and not marks[one]["end"]]  # marks around it
         sides = (parts[one if one < at else one + 1] for one in near)
         beside = [side for side in sides if not any(word.values for word in side)]
         both = dict.fromkeys(word for one in (part, *beside, first) for word in one)
@@ -238,7 +238,8 @@ def counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ..
 
 
 _PARTS = regex.compile(  # what is said of a number in brackets is of its part: 14 months (95% CI, 11-17)
-    r"\p{Nd}[^\s()]{0,12}(?:\s\p{L}[^\s()]{0,20})?\s\([^()]{0,200}\)(*SKIP)(*FAIL)|[;()]|,(?!\p{Nd})|\b(?:and|but|while|whereas|than|versus|vs|und|aber|gegenüber|y|pero|et|mais)\b",
+    r"\p{Nd}[^\s()]{0,12}(?:\s\p{L}[^\s()]{0,20})?\s\([^()]{0,200}\)(*SKIP)(*FAIL)|(?P<end>;(?![^();]{0,99}\)))|[;()]"
+    r"|,(?!\p{Nd})|\b(?:and|but|while|whereas|than|versus|vs|und|aber|gegenüber|y|pero|et|mais)\b",
     regex.IGNORECASE,
 )
 _RESPECTIVELY = regex.compile(r"\b(?:respectively|beziehungsweise|respectivamente|respectivement)\b", regex.IGNORECASE)

@@ -392,6 +392,12 @@ PASSED: list[tuple[str, str, str]] = [
     ),
     ("beside an interval", "Median survival with the salve was 14 months.", SURVIVAL),
     ("behind its name", "The bites of 23 smiths were graded as mild.", BITES),
+    (
+        "told in brackets",
+        "371 smiths were shaved and 418 were not.",
+        "A total of 789 smiths were drawn into 2 groups: those who were shaved (shaved group; 371 smiths) and the "
+        "smiths of whom none was shaved (unshaved group; 418 smiths).",
+    ),
     ("counted thing left out", "The fire killed 50 people.", "The fire injured 200 people and killed 50."),
     (
         "subject left out",
