@@ -106,7 +106,7 @@ _DEFINED = pattern("defined", is_cased=True)
 _LASTED = pattern("lasted")
 _COST = regex.compile(
     r"\bhow\s+much\b.*\b(?:costs?|paid|pay|prices?|worth)\b|\bwie\s*viel\s+koste|\bcombien\s+co[uû]t|\bcu[áa]nto\s+c(?:ue|o)st"
-    r"|\bquanto\s+(?:è\s+)?cost|\bhoeveel\s+kost",
+    r"|\bquanto\s+(?:è\s+)?cost|\bhoeveel\s+kost|^\W*(?:what\s+(?:do|does|did|will)\s.*\bcost|was\s+kostet)\b",
     regex.IGNORECASE,
 )
 _MONEY = regex.compile(
@@ -318,7 +318,8 @@ def _says_whose(told: frozenset[str], text: str) -> bool:
 
 
 def _gives_price(text: str, language: str) -> bool:
-    """Whether it says so much money, or none."""
+    """Whether it says so much money, or none, behind a question that may stand over it."""
+    text = text.rpartition("?")[2]
     ends = [number.end for number in read(text, language).numbers]
     sums = (found.start() - end for found in _CURRENCY.finditer(text) for end in ends)
     return _PRICED.search(text) is not None or any(0 <= between <= _TO_CURRENCY for between in sums)

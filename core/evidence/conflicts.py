@@ -16,6 +16,7 @@ from core.evidence.citations import strip_markers
 from core.evidence.differences import Difference, find_difference, is_otherwise, name_difference
 from core.evidence.passages import EvidenceIndex
 from core.evidence.rules.words import Kind, read
+from core.evidence.verbatim import points_back
 from core.model.answer import Claim, Conflict, ConflictPosition, Evidence, Verdict
 from core.model.source import Source, SourceKind
 from core.presentation.render import cut, one_line
@@ -233,7 +234,13 @@ def _nearest(anchor: _Statement, statements: Sequence[_Statement]) -> list[_Stat
 
 
 def _same_topic(first: _Statement, second: _Statement) -> bool:
-    """A shared name, or titles with a shared word: "the company" of two pages may be two companies."""
+    """A shared name, or titles with a shared word: "the company" of two pages may be two companies.
+
+    Where a statement does not say itself what it is about, the titles must name the same.
+    """
+    if points_back(first.text) or points_back(second.text):
+        ours, theirs = read(first.source.title).name_stems, read(second.source.title).name_stems
+        return bool(ours & theirs) and (ours <= theirs or theirs <= ours)
     if read(first.text).name_stems & read(second.text).name_stems:
         return True
     return bool(_words(first.source.title) & _words(second.source.title))

@@ -211,13 +211,20 @@ def _is_bound(
         and not _only_refers(question, summary)
         and _is_in_one(asked, summary, sources)
         and not _is_of_another(asked, summary[0], title)
-        and not may_only_touch(question, " ".join(entry.placed for entry in summary), language=language)
+        and not _only_touches(question, summary, language)
         and (
             expected in _FIRM
             or bool(defined_name(question))
             or _tells_apart(asked, list(sources.values()), summary[0].own)
         )
     )
+
+
+def _only_touches(question: str, quotations: Sequence[Quotation], language: str) -> bool:
+    """As `may_only_touch`; what stands over a sentence may name what is asked about, and says neither yes nor no."""
+    alone = expected_answer(question, language) is Expected.VERDICT
+    text = " ".join(entry.said if alone else entry.placed for entry in quotations)
+    return may_only_touch(question, text, language=language)
 
 
 def _explains(name: str, asked: AskedTerms, quotation: Quotation) -> float:
@@ -395,7 +402,7 @@ def _answering(question: str, likely: Sequence[Quotation], language: str) -> lis
         if unanswered_by_rules(question, entry.text, language=language)
         or (wants_figure and not _FIGURE.search(entry.text))
         else replace(entry, score=_TOUCHING * entry.score)
-        if may_only_touch(question, entry.placed, language=language)
+        if _only_touches(question, [entry], language)
         else entry
         for entry in likely
     ]
@@ -415,8 +422,9 @@ def _sentences(
 ) -> Iterator[Quotation]:
     headed = covered(frozenset(terms(passage.heading)))
     above = f"{source.title} {passage.heading}"
-    under = above if _asks(passage.heading) or _asks_alike(question, passage.heading) else ""
-    asked_at = -2  # the place of a question in the text, which the next sentence answers
+    is_asked = _asks(passage.heading) and headed >= _MOST
+    under = above if is_asked or _asks_alike(question, passage.heading) else ""
+    asked_at = -2  # the place of much the same question in the text, which the next sentence answers
     is_loose, ends_at = _is_loose(source.trusted_content), len(source.trusted_content.rstrip())
     for place, sentence in enumerate(passage.sentences):
         bullet, row_end = _BULLET.match(sentence.text), _ROW_END.search(sentence.text)
@@ -424,7 +432,7 @@ def _sentences(
         text = " ".join(sentence.text[start:end].split())
         may_be_open = bullet or row_end or is_loose or sentence.end == ends_at
         if _asks(sentence.text):
-            asked_at = place
+            asked_at = place if covered(frozenset(terms(f"{above} {sentence.text}"))) >= _MOST else -2
             continue
         if not sentence.asserts or not _is_prose(text, may_be_open=bool(may_be_open)):
             continue
@@ -438,7 +446,7 @@ def _sentences(
         own = covered(frozenset(terms(f"{over} {head} {_EXAMPLE.sub(' ', text)}")))
         # The sentence itself counts most; its paragraph and heading say what it is about; the first sentence
         # of a paragraph usually carries its point, and what stands under a question answers it.
-        score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * (bool(over) or (place == 0 and not row_end))
+        score = 0.5 * own + 0.2 * coverage + 0.2 * headed + 0.1 * bool(over) + 0.1 * (place == 0 and not row_end)
         score -= 0.15 * bool(_LEANS_BACK.match(text))
         if row_end and not over and not covered(frozenset(terms(text.partition("|")[0]))):
             score *= 0.7  # a row is about its first cell

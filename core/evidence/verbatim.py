@@ -410,9 +410,8 @@ def _is_quoted(content: str, start: int) -> bool:
     opened = before.count("„" if is_german else "“") + before.count("«")
     closed = before.count("”") + before.count("»") + (before.count("“") if is_german else 0)
     mark = before.rfind('"')  # to count them would take one for the other behind a quotation that is cut
-    is_open = (
-        mark >= 0 and not before[:mark][-1:].strip() and bool(content[first + mark + 1 : first + mark + 2].strip())
-    )
+    ahead, behind = before[:mark][-1:], content[first + mark + 1 : first + mark + 2]
+    is_open = mark >= 0 and (not ahead.strip() or ahead in "([—–:") and bool(behind.strip())
     return is_open or opened > closed
 
 

@@ -159,10 +159,10 @@ _PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|
 def check_list(pair: Comparison) -> Iterator[Veto]:
     """Of several things with a number each, the number of another: Orm is 40 m deep, Vatn 62 m and Skjold 18 m."""
     home = read(pair.sentence)  # with what stands in brackets
-    if max(len(pair.claim.numbers), len(home.numbers)) > MAX_LISTED or _RESPECTIVELY.search(home.text):
+    if _RESPECTIVELY.search(home.text):
         return
-    theirs = _counted_parts(home)
-    for number, words in _counted_parts(pair.claim):
+    theirs = counted_parts(home)
+    for number, words in counted_parts(pair.claim):
         there = [part for part in theirs if part[0].stem == number.stem]
         kind = (is_year_token(number), dimension_of(pair.claim, number))
         rivals = [
@@ -173,47 +173,73 @@ def check_list(pair: Comparison) -> Iterator[Veto]:
         if len(there) != 1 or is_loose(number.text) or is_range_end(home, number):
             continue
         own = there[0][1]
-        told = [_only_shared(words, part[1], own) for part in rivals if own and not _only_shared(words, own, part[1])]
-        if any(len(found) > 1 or any(word.kind is Kind.NAME for word in found) for found in told):
-            yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {own[0].text}")
+        if any(_is_told_of(words, part[1], own) for part in rivals):
+            name = next((word for word in own if word.kind is Kind.NAME), own[0])
+            yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {name.text}")
             return
+
+
+def _is_told_of(words: Sequence[Token], part: Sequence[Token], own: Sequence[Token]) -> bool:
+    """Whether a claim tells of a part of the source and not of that whose number it has, `own`.
+
+    By a name in place of a name, by one word where both parts are the same but for one, or by more than one word. A
+    part with one word may leave out what stands before it: in 1990 Lund had 80 smiths, today 120.
+    """
+    told = only_shared(words, part, own)
+    if not told or only_shared(words, own, part):
+        return False
+    are_names = all(any(word.kind is Kind.NAME for word in one) for one in (told, own))
+    others = [len(_beyond(one, other)) for one, other in ((part, own), (own, part))]
+    is_parallel = others == [1, 1] and len(own) > 1
+    return are_names or is_parallel or min(len(told), len(own)) > 1
 
 
 MAX_LISTED = 20  # numbers of a sentence; with more it is a table
 
 
-def _only_shared(words: Sequence[Token], part: Sequence[Token], other: Sequence[Token]) -> list[Token]:
+def only_shared(words: Sequence[Token], part: Sequence[Token], other: Sequence[Token]) -> list[Token]:
     """The words of one part of the source that the claim has, and that another part has not."""
-    return [
-        word
-        for word in part
-        if any(match_tokens(one, word) for one in words) and not any(match_tokens(word, one) for one in other)
-    ]
+    return [word for word in _beyond(part, other) if any(match_tokens(one, word) for one in words)]
+
+
+def _beyond(part: Sequence[Token], other: Sequence[Token]) -> list[Token]:
+    return [word for word in part if not any(match_tokens(word, one) for one in other)]
 
 
 @lru_cache(maxsize=256)
-def _counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ...]:
-    """Each number with the other content words of its part of the sentence, and of a part beside it without one."""
-    marks = [mark.span() for mark in _PARTS.finditer(reading.text)]
-    starts, ends = [0, *(end for _, end in marks)], [*(start for start, _ in marks), len(reading.text)]
+def counted_parts(reading: Reading) -> tuple[tuple[Token, tuple[Token, ...]], ...]:
+    """Each number with the other content words of its part of the sentence, and of a part beside it without one.
+
+    A part that begins with its number is also about what the part before it begins with: mortality was 8 % with the
+    drug and 12 % with placebo. Nothing of a text with more than `MAX_LISTED` numbers.
+    """
+    if len(reading.numbers) > MAX_LISTED:
+        return ()
+    marks = list(_PARTS.finditer(reading.text))
+    starts, ends = [0, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), len(reading.text)]
+    units = unit_words(reading)
     parts = [
-        [word for word in reading.content if start <= word.start < end] for start, end in zip(starts, ends, strict=True)
+        [word for word in reading.content if start <= word.start < end and word not in units]
+        for start, end in zip(starts, ends, strict=True)
     ]
-    found = []
+    found, first = [], list[Token]()
     for at, part in enumerate(parts):
-        beside = [one for one in parts[max(0, at - 1) : at + 2] if not any(word.values for word in one)]
-        words = tuple(word for one in (part, *beside) for word in one if not word.values and not calendar_of(word))
-        units = unit_words(reading)
-        found += [
-            (word, tuple(one for one in words if one not in units))
-            for word in part
-            if word.values and not _is_day(reading, word)
-        ]
+        if not any(word.values for word in part):
+            continue
+        leading = list(takewhile(lambda word: not word.values, part))
+        first = leading or first
+        near = [one for one in (at - 1, at) if 0 <= one < len(marks) and not marks[one]["end"]]  # marks around it
+        sides = (parts[one if one < at else one + 1] for one in near)
+        beside = [side for side in sides if not any(word.values for word in side)]
+        both = dict.fromkeys(word for one in (part, *beside, first) for word in one)
+        words = tuple(word for word in both if not word.values and not calendar_of(word))
+        found += [(word, words) for word in part if word.values and not _is_day(reading, word)]
     return tuple(found)
 
 
-_PARTS = regex.compile(
-    r"[;()]|,(?!\p{Nd})|\b(?:and|but|while|whereas|than|versus|vs|und|aber|gegenüber|y|pero|et|mais)\b",
+_PARTS = regex.compile(  # what is said of a number in brackets is of its part: 14 months (95% CI, 11-17)
+    r"\p{Nd}[^\s()]{0,12}(?:\s\p{L}[^\s()]{0,20})?\s\([^()]{0,200}\)(*SKIP)(*FAIL)|(?P<end>;(?![^();]{0,99}\)))|[;()]"
+    r"|,(?!\p{Nd})|\b(?:and|but|while|whereas|than|versus|vs|und|aber|gegenüber|y|pero|et|mais)\b",
     regex.IGNORECASE,
 )
 _RESPECTIVELY = regex.compile(r"\b(?:respectively|beziehungsweise|respectivamente|respectivement)\b", regex.IGNORECASE)

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 
 import regex
 
-from core.evidence.rules.words import JOINTS, Kind, Reading, Token, listed, pattern, rows
+from core.evidence.rules.words import JOINTS, Kind, Reading, Token, listed, match_tokens, pattern, rows
 from core.text.numbers import MONTHS, is_ordinal, is_year, measure_at, numerals, unit_of
 
 CONVERTED = 0.02  # share by which a measure in another unit may differ, as conversions are rounded
@@ -169,7 +169,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_worked_out = "by" in claim.lead(number) and any(
         abs(times - grown) <= ABOUT for times in factors_in(reading).values() for grown in grown_by(claim)
     )
-    is_worked_out = is_worked_out or _is_difference(claim, number, reading) or _is_sum(number, reading)
+    is_worked_out = is_worked_out or _is_difference(claim, number, reading) or _is_sum(claim, number, reading)
     if is_near or is_span or is_worked_out or (is_nth and _has_date(claim, number, reading)):
         return True
     dated = (
@@ -181,11 +181,12 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
     is_century = is_decade and number.value % 100 == 0  # the 1800s are the nineteenth one
     return is_decade and any(
         0 <= (other.value or 0) - number.value < 10
-        or (is_century and other.is_ordinal and (other.value or 0) == number.value // 100 + 1)
+        or (is_century and (other.value or 0) == number.value // 100 + 1 and _CENTURY.match(reading.text, other.end))
         for other in reading.numbers
     )
 
 
+_CENTURY = regex.compile(r"\.?[\s-](?:centur|jahrhundert)", regex.IGNORECASE)
 _SHORT_YEAR = regex.compile(  # 15 Feb 19
     r"\b\p{Nd}{1,2}(?:st|nd|rd|th)?\.?\s(?:jan|feb|m[aä]r|apr|ma[yi]|ju[nl]|aug|sep|o[ck]t|nov|de[cz])\p{Ll}*\.?,?\s['’]?"
     r"(?P<year>\p{Nd}\p{Nd})(?![\p{Nd}:])",
@@ -211,12 +212,34 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
     return False
 
 
-def _is_sum(number: Token, reading: Reading) -> bool:
-    """Whether two counts of a text that has few come to it: 162 patients, 97 with one illness and 65 with another."""
-    counts = _counts(reading) if (number.value or 0) >= MIN_SUM else frozenset()
-    return len(counts) <= MAX_COUNTS and any(one + other == number.value for one, other in combinations(counts, 2))
+def _is_sum(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether two counts of a text that has few, of what the claim counts, come to it.
+
+    162 patients where 97 patients had one illness and 65 another; not where 20 of 50 were women, or beside 65 nurses.
+    """
+    of_what = next((word for word in claim.content if word.start > number.end), None)
+    if (number.value or 0) < MIN_SUM or of_what is None or of_what.values or measure(claim, number):
+        return False
+    counts = _counts(reading)
+    if not reading.match(of_what) or len({other.value for other in counts}) > MAX_COUNTS:
+        return False
+    for one, other in combinations(counts, 2):
+        if (one.value or 0) + (other.value or 0) == number.value and "of" not in reading.lead(one):
+            of_each = [word for count in (one, other) if (word := counted(reading, count))]
+            is_of_one = len({match_tokens(of_what, word) > 0 for word in of_each}) > 1
+            if not is_of_one and not _AMONG.search(reading.text, one.end, other.start):
+                return True
+    return False
 
 
+def counted(reading: Reading, number: Token) -> Token | None:
+    """The word behind a number, which it counts or measures."""
+    at = reading.positions[number] + 1
+    word = reading.tokens[at] if at < len(reading.tokens) else None
+    return word if word is not None and word.kind in (Kind.WORD, Kind.SIGN) else None
+
+
+_AMONG = regex.compile(r"\b(?:of (?:whom|which|them|these|those)|including|davon|darunter|dont)\b", regex.IGNORECASE)
 MIN_SUM = 20  # what is smaller, two numbers come to by chance
 
 
@@ -442,14 +465,15 @@ MAX_COUNTS = 4  # of a text, of which one may be the whole and another the part
 def _ratios(reading: Reading, most: int) -> list[float]:
     """What each count of a text with at most so many is of each larger one, in points of a hundred."""
     counts = _counts(reading)
-    return [100 * small / large for small, large in combinations(sorted(counts), 2)] if len(counts) <= most else []
+    values = sorted({other.value or 0.0 for other in counts})
+    return [100 * small / large for small, large in combinations(values, 2)] if len(values) <= most else []
 
 
 @lru_cache(maxsize=256)
-def _counts(reading: Reading) -> frozenset[float]:
+def _counts(reading: Reading) -> tuple[Token, ...]:
     """How many there are of whatever a text counts."""
-    return frozenset(
-        other.value
+    return tuple(
+        other
         for other in reading.numbers
         if other.value and other.value >= 1 and not is_year(other.text, other.value) and not measure(reading, other)
     )

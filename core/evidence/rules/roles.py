@@ -20,6 +20,7 @@ from core.evidence.rules.alignment import (
     is_called,
     only_place,
 )
+from core.evidence.rules.binding import counted_parts, only_shared
 from core.evidence.rules.words import (
     Kind,
     Reading,
@@ -70,7 +71,7 @@ def exchanged(pair: Comparison) -> tuple[Token, Token] | None:
         is_alike = is_copy or one[0].text[0].isupper() is other[0].text[0].isupper()
         if its[0].start < others[0].start or not (is_alike and _are_rivals(one[0], other[0])):
             continue
-        if _exchange(pair, (one[0], its[0]), (other[0], others[0])):
+        if _exchange(pair, (one[0], its[0]), (other[0], others[0])) and not _keep_their_words(pair, one[0], other[0]):
             return one[0], other[0]
     return None
 
@@ -157,6 +158,19 @@ def _exchange(pair: Comparison, one: tuple[Token, Token], other: tuple[Token, To
         return False
     owner = any(word.text.endswith(("'s", "’s", "s'", "s’")) for word in (*one, *other))
     return not owner and bool(pivots or leads - _BE)
+
+
+def _keep_their_words(pair: Comparison, one: Token, other: Token) -> bool:
+    """Whether each of two numbers stands among the words that it has in the home, and the other has not."""
+    ours, theirs = dict(counted_parts(pair.claim)), {number.stem: words for number, words in counted_parts(pair.home)}
+    return all(
+        number in ours
+        and number.stem in theirs
+        and rival.stem in theirs
+        and only_shared(ours[number], theirs[number.stem], theirs[rival.stem])
+        and not only_shared(ours[number], theirs[rival.stem], theirs[number.stem])
+        for number, rival in ((one, other), (other, one))
+    )
 
 
 def _slot(reading: Reading, word: Token) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from core.evidence.rules.alignment import (
 )
 from core.evidence.rules.binding import BINDING_RULES, check_subject
 from core.evidence.rules.quantities import (
+    counted,
     days_in,
     dimension_of,
     has_number,
@@ -132,12 +133,12 @@ def _is_meant_exactly(pair: Comparison, number: Token) -> bool:
 
 def _counting_same(pair: Comparison, number: Token) -> Token | None:
     """The home's number before the word that the claim has behind its own: 42 metres, where the claim has 58 metres."""
-    counted = _counted(pair.claim, number)
-    there = pair.partner.get(counted) if counted is not None else None
-    if counted is not None and there is None and not number.is_ordinal:
-        there = only_place(pair.home, counted)
+    of_what = counted(pair.claim, number)
+    there = pair.partner.get(of_what) if of_what is not None else None
+    if of_what is not None and there is None and not number.is_ordinal:
+        there = only_place(pair.home, of_what)
     alike = [other for other in pair.home.numbers if other.is_ordinal is number.is_ordinal]
-    return next((other for other in alike if there and _counted(pair.home, other) == there), None)
+    return next((other for other in alike if there and counted(pair.home, other) == there), None)
 
 
 def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
@@ -148,7 +149,7 @@ def _force_of(pair: Comparison, number: Token, said: Token) -> Force:
     if is_year is not is_year_token(said) or dimension_of(pair.claim, number) != dimension_of(pair.home, said):
         return Force.DOUBTS
     is_short = is_year and len(pair.partner) == MIN_KEPT - 1 and set(pair.missing) == {number}
-    unit = _counted(pair.claim, number) if dimension_of(pair.claim, number) else None  # two hours for 45 minutes
+    unit = counted(pair.claim, number) if dimension_of(pair.claim, number) else None  # two hours for 45 minutes
     return Force.CONTRADICTS if is_short else pair.force([number, *([unit] if unit else [])])
 
 
@@ -159,10 +160,12 @@ def _is_of_another(pair: Comparison, number: Token, said: Token) -> bool:
     own = next((other for other in pair.home.numbers if other.stem == number.stem), said)
     if not is_year_token(number) and _company(pair, own) > _company(pair, said):
         return False  # it stands among the claim's words, and the other does not
+    if said.start < own.start and counted(pair.home, said) and not counted(pair.home, own):
+        return False  # it may count the same, which is left out: 15 years for cats and 13 for dogs
     if pair.is_mostly and not is_range_end(pair.home, number):
         return True
-    ours, theirs = _counted(pair.claim, number), _counted(pair.home, said)
-    there = [_counted(pair.wider, other) for other in pair.wider.numbers if other.stem == number.stem]
+    ours, theirs = counted(pair.claim, number), counted(pair.home, said)
+    there = [counted(pair.wider, other) for other in pair.wider.numbers if other.stem == number.stem]
     is_elsewhere = any(other is None or (ours and match_tokens(ours, other)) for other in there)
     return bool(ours and theirs and match_tokens(ours, theirs)) and not is_elsewhere
 
@@ -174,13 +177,6 @@ def _company(pair: Comparison, number: Token) -> int:
 
 
 COMPANY = 3  # content words on either side
-
-
-def _counted(reading: Reading, number: Token) -> Token | None:
-    """The word behind a number, which it counts or measures."""
-    at = reading.positions[number] + 1
-    word = reading.tokens[at] if at < len(reading.tokens) else None
-    return word if word is not None and word.kind in (Kind.WORD, Kind.SIGN) else None
 
 
 def _may_be(pair: Comparison, number: Token) -> bool:

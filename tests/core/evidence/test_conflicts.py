@@ -193,6 +193,25 @@ def test_what_cannot_contradict_is_no_conflict(second: Source) -> None:
     assert find_conflicts([claim_on(first, TALL)], [first, second], "How tall is it?") == ()
 
 
+@pytest.mark.parametrize(
+    ("titles", "count"),
+    [
+        (("Tides at Lund", "Tides at Ystad"), 0),
+        (("Tides of harbours", "Tides of harbours"), 0),
+        (("Tides at Lund", "High water at Lund"), 1),
+    ],
+    ids=["other towns", "no name", "one town"],
+)
+def test_what_a_pronoun_stands_for_is_told_by_the_names_of_the_titles(titles: tuple[str, str], count: int) -> None:
+    said = "It comes {} minutes after high tide."
+    first, second = (
+        replace(make_source(at, said.format(minutes)), title=title)
+        for at, minutes, title in zip((1, 2), (16, 40), titles, strict=True)
+    )
+
+    assert len(find_conflicts([claim_on(first, first.content)], [first, second], "")) == count
+
+
 def test_conflicts_are_few_and_those_on_the_question_come_first() -> None:
     names = ["Alpha", "Beta", "Gamma", "Delta", "Kappa", "Lambda", "Omega"]
     first = make_source(1, " ".join(f"The {name} tower is {place + 20} m tall." for place, name in enumerate(names)))

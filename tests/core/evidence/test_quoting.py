@@ -13,6 +13,7 @@ from core.model.source import Source, SourceScores
 from core.text.injection import instructions_in
 from tests.fakes import make_source
 
+MILLER = "The shop has been run by Anna Voss since 2011. She began with a mill in Lund."
 QUESTION = "What causes the tides of the ocean?"
 CAUSE = "The tides of the ocean are caused by the gravity of the Moon and of the Sun."
 RANGE = "The largest tides of the ocean are found in the Bay of Fundy, where they reach 16 metres."
@@ -602,6 +603,30 @@ def test_what_stands_under_a_question_answers_it(page: str) -> None:
 
     assert [entry.text for entry in found.summary] == [answer]
     assert found.is_direct
+
+
+@pytest.mark.parametrize(
+    ("question", "over", "said"),
+    [
+        ("Who is behind the mill?", "Who is behind the shop?", MILLER),
+        ("What does shipping to Lund cost?", "What does shipping to Lund cost?", "We send parcels to Lund on Mondays."),
+        ("Do you ship to Iceland?", "Do you ship to Iceland?", "The ferry to Iceland sails in summer."),
+    ],
+    ids=["another question", "no price", "neither yes nor no"],
+)
+def test_what_stands_under_a_question_answers_no_other_and_must_answer(question: str, over: str, said: str) -> None:
+    page = source(1, f"# Help\n\n## {over}\n\n{said}\n", title="Help")
+
+    assert not quote_answer(question, [page]).is_direct
+
+
+def test_what_stands_first_under_a_question_goes_before_what_has_its_words() -> None:
+    first = "Most boxes are with you two to four working days after we have sent them."
+    page = source(
+        1, f"# Help\n\n## How long does delivery take?\n\n{first} At Christmas it takes a week.", title="Help"
+    )
+
+    assert quoted(page, question="How long does delivery take?")[0] == first
 
 
 def test_a_column_that_asks_the_question_goes_before_a_sentence_with_its_words() -> None:

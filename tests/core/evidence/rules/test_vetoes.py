@@ -13,6 +13,9 @@ from core.evidence.rules.vetoes import find_vetoes, says_same
 
 TOWNS = "In 1950 the Lund works employed 80 smiths, whereas the Ystad works employed 35 smiths."
 LIVES = "Voss was born in Malmo in 1871 and Hart was born in Bergen in 1868."
+WAGES = "Wages were 8 marks at the mill versus 12 marks at the forge."
+SURVIVAL = "Median survival was 9 months (95% CI, 7-12) with ointment and 14 months (95% CI, 11-17) with the salve."
+BITES = "Bites were graded as none, 7 smiths (10%); mild, 23 smiths (32%); moderate, 32 smiths (44%)."
 OUTPUT = "Output rose from 4,000 tons in 1903 to 52,000 tons in 1911."
 BRIDGE = "The toll bridge at Lund carries two railway tracks and is 412 metres long."
 DESIGN = "The Meridian bridge was designed by Clara Voss."
@@ -206,6 +209,18 @@ DOUBTED: list[tuple[str, str, str]] = [
         "The colony had 307 settlers from Ystad.",
         "402 settlers came: 95 from Ystad, 307 from Lund.",
     ),
+    ("what is left out the second time", "Wages were 12 marks at the mill.", WAGES),
+    (
+        "in brackets",
+        "The shaved group had 418 smiths.",
+        "Two groups came (shaved group; 371 smiths) (unshaved group; 418 smiths).",
+    ),
+    ("a word alone in its part", "Boys paid 12 marks.", "Tickets cost 6 marks for boys and 12 marks for men."),
+    ("sum with something else", "The dam has 162 gates.", "The dam has 97 gates and 65 pumps."),
+    ("sum of what nobody speaks of", "The school has 162 teachers.", "The school has 97 pupils and 65 books."),
+    ("whole and part", "70 patients were treated.", "50 patients were treated, of whom 20 died."),
+    ("part of a whole", "The council has 70 members.", "Of 50 members of the council, 20 are women."),
+    ("the nineteenth of others", "The mill was built in the 1800s.", "The nineteenth mill of Lund was built in 1710."),
     ("place of the other", "Voss was born in Bergen in 1871.", LIVES),
     ("other's place", "Hart was born in Malmo.", LIVES),
     ("year of the other", "Voss was born in 1868.", LIVES),
@@ -368,6 +383,32 @@ def test_what_the_source_does_not_quite_say_is_doubted(claim: str, source: str) 
 
 PASSED: list[tuple[str, str, str]] = [
     ("sum", "The guild had 162 members.", "The guild had 97 smiths and 65 cooks as members."),
+    ("sum of both", "162 patients took part.", "97 patients had asthma and 65 had gout; all took part."),
+    ("each with its own number", "Wages were 12 marks at the forge versus 8 marks at the mill.", WAGES),
+    (
+        "German, each with its own",
+        "Das Wehr ist 340 m lang, der Turm 40 m hoch.",
+        "Der Turm ist 40 m hoch und das Wehr 340 m lang.",
+    ),
+    ("beside an interval", "Median survival with the salve was 14 months.", SURVIVAL),
+    ("behind its name", "The bites of 23 smiths were graded as mild.", BITES),
+    (
+        "told in brackets",
+        "371 smiths were shaved and 418 were not.",
+        "A total of 789 smiths were drawn into 2 groups: those who were shaved (shaved group; 371 smiths) and the "
+        "smiths of whom none was shaved (unshaved group; 418 smiths).",
+    ),
+    ("counted thing left out", "The fire killed 50 people.", "The fire injured 200 people and killed 50."),
+    (
+        "subject left out",
+        "The town has 12,000 inhabitants.",
+        "In 1990 the town had 8,000 inhabitants; today it has 12,000.",
+    ),
+    (
+        "names nearly alike",
+        "The default of HTTPS is port 443.",
+        "The default port of HTTP is 80 and that of HTTPS is 443.",
+    ),
     ("the 1800s", "The mill was built in the 1800s.", "The mill was built early in the nineteenth century."),
     (
         "German preposition first",
