@@ -36,6 +36,7 @@ VIEWER_S = 3.0  # after which a program that was to show a paper is taken to be 
 _LATER_STAGES = tuple(line.split("{")[0] for line in (wording.STAGE_2, wording.STAGE_3))  # S000 parts them by a line
 _FILES = frozenset({".pdf", ".md", ".txt", ".bib", ".ris", ".json", ".docx"})
 _LEAVE = frozenset({"exit", "quit", "bye"})
+_SLASH = re.compile(r"^/(?=[A-Za-z]+(?:\s|$))")  # as other programs want it before a command; a path has another
 _NO_NAME = re.compile(r"[^\w.-]+")
 
 
@@ -86,7 +87,7 @@ async def _next_line(*, is_person: bool) -> str | None:
 
     threading.Thread(target=wait, name="terminal", daemon=True).start()
     line = await typed
-    return None if line is None else line.strip()
+    return None if line is None else _SLASH.sub("", line.strip(), count=1)
 
 
 async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: str, *, is_person: bool) -> None:

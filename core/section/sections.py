@@ -418,7 +418,8 @@ def _validated(adapter: TypeAdapter[T], name: str, value: Mapping[str, object]) 
     try:
         return adapter.validate_python(value)
     except ValidationError as exc:
-        raise InvalidQuery(f"{name}: {_fault(exc.errors()[0])}", rule="brief") from exc
+        faults = sorted(exc.errors(), key=lambda fault: fault["type"] != "unexpected_keyword_argument")
+        raise InvalidQuery(f"{name}: {_fault(faults[0])}", rule="brief") from exc  # a misspelt field is also missing
 
 
 def _fault(error: ErrorDetails) -> str:

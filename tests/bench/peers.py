@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.model.codec import decode, encode
+from core.model.errors import StoreError
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +18,7 @@ _ENDS_WITHIN_S = 15.0
 
 
 class PeerDied(Exception):
-    """A process of the benchmark ended too early; what it said of it is on standard error."""
+    """A process of the benchmark ended too early (why is on standard error), or said what nobody asked for."""
 
 
 class Peer:
@@ -35,7 +36,10 @@ class Peer:
         line = self._process.stdout.readline()
         if not line:
             raise PeerDied(f"{self._process.args!r} ended with {self._process.wait()}")
-        return decode(line, expected)
+        try:
+            return decode(line, expected)
+        except StoreError as exc:
+            raise PeerDied(f"{self._process.args!r} said {line[:200]!r}") from exc
 
     def end(self) -> None:
         """Ask it to end, without waiting."""

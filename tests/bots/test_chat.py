@@ -83,6 +83,14 @@ async def test_a_conversation_at_the_terminal(data: Path) -> None:
     assert "State: summarized" in later.out
 
 
+async def test_a_slash_before_a_command_is_no_part_of_it(data: Path) -> None:
+    ended = await gorkd("chat", env=alone(data), lines="/status\n/quit\nresearch tides\n")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "State: " in ended.out
+    assert "Stage 1" not in ended.out
+
+
 async def test_nothing_is_found_off_the_topic(data: Path) -> None:
     """S000-31: S000's third example, word for word; plain words are asked too, and the place stays usable."""
     query = "quantum computing applications in medieval literature"

@@ -104,6 +104,7 @@ def test_a_request_names_its_sections(text: str, named: list[str]) -> None:
         pytest.param("concept: {title: x}", "paper.yaml: the field concept.description is missing.", id="missing"),
         pytest.param("concept: {description: ''}", "concept.description is empty", id="empty"),
         pytest.param("concept: {description: x, hypotesis: y}", "no field concept.hypotesis", id="misspelt"),
+        pytest.param("concept: {descriptoin: x}", "no field concept.descriptoin", id="misspelt, and so missing"),
         pytest.param("concept: {description: x}\nextra: 1", "no field extra", id="unknown at the top"),
         pytest.param("concept: just words", "the field concept must have fields of its own", id="no fields"),
         pytest.param("a: [", "paper.yaml, line 1: this is no valid YAML or JSON.", id="broken"),

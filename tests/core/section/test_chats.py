@@ -55,7 +55,7 @@ async def test_section_in_discord(tmp_path: Path) -> None:
             house.discord.slash("section", section="introduction", channel=thread), within_s=30
         )
 
-        assert "the field concept.description is missing" in wrong.text.replace("\\", "")
+        assert "there is no field concept.descripton" in wrong.text.replace("\\", "")
         assert "attach a YAML or JSON file" in without.text
         assert [file["filename"] for file in answer.attachments] == NAMES
         judge_files({name: house.discord.files[f"uploaded/{name}"] for name in NAMES})
@@ -93,7 +93,7 @@ async def test_section_in_slack(tmp_path: Path) -> None:
         await slack.until(lambda: [one for one in slack.state.of_bot(channel, asked.ts) if one.files])
 
         told = wrong.payload["errors"]["context"] if wrong.payload else house.whispers(ADA)[0]  # if it took long
-        assert "the field concept.description is missing" in told
+        assert "there is no field concept.descripton" in told
         assert not taken.payload.get("errors")
         assert answer.text.startswith(COMPLETE)
         (shared,) = [one for one in slack.state.of_bot(GENERAL, answer.ts) if one.files]
