@@ -8,7 +8,9 @@ import pty
 import signal
 import stat
 import termios
-from collections.abc import Mapping
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -84,16 +86,30 @@ def outside(world: World, folder: Path) -> dict[str, str]:
     return {name: value for name, value in env.items() if name != "TAVILY_API_KEY"} | {"PORT": "0"}
 
 
+@asynccontextmanager
+async def typed_into(folder: Path, *args: str, env: Mapping[str, str]) -> AsyncIterator[tuple[Terminal, Process]]:
+    """`gorkd …` with somebody at its terminal; fails with what stands there when it says nothing more."""
+    terminal = Terminal()
+    process = await run(folder, *args, env=env, at=os.ttyname(terminal.screen))
+    try:
+        yield terminal, process
+    except TimeoutError:
+        pytest.fail(f"it stays at: {terminal.shown[-800:]}")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        terminal.close()
+
+
 async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> None:
     """A wrong token is said and asked for again; what works is kept, closed to others, and never shown."""
     async with World.of(LIGHTHOUSE) as world, SlackWorld.open() as slack:
         key = world.env(tmp_path, "tavily")["TAVILY_API_KEY"]
         world.model.respond = '{"word": "ready"}'
-        terminal = Terminal()
         env = outside(world, tmp_path) | {"SLACK_API_BASE_URL": f"{slack.url}/api/"}
         del env["GORKD_PROVIDERS"]  # as chosen by what is connected
-        process = await run(tmp_path, "init", "--ask", "What is a lighthouse?", env=env, at=os.ttyname(terminal.screen))
-        try:
+        async with typed_into(tmp_path, "init", "--ask", "What is a lighthouse?", env=env) as (terminal, process):
             await terminal.told("quoted): ", "x", "x is none of these")
             await terminal.told("quoted): ", "k")
             await terminal.told("key (sk-…): ", "")
@@ -116,13 +132,6 @@ async def test_who_has_nothing_is_led_to_the_first_answer(tmp_path: Path) -> Non
             await terminal.until("both tokens are accepted")
             shown = await terminal.until("What is a lighthouse?")
             await asyncio.wait_for(process.wait(), 60)
-        except TimeoutError:
-            pytest.fail(f"it stays at: {terminal.shown[-800:]}")
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-            terminal.close()
 
     kept = (tmp_path / ".env").read_text("utf-8")
     assert "agent_view" in manifest
@@ -138,21 +147,12 @@ async def test_an_interrupt_ends_it_at_once_and_what_worked_is_kept(tmp_path: Pa
     """As it says when it begins: each part is kept as soon as it is tried."""
     async with World.of(LIGHTHOUSE) as world:
         key = world.env(tmp_path, "tavily")["TAVILY_API_KEY"]
-        terminal = Terminal()
-        process = await run(tmp_path, "init", env=outside(world, tmp_path), at=os.ttyname(terminal.screen))
-        try:
+        async with typed_into(tmp_path, "init", env=outside(world, tmp_path)) as (terminal, process):
             await terminal.told("quoted): ", "")
             await terminal.told("Tavily (searches the web), API key: ", key)
             await terminal.until("Exa (searches by meaning), API key: ")
             process.send_signal(signal.SIGINT)
             await asyncio.wait_for(process.wait(), 30)
-        except TimeoutError:
-            pytest.fail(f"it stays at: {terminal.shown[-800:]}")
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-            terminal.close()
 
     assert process.returncode == 1
     assert key in (tmp_path / ".env").read_text("utf-8")
