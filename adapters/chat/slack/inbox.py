@@ -193,6 +193,8 @@ class Inbox:
                 is_long = tries >= TOLD_BEFORE and isinstance(error, StoreError) and letter.key not in self._told
                 if is_long and (taking_away := await self._tell(letter, say(RECORDS_AWAY))):
                     self._told[letter.key] = taking_away
+                    if len(self._told) > MOST_UNSTORED:  # the oldest, which another process may have opened
+                        self._told.pop(next(iter(self._told)))
                 continue
             except Exception:  # noqa: BLE001 -- a chat's process boundary: nobody waits for this task
                 failures = self._failures.pop(letter.key, 0) + 1
