@@ -22,7 +22,7 @@ from core.model.answer import AnswerFile, Confidence, Evidence, JobResult, Resea
 from core.model.job import JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.presentation import wording
-from core.presentation.follow_ups import refusal_in
+from core.presentation.follow_ups import advice_in
 from core.presentation.render import (
     BETWEEN_CELLS,
     MARKER,
@@ -317,7 +317,7 @@ def _parts(
         CardPart("limitations", limitations, say(wording.LIMITATIONS)),
         CardPart("files", elsewhere),
         CardPart("searched", wording.searched_beside(result) if is_insufficient else "", say(wording.SEARCHED)),
-        CardPart("advice", refusal_in(job.intent.language).advice if is_insufficient else ""),
+        CardPart("advice", advice_in(job.intent.language) if is_insufficient else ""),
         CardPart("offer", wording.offer_deep(answer) if offers_deep else ""),
     ]
     return tuple(part for part in parts if part.text)
