@@ -37,6 +37,7 @@ BEFORE = "The Harbour Tower is 120 metres tall. It was opened by the city of Qua
 AFTER = "The Harbour Tower is 134 metres tall. It was opened by the city of Quayside in 1931."
 REWORDED = "It was opened by the city of Quayside in 1931. The Harbour Tower is 120 metres tall."
 DAY = timedelta(days=1)
+ADA, BOB = [ResearchRequest(QUESTION, CHANNEL, asker=who) for who in ("ada", "bob")]
 
 
 @dataclass
@@ -53,7 +54,14 @@ class World:
         self.fetcher = FakePages(self.pages)  # type: ignore[arg-type]
         self.deps = replace(self.deps, pages=self.fetcher)
         self.researcher = Researcher(self.deps, Idle())
+        self.desk = self.researcher.watching
         self.runner = WatchRunner(self.deps, self.deps.watches, self.researcher.submit_run)
+        self.tables = self.deps.jobs._tables  # type: ignore[attr-defined]
+
+    def publish(self, text: str) -> None:
+        """The page says this now, and so do those that find it."""
+        self.pages[URL] = text
+        self.search.hits = [hit(URL, text, title="Harbour Tower")]
 
     async def answered(self) -> ResearchJob:
         job = await self.researcher.submit(ResearchRequest(QUESTION, CHANNEL, asker="ada", is_fresh=True))
@@ -61,7 +69,7 @@ class World:
 
     async def watched(self, hours: int = 24) -> Watch:
         job = await self.answered()
-        return await self.researcher.watching.watch(job.id, "ada", scope=CHANNEL, rhythm=Rhythm(hours), address=PLACE)
+        return await self.desk.watch(job.id, "ada", scope=CHANNEL, rhythm=Rhythm(hours), address=PLACE)
 
     async def pass_until(self, end: datetime, step: timedelta = timedelta(minutes=10)) -> None:
         """What is due is done meanwhile, research included."""
@@ -89,8 +97,7 @@ async def test_a_changed_value_is_told_once_where_it_was_asked_after_a_second_lo
     watch = await world.watched()
     await world.pass_until(NOW + 3 * DAY)
     silent = await world.told(watch)
-    world.pages[URL] = AFTER
-    world.search.hits = [hit(URL, AFTER, title="Harbour Tower")]
+    world.publish(AFTER)
 
     await world.pass_until(NOW + 5 * DAY)
     await world.pass_until(NOW + 9 * DAY)
@@ -155,8 +162,7 @@ async def test_a_run_is_one_run_and_told_once_whoever_dies_in_it(seed: int):
     """Three workers, and each is killed at a random write, before it or after: another goes on after the lease."""
     world, rng = World(), Random(seed)
     watch = await world.watched()
-    world.pages[URL] = AFTER
-    world.search.hits = [hit(URL, AFTER, title="Harbour Tower")]
+    world.publish(AFTER)
     mortal = [MortalWatches(world.deps.watches, rng) for _ in range(3)]
     workers = [WatchRunner(world.deps, one, world.researcher.submit_run) for one in mortal]
     deaths = 0
@@ -207,9 +213,8 @@ async def test_a_missed_week_is_one_run():
 
 async def test_a_schedule_asks_on_the_minute_and_its_answer_is_delivered():
     world = World()
-    request = ResearchRequest(QUESTION, CHANNEL, asker="ada")
     rhythm = Rhythm(at="09:00", weekdays=(0,), zone="Europe/Berlin")
-    watch = await world.researcher.watching.schedule(request, rhythm=rhythm, address=PLACE)
+    watch = await world.desk.schedule(ADA, rhythm=rhythm, address=PLACE)
 
     await world.pass_until(NOW + 15 * DAY, step=timedelta(hours=1))
 
@@ -224,9 +229,7 @@ async def test_a_schedule_asks_on_the_minute_and_its_answer_is_delivered():
 async def test_a_page_is_watched_for_itself():
     """A new value and a new sentence are told at once; its date and advertisements are not."""
     world = World()
-    request = ResearchRequest("x", CHANNEL, asker="ada")
-    desk = world.researcher.watching
-    watch = await desk.watch_source(URL, request, rhythm=Rhythm(24), address=PLACE)
+    watch = await world.desk.watch_source(URL, ADA, rhythm=Rhythm(24), address=PLACE)
     await world.pass_until(NOW + 2 * DAY, step=timedelta(hours=1))
     world.pages[URL] = f"{BEFORE} Updated on 3 June 2026. Advertisement: new shoes."
     await world.pass_until(NOW + 4 * DAY, step=timedelta(hours=1))
@@ -297,14 +300,11 @@ async def test_a_watch_goes_with_the_job_that_it_watches():
     """Forgetting the answer leaves no trace of the question in the watch."""
     world = World()
     watch = await world.watched()
-    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
 
-    await SqlArchive(tables).erase(Whose(job_id=watch.origin), [watch.origin])
+    await SqlArchive(world.tables).erase(Whose(job_id=watch.origin), [watch.origin])
 
-    left = [
-        row for table in ("watches", "watched_pages", "notices") for row in await tables.rows(f"SELECT * FROM {table}")
-    ]
-    assert left == []
+    for table in ("watches", "watched_pages", "notices"):
+        assert await world.tables.rows(f"SELECT * FROM {table}") == [], table
 
 
 async def test_a_person_and_a_workspace_have_so_many():
@@ -314,14 +314,13 @@ async def test_a_person_and_a_workspace_have_so_many():
         return WatchLimits(person=1, workspace=2)
 
     desk = WatchDesk(world.deps, few)
-    request = ResearchRequest(QUESTION, CHANNEL, asker="ada")
-    await desk.schedule(request, rhythm=Rhythm(24))
+    await desk.schedule(ADA, rhythm=Rhythm(24))
     with pytest.raises(WatchRefused, match="person"):
-        await desk.schedule(request, rhythm=Rhythm(24))
-    await desk.schedule(replace(request, asker="bob"), rhythm=Rhythm(24))
+        await desk.schedule(ADA, rhythm=Rhythm(24))
+    await desk.schedule(BOB, rhythm=Rhythm(24))
 
     with pytest.raises(WatchRefused, match="workspace"):
-        await desk.schedule(replace(request, asker="eve"), rhythm=Rhythm(24))
+        await desk.schedule(replace(ADA, asker="eve"), rhythm=Rhythm(24))
 
 
 class MortalWatches:
@@ -373,12 +372,12 @@ async def test_a_retraction_is_told_at_once_and_once():
 async def test_each_of_several_people_who_watch_an_answer_has_a_watch_of_their_own():
     """Whose is looked at sooner does not matter."""
     world = World()
-    job, desk = await world.answered(), world.researcher.watching
+    job = await world.answered()
     for who in ("ada", "bob"):
         for hours in (1, 24, 1 if who == "ada" else 168):
-            await desk.watch(job.id, who, scope=CHANNEL, rhythm=Rhythm(hours), address=PLACE)
+            await world.desk.watch(job.id, who, scope=CHANNEL, rhythm=Rhythm(hours), address=PLACE)
 
-    found = {who: await desk.of_job(job, who) for who in ("ada", "bob")}
+    found = {who: await world.desk.of_job(job, who) for who in ("ada", "bob")}
 
     assert {who: watch.asker for who, watch in found.items() if watch} == {"ada": "ada", "bob": "bob"}
     assert len(await world.deps.watches.of(CHANNEL.tenant)) == 2
@@ -387,12 +386,12 @@ async def test_each_of_several_people_who_watch_an_answer_has_a_watch_of_their_o
 async def test_two_who_watch_one_answer_are_both_told_below_it():
     """N-20: an answer has one place at a time; what else is told below it waits until that has arrived."""
     world = World()
-    job, desk = await world.answered(), world.researcher.watching
+    job = await world.answered()
     places = {
         who: Address("discord", {"channel_id": number, "asker_id": 7}) for number, who in enumerate(("ada", "bob"))
     }
     watches = [
-        await desk.watch(job.id, who, scope=CHANNEL, rhythm=Rhythm(24), address=address)
+        await world.desk.watch(job.id, who, scope=CHANNEL, rhythm=Rhythm(24), address=address)
         for who, address in places.items()
     ]
 
@@ -401,7 +400,7 @@ async def test_two_who_watch_one_answer_are_both_told_below_it():
     told = []
     while waiting := await world.deps.messages.waiting("discord"):
         (at,) = [address for _, address in waiting]
-        notice = await desk.told_at(at)
+        notice = await world.desk.told_at(at)
         told.append((notice.watch_id, notice.tone, at.data["channel_id"]))
         await world.deps.messages.delivered(job.id)
     assert sorted(told) == sorted((watch.id, "still", number) for number, watch in enumerate(watches))
@@ -410,10 +409,10 @@ async def test_two_who_watch_one_answer_are_both_told_below_it():
 async def test_a_place_that_is_gone_ends_what_tells_there_and_nothing_else():
     """N-20: the answer's own place may be gone while its watch tells elsewhere."""
     world = World()
-    desk = world.researcher.watching
+    desk = world.desk
     watch = await world.watched()
     elsewhere = replace(PLACE, place="3")
-    other = await desk.schedule(ResearchRequest("Who?", CHANNEL, asker="bob"), rhythm=Rhythm(24), address=elsewhere)
+    other = await desk.schedule(BOB, rhythm=Rhythm(24), address=elsewhere)
 
     async def active() -> list[str]:
         return [one.id for one in await desk.of(CHANNEL.tenant)]
@@ -422,7 +421,10 @@ async def test_a_place_that_is_gone_ends_what_tells_there_and_nothing_else():
     after_answer = await active()
     await desk.place_gone(Address("discord", {"channel_id": 2, "key": f"watch:{watch.id}:3+"}))
     after_own = await active()
-    stays = await desk.place_closed(CHANNEL.tenant, "4"), await desk.place_closed(CHANNEL.tenant, "3", asker="ada")
+    stays = (
+        await desk.place_closed(CHANNEL.tenant, "4"),
+        await desk.place_closed(CHANNEL.tenant, "3", asker="ada"),
+    )
     ended = await desk.place_closed(CHANNEL.tenant, "3")
 
     assert (after_answer, after_own) == ([watch.id, other.id], [other.id])
@@ -433,35 +435,33 @@ async def test_a_place_that_is_gone_ends_what_tells_there_and_nothing_else():
 async def test_who_leaves_watches_no_more():
     world = World()
     watch = await world.watched()
-    other = await world.researcher.watching.schedule(ResearchRequest("Who?", CHANNEL, asker="bob"), rhythm=Rhythm(24))
+    other = await world.desk.schedule(BOB, rhythm=Rhythm(24))
 
-    await world.researcher.watching.person_left(CHANNEL.tenant, "ada")
+    await world.desk.person_left(CHANNEL.tenant, "ada")
 
-    assert [one.id for one in await world.researcher.watching.of(CHANNEL.tenant)] == [other.id]
+    assert [one.id for one in await world.desk.of(CHANNEL.tenant)] == [other.id]
     assert "left" in (await world.deps.watches.get(watch.id)).ended_because
 
 
 async def test_a_row_that_cannot_be_read_stops_no_other():
     """It is set aside, and named to whoever runs gorkd."""
     world = World()
-    broken, watch = await world.watched(), await world.researcher.watching.schedule(
-        ResearchRequest("Who?", CHANNEL, asker="bob"), rhythm=Rhythm(24), address=PLACE
+    broken, watch = await world.watched(), await world.desk.schedule(
+        BOB, rhythm=Rhythm(24), address=PLACE
     )  # fmt: skip
-    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
-    await tables.execute("UPDATE watches SET watch = '{}' WHERE id = ?", (broken.id,))
+    await world.tables.execute("UPDATE watches SET watch = '{}' WHERE id = ?", (broken.id,))
 
     due = await world.deps.watches.due(NOW + 9 * DAY, limit=10)
 
     assert [one.id for one in due] == [watch.id]
     assert await world.deps.watches.unreadable() == [broken.id]
-    assert [one.id for one in await world.researcher.watching.of(CHANNEL.tenant)] == [watch.id]
+    assert [one.id for one in await world.desk.of(CHANNEL.tenant)] == [watch.id]
 
 
 async def test_a_schedule_asks_whether_to_go_on_and_goes_on_asking():
     """N-20: as a watched answer does, a week before its end; its question is asked as ever."""
     world = World()
-    request = ResearchRequest(QUESTION, CHANNEL, asker="ada")
-    watch = await world.researcher.watching.schedule(request, rhythm=Rhythm(168), address=PLACE)
+    watch = await world.desk.schedule(ADA, rhythm=Rhythm(168), address=PLACE)
 
     await world.pass_until(NOW + 89 * DAY, step=timedelta(hours=6))
 
@@ -479,12 +479,7 @@ async def test_several_watches_of_a_place_are_told_in_one_message_a_day():
         return WatchLimits(timezone="Europe/Berlin")
 
     desk = WatchDesk(world.deps, in_berlin)
-    place = replace(PLACE, place="2")
-    watches = [
-        await desk.watch_source(url, ResearchRequest("x", CHANNEL, asker=who), rhythm=Rhythm(1), address=place,
-                                manner="digest")
-        for who, url in (("ada", URL), ("bob", f"{URL}/2"))
-    ]  # fmt: skip
+    watches = await two_in_one_place(desk)
     await world.pass_until(NOW + timedelta(hours=3))
     world.pages |= {URL: AFTER, f"{URL}/2": AFTER}
     await world.pass_until(NOW + timedelta(hours=18))
@@ -501,13 +496,17 @@ async def test_several_watches_of_a_place_are_told_in_one_message_a_day():
     assert await world.delivered() == []
 
 
+async def two_in_one_place(desk: WatchDesk) -> list[Watch]:
+    """What two people watch in one channel is told there together; ada's is first."""
+    return [
+        await desk.watch_source(url, request, rhythm=Rhythm(1), address=replace(PLACE, place="2"), manner="digest")
+        for request, url in ((ADA, URL), (BOB, f"{URL}/2"))
+    ]
+
+
 async def digest_of_two(world: World) -> tuple[str, Address, list[Watch]]:
-    """What two people watch in one channel has changed and is to be told together, below the job; ada's is first."""
-    desk, watches = world.researcher.watching, []
-    for who, url in (("ada", URL), ("bob", f"{URL}/2")):
-        request = ResearchRequest("x", CHANNEL, asker=who)
-        at = replace(PLACE, place="2")
-        watches.append(await desk.watch_source(url, request, rhythm=Rhythm(1), address=at, manner="digest"))
+    """What has changed and is to be told together, below the job."""
+    watches = await two_in_one_place(world.desk)
     await world.pass_until(NOW + timedelta(hours=3))
     world.pages |= {URL: AFTER, f"{URL}/2": AFTER}
     await world.pass_until(NOW + timedelta(hours=26))
@@ -519,47 +518,40 @@ async def test_who_has_left_takes_only_their_own_out_of_a_digest():
     """Bob watches on, and is told; when nothing of others is left nothing more is told."""
     world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
     _, at, (ada, bob) = await digest_of_two(world)
-    desk = world.researcher.watching
 
-    is_others = await desk.place_gone(at, asker="ada")
-    active = [(await desk.get(one.id)).is_active for one in (ada, bob)]
+    is_others = await world.desk.place_gone(at, asker="ada")
+    active = [(await world.desk.get(one.id)).is_active for one in (ada, bob)]
 
     assert (is_others, active) == (True, [False, True])
-    assert await desk.place_gone(at, asker="bob") is False
-    assert not (await desk.get(bob.id)).is_active
+    assert await world.desk.place_gone(at, asker="bob") is False
+    assert not (await world.desk.get(bob.id)).is_active
 
 
 async def test_what_was_sealed_with_another_secret_stops_no_other_watch():
     """Its run ends, untold; a digest of its place goes out at the address of another, and the rest goes on."""
     world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
-    desk = world.researcher.watching
-    lost, kept = [
-        await desk.watch_source(url, ResearchRequest("x", CHANNEL, asker="ada"), rhythm=Rhythm(1), address=PLACE)
-        for url in (URL, f"{URL}/2")
-    ]
+    lost, kept = [await world.desk.watch_source(url, ADA, rhythm=Rhythm(1), address=PLACE) for url in (URL, f"{URL}/2")]
     await world.pass_until(NOW + timedelta(hours=3))
-    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
-    await tables.execute("UPDATE watches SET sealed = 'other' WHERE id = ?", (lost.id,))
+    await world.tables.execute("UPDATE watches SET sealed = 'other' WHERE id = ?", (lost.id,))
     world.pages |= {URL: AFTER, f"{URL}/2": AFTER}
 
     await world.pass_until(world.now + timedelta(hours=3))
 
     assert [len(await world.told(one)) for one in (lost, kept)] == [1, 1]
-    assert (await desk.get(lost.id)).stage == "waiting"
+    assert (await world.desk.get(lost.id)).stage == "waiting"
     assert len(await world.delivered()) == 1
 
 
 async def test_a_digest_that_cannot_be_opened_holds_up_no_run():
     world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
     job_id, _, _ = await digest_of_two(world)
-    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
-    await tables.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
-    await tables.execute("UPDATE tellings SET sealed = 'other' WHERE job_id = ?", (job_id,))
+    await world.tables.execute("DELETE FROM addresses WHERE job_id = ?", (job_id,))
+    await world.tables.execute("UPDATE tellings SET sealed = 'other' WHERE job_id = ?", (job_id,))
 
     await world.runner.tick(world.now)
     (carrier,) = await world.delivered()
     await world.deps.messages.delivered(carrier)
-    await tables.execute("UPDATE tellings SET sealed = 'other'")
+    await world.tables.execute("UPDATE tellings SET sealed = 'other'")
 
     assert carrier != job_id
     assert await world.deps.watches.send_digests(world.now) == 0
@@ -569,7 +561,7 @@ async def test_a_correction_is_never_written_over_a_digest():
     """A digest is nobody's answer: where the answer itself stands is kept instead, if it is known."""
     world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
     job_id, _, _ = await digest_of_two(world)
-    standing = SqlStandingChecks(world.deps.jobs._tables, clock=lambda: world.now)  # type: ignore[attr-defined]
+    standing = SqlStandingChecks(world.tables, clock=lambda: world.now)
     await standing.expect(job_id, world.now, world.now + DAY)
 
     await world.deps.messages.delivered(job_id)
@@ -583,11 +575,11 @@ async def test_a_digest_whose_job_was_forgotten_goes_out_with_another():
     world = World(pages={URL: BEFORE, f"{URL}/2": BEFORE})
     first, _, _ = await digest_of_two(world)
 
-    await SqlArchive(world.deps.jobs._tables).erase(Whose(job_id=first), [first])  # type: ignore[attr-defined]
+    await SqlArchive(world.tables).erase(Whose(job_id=first), [first])
     await world.pass_until(world.now + timedelta(hours=1))
 
     ((_, at),) = await world.deps.messages.waiting("discord")
-    digest = await world.researcher.watching.told_at(at)
+    digest = await world.desk.told_at(at)
     assert [part.job_id == first for part in digest.parts] == [False]
 
 
@@ -612,16 +604,15 @@ async def test_what_a_look_asks_the_judge_is_booked_to_who_watches():
     """N-20: in the month's spending, and in what the watch has cost."""
     world = World()
     watch = await world.watched()
-    tables = world.deps.jobs._tables  # type: ignore[attr-defined]
     call = TraceEntry("model", "check", NOW, detail="fake-1", prompt_tokens=10, completion_tokens=5, cost_usd=0.02)
 
     for _ in range(2):
-        await SqlTraceStore(tables).append(watch.id, [call])
+        await SqlTraceStore(world.tables).append(watch.id, [call])
 
-    spent = await SqlSpending(tables).spent(CHANNEL.tenant, "ada", month_of(NOW))
+    spent = await SqlSpending(world.tables).spent(CHANNEL.tenant, "ada", month_of(NOW))
     after = await world.deps.watches.get(watch.id)
     assert (spent.user_usd, after.looks_usd) == (pytest.approx(0.04), pytest.approx(0.04))
-    assert await world.researcher.watching.spent_usd(after) == pytest.approx(0.04)
+    assert await world.desk.spent_usd(after) == pytest.approx(0.04)
 
 
 async def test_a_feed_is_told_of_by_its_new_entries_alone():
@@ -631,8 +622,7 @@ async def test_a_feed_is_told_of_by_its_new_entries_alone():
     feed = FakeFeed(entries=[second, first])
     world.deps = replace(world.deps, pages=feed)
     world.runner = WatchRunner(world.deps, world.deps.watches, world.researcher.submit_run)
-    request = ResearchRequest("x", CHANNEL, asker="ada")
-    watch = await world.researcher.watching.watch_source(URL, request, rhythm=Rhythm(1), address=PLACE)
+    watch = await world.desk.watch_source(URL, ADA, rhythm=Rhythm(1), address=PLACE)
     await world.pass_until(NOW + timedelta(hours=3))
     feed.entries = [("One and a half", first[1]), second]
     await world.pass_until(NOW + timedelta(hours=6))
@@ -654,9 +644,8 @@ async def test_a_paper_is_told_of_when_it_is_retracted():
     deps, clock = eight_papers(registry)
     researcher = Researcher(deps, Idle())
     runner = WatchRunner(deps, deps.watches, researcher.submit_run)
-    request = ResearchRequest("x", CHANNEL, asker="ada")
     watch = await researcher.watching.watch_source(
-        "https://doi.org/10.1000/cats.3", request, rhythm=Rhythm(48), address=PLACE
+        "https://doi.org/10.1000/cats.3", ADA, rhythm=Rhythm(48), address=PLACE
     )
 
     for number in range(5):
@@ -686,9 +675,8 @@ async def test_what_was_not_worth_telling_is_told_less_each_time(presses: int, t
     world = World()
     watch = await world.watched()
     for _ in range(presses):
-        await world.researcher.watching.tighten(watch)
-    world.pages[URL] = "The Harbour Tower is 120 metres tall."
-    world.search.hits = [hit(URL, "The Harbour Tower is 120 metres tall.", title="Harbour Tower")]
+        await world.desk.tighten(watch)
+    world.publish("The Harbour Tower is 120 metres tall.")
 
     await world.pass_until(NOW + 4 * DAY, step=timedelta(hours=1))
 
