@@ -207,10 +207,15 @@ def test_an_address_of_a_trace_can_be_copied() -> None:
     assert sum("gone.example" in line for line in lines) == 1
 
 
-def test_many_tokens_can_be_read() -> None:
-    ran = Desk([replace(ENTRIES[0], prompt_tokens=16_000, completion_tokens=472)]).run("trace", JOB.id)
+def test_many_tokens_can_be_read_and_a_model_without_a_price_is_named() -> None:
+    """No cost is made up, and the way to know it is told."""
+    call = replace(ENTRIES[0], prompt_tokens=16_000, completion_tokens=472, cost_usd=None)
+
+    ran = Desk([call]).run("trace", JOB.id)
 
     assert "1 model call · 16,472 tokens" in " ".join(ran.stdout.split())
+    assert "no price known" in ran.stdout
+    assert "without a price: loop-1 (set GORKD_PRICES)" in ran.stdout
 
 
 def test_prompts_are_shown_only_when_asked_for() -> None:
@@ -235,14 +240,6 @@ def test_trace_as_json_is_complete(flags: tuple[str, ...]) -> None:
     assert ("exchange" in call) is bool(flags)
 
 
-def test_a_model_without_a_price_is_named() -> None:
-    """No cost is made up, and the way to know it is told."""
-    ran = Desk([replace(ENTRIES[0], cost_usd=None)]).run("trace", JOB.id)
-
-    assert "no price known" in ran.stdout
-    assert "without a price: loop-1 (set GORKD_PRICES)" in ran.stdout
-
-
 def test_hostile_text_reaches_the_terminal_as_text() -> None:
     """Addresses, queries and prompts come from outside."""
     hostile = "\x1b[31mred \x9b2J [bold]b[/bold] \u202e"
@@ -257,18 +254,13 @@ def test_hostile_text_reaches_the_terminal_as_text() -> None:
     assert "[bold]b[/bold]" in ran.stdout
 
 
-def test_a_job_without_a_trace_says_why() -> None:
-    ran = Desk().run("trace", JOB.id)
+def test_a_job_without_a_trace_says_why_and_an_unknown_one_is_one_sentence() -> None:
+    without, unknown = Desk().run("trace", JOB.id), Desk().run("trace", "job_unknown")
 
-    assert ran.exit_code == 0
-    assert "older than 30 days" in ran.stdout
-
-
-def test_an_unknown_job_is_one_sentence() -> None:
-    ran = Desk().run("trace", "job_unknown")
-
-    assert ran.exit_code == 4
-    assert ran.stderr == "gorkd: There is no such job, or it is not yours to see.\n"
+    assert without.exit_code == 0
+    assert "older than 30 days" in without.stdout
+    assert unknown.exit_code == 4
+    assert unknown.stderr == "gorkd: There is no such job, or it is not yours to see.\n"
 
 
 FINDINGS = [
@@ -350,22 +342,17 @@ def test_forget_needs_to_know_exactly_what(arguments: tuple[str, ...]) -> None:
 
 
 def test_what_could_not_be_forgotten_is_named_and_exits_4() -> None:
-    """Half forgotten is not forgotten."""
+    """Half forgotten is not forgotten; that nothing is kept is told, and is all right."""
     desk = Desk(forgotten=Forgotten(1, 5, {"Redis": "Redis (REDIS_URL) does not answer."}))
 
     ran = desk.run("forget", "--user", "U1")
     as_json = desk.run("forget", "--user", "U1", "--json")
+    nothing = Desk(forgotten=Forgotten(0, 0, {})).run("forget", "--user", "U9")
 
     assert ran.exit_code == as_json.exit_code == 4
     assert "gorkd: Redis: Redis (REDIS_URL) does not answer." in ran.stderr
     assert json.loads(as_json.stdout)["failures"] == {"Redis": "Redis (REDIS_URL) does not answer."}
-
-
-def test_nothing_kept_is_told() -> None:
-    ran = Desk(forgotten=Forgotten(0, 0, {})).run("forget", "--user", "U9")
-
-    assert ran.exit_code == 0
-    assert ran.stdout == "Nothing is kept of user U9.\n"
+    assert (nothing.exit_code, nothing.stdout) == (0, "Nothing is kept of user U9.\n")
 
 
 @pytest.mark.parametrize("command", [("trace", "job_1"), ("doctor",), ("forget", "--job", "job_1")])
@@ -445,13 +432,14 @@ PRIVATE = replace(JOB, request=replace(JOB.request, scope=Scope("slack:T1", "cha
 
 
 def test_link_is_signed_for_a_private_job_and_plain_for_an_open_one() -> None:
-    """What is printed opens the page."""
+    """What is printed opens the page; none leads to an unknown job."""
     private, open_to_all = Desk(job=PRIVATE).run("link", JOB.id), Desk().run("link", JOB.id)
 
     address, _, sig = private.stdout.strip().partition("?sig=")
     assert (private.exit_code, open_to_all.exit_code) == (0, 0)
     assert open_to_all.stdout.strip() == address == f"https://gorkd.test/jobs/{JOB.id}"
     assert samples.LINKS.allows(PRIVATE, sig, samples.NOON)
+    assert Desk().run("link", "job_unknown").exit_code != 0
 
 
 def test_links_that_were_given_are_taken_back() -> None:
@@ -465,10 +453,6 @@ def test_links_that_were_given_are_taken_back() -> None:
     assert (given.exit_code, before, revoked.exit_code) == (0, None, 0)
     assert asyncio.run(desk.revocations.revoked_at(JOB.id)) == samples.NOON
     assert json.loads(revoked.stdout) == {"job_id": JOB.id, "url": None}
-
-
-def test_no_link_leads_to_an_unknown_job() -> None:
-    assert Desk().run("link", "job_unknown").exit_code != 0
 
 
 def test_a_folder_of_papers_is_added_once(tmp_path) -> None:
@@ -617,19 +601,15 @@ def test_stats_are_a_row_a_tenant_and_day_however_narrow_the_terminal() -> None:
     assert [(period.days, tenant, by) for period, tenant, by in desk.usage.asked] == [(7, "", "tenant and day")]
 
 
-def test_stats_of_one_tenant_as_csv() -> None:
+def test_stats_of_one_tenant_as_csv_and_of_nothing() -> None:
     desk = Desk(usage=KeptUsage(USAGE))
 
     lines = desk.run("stats", "--tenant", "slack:T1", "--by", "tenant", "--csv").stdout.splitlines()
+    nothing = Desk().run("stats")
 
     assert lines[1].startswith("slack:T1,,5,3,1,")
     assert desk.usage.asked[0][1:] == ("slack:T1", "tenant")
-
-
-def test_stats_of_nothing_say_so() -> None:
-    ran = Desk().run("stats")
-
-    assert (ran.exit_code, ran.stdout[:20]) == (0, "Nothing was asked fr")
+    assert (nothing.exit_code, nothing.stdout[:20]) == (0, "Nothing was asked fr")
 
 
 @pytest.mark.parametrize(
