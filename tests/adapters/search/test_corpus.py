@@ -207,45 +207,22 @@ async def test_a_workspaces_own_pages_are_its_alone(fetcher: WebPages, tmp_path:
 
 
 @in_one_loop
-async def test_a_list_on_the_disk_and_a_page_alone_are_places_too(fetcher: WebPages, tmp_path: Path) -> None:
-    async with WebWorld({"/a": page("Ropes", "hawser"), "/b": page("Sails", "hawser")}) as world:
-        urls = tmp_path / "urls.txt"
-        urls.write_text(f"{world.url('/a')}\n", encoding="utf-8")
-        reader = Reader(fetcher, tmp_path, [urls.as_uri(), world.url("/b")])
-
-        await reader.read()
-
-        assert await reader.paths("hawser") == {"/a", "/b"}
-        assert names_pages(urls)
-
-
-@in_one_loop
-async def test_own_pages_are_found_in_a_folder_named_from_here(
+async def test_a_list_on_the_disk_and_a_page_alone_are_places_too_whatever_their_folders_are_called(
     fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As GORKD_DATA is by default: `.gorkd`."""
+    """Named from here, as GORKD_DATA is by default; an address writes a blank as %20."""
     monkeypatch.chdir(tmp_path)
-    async with WebWorld({"/a": page("Ropes", "hawser")}) as world:
-        reader = Reader(fetcher, Path(".gorkd"), [world.url("/a")])
+    async with WebWorld({"/a": page("Ropes", "hawser"), "/b": page("Sails", "hawser")}) as world:
+        urls = tmp_path / "our lists" / "ä urls.txt"
+        urls.parent.mkdir()
+        urls.write_text(f"{world.url('/a')}\n", encoding="utf-8")
+        reader = Reader(fetcher, Path(".gorkd"), [urls.as_uri(), world.url("/b")])
         reader.others = {T1.tenant: [world.url("/a")]}
 
         await reader.read()
 
-        assert [await reader.paths("hawser", scope) for scope in (LOCAL, T1)] == [{"/a"}, {"/a"}]
-
-
-@in_one_loop
-async def test_a_list_is_read_whatever_its_folder_is_called(fetcher: WebPages, tmp_path: Path) -> None:
-    """An address writes a blank as %20."""
-    async with WebWorld({"/a": page("Ropes", "hawser")}) as world:
-        urls = tmp_path / "our lists" / "ä urls.txt"
-        urls.parent.mkdir()
-        urls.write_text(f"{world.url('/a')}\n", encoding="utf-8")
-        reader = Reader(fetcher, tmp_path, [urls.as_uri()])
-
-        await reader.read()
-
-        assert await reader.paths("hawser") == {"/a"}
+        assert [await reader.paths("hawser", scope) for scope in (LOCAL, T1)] == [{"/a", "/b"}, {"/a"}]
+        assert names_pages(urls)
 
 
 @in_one_loop

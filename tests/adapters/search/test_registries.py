@@ -91,46 +91,35 @@ async def registry(
 
 
 @each_registry
-async def test_a_work_is_found_by_its_doi(name: str) -> None:
-    """Title and year are those that were registered, whoever is asked, and who said so is named."""
+async def test_a_work_is_found_by_its_doi_and_one_that_nobody_registered_is_no_error(name: str) -> None:
+    """Title and year are those that were registered, whoever is asked, and who said so is named.
+
+    Nothing is an empty answer, which is kept like any other.
+    """
     async with registry(name) as asked:
         (record,) = await asked.by_ids(WorkIds.of(doi="10.1000/BATHING")) or []
+        none = await asked.by_ids(WorkIds.of(doi="10.1000/invented"))
 
     assert record.title == BATHING.title
     assert record.year == "2019"
     assert record.ids.doi == "10.1000/bathing"
     assert record.said_by == (name,) == (asked.name,)
     assert not record.is_retracted
-
-
-@each_registry
-async def test_a_doi_that_nobody_registered_is_no_error(name: str) -> None:
-    """An empty answer, which is kept like any other."""
-    async with registry(name) as asked:
-        found = await asked.by_ids(WorkIds.of(doi="10.1000/invented"))
-
-    assert found is not None
-    assert list(found) == []
+    assert none is not None
+    assert list(none) == []
 
 
 @pytest.mark.parametrize("name", BY_TITLE)
-async def test_authors_venue_and_citations_come_along(name: str) -> None:
-    """What a reference is compared with."""
+async def test_a_work_is_found_by_its_title_and_has_what_a_reference_is_compared_with(name: str) -> None:
+    """The best match first; characters that mean something to a search do not break it."""
     async with registry(name) as asked:
         (record,) = await asked.by_ids(WorkIds.of(doi=BATHING.doi)) or []
+        found = await asked.by_title(f'{BATHING.title}: (AND) "OR"', author="Lund", year="1999")
 
     assert record.authors == BATHING.authors
     assert record.venue == BATHING.venue
     assert record.cited_by == 42
     assert BATHING.text in record.abstract
-
-
-@pytest.mark.parametrize("name", BY_TITLE)
-async def test_a_work_is_found_by_its_title(name: str) -> None:
-    """The best match first; characters that mean something to a search do not break it."""
-    async with registry(name) as asked:
-        found = await asked.by_title(f'{BATHING.title}: (AND) "OR"', author="Lund", year="1999")
-
     assert found
     assert found[0].ids.doi == BATHING.doi
 
@@ -295,20 +284,17 @@ async def test_papers_are_looked_for_in_all_catalogues_and_each_is_listed_once()
     assert [record.is_retracted for record in cold.records if record.id == WITHDRAWN.doi] == [True]
 
 
-async def test_a_catalogue_that_is_away_costs_its_own_papers_alone() -> None:
-    async with catalogues({"europepmc": Fault(status=503)}) as asked:
+async def test_a_catalogue_that_is_away_costs_its_own_papers_alone_and_none_at_all_is_an_error() -> None:
+    down = Fault(status=503)
+    async with catalogues({"europepmc": down}) as asked:
         found = await asked.search("swimmers", 10)
+    async with catalogues({"arxiv": down, "europepmc": down, "openalex": down}) as asked:
+        with pytest.raises(ProviderUnavailable):
+            await asked.search("swimmers", 10)
 
     assert found.asked == ("arxiv", "openalex")
     assert found.away == ("europepmc",)
     assert BATHING.doi in [record.id for record in found.records]
-
-
-async def test_no_catalogue_at_all_is_an_error() -> None:
-    down = Fault(status=503)
-    async with catalogues({"arxiv": down, "europepmc": down, "openalex": down}) as asked:
-        with pytest.raises(ProviderUnavailable):
-            await asked.search("swimmers", 10)
 
 
 async def test_a_full_text_comes_with_its_sections_and_tables() -> None:

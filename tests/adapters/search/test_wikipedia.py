@@ -101,24 +101,17 @@ async def test_ranks_are_the_services_and_disambiguation_pages_are_left_out() ->
     assert [(hit.rank, hit.url) for hit in hits] == [(0, best.url), (1, second.url)]
 
 
-async def test_one_unreadable_article_costs_only_itself() -> None:
-    """Each article is a request of its own."""
-    documents = [TIDE, Document("https://en.wikipedia.org/wiki/Moon", "Moon", "The moon and tides.")]
-    async with SearchWorld(documents) as world:
-        world.refuse_pages = {"1000"}
+async def test_one_unreadable_article_costs_only_itself_and_all_are_a_failure() -> None:
+    """Each is a request of its own; an empty list would say that nothing was found."""
+    moon = Document("https://en.wikipedia.org/wiki/Moon", "Moon", "The moon and tides.")
+    async with SearchWorld([TIDE, moon]) as both, SearchWorld([TIDE]) as alone:
+        both.refuse_pages = alone.refuse_pages = {"1000"}
 
-        hits = await ask(world, "moon tides")
+        hits = await ask(both, "moon tides")
+        with pytest.raises(ProviderError):
+            await ask(alone, "moon tides")
 
     assert [hit.title for hit in hits] == ["Moon"]
-
-
-async def test_all_articles_unreadable_is_a_failure() -> None:
-    """An empty list would say that nothing was found."""
-    async with SearchWorld([TIDE]) as world:
-        world.refuse_pages = {"1000"}
-
-        with pytest.raises(ProviderError):
-            await ask(world, "moon tides")
 
 
 async def test_no_more_articles_are_read_than_wanted() -> None:
@@ -133,19 +126,15 @@ async def test_no_more_articles_are_read_than_wanted() -> None:
     assert requests == 1 + MAX_ARTICLES + 1 + 1
 
 
-async def test_a_query_for_other_domains_is_not_asked() -> None:
-    """`include_domains` of another site leaves nothing that Wikipedia could give."""
+@pytest.mark.parametrize(
+    ("question", "domains"),
+    [("tides", ("python.org",)), ("", ()), ("???", ()), ("\x00\x07", ()), ("   ", ())],
+    ids=["other domains", "empty", "marks", "control", "blank"],
+)
+async def test_what_wikipedia_could_not_give_is_not_asked_for(question: str, domains: tuple[str, ...]) -> None:
+    """Nothing to look up, or only on other sites (`include_domains`), is an empty answer and no request."""
     async with SearchWorld([TIDE], faults={"wikipedia": Fault(status=500)}) as world:
-        hits = await ask(world, "tides", filters=SearchFilters(include_domains=("python.org",)))
-
-        assert (hits, world.asked) == ([], [])
-
-
-@pytest.mark.parametrize("question", ["", "???", "\x00\x07", "   "], ids=["empty", "marks", "control", "blank"])
-async def test_a_question_without_words_finds_nothing(question: str) -> None:
-    """Nothing to look up is an empty answer and no request."""
-    async with SearchWorld([TIDE]) as world:
-        hits = await ask(world, question)
+        hits = await ask(world, question, filters=SearchFilters(include_domains=domains))
 
         assert (hits, world.asked) == ([], [])
 

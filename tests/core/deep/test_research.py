@@ -33,7 +33,11 @@ def coverage(*levels: str) -> Callable[[ChatRequest], str]:
 
 
 async def test_a_question_ends_in_an_answer_that_covers_the_checklist():
-    """S002-06, S002-07, S002-12: refined, listed, searched, answered with markers and checked as every answer is."""
+    """S002-06, S002-07, S002-12: refined, listed, searched, answered with markers and checked as every answer is.
+
+    S002-09, S002-10: pages are read whole; a fact that stands at the end of one, beyond what the search showed, is
+    found.
+    """
     model = scripted()
     ran = await research(deep_deps(model=model))
 
@@ -47,6 +51,10 @@ async def test_a_question_ends_in_an_answer_that_covers_the_checklist():
     asked = [call.purpose for call in model.asked]
     assert len([purpose for purpose in asked if purpose != "check"]) == 5  # refine, three of a round, answer
     assert answer.metadata.model_calls == len(asked)
+    facts = ran.trace.state["knowledge_base"]["facts"]
+    found = [study for study in SOUND if study.conclusion in facts]
+    assert found != []
+    assert all(study.conclusion not in study.abstract for study in found)
 
 
 async def test_pages_of_a_quick_service_are_read_while_a_slow_one_is_still_searching():
@@ -76,8 +84,12 @@ async def test_pages_of_a_quick_service_are_read_while_a_slow_one_is_still_searc
     assert {source["type"] for source in ran.details["sources"]} == {"pubmed", "web"}
 
 
-async def test_the_output_has_exactly_the_fields_of_the_tool():
-    """S002-04: trace, answer, sources by type, coverage, iterations, status; PubMed sources carry their PMID."""
+async def test_output_and_progress_are_those_of_the_specification():
+    """S002-04: trace, answer, sources by type, coverage, iterations, status; PubMed sources carry their PMID.
+
+    S002-13: lines in their words and their order. S002-02, S002-15, D9: refining is 0.1, the first round 0.3; the card
+    comes along, at first the usual duration.
+    """
     ran = await research(deep_deps())
 
     output = ran.details
@@ -90,12 +102,6 @@ async def test_the_output_has_exactly_the_fields_of_the_tool():
     assert all(set(source) == {"id", "type", "title", "url", "snippet"} for source in sources)
     known = ran.trace.state["knowledge_base"]["sources"]
     assert {source["pmid"] for source in known if source["type"] == "pubmed"} == {"1001", "1002", "1004"}
-
-
-async def test_lines_of_progress_are_those_of_the_specification():
-    """S002-13: in their words and their order."""
-    ran = await research(deep_deps())
-
     assert ran.lines == [
         STARTING,
         REFINING,
@@ -107,12 +113,6 @@ async def test_lines_of_progress_are_those_of_the_specification():
         "  → Checklist: 3/3 items satisfied",
         COMPLETE,
     ]
-
-
-async def test_progress_says_how_far_it_is_and_shows_the_whole_card():
-    """S002-02, S002-15, D9: refining is 0.1, the first round 0.3; the card comes along, at first the usual duration."""
-    ran = await research(deep_deps())
-
     told = [event.data for event in ran.events if "card" in (event.data.get("data") or {})]
     shares = {entry["data"]["stage"]: entry["progress"] for entry in reversed(told)}
     assert shares["refining"] == 0.1
@@ -122,16 +122,6 @@ async def test_progress_says_how_far_it_is_and_shows_the_whole_card():
     assert searching["iteration"] == 1
     assert len(searching["queries"]) == 2
     assert [item["coverage"] for item in told[-1]["data"]["card"]["checklist"]] == ["satisfied"] * 3
-
-
-async def test_pages_are_read_whole_and_not_only_their_extracts():
-    """S002-09, S002-10: a fact that stands at the end of a page, beyond what the search showed, is found."""
-    ran = await research(deep_deps())
-
-    facts = ran.trace.state["knowledge_base"]["facts"]
-    found = [study for study in SOUND if study.conclusion in facts]
-    assert found != []
-    assert all(study.conclusion not in study.abstract for study in found)
 
 
 async def test_searches_of_a_round_are_one_of_each_kind_and_one_that_fails_costs_only_itself():
