@@ -37,82 +37,54 @@ def claim(text: str, *cited: tuple[int, Verdict]) -> Claim:
     return Claim("summary-0", text, Verdict.SUPPORTED, evidence)
 
 
-def test_json_has_every_field_of_s003():
-    """S003-19: each key with its name and type as given."""
-    document = job_json(samples.COMPLETED, samples.RESULT, samples.SOURCES)
+def test_json_has_every_field_of_s003_and_the_additions():
+    """S003-19: each key with its name and type as given; and what else readers may rely on: verdicts, offsets,
+    reasons, the sum of the confidence, conflicts, what was removed, cost. No mark keeps a citation grammar from it.
+    """
+    parts = (ConfidencePart("support", 0.9, "mean over 2 claims"), ConfidencePart("score", 0.9, "high from 0.8"))
+    summed = replace(samples.RESULT, answer=replace(samples.ANSWER, confidence_sum=parts))
 
-    assert document["job_id"] == samples.COMPLETED.id
-    assert document["status"] == "completed"
+    document = job_json(samples.COMPLETED, summed, samples.SOURCES)
+
     answer, metadata = document["answer"], document["metadata"]
     assert isinstance(answer, dict)
     assert isinstance(metadata, dict)
+    head = ("job_id", "status", "question", "mode", "error", "result")
+    assert [document[key] for key in head] == [
+        samples.COMPLETED.id, "completed", samples.QUESTION, "quick", None, None,
+    ]  # fmt: skip
     assert {key: answer[key] for key in ("summary", "detail", "confidence", "limitations")} == {
         "summary": samples.ANSWER.summary,
         "detail": samples.ANSWER.detail,
         "confidence": "medium",
         "limitations": list(samples.ANSWER.limitations),
     }
-    assert (
-        document["citations"][0].items()
-        >= {
-            "claim": "The Eddystone lighthouse is 49 metres tall",
-            "source_id": "src_1",
-            "quote": "It is 49 metres tall and built of granite blocks.",
-        }.items()
-    )
-    assert (
-        document["sources"][0].items()
-        >= {
-            "id": "src_1",
-            "url": "https://trinity.example/eddystone",
-            "title": "Eddystone Lighthouse",
-            "domain": "trinity.example",
-        }.items()
-    )
-    assert (metadata["duration_ms"], metadata["sources_considered"], metadata["cached"]) == (12340, 15, False)
-
-
-def test_json_has_the_additions():
-    """What else readers may rely on: verdicts, offsets, reasons, conflicts, what was removed, cost."""
-    document = job_json(samples.COMPLETED, samples.RESULT, samples.SOURCES)
-
-    answer, metadata = document["answer"], document["metadata"]
-    assert isinstance(answer, dict)
-    assert isinstance(metadata, dict)
-    assert (document["question"], document["mode"], document["error"], document["result"]) == (
-        samples.QUESTION,
-        "quick",
-        None,
-        None,
-    )
     assert answer["confidence_reasons"] == list(samples.ANSWER.confidence_reasons)
+    assert answer["confidence_sum"] == [
+        {"name": "support", "value": 0.9, "note": "mean over 2 claims"},
+        {"name": "score", "value": 0.9, "note": "high from 0.8"},
+    ]
     assert [(one["id"], one["verdict"], one["strength"]) for one in answer["claims"]] == [
         (claim.id, claim.verdict.value, claim.strength) for claim in samples.ANSWER.claims
     ]
     assert answer["conflicts"][0]["positions"][1]["source_id"] == "src_3"
     assert answer["removed"] == [{"text": "It was painted green in 1990.", "reason": "no source says it"}]
     first, third = document["citations"][0], document["citations"][2]
+    assert [first[key] for key in ("claim", "source_id", "quote")] == [
+        "The Eddystone lighthouse is 49 metres tall", "src_1", "It is 49 metres tall and built of granite blocks.",
+    ]  # fmt: skip
     assert (first["verdict"], first["start"], first["end"], first["page"]) == ("supported", 40, 89, None)
     assert third["quote"] is None
+    source = document["sources"][0]
+    assert [source[key] for key in ("id", "url", "title", "domain", "published_at")] == [
+        "src_1", "https://trinity.example/eddystone", "Eddystone Lighthouse", "trinity.example", "2024-05-01T00:00:00Z",
+    ]  # fmt: skip
     assert [one["used"] for one in document["sources"]] == [True, True, True, False]
-    assert document["sources"][0]["published_at"] == "2024-05-01T00:00:00Z"
+    assert (metadata["duration_ms"], metadata["sources_considered"], metadata["cached"]) == (12340, 15, False)
     assert metadata["created_at"] == metadata["completed_at"] == "2026-03-14T12:00:00Z"
     assert (metadata["model"], metadata["tokens"], metadata["cost_usd"]) == ("gpt-test", 5120, 0.004)
     assert (metadata["queries"], metadata["providers"]) == (list(samples.RESULT.queries), ["tavily", "wikipedia"])
-
-
-def test_json_shows_how_the_confidence_was_computed() -> None:
-    """Line by line, as the page does."""
-    parts = (ConfidencePart("support", 0.9, "mean over 2 claims"), ConfidencePart("score", 0.9, "high from 0.8"))
-    answered = replace(samples.RESULT, answer=replace(samples.ANSWER, confidence_sum=parts))
-
-    answer = job_json(samples.COMPLETED, answered, samples.SOURCES)["answer"]
-
-    assert isinstance(answer, dict)
-    assert answer["confidence_sum"] == [
-        {"name": "support", "value": 0.9, "note": "mean over 2 claims"},
-        {"name": "score", "value": 0.9, "note": "high from 0.8"},
-    ]
+    assert not regex.search(rf"\][{_MARKS}]", json.dumps(document, ensure_ascii=False))
 
 
 @pytest.mark.parametrize(
@@ -129,13 +101,6 @@ def test_json_of_a_job_without_answer_keeps_its_shape(job):
     assert document["citations"] == document["sources"] == []
     assert (document["error"] is not None) == (job.status is JobStatus.FAILED)
     assert json.loads(json.dumps(document)) == document
-
-
-def test_json_carries_no_verdict_marks():
-    """Every citation grammar still parses the JSON."""
-    document = json.dumps(job_json(samples.COMPLETED, samples.RESULT, samples.SOURCES), ensure_ascii=False)
-
-    assert not regex.search(rf"\][{_MARKS}]", document)
 
 
 def test_cached_answer_says_when_it_was_made():
@@ -304,20 +269,14 @@ def test_markdown_keeps_the_answer_without_marks():
     assert "\n\n## Read, not cited\n\n[4] " in document
 
 
-def test_markdown_title_forms_no_link():
+def test_markdown_forms_no_link_of_a_title_and_keeps_the_folders_of_files_to_itself():
+    """Whoever is handed the document learns the file's name, not where the operator keeps it."""
     hostile = replace(samples.SOURCES[0], title="[fda.gov](https://evil.test) | x")
+    local = replace(samples.SOURCES[1], url="file:///srv/secret/my%20notes.md#How", title="")
 
-    document = answer_markdown(samples.COMPLETED, samples.RESULT, [hostile])
+    document = answer_markdown(samples.COMPLETED, samples.RESULT, [hostile, local])
 
     assert "](https://evil.test)" not in document.replace("\\]", "")
-
-
-def test_markdown_keeps_the_folders_of_files_to_itself():
-    """Whoever is handed the document learns the file's name, not where the operator keeps it."""
-    local = replace(samples.SOURCES[0], url="file:///srv/secret/my%20notes.md#How", title="")
-
-    document = answer_markdown(samples.COMPLETED, samples.RESULT, [local])
-
     assert "File my notes.md\n" in document
     assert "secret" not in document
 
