@@ -96,12 +96,16 @@ async def _nothing(_: str) -> None:
 
 
 async def test_every_event_has_an_id_and_is_as_described(running: Running):
-    """S003-22, G-01: ids count up, each kind of data is described, the last is the whole job, then it ends."""
+    """S003-22, G-01: ids count up, each kind of data is described, the last is the whole job, then it ends.
+
+    A reader that cannot set headers says in the address what it has seen.
+    """
     for type_, data in TOLD:
         await running.tell(type_, data)
     await running.end()
 
     events = await running.read()
+    rest = await running.read(query=f"?after={len(TOLD)}")
 
     assert [event.id for event in events] == [str(number) for number in range(1, len(TOLD) + 2)]
     assert [(event.type, event.data) for event in events[:-1]] == TOLD
@@ -109,14 +113,16 @@ async def test_every_event_has_an_id_and_is_as_described(running: Running):
     for event in events:
         schema = {"status": "StatusEvent", "source": "SourceEvent", "answer": "AnswerEvent", "complete": "Job"}
         assert_conforms(event.data, f"#/components/schemas/{schema[event.type]}")
+    assert [event.type for event in rest] == ["complete"]
 
 
-async def test_nothing_may_hold_the_stream_back(running: Running):
-    """No cache, no buffering and no compression in between."""
+async def test_nothing_may_hold_the_stream_back_and_who_has_seen_it_all_is_told_to_stop(running: Running):
+    """No cache, no buffering and no compression in between; 204 is how the standard ends a browser's reconnecting."""
     await running.end()
 
-    async with running.follow() as response:
+    async with running.follow() as response, running.follow(after="1") as again:
         headers = response.headers
+        assert again.status == 204
 
     assert headers["Content-Type"].startswith("text/event-stream")
     assert headers["X-Accel-Buffering"] == "no"
@@ -138,16 +144,6 @@ async def test_a_reader_that_is_cut_off_misses_nothing(running: Running, cut: in
 
     assert [event.id for event in seen] == [str(number) for number in range(1, len(TOLD) + 2)]
     assert [event.data for event in seen[:-1]] == [data for _, data in TOLD]
-
-
-async def test_a_reader_that_cannot_set_headers_says_it_in_the_address(running: Running):
-    for type_, data in TOLD:
-        await running.tell(type_, data)
-    await running.end()
-
-    events = await running.read(query=f"?after={len(TOLD)}")
-
-    assert [event.type for event in events] == ["complete"]
 
 
 @pytest.mark.parametrize("how", ["address", "header"])
@@ -227,14 +223,6 @@ async def test_an_odd_last_event_starts_from_the_first(running: Running, after: 
     await running.end()
 
     assert [event.id for event in await running.read(query=f"?after={after}")] == ["1"]
-
-
-async def test_a_browser_that_has_seen_it_all_is_told_to_stop(running: Running):
-    """204 is how the standard ends a browser's reconnecting."""
-    await running.end()
-
-    async with running.follow(after="1") as response:
-        assert response.status == 204
 
 
 async def test_stopping_ends_streams_in_good_order(running: Running):

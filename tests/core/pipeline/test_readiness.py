@@ -59,19 +59,17 @@ async def house() -> House:
     return opened
 
 
-async def test_ready_when_everything_answers(house: House):
-    assert await house.readiness.reasons() == []
-
-
 @pytest.mark.parametrize("part", ["records", "journal"])
 async def test_a_part_that_fails_says_why_and_recovers(house: House, part: str):
+    """Ready is when everything answers."""
     broken: Part = getattr(house, part)
+    at_first = await house.readiness.reasons()
     broken.failure = "It is away."
-    before = await house.readiness.reasons()
+    before = await house.reasons_later()
 
     broken.failure = ""
 
-    assert before == ["It is away."]
+    assert (at_first, before) == ([], ["It is away."])
     assert await house.reasons_later() == []
 
 
@@ -96,17 +94,13 @@ async def test_a_worker_must_have_been_heard_of_lately(house: House, off: int):
     assert await house.reasons_later() == []
 
 
-async def test_without_any_worker_it_is_not_ready(house: House):
+async def test_without_any_worker_only_a_process_that_runs_its_own_jobs_is_ready(house: House):
     await house.beats.forget("worker")
+    alone = Readiness(house.records.try_out, clock=house.clock, stopwatch=lambda: 0.0)
 
     (reason,) = await house.readiness.reasons()
 
     assert "No worker was heard of" in reason
-
-
-async def test_a_process_that_runs_its_own_jobs_needs_no_worker(house: House):
-    alone = Readiness(house.records.try_out, clock=house.clock, stopwatch=lambda: 0.0)
-
     assert await alone.reasons() == []
 
 

@@ -94,8 +94,8 @@ async def test_a_call_given_up_half_way_is_noted_with_what_had_come() -> None:
     assert entry.completion_tokens == 3
 
 
-async def test_searches_are_noted_with_query_hits_and_reason() -> None:
-    """One entry a search, also for one that failed; the results are passed on unchanged."""
+async def test_searches_and_pages_are_noted_with_what_was_asked_for_hits_and_reason() -> None:
+    """One entry each, also for one that failed; the results are passed on unchanged."""
     log = MemoryTraceLog()
     good = FakeSearch("good", [hit("https://a.example"), hit("https://b.example")])
     bad = FakeSearch("bad", error=ProviderTimeout("bad", "no answer in 10 s"))
@@ -104,24 +104,19 @@ async def test_searches_are_noted_with_query_hits_and_reason() -> None:
         found = await WatchedSearch(good, tracer).search(SearchQuery("cats"), limit=5, scope=LOCAL)
         with pytest.raises(ProviderTimeout):
             await WatchedSearch(bad, tracer).search(SearchQuery("cats"), limit=5, scope=LOCAL)
-
-    rows = [(entry.name, entry.detail, entry.results, entry.outcome) for entry in log.kept["job_1"]]
-    assert found == good.hits
-    assert rows == [("good", "cats", 2, "done"), ("bad", "cats", 0, "no answer in 10 s")]
-
-
-async def test_pages_are_noted_with_address_and_reason() -> None:
-    """Read or not, and why not."""
-    log = MemoryTraceLog()
-    pages = FakePages({"https://a.example": "twelve chars"})
-
-    async with tracing(log) as tracer:
-        await WatchedPages(pages, tracer).fetch("https://a.example")
+        pages = WatchedPages(FakePages({"https://a.example": "twelve chars"}), tracer)
+        await pages.fetch("https://a.example")
         with pytest.raises(PageStatus):
-            await WatchedPages(pages, tracer).fetch("https://b.example")
+            await pages.fetch("https://b.example")
 
-    rows = [(entry.detail, entry.results, entry.outcome) for entry in log.kept["job_1"]]
-    assert rows == [("https://a.example", 12, "done"), ("https://b.example", 0, "HTTP 404")]
+    assert found == good.hits
+    searches, fetches = log.kept["job_1"][:2], log.kept["job_1"][2:]
+    assert [(entry.name, entry.detail, entry.results, entry.outcome) for entry in searches] == [
+        ("good", "cats", 2, "done"), ("bad", "cats", 0, "no answer in 10 s"),
+    ]  # fmt: skip
+    assert [(entry.detail, entry.results, entry.outcome) for entry in fetches] == [
+        ("https://a.example", 12, "done"), ("https://b.example", 0, "HTTP 404"),
+    ]  # fmt: skip
 
 
 async def test_stages_errors_and_resumption_are_noted_and_still_measured() -> None:

@@ -57,17 +57,13 @@ def test_a_signature_opens_one_job_in_one_scope(other: ResearchJob):
     assert not LINKS.allows(PRIVATE, sig_of(other), NOON)
 
 
-def test_a_signature_ends_with_its_time():
+def test_a_signature_ends_with_its_time_and_no_longer_one_can_be_claimed():
+    """The expiry is signed too."""
     sig = sig_of(PRIVATE)
+    expiry, _, mac = sig.partition("-")
 
     assert LINKS.allows(PRIVATE, sig, NOON + LINK_LIFE - SECOND)
     assert not LINKS.allows(PRIVATE, sig, NOON + LINK_LIFE)
-
-
-def test_a_longer_time_cannot_be_claimed():
-    """The expiry is signed too."""
-    expiry, _, mac = sig_of(PRIVATE).partition("-")
-
     assert not LINKS.allows(PRIVATE, f"{int(expiry) + 1}-{mac}", NOON)
 
 
