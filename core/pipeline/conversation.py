@@ -19,6 +19,7 @@ from core.model.job import MAX_STEERING_CHARS, ResearchJob, ResearchRequest, Sco
 from core.model.ports import JobStore
 from core.pipeline.deps import Deps
 from core.presentation import wording
+from core.presentation.follow_ups import asked_of, is_template, topic_of
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, one_line
 from core.stages.intake import parse_intent
@@ -201,7 +202,7 @@ def _is_courtesy(said: str) -> bool:
 
 async def turns_behind(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:
     """The turns that the job's question may lean on; none where it stands alone: then the old topic is not its own."""
-    return () if leaning(job.query) == "alone" else await read_turns(job, deps)
+    return () if stands_alone(job.query) else await read_turns(job, deps)
 
 
 async def read_turns(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:
@@ -265,7 +266,7 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
             break
         turns.append(turn)
         moment = past.created_at
-        is_new_topic = _is_direct(job) and leaning(past.query) == "alone"
+        is_new_topic = _is_direct(job) and stands_alone(past.query)
     return tuple(reversed(turns))
 
 
@@ -292,7 +293,12 @@ def _shares_words(turn: Turn, earlier: Turn) -> bool:
 
 def needs_context(question: str) -> bool:
     """Whether the question leans on what was said before: a pronoun, an opening `and`, or next to no words."""
-    return leaning(question) == "leans"
+    return is_template(question) or leaning(question) == "leans"
+
+
+def stands_alone(question: str) -> bool:
+    """Whether rules are sure that it leans on nothing."""
+    return not is_template(question) and leaning(question) == "alone"
 
 
 def leans_on_thread(job: ResearchJob) -> bool:
@@ -302,18 +308,21 @@ def leans_on_thread(job: ResearchJob) -> bool:
 
 def may_lean(job: ResearchJob) -> bool:
     """Whether it leans on its thread, or rules cannot tell."""
-    return bool(job.request.thread) and leaning(job.query) != "alone"
+    return bool(job.request.thread) and not stands_alone(job.query)
 
 
 def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     """The question so that it can be understood alone; unchanged where it can be, or where nothing was said before.
 
     A pronoun takes the last question's subject, an elliptic question takes that question's words with its own
-    name in the place of the old one; where neither fits, the last question's words are added.
+    name in the place of the old one; where neither fits, the last question's words are added. Questions that we have
+    offered are asked of the last one that was none of them.
     """
     if not turns or not needs_context(question):
         return question
-    last = turns[-1].question
+    if is_template(question):
+        return asked_of(question, turns[-1].question)
+    last = topic_of(turns[-1].question)
     names = parse_intent(last).entities
     core = without_opening(question)
     own = parse_intent(core).entities or parse_intent(core[:1].upper() + core[1:]).entities

@@ -8,7 +8,7 @@ nothing of its questions is shown that is more than a question.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import regex
 
@@ -107,8 +107,17 @@ _IN: Mapping[str, _Templates] = {
 }
 
 
+_TEMPLATE = regex.compile(
+    rf"(?:{'|'.join(regex.escape(one.rstrip(' ?')) for said in _IN.values() for one in astuple(said))})".replace(
+        regex.escape("{subject}"), ".+?"
+    )
+    + r"(?: ?\?| ?: (?P<topic>.+))"
+)
+
+
 def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
-    """Two or three questions, each at most `MAX_CHARS`, in the language of the answer; none where that is no answer.
+    """Two or three questions, each at most `MAX_CHARS`, in the language of the answer; none where that is no answer,
+    and not the one just answered.
 
     The writer's, filled up with templates: the sources' disagreement first, then what the kind of question leaves
     open, then what any answer does. Where no templates are known it takes two of the writer's.
@@ -123,8 +132,26 @@ def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
         of_kind = getattr(templates, result.question_type) if result.question_type else ""
         general = [of_kind, templates.against, templates.unknown]
         asked += [templates.disagree.format(subject=subject) for subject in subjects[:1]] + general
-    kept = [one for one in dict.fromkeys(asked) if one and len(one) <= MAX_CHARS]
+    kept = [one for one in dict.fromkeys(asked) if one not in ("", job.query) and len(one) <= MAX_CHARS]
     return tuple(kept[:MOST]) if len(kept) >= LEAST else ()
+
+
+def is_template(question: str) -> bool:
+    """Whether it is one of ours, which all lean on what was asked before."""
+    found = _TEMPLATE.fullmatch(question.strip())
+    return found is not None and not found["topic"]
+
+
+def asked_of(template: str, last: str) -> str:
+    """The template as somebody asks it of the `last` question: that comes behind it, without a template of its own."""
+    gap = " : " if template.endswith(" ?") else ": "
+    return f"{template.rstrip(' ?')}{gap}{topic_of(last).lstrip('¿¡ ')}"
+
+
+def topic_of(question: str) -> str:
+    """The question that a template was asked of; any other as it is."""
+    found = _TEMPLATE.fullmatch(question.strip())
+    return (found["topic"] if found else None) or question
 
 
 def worth_asking(asked: Sequence[str], question: str, language: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, JobNotFound
-from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import LOCAL, JobStatus, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.pipeline.conversation import (
     MAX_TURNS,
     ReadReply,
@@ -23,7 +23,9 @@ from core.pipeline.conversation import (
     read_turns,
     standalone_by_rules,
 )
+from core.presentation.follow_ups import follow_ups
 from tests.fakes import NOW, make_deps, make_job
+from tests.golden import samples
 
 HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
 
@@ -217,6 +219,37 @@ def test_a_follow_up_is_completed_from_the_last_question(
 ) -> None:
     """Pronouns and left-out words take what was asked last; a question that stands alone stays as it is."""
     assert standalone_by_rules(question, turns) == understood
+
+
+FIRST_ASKED = {
+    "en": "How is confidence scored?",
+    "de": "Wie wird die Konfidenz berechnet?",
+    "fr": "Comment la confiance est-elle calculée ?",
+    "es": "¿Cómo se calcula la confianza?",
+    "it": "Come si calcola la fiducia?",
+    "pt": "Como se calcula a confiança?",
+    "nl": "Hoe wordt het vertrouwen berekend?",
+}
+
+
+@pytest.mark.parametrize("language", FIRST_ASKED)
+def test_offered_questions_are_asked_of_the_first_however_many_were_pressed(language: str) -> None:
+    """Each of a language, pressed one after the other: both whole questions stand there, and no other."""
+    first = FIRST_ASKED[language]
+    said = first
+    for kind in (None, *QuestionType):
+        job = replace(samples.COMPLETED, intent=replace(samples.COMPLETED.intent, language=language))
+        for offered in follow_ups(job, replace(samples.RESULT, question_type=kind)):
+            said = standalone_by_rules(offered, (Turn(said, "It is so."),))
+
+            gap = " : " if language == "fr" else ": "
+            assert said == f"{offered.rstrip(' ?')}{gap}{first.lstrip('¿')}"
+
+
+def test_what_is_written_after_an_offered_question_is_of_the_first() -> None:
+    turns = (Turn("What speaks against this: how does caffeine affect sleep?", "Little."),)
+
+    assert standalone_by_rules("Why?", turns) == "Why (caffeine affect sleep)?"
 
 
 @given(st.text(max_size=80), st.lists(st.builds(Turn, st.text(max_size=80), st.text(max_size=40)), max_size=7))
