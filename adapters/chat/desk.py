@@ -55,9 +55,10 @@ Reaction = Literal["thanks", "heard"]
 # What each word asks for, by the kind core/pipeline/conversation.py reads it as. The rest is said below.
 _RENEWS: dict[ReplyKind, Renewal] = {
     "retry": "retry", "again": "ask_again", "improve": "improve", "deeper": "deeper",
+    "wrong": "improve",
 }  # fmt: skip
 _OF_NO_ANSWER = frozenset({"question", "courtesy", "greeting", "help", "history", "references"})
-PLEASANTRIES = frozenset({"courtesy", "greeting"})  # what people say to each other, too
+AMONG_PEOPLE = frozenset({"courtesy", "greeting", "wrong"})  # what they say to each other, too
 _ALSO_OF_RUNNING = frozenset(
     {"sources", "help", "history", "forget", "courtesy", "watch", "references", "export", "test"}
 )  # the rest steers what can be steered
@@ -235,7 +236,7 @@ def hear(
 def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> Deed:
     """What is said to the bot."""
     kind = said.reply.kind
-    if kind in _AT_ONCE and not (kind in PLEASANTRIES and said.has_files):
+    if kind in _AT_ONCE and not (kind in AMONG_PEOPLE and said.has_files):
         return _AT_ONCE[kind]
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
@@ -243,7 +244,9 @@ def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None)
     if not said.is_about_answer:
         lacks = say(wording.NO_LIST) if kind == "references" else "" if said.text else say(wording.ASK_WHAT)
         return Say(lacks) if lacks and not said.has_files else Ask()
-    return Say(say(wording.NOTHING_HERE)) if job is None else _obey(said, job)
+    if job is None:
+        return Ask() if kind == "wrong" and said.reply.rest else Say(say(wording.NOTHING_HERE))
+    return _obey(said, job)
 
 
 def hear_edit(text: str, job: ResearchJob | None) -> Deed:
@@ -453,7 +456,7 @@ def _words_of(text: str) -> str:
 def _is_meant(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> bool:
     """Whether what was only heard is for the bot: our words under an answer of ours, else who asked goes on asking."""
     under = running or job
-    is_word = said.reply.kind not in ("question", *PLEASANTRIES)
+    is_word = said.reply.kind not in ("question", *AMONG_PEOPLE)
     return under is not None and (is_word or under.request.asker == said.asker)
 
 
@@ -462,10 +465,11 @@ def _obey(said: Utterance, job: ResearchJob) -> Deed:
     kind = said.reply.kind
     if kind in _ASKERS_ALONE and job.request.asker != said.asker:
         return Say(say(wording.NOT_YOURS))
-    if kind == "retry" and job.status not in TERMINAL_STATUSES:
+    if kind in ("retry", "wrong") and job.status not in TERMINAL_STATUSES:
         return Say(say(wording.ALREADY_BEGUN))
     if kind in _RENEWS:
-        return Renew(job, _RENEWS[kind], said.reply.rest)
+        is_bare = kind == "wrong" and not said.reply.rest  # then nothing of the answer is built upon
+        return Renew(job, "refresh" if is_bare else _RENEWS[kind], said.reply.rest)
     if kind in ("export", "test"):
         return Prove(job, "receipt" if kind == "export" else "test", said.reply.rest)
     if kind == "sources":

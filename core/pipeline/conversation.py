@@ -39,7 +39,7 @@ _REPLACED = frozenset("it they them he she him her its their his this that these
 
 ReplyKind = Literal[
     "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy",
-    "greeting", "watch", "references", "export", "test",
+    "greeting", "watch", "references", "export", "test", "wrong",
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey|por favor|per favore)\s*,?\s+)?¡?"
@@ -47,7 +47,52 @@ _POLITE = (
     r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you|p[oe]r favore?|s['’]il (?:te|vous) pla[iî]t|svp"
     r"|alsjeblieft|alstublieft))?"
 )
+# Who says that an answer is wrong, or doubts it, wants it checked again: nothing in these words is to be looked for.
+_WRONG = "|".join(
+    (
+        r"(?:that|this|it|(?:the|your) answer)(?: is|['’]s| was| seems| looks)?(?: just| simply| still| all| completely"
+        r"| totally| clearly)? (?:wrong|incorrect|false|untrue|inaccurate|nonsense|a mistake"
+        r"|not (?:right|correct|true|so))",
+        r"(?:that|this|it|(?:the|your) answer) (?:isn|wasn|doesn)['’]t (?:(?:look|sound) )?(?:right|correct|true|so)",
+        r"i (?:don['’]t|do not) (?:think|believe) (?:that|this|it)(?:['’]s| is) (?:right|correct|true)"
+        r"|you(?:['’]re| are) wrong",
+        r"(?:(?:das|dies|es|(?:die|deine|ihre) antwort) )?stimmt (?:so |doch |aber |gar |einfach |überhaupt )*nicht",
+        r"(?:das|dies|es|(?:die|deine|ihre) antwort) ist (?:so |doch |aber |leider |einfach )*"
+        r"(?:falsch|verkehrt|unwahr|unsinn|quatsch|ein fehler|nicht (?:richtig|wahr|korrekt))",
+        r"(?:c['’]est|(?:la|ta|votre) réponse est) (?:complètement |totalement )?(?:fau(?:x|sse)|incorrecte?|inexacte?"
+        r"|une erreur|pas (?:vrai|exact|correct|juste)e?)|ce n['’]est pas (?:vrai|exact|correct|juste)",
+        r"tu te trompes|vous vous trompez|te equivocas|se equivoca|ti sbagli|si sbaglia"
+        r"|(?:você está|estás) (?:errad|enganad)[oa]",
+        r"(?:(?:eso|esto|la respuesta) )?(?:no es (?:verdad|así|(?:ciert|correct)[oa])"
+        r"|es (?:fals|incorrect|erróne)[oa]|está (?:mal|equivocad[oa]))",
+        r"(?:(?:questo|ciò|la risposta) )?(?:non è (?:vero|così|(?:corrett|giust|esatt)[oa])"
+        r"|è (?:fals|sbagliat|errat)[oa])",
+        r"(?:(?:isso|isto|a resposta) )?(?:não (?:é|está) (?:verdade|assim|(?:corret|cert)[oa])"
+        r"|(?:é|está) (?:fals|errad|incorret)[oa])",
+        r"(?:(?:dat|dit|het antwoord) )?klopt (?:helemaal |echt |gewoon )?niet",
+        r"(?:dat|dit|het(?: antwoord)?) is (?:gewoon )?(?:fout|onjuist|onwaar|verkeerd"
+        r"|niet (?:waar|juist|correct|goed))",
+    )
+)
+_NO = r"(?:(?:no|nope|nein|nee|non|não|sorry|wait|hm+|but|aber|mais|pero|ma|mas|maar)[\s,.!]+)?"
+_DOUBTED = "|".join(
+    (
+        r"are you (?:really |quite )?sure(?: (?:about|of) (?:that|this|it))?",
+        r"is (?:that|this|it) (?:really |actually )?(?:true|right|correct)",
+        r"(?:bist du(?: dir)?|sind sie(?: sich)?) (?:da )?sicher|stimmt das(?: wirklich)?"
+        r"|ist das (?:wirklich )?(?:wahr|richtig)",
+        r"(?:es-tu|tu es|êtes-vous|vous êtes) sûre?s?|(?:c['’]est|est-ce) (?:bien |vraiment )?(?:vrai|exact|correct)",
+        r"¿?(?:está|estás|estas) segur[oa]|¿?(?:de verdad )?es (?:cierto|verdad|correcto)(?: eso)?",
+        r"(?:sei|è) sicur[oa]|è (?:davvero )?(?:vero|corretto)",
+        r"(?:você )?tem certeza|tens a certeza|(?:isso )?é (?:mesmo )?(?:verdade|correto)",
+        r"weet je (?:het|dat) zeker|klopt (?:dat|dit)(?: wel)?|is dat (?:echt )?(?:waar|juist)",
+    )
+)
 _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
+    (
+        "wrong",
+        rf"{_NO}(?:{_WRONG}|wrong(?: answer)?|incorrect|falsch|faux|errado|sbagliato|onjuist)|(?:{_DOUBTED})\s?\?+",
+    ),
     ("sources", r"(?:show\s+|list\s+|give\s+)?(?:me\s+)?(?:the\s+|your\s+|its\s+|all\s+)*(?:sources|references)"),
     ("deeper", r"(?:go\s+|dig\s+|look\s+)?deeper"),
     ("again", r"(?:ask\s+|try\s+)?again|refresh"),
@@ -94,6 +139,7 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
     ),
     ("deeper", r"(?:(?:go|dig|look)\s+)?deeper(?:\s*[:,–—-]+\s*|\s+(?:on|into|in)\s+)"),
     ("test", r"make\s+(?:this|it|that)\s+a\s+test\s*[:,–—-]+\s*"),
+    ("wrong", rf"{_NO}(?:{_WRONG})(?:\s*[,.:;!–—-]+\s*|\s+(?=(?:because|weil|car|porque|perché|omdat)\s))"),
 )
 _LABELS: Mapping[ReplyKind, Sequence[str]] = {  # what a button says is a word, too, in any language
     "sources": (wording.SOURCES, wording.SHOW_SOURCES), "deeper": (wording.GO_DEEPER,), "again": (wording.ASK_AGAIN,),
@@ -140,7 +186,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What somebody wrote under an answer. `rest` is the question, or what `improve`, `deeper`, `test` are to mind."""
+    """What somebody wrote under an answer. `rest` is the question, or what `improve`, `deeper`, `test` are to mind, or
+    why something is `wrong`.
+    """
 
     kind: ReplyKind
     rest: str = ""
@@ -149,7 +197,8 @@ class ReadReply:
 def read_reply(text: str) -> ReadReply:
     """Whether a reply is one of our words or a question. Words alone, or `improve` and `deeper` with what follows.
 
-    A sentence that ends in a question mark is a question, whatever word it begins with, but "what can you do?".
+    A sentence that ends in a question mark is a question, whatever word it begins with, but "what can you do?" and "are
+    you sure?".
     """
     said = " ".join(text.split())
     if _is_courtesy(said):

@@ -16,7 +16,7 @@ from aiohttp import ClientSession
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.desk import (
-    PLEASANTRIES,
+    AMONG_PEOPLE,
     Ask,
     Deed,
     Nothing,
@@ -316,9 +316,9 @@ class Entrance:
         if steered and "<@" not in said.raw:
             return True
         kind = read_reply(said.text).kind
-        is_word = may_be_words(said.text) or kind not in ("question", *PLEASANTRIES)
+        is_word = may_be_words(said.text) or kind not in ("question", *AMONG_PEOPLE)
         is_open_question = said.text.endswith("?") and "<@" not in said.raw  # to nobody else
-        if not (is_word or kind in PLEASANTRIES or is_open_question):
+        if not (is_word or kind in AMONG_PEOPLE or is_open_question):
             return False
         recorded = await self.threads.recorded(workspace, said)
         conversation = recorded or named(said.channel_id, said.thread_ts)

@@ -174,6 +174,45 @@ def test_who_greets_is_greeted_in_seven_languages(greetings: str, questions: str
     assert {read_reply(said).kind for said in questions.split("; ")} == {"question"}
 
 
+CALLED_WRONG = {
+    "en": (
+        "that is wrong; That's not right.; no, that's not right!; it isn't true; your answer is wrong; Are you sure?",
+        "what is wrong with my car; that is wrong in which countries?; is that true of mice?; wrong turn (film)",
+    ),
+    "de": (
+        "Das stimmt nicht; nein, das ist falsch!; stimmt so nicht; das ist doch nicht wahr; Bist du sicher?",
+        "Was stimmt nicht mit meinem Auto; warum ist das falsch geschrieben; stimmt das Wetter?",
+    ),
+    "fr": ("C'est faux; non, ce n’est pas vrai !; tu te trompes; C'est vrai ?", "c'est faux en droit ?; faux amis"),
+    "es": ("Eso no es cierto; no, es falso; está mal; ¿Estás seguro?", "¿es verdad que llueve?; falso positivo"),
+    "it": ("Non è vero; no, è sbagliato!; ti sbagli; Sei sicuro?", "è vero che piove?; un falso amico"),
+    "pt": ("Isso não é verdade; não, está errado; Tem certeza?", "é verdade que chove?; falso cognato"),
+    "nl": ("Dat klopt niet; nee, dat is niet waar; Weet je het zeker?", "klopt het weerbericht?; wat is er fout"),
+}
+
+
+@pytest.mark.parametrize("language", CALLED_WRONG)
+def test_who_says_that_an_answer_is_wrong_asks_nothing(language: str) -> None:
+    """In seven languages; what goes on with a subject does."""
+    words, questions = (said.split("; ") for said in CALLED_WRONG[language])
+
+    assert {said: read_reply(said) for said in words} == dict.fromkeys(words, ReadReply("wrong"))
+    assert {said: read_reply(said).kind for said in questions} == dict.fromkeys(questions, "question")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("That's wrong: it was built in 1889", "it was built in 1889"),
+        ("Das stimmt nicht, er ist 330 Meter hoch", "er ist 330 Meter hoch"),
+        ("C'est faux car il y en a deux", "car il y en a deux"),
+        ("dat klopt niet – het zijn er twee", "het zijn er twee"),
+    ],
+)
+def test_it_may_be_said_why_an_answer_is_wrong(said: str, reason: str) -> None:
+    assert read_reply(said) == ReadReply("wrong", reason)
+
+
 @pytest.mark.parametrize(
     "text",
     ["ok?", "???", "thanks, and what about Spain?", "Is it good", "Thanksgiving", "42", "good wine", "nice restaurants",
