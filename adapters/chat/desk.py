@@ -40,9 +40,7 @@ from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
     from adapters.chat.reply import Voice
-    from core.model.answer import ResearchAnswer
     from core.model.ports import Clock
-    from core.model.source import Source
     from core.pipeline.researcher import Researcher
     from core.presentation.page_links import PageLinks
     from core.receipts.container import Receipts
@@ -249,6 +247,12 @@ def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None)
     return _obey(said, job)
 
 
+def hear_command(words: str, *, has_files: bool = False) -> Show | None:
+    """What is shown for words behind a command that asks; None for what is to be researched."""
+    deed = None if has_files else _AT_ONCE.get(read_reply(words).kind)
+    return deed if deed is None or isinstance(deed, Show) else Show("help")
+
+
 def hear_edit(text: str, job: ResearchJob | None) -> Deed:
     """What the edit of a message asks for that was the question of `job`; `text` is what it says now.
 
@@ -375,11 +379,7 @@ async def obey(
     return say(wording.FORGOTTEN)
 
 
-async def _nobody() -> bool:
-    return False
-
-
-async def _no_sign(_: Reaction) -> bool:
+async def _no(*_: object) -> bool:
     return False
 
 
@@ -397,9 +397,9 @@ class Speaking(Generic[Payload]):
     elsewhere: Elsewhere = nowhere_else
     taking_away: TakingAway | None = None
     proving: Proving | None = None
-    is_admin: Callable[[], Awaitable[bool]] = _nobody  # whether who spoke looks after the workspace
+    is_admin: Callable[[], Awaitable[bool]] = _no  # whether who spoke looks after the workspace
     may_offer: bool = True  # below an answer that is shown again
-    sign: Callable[[Reaction], Awaitable[bool]] = _no_sign  # puts it at what was said; whether it stands there
+    sign: Callable[[Reaction], Awaitable[bool]] = _no  # puts it at what was said; whether it stands there
 
 
 async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
@@ -416,9 +416,9 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
         case Show():
             said = voice.help()
         case ShowSources(job):
-            found = await sources_of(researcher, job.id)
+            result, sources = await researcher.result(job.id), await researcher.sources(job.id)
             with speaking(wording.language_of(job)):  # others in the channel read them too
-                said = voice.sources(*found)
+                said = voice.sources(sources, result.answer if result else None)
         case ShowChanges(job):
             changes = await researcher.changes(job.id, scope=job.scope)
             lines = [f"• {line}" for line in wording.changes_lines(changes)] if changes else []
@@ -441,12 +441,6 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
         case Forget() | Steer() | Cancel():
             said = voice.notice(await obey(deed, researcher, at.asker, at.taking_away))
     return said
-
-
-async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source], ResearchAnswer | None]:
-    """What was read for a job, and the answer that cites it. Raises `GorkdError`."""
-    result = await researcher.result(job_id)
-    return await researcher.sources(job_id), result.answer if result else None
 
 
 def _words_of(text: str) -> str:
