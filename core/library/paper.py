@@ -22,12 +22,12 @@ from core.evidence.citations import Grammar, Marker, PageRef, parse_markers, rew
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
-from core.model.answer import Citation, Evidence, Section, Verdict
+from core.model.answer import Claim, Evidence, Section, Verdict
 from core.model.job import ResearchJob, Scope
 from core.model.ports import Vector
 from core.model.source import Source
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
-from core.presentation.render import cut
+from core.presentation.render import claim_at, claim_spans, cut, letters_of
 from core.text.passages import Passage, SectionType
 from core.text.saying import say
 
@@ -434,37 +434,28 @@ def _on_its_page(evidence: Evidence, named: set[int]) -> Evidence:
     return replace(evidence, verdict=Verdict.MOVED, reasons=(f"stands on page {evidence.page}, not on {pages}",))
 
 
-def page_markers(
-    text: str, citations: Sequence[Citation], papers: Mapping[str, Paper], texts: Mapping[str, str]
-) -> str:
-    """`text` with `[PAPER_ID, page N]` for each `[n]` (S000-16); `citations` say on which page each sentence stands.
+def page_markers(text: str, claims: Sequence[Claim], papers: Mapping[str, Paper], texts: Mapping[str, str]) -> str:
+    """`text` with `[PAPER_ID, page N]` for each `[n]` (S000-16): the page on which the sentence around it stands.
 
-    A paper without pages is named with the section in which the sentence stands, if `texts` (by source id) has one. A
-    number behind a sentence that no citation knows the place of becomes the paper's id alone.
+    `claims` are in the order of `text`. A paper without pages is named with the section in which the sentence stands,
+    if `texts` (by source id) has one. A number in no sentence whose place is known becomes the paper's id alone.
     """
+    spans = claim_spans(letters_of(text), claims)
 
     def written(group: Sequence[Marker]) -> str | None:
+        claim = claim_at(len(letters_of(text[: group[0].start])), spans)
+        places = {entry.source_id: entry for entry in claim.evidence} if claim else {}
         ids = [source_id for mark in group if (source_id := f"src_{mark.number}") in papers]
-        before = text[: group[0].start]
-        return "".join(_page_marker(one, papers[one], before, citations, texts.get(one, "")) for one in ids) or None
+        return "".join(_page_marker(papers[one], places.get(one), texts.get(one, "")) for one in ids) or None
 
     return rewrite_markers(text, Grammar.NUMBER, written)
 
 
-def _page_marker(source_id: str, paper: Paper, before: str, citations: Sequence[Citation], text: str) -> str:
-    near = _nearest_to(before, [one for one in citations if one.source_id == source_id])
-    if near is not None and near.page:
-        return f"[{paper.id}, page {near.page}]"
-    section = _section_at(text, near.start) if near is not None and near.start is not None and not paper.pages else ""
+def _page_marker(paper: Paper, place: Evidence | None, text: str) -> str:
+    if place is not None and place.page:
+        return f"[{paper.id}, page {place.page}]"
+    section = _section_at(text, place.start) if place is not None and not paper.pages else ""
     return f"[{paper.id}, {section}]" if section else f"[{paper.id}]"
-
-
-def _nearest_to(before: str, citations: Sequence[Citation]) -> Citation | None:
-    """Of the claim that ends here: of those of the source, the one whose words stand last before it."""
-    placed = [one for one in citations if one.page is not None] or list(citations)
-    places = [(before.rfind(one.claim.rstrip(" .!?。")[-40:]), at) for at, one in enumerate(placed)]
-    found = [(place, one) for place, one in places if place >= 0]
-    return placed[max(found)[1]] if found else (placed[0] if placed else None)
 
 
 def _section_at(text: str, start: int) -> str:

@@ -67,6 +67,30 @@ async def test_a_wrong_page_is_put_right(cited: str, verdict: Verdict) -> None:
     assert f"{CAUSE} [2401.00001v1, page 2]." in result.details["query_result"]["content"]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(
+            "The largest tides were measured in the Bay of Fundy [2401.00001v1, page 3], where they reach 16 metres.",
+            id="in the middle of a sentence",
+        ),
+        pytest.param(
+            "| Largest tides | Metres |\n|---|---|\n| Bay of Fundy | 16 metres [2401.00001v1, page 3] |",
+            id="in a table",
+        ),
+    ],
+)
+async def test_a_marker_names_the_page_of_the_sentence_around_it(said: str) -> None:
+    """S000-16: not that of the sentence before, of which more stands in front of the marker."""
+    model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].\n\n{said}")})
+
+    _, _, result = await asked(model)
+
+    content = result.details["query_result"]["content"]
+    assert f"{CAUSE} [2401.00001v1, page 2]." in content
+    assert said in content
+
+
 async def test_what_no_paper_says_is_not_shown() -> None:
     """S000-17: statements that cannot be traced to a page are left out."""
     false = "The tides are caused by whales that swim in circles [2401.00001v1, page 2]."
