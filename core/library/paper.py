@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from core.evidence.citations import Grammar, Marker, PageRef, parse_markers, rewrite_markers
-from core.evidence.grounding import Grounder
+from core.evidence.citations import Grammar, Marker, PageRef, keep_markers, parse_markers, rewrite_markers
+from core.evidence.grounding import LIST_OF_SOURCES, Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
 from core.model.answer import Claim, Evidence, Section, Verdict
@@ -348,7 +348,13 @@ def calibration_pairs() -> tuple[tuple[str, str], ...]:
 
 # Pages of papers: citations `[PAPER_ID, page N]` put right by their text; and pictures with what is cited marked.
 
-_BARE = re.compile(r"\[(?P<id>[^\s\[\],;]{3,100})(?:,[^\[\];]{1,100})?\]")
+_BRACKET = re.compile(r"[\[(【](?P<inner>[^\[\]()【】\n]{3,160})[\])】]")
+_MAX_BESIDE = 12  # letters in round brackets beside the ids of papers; with more it is a sentence's own
+_OWN_LIST = re.compile(rf"\W*(?:\d+[.)]\s*)?(?:{LIST_OF_SOURCES})(?: cited| used)?\W*", re.IGNORECASE)
+_MAX_NAMES = 4  # of "Smith and Doe, 2024", or "Smith et al., 2024, page"
+_NAME = re.compile(r"[^\W\d_][\w'’-]{2,}")
+_PAGE_NUMBER = re.compile(r"\b(?:pages?|pg|pp?)\b\.?\s*\d", re.IGNORECASE)
+_HEAD = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
 _HEADING = re.compile(r"^#{2,6}[ \t]+(?:[\d.]+[ \t]+)?(.+?)[ \t#]*$", re.MULTILINE)
 _NO_BRACKET = re.compile(r"[\[\],;]+")
 MAX_SECTION_CHARS = 60
@@ -375,11 +381,18 @@ class PageGrounder(Grounder):
         self._papers = papers
         self._ids = {paper.id: source_id for source_id, paper in papers.items()}
         self._ids.update({paper.base_id: source_id for source_id, paper in papers.items()})
+        names = "|".join(map(re.escape, sorted(self._ids, key=len, reverse=True)))
+        self._id = re.compile(rf"(?<![\w.])(?:{names or '(?!)'})(?:v\d+)?(?:\.pdf)?(?!\w|\.\d)")
+        self._lists: dict[Section, bool] = {}  # whether the section has come to a list of references of its own
         self._named: dict[str, dict[str, set[int]]] = {}  # by sentence and source: the pages that the writer named
 
     def propose(
         self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
     ) -> Judged:
+        if _HEAD.match(text) or _OWN_LIST.fullmatch(text):
+            self._lists[section] = _OWN_LIST.fullmatch(text) is not None
+        if self._lists.get(section):  # the answer ends with one that is ours
+            return Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         numbered, named = self._numbered(text)
         judged = super().propose(section, place, numbered, gap=gap, asserts=asserts, before=before)
         self._named[judged.id] = named
@@ -390,6 +403,7 @@ class PageGrounder(Grounder):
 
     def _numbered(self, text: str) -> tuple[str, dict[str, set[int]]]:
         """Page markers as numbers of sources, and the pages they named; markers of papers that were not read go."""
+        text = keep_markers(text, (), Grammar.NUMBER)  # of another list than the writer was given: it was given none
         named: dict[str, set[int]] = {}
         spans: dict[tuple[int, int], list[str]] = {}
         for mark in parse_markers(text, Grammar.PAGE):
@@ -401,14 +415,29 @@ class PageGrounder(Grounder):
                 else:
                     named.setdefault(source_id, set()).update(self._pages(source_id, mark.target))
                     numbers.append(f"[{source_id.removeprefix('src_')}]")
-        for mark_of in _BARE.finditer(text):  # a paper without pages is cited by its id, or by id and section
-            source_id = self._ids.get(mark_of["id"].strip())
-            if source_id is not None and mark_of.span() not in spans:
-                spans[mark_of.span()] = [f"[{source_id.removeprefix('src_')}]"]
+        for found in _BRACKET.finditer(text):  # by id in another form, by id and section, or by id alone
+            if cited := self._cited_in(found["inner"], is_round=found[0][0] == "("):
+                spans[found.span()] = [f"[{source_id.removeprefix('src_')}]" for source_id in cited]
         for (start, end), numbers in sorted(spans.items(), reverse=True):
             before = text[:start] if numbers else text[:start].rstrip(" ")
             text = before + "".join(dict.fromkeys(numbers)) + text[end:]
         return text, named
+
+    def _cited_in(self, inner: str, *, is_round: bool) -> list[str]:
+        """The sources that a bracket names: by the ids of their papers, or by the first author with year or page."""
+        ids = [found[0].removesuffix(".pdf") for found in self._id.finditer(inner)]
+        if ids:
+            is_marker = not is_round or sum(map(str.isalpha, self._id.sub("", inner))) <= _MAX_BESIDE
+            return [self._ids.get(one) or self._ids[without_version(one)] for one in ids] if is_marker else []
+        names = _NAME.findall(inner)
+        is_page = not is_round and _PAGE_NUMBER.search(inner) is not None
+        named = [
+            source_id
+            for source_id, paper in self._papers.items()
+            if names[:1] and names[0] in _NAME.findall(" ".join(paper.authors[:1]))
+            if is_page or (paper.year and paper.year in inner and len(names) <= _MAX_NAMES)
+        ]
+        return named if len(named) == 1 else []
 
     def _pages(self, source_id: str, target: PageRef) -> set[int]:
         """Places in the file: those numbers themselves, and the pages on which such a number is printed."""

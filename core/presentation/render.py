@@ -293,7 +293,7 @@ def letters_of(text: str) -> str:
 
 
 def claim_spans(letters: str, claims: Sequence[Claim]) -> list[tuple[int, int, Claim]]:
-    """Where each claim stands in the `letters_of` a text; `claims` are in its order, and those not there are left out."""
+    """Where each claim stands in the `letters_of` a text; `claims` are in its order, those not there are left out."""
     spans: list[tuple[int, int, Claim]] = []
     cursor = 0
     for claim in claims:
