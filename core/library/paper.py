@@ -350,7 +350,7 @@ def calibration_pairs() -> tuple[tuple[str, str], ...]:
 
 _BRACKET = re.compile(r"[\[(【](?P<inner>[^\[\]()【】\n]{3,160})[\])】]")
 _MAX_BESIDE = 12  # letters in round brackets beside the ids of papers; with more it is a sentence's own
-_OWN_LIST = re.compile(rf"\W*(?:\d+[.)]\s*)?(?:{LIST_OF_SOURCES})(?: cited| used)?\W*", re.IGNORECASE)
+OWN_LIST = re.compile(rf"\W*(?:\d+[.)]\s*)?(?:{LIST_OF_SOURCES})(?: cited| used)?\W*", re.IGNORECASE)
 _MAX_NAMES = 4  # of "Smith and Doe, 2024", or "Smith et al., 2024, page"
 _NAME = re.compile(r"[^\W\d_][\w'’-]{2,}")
 _PAGE_NUMBER = re.compile(r"\b(?:pages?|pg|pp?)\b\.?\s*\d", re.IGNORECASE)
@@ -389,8 +389,8 @@ class PageGrounder(Grounder):
     def propose(
         self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
     ) -> Judged:
-        if _HEAD.match(text) or _OWN_LIST.fullmatch(text):
-            self._lists[section] = _OWN_LIST.fullmatch(text) is not None
+        if _HEAD.match(text) or OWN_LIST.fullmatch(text):
+            self._lists[section] = OWN_LIST.fullmatch(text) is not None
         if self._lists.get(section):  # the answer ends with one that is ours
             return Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         numbered, named = self._numbered(text)
