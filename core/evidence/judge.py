@@ -169,9 +169,8 @@ class JsonJudge:
         self, pairs: Sequence[Pair], *, timeout_s: float, in_words: bool = False, hear: Hear = unheard
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
         request = replace(request_rulings(pairs, timeout_s=timeout_s), in_words=in_words)
-        heard, told = Heard(), dict[int, Judgement]()
         request = replace(request, accepts=lambda text: bool(read_rulings(text, len(pairs))))
-        request = replace(request, is_urgent=lambda: len(told) < len(pairs))  # the reasons are not
+        heard, told = Heard(), dict[int, Judgement]()
 
         def listen(delta: ChatDelta) -> None:
             if '"' not in delta.text or not _BEGINS.match(heard.text):
