@@ -8,6 +8,7 @@ nothing of its questions is shown that is more than a question.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import regex
 
@@ -23,6 +24,7 @@ from core.text.saying import ENGLISH, LANGUAGES, say, speaking
 MAX_CHARS = 75  # of a Slack button; a longer question is no button
 MOST, LEAST = 3, 2
 MIN_CHARS = 8
+_GAP = "0"  # where a template names its subject; none has a figure of its own
 _ASKS = ("?", "？", "؟")
 _MORE_THAN_WORDS = regex.compile(r"://|\bwww\.|\bmailto:|[<>@#`|\\{}\[\]*_~]", regex.IGNORECASE)
 
@@ -38,7 +40,8 @@ _OF_KIND: Mapping[QuestionType, str] = {
 
 
 def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
-    """Two or three questions, each at most `MAX_CHARS`, in the language of the answer; none where that is no answer.
+    """Two or three questions, each at most `MAX_CHARS`, in the language of the answer; none where that is no answer,
+    and not the one just answered.
 
     The writer's, filled up with templates: the sources' disagreement first, then what the kind of question leaves
     open, then what any answer does. Where no templates are known it takes two of the writer's.
@@ -48,7 +51,7 @@ def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
         return ()
     language = job.intent.language or ENGLISH
     asked = [*answer.follow_ups, *(_templates(answer, result.question_type, language) if language in LANGUAGES else ())]
-    kept = [one for one in dict.fromkeys(asked) if one and len(one) <= MAX_CHARS]
+    kept = [one for one in dict.fromkeys(asked) if one not in ("", job.query) and len(one) <= MAX_CHARS]
     return tuple(kept[:MOST]) if len(kept) >= LEAST else ()
 
 
@@ -57,6 +60,35 @@ def _templates(answer: ResearchAnswer, kind: QuestionType | None, language: str)
         subjects = [one for conflict in answer.conflicts if _is_plain(one := one_line(conflict.subject))]
         of_kind = [say(_OF_KIND[kind])] if kind else []
         return [*(say(DISAGREE, subject=subject) for subject in subjects[:1]), *of_kind, say(AGAINST), say(UNKNOWN)]
+
+
+def is_template(question: str) -> bool:
+    """Whether it is one of ours, which all lean on what was asked before."""
+    found = _template().fullmatch(question.strip())
+    return found is not None and not found["topic"]
+
+
+def asked_of(template: str, last: str) -> str:
+    """The template as somebody asks it of the `last` question: that comes behind it, without a template of its own."""
+    gap = " : " if template.endswith(" ?") else ": "
+    return f"{template.rstrip(' ?')}{gap}{topic_of(last).lstrip('¿¡ ')}"
+
+
+def topic_of(question: str) -> str:
+    """The question that a template was asked of; any other as it is."""
+    found = _template().fullmatch(question.strip())
+    return (found["topic"] if found else None) or question
+
+
+@cache
+def _template() -> regex.Pattern[str]:
+    """Any of ours in any language, alone or with the question behind it that it was asked of."""
+    templates = (DISAGREE, *_OF_KIND.values(), AGAINST, UNKNOWN)
+    said = []
+    for language in sorted(LANGUAGES):
+        with speaking(language):
+            said += [regex.escape(say(one, subject=_GAP).rstrip(" ?")).replace(_GAP, ".+?") for one in templates]
+    return regex.compile(rf"(?:{'|'.join(said)})(?: ?\?| ?: (?P<topic>.+))")
 
 
 def worth_asking(asked: Sequence[str], question: str, language: str) -> tuple[str, ...]:

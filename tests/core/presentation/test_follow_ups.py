@@ -80,6 +80,17 @@ def test_every_language_has_templates(language: str, kind: QuestionType | None) 
     assert all(worth_asking([one], "", language) == (one,) for one in asked)
 
 
+def test_what_was_just_asked_is_not_offered_again() -> None:
+    answer = replace(samples.ANSWER, conflicts=(), follow_ups=())
+    result = replace(samples.RESULT, answer=answer, question_type=QuestionType.EXPLANATION)
+    before = follow_ups(samples.COMPLETED, result)
+
+    request = replace(samples.COMPLETED.request, query=before[1])
+    after = follow_ups(replace(samples.COMPLETED, request=request), result)
+
+    assert after == (before[0], before[2])
+
+
 def test_a_language_without_templates_has_the_writers_alone() -> None:
     job = replace(samples.COMPLETED, intent=replace(samples.COMPLETED.intent, language="sv"))
     written = ("Varför är fyren byggd av granit?", "Vem sköter fyren i dag?")
