@@ -11,12 +11,12 @@ from datetime import date
 import regex
 
 from core.evidence.citations import Grammar, KeyRef, Marker, keep_markers, parse_markers, rewrite_markers
-from core.evidence.grounding import Grounder
+from core.evidence.grounding import OWN_LIST, Grounder
 from core.evidence.judge import Judgement, Ruling
 from core.evidence.quoting import cited
 from core.evidence.structure import Judged
 from core.library.funnel import TELLING
-from core.library.paper import OWN_LIST, Paper
+from core.library.paper import Paper
 from core.model.answer import Section as Part
 from core.model.source import Source
 from core.presentation.bibliography import CitedWork, Name, bibtex, key_of, names_in, ris
