@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -83,7 +83,7 @@ STALL_S = 20.0  # between two pieces of an answer that has begun; busy endpoints
 NO_TOOLS = "This model takes no tools."
 GATHER_S = 0.15  # too short to be seen; five tokens of a usual model
 SOCKET_TURNS = 3  # of the loop, until anyio has given what lies in a socket: it listens only while it is read from
-AT_ONCE_S = 1.0  # of a stream that is urgent, read as it comes: verdicts are over by then, and wait for nothing
+AT_ONCE_S = 1.0  # of a stream, read as it comes: verdicts are over by then, and wait for nothing
 MAX_AHEAD_BYTES = 1 << 18  # of a stream; a fast model sends 50 KB a second
 DRAIN_S = 0.1  # for what an endpoint still sends when it has said that it is done
 MAX_REFUSALS = 9  # ways in which an endpoint may differ, hence calls until all are known
@@ -225,7 +225,7 @@ class OpenAIChat:
         thoughts = Thoughts(is_json=bool(request.schema) and not request.tools)
         opened, text = await self._by(deadline, self._open(call), request), ""
         try:
-            async with opened, aclosing(self._pieces(opened, request.is_urgent)) as come:
+            async with opened, aclosing(self._pieces(opened)) as come:
                 until = deadline
                 while pieces := await self._by(until, anext(come, None), request):
                     for piece in pieces:
@@ -310,9 +310,7 @@ class OpenAIChat:
                 if dropped > MAX_DROPPED or not was_dropped(exc):
                     raise
 
-    async def _pieces(
-        self, opened: openai.AsyncStream[object], is_urgent: Callable[[], bool]
-    ) -> AsyncGenerator[list[StreamPiece], None]:
+    async def _pieces(self, opened: openai.AsyncStream[object]) -> AsyncGenerator[list[StreamPiece], None]:
         """The stream's chunks, as many at once as have come; of an endpoint that does not stream, the whole completion.
 
         The SDK opens the stream; its own way to read one took as long as all else that is done with a chunk.
@@ -328,7 +326,7 @@ class OpenAIChat:
         if content_type in {"text/html", "application/xhtml+xml"}:
             raise wrong_page(self._endpoint, content_type)
         events, broken = EventReader(), None
-        async with aclosing(_gathered(opened.response.aiter_bytes(), is_urgent)) as blocks:
+        async with aclosing(_gathered(opened.response.aiter_bytes())) as blocks:
             async for block in blocks:
                 pieces: list[StreamPiece] = []
                 try:
@@ -347,8 +345,8 @@ class OpenAIChat:
                     return
 
 
-async def _gathered(chunks: AsyncIterator[bytes], is_urgent: Callable[[], bool]) -> AsyncGenerator[bytes, None]:
-    """`chunks` as they come for `AT_ONCE_S` where it `is_urgent`, then in one what came until a multiple of `GATHER_S`.
+async def _gathered(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """`chunks` as they come for `AT_ONCE_S`, then in one what has come until the next multiple of `GATHER_S`.
 
     Token by token half of a question's processor time went into waking up. All streams pass on what they have at the
     same moments, so that the loop wakes up once for them; what comes behind a pause is passed on at once, the end of a
@@ -388,7 +386,7 @@ async def _gathered(chunks: AsyncIterator[bytes], is_urgent: Callable[[], bool])
                 await taken.wait()
             if loop.time() - told_at >= GATHER_S:
                 tell()  # also where every chunk is there before the loop has turned so often, being busy with others
-            if has_waited and not (is_urgent() and loop.time() - begun_at < AT_ONCE_S):
+            if has_waited and loop.time() - begun_at >= AT_ONCE_S:
                 await asyncio.sleep(GATHER_S - loop.time() % GATHER_S)
 
     reading = asyncio.create_task(read())

@@ -169,15 +169,15 @@ class JsonJudge:
         self, pairs: Sequence[Pair], *, timeout_s: float, in_words: bool = False, hear: Hear = unheard
     ) -> tuple[dict[int, Judgement], tuple[ModelUsage, ...]]:
         request = replace(request_rulings(pairs, timeout_s=timeout_s), in_words=in_words)
-        heard, told = Heard(), dict[int, Judgement]()
         request = replace(request, accepts=lambda text: bool(read_rulings(text, len(pairs))))
-        request = replace(request, is_urgent=lambda: len(told) < len(pairs))  # the reasons are not
+        heard, told = Heard(), dict[int, Judgement]()
 
         def listen(delta: ChatDelta) -> None:
             if '"' not in delta.text or not _BEGINS.match(heard.text):
                 return
             found = _judgements([complete_part(heard.text) or {}], len(pairs), dict(told))
-            if new := {place: judgement for place, judgement in found.items() if judgement != told.get(place)}:
+            new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
+            if new:
                 told.update(new)
                 hear(new, (_spent(self.model, heard.cost(request)),))
 

@@ -100,8 +100,7 @@ class ChatRequest:
 
     `temperature` is 0…2, the endpoint's own where it is None. `in_words` states the schema in the prompt and asks the
     endpoint for nothing, as after an answer that could not be read. `accepts` says whether a finished text is of use:
-    what is not is never remembered (core/llm/ask_model.py). Tokens may come some at once where it is not, or
-    no more, `is_urgent`.
+    what is not is never remembered (core/llm/ask_model.py).
     """
 
     purpose: str
@@ -116,7 +115,6 @@ class ChatRequest:
     temperature: float | None = None
     in_words: bool = False
     accepts: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)
-    is_urgent: Callable[[], bool] = field(default=lambda: True, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -123,9 +123,8 @@ class Writing:
         stream, self._is_alone = AnswerStream(), part is None
         is_done = False
         self.judging.hurry(is_on=False)
-        request = replace(request, accepts=is_answer, is_urgent=lambda: not self.judged)
         try:
-            async for delta in model.stream(request):
+            async for delta in model.stream(replace(request, accepts=is_answer)):
                 for update in stream.feed(delta):
                     if part in (None, update.section):
                         await self._take(update.section, update.text, is_final=update.is_final)

@@ -565,7 +565,7 @@ async def test_what_comes_while_an_answer_is_read_is_read_in_one_go():
             yield bytes([number])
 
     seen = []
-    async for tokens_at_once in _gathered(tokens(), lambda: True):
+    async for tokens_at_once in _gathered(tokens()):
         seen.append(tokens_at_once)
         asyncio.get_running_loop().call_soon(more.set)
 
@@ -594,12 +594,10 @@ class _Skipping(selectors.DefaultSelector):
         return super().select(0)
 
 
-def read_in_time(
-    tokens: int, every_s: float, *, turns: int, urgent: int | None = None
-) -> tuple[list[float], float, int]:
+def read_in_time(tokens: int, every_s: float, *, turns: int) -> tuple[list[float], float, int]:
     """How late each of the tokens of a stream was passed on, how late its end, and how often one was waited for.
 
-    All that has come by then is given at once, after so many turns of the loop. The first so many tokens are `urgent`.
+    All that has come by then is given at once, after so many turns of the loop.
     """
     late, waits = [], 0
 
@@ -617,7 +615,7 @@ def read_in_time(
             yield b"."
 
     async def read() -> float:
-        async for block in _gathered(tokens_in_time(), lambda: urgent is None or len(late) < urgent):
+        async for block in _gathered(tokens_in_time()):
             now = asyncio.get_running_loop().time()
             late.extend(now - (len(late) + place) * every_s for place in range(1, len(block) + 1))
         return asyncio.get_running_loop().time() - tokens * every_s
@@ -649,17 +647,6 @@ def test_a_long_stream_is_read_in_gulps_and_ends_a_moment_late_at_most(turns):
     assert waits <= AT_ONCE_S / 0.03 + (400 * 0.03 - AT_ONCE_S) / GATHER_S + 2
 
 
-@pytest.mark.parametrize("turns", [0, 2], ids=["at hand", "in a socket"])
-def test_what_nobody_waits_for_is_read_in_gulps_from_there_on(turns):
-    """As the reasons behind verdicts, and an answer of which something is shown."""
-    late, end, waits = read_in_time(30, 0.03, turns=turns, urgent=10)
-
-    assert len(late) == 30
-    assert late[:10] == pytest.approx([0.0] * 10, abs=1e-6)
-    assert max(*late, end) <= GATHER_S + 1e-6
-    assert waits <= 10 + 20 * 0.03 / GATHER_S + 2
-
-
 def test_a_stream_that_never_pauses_is_passed_on_all_the_same():
     """While the loop is busy with others a token lies in the socket whenever it is looked into."""
 
@@ -671,7 +658,7 @@ def test_a_stream_that_never_pauses_is_passed_on_all_the_same():
             yield b"."
 
     async def read() -> list[float]:
-        return [loop.now async for _ in _gathered(tokens(), lambda: True)]
+        return [loop.now async for _ in _gathered(tokens())]
 
     loop = PassingTime()
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
@@ -691,7 +678,7 @@ async def test_no_more_is_read_ahead_than_is_taken():
             yield bytes(MAX_AHEAD_BYTES // 10)
 
     taken = 0
-    async for block in _gathered(flood(), lambda: True):
+    async for block in _gathered(flood()):
         taken += len(block)
         await asyncio.sleep(0)
         assert len(block) + sent - taken <= 2.2 * MAX_AHEAD_BYTES
@@ -707,7 +694,7 @@ async def test_letter_by_letter_a_flood_takes_no_longer_to_gather():
             yield b"x"
 
     began_s = time.process_time()
-    blocks = [block async for block in _gathered(letters(), lambda: True)]
+    blocks = [block async for block in _gathered(letters())]
 
     assert b"".join(blocks) == b"x" * 30_000
     assert time.process_time() - began_s < 2
