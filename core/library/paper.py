@@ -388,8 +388,8 @@ class PageGrounder(Grounder):
     def propose(
         self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
     ) -> Judged:
-        if _HEAD.match(text) or OWN_LIST.fullmatch(text):
-            self._lists[section] = OWN_LIST.fullmatch(text) is not None
+        if (is_list := OWN_LIST.fullmatch(text) is not None) or _HEAD.match(text):
+            self._lists[section] = is_list
         if self._lists.get(section):  # the answer ends with one that is ours
             return Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         numbered, named = self._numbered(text)

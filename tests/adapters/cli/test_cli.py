@@ -162,7 +162,7 @@ def test_a_quoted_answer_is_said_once_and_without_the_signs_of_its_markup():
     """What stands above with its markers is not quoted again below; bold, code and bars are not shown as typed."""
     quote = "**Towers** of `granite` | 49 metres."
     citation = replace(samples.RESULT.answer.citations[0], quote=quote)
-    answer = replace(samples.RESULT.answer, summary="**Towers** of `granite` | 49 metres [1].", citations=(citation,))
+    answer = replace(samples.RESULT.answer, summary="**Towers** of `granite` | *49* metres [1].", citations=(citation,))
 
     paper = printed(replace(samples.RESULT, answer=answer), samples.SOURCES)
 
