@@ -176,8 +176,7 @@ class JsonJudge:
             if '"' not in delta.text or not _BEGINS.match(heard.text):
                 return
             found = _judgements([complete_part(heard.text) or {}], len(pairs), dict(told))
-            new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
-            if new:
+            if new := {place: judgement for place, judgement in found.items() if judgement != told.get(place)}:
                 told.update(new)
                 hear(new, (_spent(self.model, heard.cost(request)),))
 
