@@ -292,7 +292,10 @@ def _coloured(line: str) -> Text:
 _KEPT = "\ue000"  # private use: a line is parted at every white space
 _NO_LINE_END = re.compile(rf"{BEFORE_UNIT}| (?=\[\d)")  # nor before a citation, which is read as the next sentence's
 _SIGN = re.compile(r"(?:[-*•]|\d{1,3}[.)]) ")  # of a list's item, whose other lines stand below its words
-_MARKUP = re.compile(rf"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>{BETWEEN_CELLS})")
+_MARKUP = re.compile(
+    r"\*\*(?P<bold>\S(?:.*?\S)?)\*\*|(?<![\w*])\*(?P<italic>[^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"
+    rf"|(?P<fence>`+)(?P<code>.+?)(?P=fence)|(?P<bar>{BETWEEN_CELLS})"
+)
 
 
 EMPTY_AT_TERMINAL = "The library is empty: `gorkd library add` takes a PDF, an arXiv id, a DOI or an address."
@@ -306,7 +309,8 @@ def _rendered(line: str) -> Text:
     text, at = Text(), 0
     for found in _MARKUP.finditer(line):
         text.append(line[at : found.start()])
-        text.append(found["bold"] or found["code"] or "·", style="bold" if found["bold"] or found["code"] else "")
+        shown = found["bold"] or found["code"]
+        text.append(shown or found["italic"] or "·", style="bold" if shown else "italic" if found["italic"] else "")
         at = found.end()
     return text.append(line[at:])
 

@@ -44,7 +44,7 @@ from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS, Renewal
 from core.presentation import wording
-from core.presentation.card import stage_states
+from core.presentation.card import is_searching, stage_states
 from core.presentation.exports import EXPORTS, OWN_KINDS, Export, exports_of
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import marks_legend
@@ -287,7 +287,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
         "elapsed": wording.duration(elapsed_s),
         "round_words": (say(ROUND), say(ROUND_OF_FACTS)),
         "refresh_s": 0 if "still" in request.query else REFRESH_S,
-        "can_be_steered": can_be_steered(job.request.modes),
+        "can_be_steered": can_be_steered(job.request.modes) and is_searching(snapshot),
         "heard": wording.heard(kind) if (kind := request.query.get("heard", "")) in _KINDS else "",
     }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import regex
 
 from core.evidence.citations import Grammar, Marker, rewrite_markers
-from core.evidence.grounding import Grounder
+from core.evidence.grounding import OWN_LIST, Grounder
 from core.evidence.structure import Judged
 from core.findings.judging import JudgedItem, is_on_a_page, judge_prose
 from core.findings.opening import Opened, addresses_in, with_plain_addresses
@@ -333,10 +333,15 @@ def split_sections(text: str) -> list[tuple[str, str]]:
     """`(title, body)` by S004's headings, each once, with other headings left in the bodies; "" before the first.
 
     A heading counts by its meaning, in several languages, however it is written; and by its place among five, or
-    between two that are known. A text without any is one body. Every other line stands in some body.
+    between two that are known. A text without any is one body. Every other line stands in some body, but for a list
+    of references.
     """
-    code = [found.span() for found in FENCE.finditer(text)]
-    marks = [found for found in _HEADING.finditer(text) if not any(start <= found.start() < end for start, end in code)]
+    marks = _headings(text)
+    ends = [*(mark.start() for mark in marks), len(text)][1:]
+    for mark, end in reversed(list(zip(marks, ends, strict=True))):
+        if OWN_LIST.fullmatch(mark["title"]):  # a list of references of its own: the answer has one
+            text = text[: mark.start()] + text[end:]
+    marks = _headings(text)
     titles = _titles_of(marks)
     known = [(found, title) for found, title in zip(marks, titles, strict=True) if title]
     starts = [found.start() for found, _ in known]
@@ -344,6 +349,11 @@ def split_sections(text: str) -> list[tuple[str, str]]:
     for (found, title), end in zip(known, [*starts, len(text)][1:], strict=True):
         bodies[title] = "\n\n".join(filter(None, (bodies.get(title, ""), text[found.end() : end].strip())))
     return [(title, body) for title, body in bodies.items() if title or body]
+
+
+def _headings(text: str) -> list[regex.Match[str]]:
+    code = [found.span() for found in FENCE.finditer(text)]
+    return [found for found in _HEADING.finditer(text) if not any(start <= found.start() < end for start, end in code)]
 
 
 def _titles_of(marks: Sequence[regex.Match[str]]) -> list[str]:

@@ -5,6 +5,8 @@ gave are trusted to exist and opened, like all sources.
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -21,12 +23,14 @@ from core.findings.results import (
     first_code,
 )
 from core.model.errors import FetchError, say_reason
+from core.model.job import Json, rows
 from core.model.ports import WEB_SEARCH
 from core.model.source import SearchHit, Source
 from core.pipeline.work import Work
 from core.stages.gathering import Stragglers, make_source, renumbered
 from core.stages.ranking import Candidate, rank_sources
 from core.text.saying import say
+from core.text.sentences import split_sentences
 from core.text.urls import canonical_url, is_web_url
 
 NO_ADDRESS = "no address is given for it"
@@ -162,6 +166,14 @@ _CONTENT = regex.compile(r"<content\s*>", regex.IGNORECASE)
 _CONTENT_END = regex.compile(r"</content\s*>", regex.IGNORECASE)
 _ANY_TAG = regex.compile(r"</?(?:research_result|research_item|source|content)\s*>", regex.IGNORECASE)
 _BEGUN_TAG = regex.compile(r"</?[a-z_]{0,16}\Z", regex.IGNORECASE)
+_MOST_BRACKETS = 50  # at which JSON may begin
+_HOLDS_ADDRESS = regex.compile(r"\s*(?:\[[^\]]*\]\s*\()?<?https?://\S+\s*$", regex.IGNORECASE)
+_POINT = regex.compile(r"^[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?\d{1,2}[.)][ \t]+", regex.MULTILINE)
+_CREDIT = regex.compile(  # an address at the end of a point, as a link, in parentheses, or behind a word for it
+    r"[ \t]*[(*]*(?:\b(?:source|url|link|quelle|fuente|fonte|bron)\b[*]*[ \t]*:[*]*[ \t]*|(?=[(\[]|(?<=\()))"
+    r"(?:\[[^\]\n]*\])?\(?<?https?://[^\s<>)]+[)>]*(?=[.\s]*$)",
+    regex.IGNORECASE,
+)
 _BARE_ADDRESS = regex.compile(r"https?://[^\s<>\"'()\[\]]+", regex.IGNORECASE)
 
 
@@ -192,13 +204,14 @@ def read_output(raw_output: str, mode: ResearchMode) -> ReadOutput:
     notes = [] if is_wrapped else [say(UNCLOSED if body is not None else NO_WRAPPER)]
     if mode == "freeform":
         report = _ANY_TAG.sub("", text).strip() if body is None else text.strip()
+        report = report if is_closed or body is None else _without_half_a_sentence(report)
         return ReadOutput((), report, is_wrapped, tuple(notes if report else [say(NOTHING)]))
     items, are_closed = _items(text)
     if not items and body is not None:  # the list may stand outside the wrapper
         items, are_closed = _items(raw_output)
     if not are_closed and say(UNCLOSED) not in notes:
         notes.append(say(UNCLOSED))
-    if not items:
+    if not items and not (items := _items_of_json(text) or _listed_items(text)):
         items = _items_of_prose(text)
         notes = [*notes, say(NO_ITEMS)] if items else ([] if is_wrapped else [say(NOTHING)])
     return ReadOutput(tuple(items), "", is_wrapped, tuple(dict.fromkeys(notes)))
@@ -264,7 +277,7 @@ def _items(text: str) -> tuple[list[ReadItem], bool]:
         end = starts[at + 1].start() if at + 1 < len(starts) else len(text)
         item, is_closed = _item(text[start.end() : end])
         are_closed = are_closed and is_closed
-        if item.source or item.content:
+        if item.content or (item.source and is_closed):
             items.append(item)
     return items, are_closed
 
@@ -282,9 +295,9 @@ def _item(text: str) -> tuple[ReadItem, bool]:
     else:
         content = _SOURCE_OPEN.sub("", _SOURCE.sub("", inside))
         closings = []
-    return ReadItem(_address(address), _bare(content, is_closed=bool(closings))), bool(ends) and bool(
-        closings or not begins
-    )
+    is_closed = bool(ends) and bool(closings or not begins)
+    content = _bare(content, is_closed=bool(closings))
+    return ReadItem(_address(address), content if is_closed else _without_half_a_sentence(content)), is_closed
 
 
 def _bare(content: str, *, is_closed: bool) -> str:
@@ -296,13 +309,53 @@ def _bare(content: str, *, is_closed: bool) -> str:
     for tag in stray:
         pieces.append(content[end : tag.start()])
         end = tag.end()
-    return "".join([*pieces, content[end:]]).strip()
+    return "".join([*pieces, content[end:]]).strip().removeprefix("<![CDATA[").removesuffix("]]>").strip()
 
 
 def _address(text: str) -> str:
     """The address alone, from `[label](https://…)` and the like; what holds none stays as it is."""
     found = _BARE_ADDRESS.search(text)
     return found.group().rstrip(".,;") if found else text.strip("<>[]() \n")[:2000]
+
+
+def _items_of_json(text: str) -> list[ReadItem]:
+    """The entries of a list of objects, whatever their fields are called; none where the text holds no such list."""
+    for begins in itertools.islice(regex.finditer(r"[\[{]", text), _MOST_BRACKETS):
+        try:
+            found, _ = json.JSONDecoder().raw_decode(text, begins.start())
+        except (ValueError, RecursionError):
+            continue
+        lists = found.values() if isinstance(found, dict) else [found]
+        if entries := next((listed for value in lists if (listed := rows(value))), []):
+            return [_json_item(entry) for entry in entries]
+    return []
+
+
+def _json_item(entry: Mapping[str, Json]) -> ReadItem:
+    address = next((value for value in entry.values() if isinstance(value, str) and _HOLDS_ADDRESS.match(value)), "")
+    parts: list[str] = []
+    for name, value in entry.items():
+        if name.casefold() in ("dependencies", "requirements"):
+            parts.append(f"Dependencies: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+        elif isinstance(value, str) and value != address:
+            parts.append(f"```\n{value}\n```" if "code" in name.casefold() and "```" not in value else value)
+    return ReadItem(_address(address) if address else "", "\n\n".join(parts).strip())
+
+
+def _listed_items(text: str) -> list[ReadItem]:
+    """The points of a list, each with an address of its own; none where they have not, or where there is but one."""
+    points = [point.strip() for point in _POINT.split(_ANY_TAG.sub("", text))[1:]]
+    items = [ReadItem(_address(found.group()), _CREDIT.sub("", point).strip()) for point in points
+             if (found := _BARE_ADDRESS.search(point))]  # fmt: skip
+    return items if len(items) == len(points) > 1 else []
+
+
+def _without_half_a_sentence(text: str) -> str:
+    """Without the one that it breaks off in, which may say something else than the whole one; code stays."""
+    text = text.rstrip()
+    is_whole = not text or text[-1] in ".!?。！？)]" or len(_without_code(text).rstrip()) < len(text)
+    sentences = [] if is_whole else split_sentences(text)
+    return text[: sentences[-1].start].rstrip() if sentences else text
 
 
 def _items_of_prose(text: str) -> list[ReadItem]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from core.evidence.citations import Grammar, Marker, PageRef, keep_markers, parse_markers, rewrite_markers
-from core.evidence.grounding import LIST_OF_SOURCES, Grounder
+from core.evidence.grounding import OWN_LIST, Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
 from core.model.answer import Claim, Evidence, Section, Verdict
@@ -350,7 +350,6 @@ def calibration_pairs() -> tuple[tuple[str, str], ...]:
 
 _BRACKET = re.compile(r"[\[(【](?P<inner>[^\[\]()【】\n]{3,160})[\])】]")
 _MAX_BESIDE = 12  # letters in round brackets beside the ids of papers; with more it is a sentence's own
-OWN_LIST = re.compile(rf"\W*(?:\d+[.)]\s*)?(?:{LIST_OF_SOURCES})(?: cited| used)?\W*", re.IGNORECASE)
 _MAX_NAMES = 4  # of "Smith and Doe, 2024", or "Smith et al., 2024, page"
 _NAME = re.compile(r"[^\W\d_][\w'’-]{2,}")
 _PAGE_NUMBER = re.compile(r"\b(?:pages?|pg|pp?)\b\.?\s*\d", re.IGNORECASE)
@@ -389,8 +388,8 @@ class PageGrounder(Grounder):
     def propose(
         self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
     ) -> Judged:
-        if _HEAD.match(text) or OWN_LIST.fullmatch(text):
-            self._lists[section] = OWN_LIST.fullmatch(text) is not None
+        if (is_list := OWN_LIST.fullmatch(text) is not None) or _HEAD.match(text):
+            self._lists[section] = is_list
         if self._lists.get(section):  # the answer ends with one that is ours
             return Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         numbered, named = self._numbered(text)

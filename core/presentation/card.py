@@ -204,9 +204,13 @@ def answer_card(
     )
 
 
+def is_searching(snapshot: Snapshot) -> bool:
+    """Whether what is said to it is still heard: not once its answer is being written."""
+    return len(snapshot.parts) > 1 or snapshot.stage != JobStatus.SYNTHESIZING
+
+
 def progress_card(job: ResearchJob, snapshot: Snapshot, elapsed_s: float) -> ProgressCard:
-    is_searching = len(snapshot.parts) > 1 or snapshot.stage != JobStatus.SYNTHESIZING
-    steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card and is_searching else []
+    steer = [CardButton("go_deeper"), CardButton("answer_now")] if snapshot.card and is_searching(snapshot) else []
     found = [wording.sources_counted(len(snapshot.sources))] if snapshot.sources else []
     return ProgressCard(
         asked=asked_part(job),

@@ -11,12 +11,12 @@ from datetime import date
 import regex
 
 from core.evidence.citations import Grammar, KeyRef, Marker, keep_markers, parse_markers, rewrite_markers
-from core.evidence.grounding import Grounder
+from core.evidence.grounding import OWN_LIST, Grounder
 from core.evidence.judge import Judgement, Ruling
 from core.evidence.quoting import cited
 from core.evidence.structure import Judged
 from core.library.funnel import TELLING
-from core.library.paper import OWN_LIST, Paper
+from core.library.paper import Paper
 from core.model.answer import Section as Part
 from core.model.source import Source
 from core.presentation.bibliography import CitedWork, Name, bibtex, key_of, names_in, ris
@@ -109,7 +109,7 @@ def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
     text = _CITE.sub(lambda found: _cited(found, authors), text)
     for _ in range(2):  # bold within italics
         text = _FONT.sub(r"\1", text)
-    text = _SECTIONING.sub(r"\n\n### \1\n\n", _LABEL.sub("", text))
+    text = _SECTIONING.sub(r"\n\n### \1\n\n", text)
     text = _ESCAPED.sub(r"\1", _DISPLAY.sub(lambda found: f"\n\n$${' '.join(found['formula'].split())}$$\n\n", text))
     kept: list[str] = []
     is_listing = False
@@ -126,8 +126,7 @@ def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
 
 _CITE = regex.compile(r"~?\\(\w*cite\w*)\*?(?:\[[^\]]*\])*\{([^{}]*)\}", regex.IGNORECASE)
 _FONT = regex.compile(r"\\(?:text(?:bf|it|tt|rm|sf)|emph|underline|mbox)\{([^{}]*)\}")
-_SECTIONING = regex.compile(r"\\(?:sub)*(?:section|paragraph)\*?\{([^{}]*)\}")
-_LABEL = regex.compile(r"\\label\{[^{}]*\}|\\(?:begin|end)\{(?:document|abstract)\}")
+_SECTIONING = regex.compile(r"\\(?:sub)*(?:section|paragraph)\*?\{([^{}]*)\}(?:\s*\\label\{[^{}]*\})?")
 _DISPLAY = regex.compile(r"\\begin\{((?:equation|align|displaymath)\*?)\}(?P<formula>.*?)\\end\{\1\}", regex.DOTALL)
 _PARAGRAPH = regex.compile(r"\n\s*\n")
 _ESCAPED = regex.compile(r"\\([%&_#$])")
@@ -242,9 +241,14 @@ def author_years(papers: Sequence[Paper], keys: Mapping[str, str]) -> dict[str, 
 
 
 def _author_year(paper: Paper) -> str:
+    return f"{author(paper)}, {paper.year or 'n.d.'}"
+
+
+def author(paper: Paper) -> str:
+    """`Smith et al.`"""
     authors = work_of_paper(paper).authors
     who = authors[0].family if authors else cut(one_line(paper.title), MAX_TITLE_CHARS)
-    return f"{who}{' et al.' if len(authors) > 1 else ''}, {paper.year or 'n.d.'}"
+    return f"{who}{' et al.' if len(authors) > 1 else ''}"
 
 
 def work_of_paper(paper: Paper) -> CitedWork:

@@ -32,6 +32,7 @@ from core.section.prose import (
     KeyGrounder,
     Quotations,
     as_prose,
+    author,
     author_years,
     bibliography,
     with_keys,
@@ -96,11 +97,7 @@ class Writer:
         """Raises `ModelError` when the writer fails twice; a check that fails leaves sentences marked as unchecked."""
         with self.work.deps.stage("section"):
             draft = await self._draft()
-        by_paper = {
-            paper.id: self.keys[source_id] for source_id, paper in self.papers.items() if source_id in self.keys
-        }
-        labels = author_years([paper for paper in self.papers.values() if paper.id in by_paper], by_paper)
-        authors = {key: label.rpartition(", ")[0] for key, label in labels.items()}
+        authors = {self.keys[one]: author(paper) for one, paper in self.papers.items() if one in self.keys}
         draft = as_prose(draft, title=PLANS[self.section].title, authors=authors)
         sentences = split_sentences(draft)
         texts, cut, rephrased = await self._without_quotations([sentence.text for sentence in sentences])
@@ -260,9 +257,7 @@ class Writer:
 
 def _text(fields: Mapping[str, Json]) -> str | None:
     """The section's text, also as paragraphs by themselves, or under a name of the model's own."""
-    found = (
-        fields["text"] if "text" in fields else max(fields.values(), key=lambda value: len(str(value)), default=None)
-    )
+    found = fields.get("text", next(iter(fields.values()), None))
     if isinstance(found, dict):
         return _text(found)
     parts = found if isinstance(found, list) else [found]

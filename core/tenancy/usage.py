@@ -148,7 +148,8 @@ class CalibrationRow:
     def says(self) -> str:
         if self.share is None or self.low is None or self.high is None:
             return say("too few to say: {few} of at least {most}", few=self.judged, most=MIN_JUDGED)
-        shares = {"share": f"{self.share:.0%}", "low": f"{self.low:.0%}", "high": f"{self.high:.0%}"}
+        parts = {"share": self.share, "low": self.low, "high": self.high}
+        shares = {name: f"{100 * part:.0f} %" for name, part in parts.items()}
         return say("{share} of {number} right (95 %: {low} to {high})", number=self.judged, **shares)
 
 

@@ -54,6 +54,8 @@ function showStatus(status) {
   if (told.queries) fill("queries", told.queries);
   if (told.parts && told.parts.length > 1) fill("parts", told.parts);
   if (told.card) showPlan(told.card);
+  const steering = page.querySelector(".steering"); // what is said while the answer is written comes too late
+  if (steering) steering.hidden = status.stage === "synthesizing" && (told.parts || []).length < 2;
   const understood = document.getElementById("understood");
   if (told.understood && understood.hidden) {
     understood.append(told.understood);

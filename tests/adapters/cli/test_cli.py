@@ -163,7 +163,7 @@ def test_a_quoted_answer_is_said_once_and_without_the_signs_of_its_markup():
     quote = "**Towers** of `granite` | 49 metres."
     citation = replace(samples.ANSWER.citations[0], quote=quote)
 
-    paper = answered(summary="**Towers** of `granite` | 49 metres [1].", citations=(citation,))
+    paper = answered(summary="**Towers** of `granite` | *49* metres [1].", citations=(citation,))
 
     assert paper.count("granite") == 1 + paper.count("built of granite")
     assert "Towers of granite · 49 metres [1]" in paper

@@ -16,7 +16,7 @@ from adapters.web.prose import claimed
 from adapters.web.source_view import hint_of, passages_of, source_view
 from adapters.web.view import MAX_ROWS, timeline_view
 from core.model.answer import Citation, Claim, ConfidencePart, Evidence, JobResult, RemovedSentence, Verdict
-from core.model.job import JobStatus, ResearchJob, Scope, Steering
+from core.model.job import Event, JobStatus, ResearchJob, Scope, Steering
 from core.model.source import Source
 from core.modes import MODES
 from core.pipeline.trace import Exchange, TraceEntry
@@ -103,6 +103,32 @@ async def test_what_cannot_be_steered_has_no_form(open_web: Open, job: ResearchJ
     page = await (await web.get(f"/jobs/{JOB}", headers=headers)).text()
 
     assert "/steering" not in page
+
+
+@pytest.mark.parametrize(
+    ("stage", "parts", "is_heard"),
+    [
+        ("searching", (), True),
+        ("synthesizing", (), False),
+        ("synthesizing", ("Deep: writing", "Ideas: searching"), True),
+    ],
+    ids=["searching", "writing", "writing beside another mode"],
+)
+async def test_an_answer_that_is_written_is_steered_no_more(
+    open_web: Open, stage: str, parts: tuple[str, ...], is_heard: bool
+) -> None:
+    """As in chats: what is said then comes too late."""
+    said = {"stage": stage, "message": "On it", "progress": 0.7, "data": {"parts": [*parts]}}
+
+    class Writing(ScriptedResearcher):
+        async def told(self, job_id: str) -> list[Event]:
+            return [Event(1, "status", 1, NOON, said)]
+
+    web = await open_web(Writing(DEEP, None, stalls=True))
+
+    page = await (await web.get(f"/jobs/{JOB}")).text()
+
+    assert ("/steering" in page) is is_heard
 
 
 @pytest.mark.parametrize(("given", "rounds"), [("4", 4), ("99", 20), ("0", 1), ("many", 10), ("", 10)], ids=str)

@@ -127,7 +127,7 @@ async def test_admin_draws_how_often_each_confidence_was_right(place: Place):
     async with place.open() as client:
         page = await (await client.get("/admin", headers=bearer("operator"))).text()
 
-    assert "90% of 20 right (95 %: 70% to 97%)" in words(page)
+    assert "90 % of 20 right (95 %: 70 % to 97 %)" in words(page)
     assert "too few to say: 3 of at least 10" in words(page)
     assert page.count('class="bar-high" x="') == 2
     assert 'class="bar-low" x="' not in page

@@ -41,8 +41,31 @@ CODE = "Reads tags.\n\n```html\n<content>x</content></research_item></research_r
             wrapped(item(A, "One.")).replace("</research_result>", ""), [(A, "One.")], (UNCLOSED,), id="unclosed"
         ),
         pytest.param(
+            f"<research_result>{item(A, 'One.')}<research_item><source>{B}</source><content>Two. Three, cut o",
+            [(A, "One."), (B, "Two.")], (UNCLOSED,), id="broken off within an item: half a sentence is none",
+        ),
+        pytest.param(
             f"<research_result>{item(A, 'One.')}<research_item><source>{B}</source><content>Two, cut o",
-            [(A, "One."), (B, "Two, cut o")], (UNCLOSED,), id="broken off within an item",
+            [(A, "One.")], (UNCLOSED,), id="broken off within the first sentence of an item",
+        ),
+        pytest.param(
+            f"<research_result><research_item><source>{A}</source><content>One.\n\n```python\nx = 1\nprint(",
+            [(A, "One.\n\n```python\nx = 1\nprint(")], (UNCLOSED,), id="broken off within code",
+        ),
+        pytest.param(wrapped(item(A, "<![CDATA[One.]]>")), [(A, "One.")], (), id="as character data"),
+        pytest.param(
+            f'So [1]:\n```json\n[{{"source": "{A}", "content": "One."}}, {{"url": "{B}", "idea": "Two."}}]\n```',
+            [(A, "One."), (B, "Two.")], (NO_WRAPPER,), id="a list of JSON",
+        ),
+        pytest.param(
+            f'{{"results": [{{"title": "T", "source": "[T]({A})", "description": "One.", "code": "x = 1", '
+            '"dependencies": ["a", "b"]}]}',
+            [(A, "T\n\nOne.\n\n```\nx = 1\n```\n\nDependencies: a, b")], (NO_WRAPPER,), id="an object of JSON",
+        ),
+        pytest.param(
+            f"1. **One** — it is so. Source: {A}\n2. Two is less ({B}).\n3. Three, [as told]({A}), is. [Told]({B})",
+            [(A, "**One** — it is so."), (B, "Two is less."), (A, f"Three, [as told]({A}), is.")], (NO_WRAPPER,),
+            id="points of a list",
         ),
         pytest.param(
             f"Use queues, as {A} says, and wait.", [(A, f"Use queues, as {A} says, and wait.")],
@@ -77,6 +100,13 @@ def test_a_report_is_what_stands_in_the_last_wrapper() -> None:
     read = read_output(f"Notes.\n<research_result>\n{report}\n</research_result>\nBye.", "freeform")
 
     assert read.report == report
+
+
+def test_a_report_that_breaks_off_ends_with_its_last_whole_sentence() -> None:
+    """Half a sentence may say something else than the whole one."""
+    read = read_output("<research_result>\n## Abstract\n\nTides follow the moon. They never follow the", "freeform")
+
+    assert (read.report, read.notes) == ("## Abstract\n\nTides follow the moon.", (UNCLOSED,))
 
 
 @given(

@@ -67,6 +67,20 @@ def test_a_report_without_headings_is_one_body() -> None:
     assert split_sections(text) == [("", text)]
 
 
+@pytest.mark.parametrize(
+    "head", ["## References", "**Sources:**", "6. Literaturverzeichnis", "### 6. Works cited", "Quellen:"]
+)
+@pytest.mark.parametrize("titles", [SECTIONS, FINNISH])
+def test_a_list_of_references_is_no_section(head: str, titles: tuple[str, ...]) -> None:
+    """The answer has one; what stands behind it stays."""
+    text = f"{report('## {title}', titles)}\n\n{head}\n\n1. Smith (2020). Tides. {A}\n\n#### Aside\n\nMore of it."
+
+    assert split_sections(text) == [
+        *zip(SECTIONS[:4], BODIES[:4], strict=True),
+        (SECTIONS[4], f"{BODIES[4]}\n\n#### Aside\n\nMore of it."),
+    ]
+
+
 @given(
     st.lists(st.sampled_from(["## Abstract", "# X", "**Methods**", "```", "Words.", "1. Introduction", "| a |", ""]))
 )

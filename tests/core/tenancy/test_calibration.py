@@ -42,7 +42,7 @@ def test_too_few_are_told_as_such():
 
     high, medium, low = calibration(judged, "votes")
 
-    assert high.says == "90% of 20 right (95 %: 70% to 97%)"
+    assert high.says == "90 % of 20 right (95 %: 70 % to 97 %)"
     assert medium.says == f"too few to say: 0 of at least {MIN_JUDGED}"
     assert low.share is None
     assert calibration(judged)[0].judged == 25
