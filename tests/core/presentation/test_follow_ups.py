@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.model.job import QuestionType
-from core.presentation.follow_ups import MAX_CHARS, REFUSALS, follow_ups, worth_asking
+from core.presentation.follow_ups import MAX_CHARS, follow_ups, worth_asking
+from core.text.saying import LANGUAGES
 from tests.golden import samples
 
 ASKED = "What causes the tides?"
@@ -65,9 +66,9 @@ def test_a_disagreement_on_more_than_words_is_no_question(subject: str) -> None:
     assert all("disagree" not in one for one in asked)
 
 
-@pytest.mark.parametrize("language", sorted(REFUSALS))
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 @pytest.mark.parametrize("kind", [None, *QuestionType])
-def test_every_language_of_the_refusals_has_templates(language: str, kind: QuestionType | None) -> None:
+def test_every_language_has_templates(language: str, kind: QuestionType | None) -> None:
     """Two or three that fit on a button, each in its language."""
     job = replace(samples.COMPLETED, intent=replace(samples.COMPLETED.intent, language=language))
     answer = replace(samples.ANSWER, conflicts=(), follow_ups=())
