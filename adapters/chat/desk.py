@@ -16,6 +16,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
+from adapters.chat.reply import best_effort
 from adapters.chat.watching import (
     HISTORY_LENGTH,
     PRESSED,
@@ -28,7 +29,7 @@ from adapters.chat.watching import (
     said_or_why,
 )
 from core.model.delivery import Address
-from core.model.errors import GorkdError, JobNotFound
+from core.model.errors import JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope, Steering
 from core.modes import can_be_steered
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply, read_steering
@@ -437,7 +438,7 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
         case Steer() if deed.sign and await at.sign(deed.sign):
             await obey(deed, researcher, at.asker)
         case Prove():
-            said = voice.watching(await prove(at.proving, deed, at.is_admin))
+            said = voice.watching(await said_or_why(prove(at.proving, deed, at.is_admin)))
         case Forget() | Steer() | Cancel():
             said = voice.notice(await obey(deed, researcher, at.asker, at.taking_away))
     return said
@@ -516,14 +517,10 @@ class TakingAway:
 
     async def _take_all(self) -> bool:
         """Whether nothing is left."""
-        is_done = True
-        try:
-            for key, address in await self._researcher.condemned(self._platform):
-                is_done = await self._take_one(key, address) and is_done
-        except GorkdError as error:
-            _log.warning("not known what was forgotten", extra={"error": str(error)})
-            return False
-        return is_done
+        with best_effort(_log.warning, "not known what was forgotten"):
+            condemned = await self._researcher.condemned(self._platform)
+            return all([await self._take_one(key, address) for key, address in condemned])
+        return False
 
     async def _take_one(self, key: str, address: Address) -> bool:
         try:
@@ -577,17 +574,14 @@ class Proving:
 
 
 async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> WatchSaid:
-    """Do it, or say why not. `is_admin` is asked of who spoke only where it matters."""
-    try:
-        if proving is None:
-            return WatchSaid((say(wording.NOTHING_HERE),))
-        if deed.what == "receipt":
-            return await proving.receipt(deed.job)
-        if not await is_admin():
-            return WatchSaid((say(wording.TESTS_ADMINS_ONLY),))
-        return await proving.make_test(deed.job, deed.must)
-    except GorkdError as error:
-        return WatchSaid((error.user_message,))
+    """Do it, or say why not. `is_admin` is asked of who spoke only where it matters. Raises `GorkdError`."""
+    if proving is None:
+        return WatchSaid((say(wording.NOTHING_HERE),))
+    if deed.what == "receipt":
+        return await proving.receipt(deed.job)
+    if not await is_admin():
+        return WatchSaid((say(wording.TESTS_ADMINS_ONLY),))
+    return await proving.make_test(deed.job, deed.must)
 
 
 def thanks_for_vote(proving: Proving | None, job: ResearchJob, *, is_admin: bool) -> WatchSaid:

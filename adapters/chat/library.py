@@ -10,10 +10,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from adapters.chat.live import RENEW_EVERY_S, ChatTurns, LivingMessages, ping, tried
 from adapters.chat.reply import ChatReply, EditPace, best_effort
@@ -48,6 +48,20 @@ class LibraryVoice(Protocol[Payload_co]):
     def refusal(self, sentence: str) -> Payload_co: ...
 
 
+@dataclass(frozen=True)
+class _Said(Generic[Payload]):
+    """Words to the library, the message that answers them, and what finds the answer."""
+
+    speaker: Speaker
+    asked: str
+    reply: ChatReply[Payload]
+    work: Callable[[Tell], Awaitable[SaidToLibrary]]
+
+    @property
+    def stands_at(self) -> Address:
+        return waiting_at(self.reply.address, self.speaker.key, self.asked)
+
+
 class LiveTalks(LivingMessages[Payload]):
     """Those in which the library is speaking."""
 
@@ -67,13 +81,14 @@ class LiveTalks(LivingMessages[Payload]):
     async def say(self, speaker: Speaker, text: str, reply: ChatReply[Payload], *, about: str = "") -> None:
         """Answer words in `reply`; returns when the answer stands there. `speaker.key` must name the message."""
         speaker = replace(speaker, address=waiting_at(reply.address, speaker.key, text))
-        await self._once(speaker, text, reply, partial(self.talks.say, speaker, text, about=about))
+        await self._once(_Said(speaker, text, reply, partial(self.talks.say, speaker, text, about=about)))
 
     async def add(
         self, speaker: Speaker, addition: Addition, files: Sequence[Incoming], reply: ChatReply[Payload]
     ) -> None:
         """Put papers into the library, telling in `reply` how far it is."""
-        await self._once(speaker, said_to_add(addition), reply, partial(self.talks.add, speaker, addition, files))
+        asked = f"add {' '.join(addition.references)}" if addition.references else "add to library"  # to type it again
+        await self._once(_Said(speaker, asked, reply, partial(self.talks.add, speaker, addition, files)))
 
     async def resume(self, reopen: Callable[[Address], Awaitable[ChatReply[Payload] | None]]) -> int:
         """Say again what an earlier process left to be researched, and end what it left otherwise; how many.
@@ -89,7 +104,7 @@ class LiveTalks(LivingMessages[Payload]):
                 await self.talks.delivered(waiting.speaker)
                 continue
             say = partial(self.talks.say, waiting.speaker, waiting.text)
-            self._begin(waiting.speaker, waiting.text, reply, say)
+            self._begin(_Said(waiting.speaker, waiting.text, reply, say))
             resumed += 1
         for key, _, _ in await self.talks.left_open(self._platform):
             if key not in self._alive and await self._turns.hold(_turn(key)):
@@ -110,97 +125,80 @@ class LiveTalks(LivingMessages[Payload]):
         await self.talks.closed(key)
         return 1
 
-    async def _once(
-        self, speaker: Speaker, asked: str, reply: ChatReply[Payload], work: Callable[[Tell], Awaitable[SaidToLibrary]]
-    ) -> None:
+    async def _once(self, said: _Said[Payload]) -> None:
         """A message that is delivered twice is answered once."""
-        if speaker.key not in self._alive:
-            await asyncio.shield(self._begin(speaker, asked, reply, work))
+        if said.speaker.key not in self._alive:
+            await asyncio.shield(self._begin(said))
 
-    def _begin(
-        self, speaker: Speaker, asked: str, reply: ChatReply[Payload], work: Callable[[Tell], Awaitable[SaidToLibrary]]
-    ) -> asyncio.Task[None]:
-        return self._keep(speaker.key, lambda: self._live(speaker, asked, reply, work))
+    def _begin(self, said: _Said[Payload]) -> asyncio.Task[None]:
+        return self._keep(said.speaker.key, lambda: self._live(said))
 
-    async def _live(
-        self, speaker: Speaker, asked: str, reply: ChatReply[Payload], work: Callable[[Tell], Awaitable[SaidToLibrary]]
-    ) -> None:
+    async def _live(self, said: _Said[Payload]) -> None:
+        speaker, reply, since = said.speaker, said.reply, self._now()
         lines: list[str] = []
-        since = self._now()
 
         async def tell(line: str) -> None:
             lines.append(line)
 
         if not await self._turns.hold(_turn(speaker.key)):
             return
-        await self._note(speaker, asked, reply)
-        working = asyncio.ensure_future(work(tell))
+        await self._note(said)
+        working = asyncio.ensure_future(said.work(tell))
         try:
-            await self._watch(speaker, asked, reply, working, lines)
+            await self._watch(said, working, lines)
             await self._deliver(speaker, reply, await self._outcome(speaker, working), since)
         except asyncio.CancelledError:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-            is_kept = await self._attach(speaker, asked, reply)
-            refusal = self._voice.refusal(say(wording.BACK_SOON if is_kept else library_wording.SAY_AGAIN))
-            if await tried(reply, refusal, speaker.key, self._pace, within_s=self._pace.farewell_s):
+            refusal = say(wording.BACK_SOON if await self._attach(said) else library_wording.SAY_AGAIN)
+            shown = self._voice.refusal(refusal)
+            if await tried(reply, shown, speaker.key, self._pace, within_s=self._pace.farewell_s):
                 await self._closed(speaker)
             raise
         finally:
             await self._turns.give_back(_turn(speaker.key))
 
-    async def _watch(
-        self,
-        speaker: Speaker,
-        asked: str,
-        reply: ChatReply[Payload],
-        working: asyncio.Future[SaidToLibrary],
-        lines: Sequence[str],
-    ) -> None:
+    async def _watch(self, said: _Said[Payload], working: asyncio.Future[SaidToLibrary], lines: Sequence[str]) -> None:
         """Progress edits until the work has ended; what is quick needs none."""
-        shown, address, held_at = -1, reply.address, time.monotonic()
+        shown, address, held_at = -1, said.reply.address, time.monotonic()
         while True:
             await asyncio.wait({working}, timeout=self._pace.edit_every_s)
             if working.done():
                 return
             if time.monotonic() - held_at >= RENEW_EVERY_S:
                 held_at = time.monotonic()
-                await self._turns.hold(_turn(speaker.key))
+                await self._turns.hold(_turn(said.speaker.key))
             if len(lines) != shown:
                 shown = len(lines)
-                job = await self._job_of(speaker)
-                told = self._voice.told(asked, lines, job_id=job.id if job else "")
-                await tried(reply, told, speaker.key, self._pace)
-            if reply.address != address:
-                address = reply.address
-                await self._note(speaker, asked, reply)
-                await self._attach(speaker, asked, reply)
+                job = await self._job_of(said.speaker)
+                told = self._voice.told(said.asked, lines, job_id=job.id if job else "")
+                await tried(said.reply, told, said.speaker.key, self._pace)
+            if said.reply.address != address:
+                address = said.reply.address
+                await self._note(said)
+                await self._attach(said)
 
     async def _job_of(self, speaker: Speaker) -> ResearchJob | None:
         """The job that is researched for it; None also where that cannot be told."""
-        try:
+        with best_effort(_log.warning, "not known what is researched"):
             return await self.talks.researched(speaker)
-        except GorkdError as error:
-            _log.warning("not known what is researched", extra={"error": str(error)})
-            return None
+        return None
 
-    async def _note(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> None:
+    async def _note(self, said: _Said[Payload]) -> None:
         """Keep where the message is, so that it is ended also when this process does not live to do it."""
         with best_effort(_log.warning, "message not noted"):
-            await self.talks.opened(speaker, waiting_at(reply.address, speaker.key, asked))
+            await self.talks.opened(said.speaker, said.stands_at)
 
     async def _closed(self, speaker: Speaker) -> None:
         with best_effort(_log.warning, "end of a message not noted"):
             await self.talks.closed(speaker.key)
 
-    async def _attach(self, speaker: Speaker, asked: str, reply: ChatReply[Payload]) -> bool:
+    async def _attach(self, said: _Said[Payload]) -> bool:
         """Remember where the message is now; whether a job waits for it, whose answer comes sooner or later."""
-        try:
-            at = waiting_at(reply.address, speaker.key, asked) if speaker.address is not None else None
-            return await self.talks.attach(replace(speaker, address=at))
-        except GorkdError as error:
-            _log.warning("address not kept", extra={"error": str(error)})
-            return False
+        at = said.stands_at if said.speaker.address is not None else None
+        with best_effort(_log.warning, "address not kept"):
+            return await self.talks.attach(replace(said.speaker, address=at))
+        return False
 
     async def _outcome(self, speaker: Speaker, working: asyncio.Future[SaidToLibrary]) -> Payload:
         try:
@@ -229,11 +227,6 @@ class LiveTalks(LivingMessages[Payload]):
         if job is None or job.status is not JobStatus.CANCELLED:
             waited = self._now() - (min(since, job.created_at) if job else since)
             await ping(reply, speaker.asker, speaker.key, self._pace, waited=waited)
-
-
-def said_to_add(addition: Addition) -> str:
-    """What to type for the same again; files come along by themselves."""
-    return f"add {' '.join(addition.references)}" if addition.references else "add to library"
 
 
 def _turn(key: str) -> str:

@@ -213,11 +213,9 @@ class LiveAnswers(LivingMessages[Payload]):
 
     async def known(self, scope: Scope, dedupe_key: str) -> bool:
         """Whether this was asked before; records that are away refuse the question itself."""
-        try:
+        with best_effort(_log.warning, "not known whether this was asked before"):
             return bool(dedupe_key) and await self._researcher.asked(dedupe_key, scope=scope) is not None
-        except GorkdError as error:
-            _log.warning("not known whether this was asked before", extra={"error": str(error)})
-            return False
+        return False
 
     def follow(self, job: ResearchJob, reply: ChatReply[Payload]) -> asyncio.Task[None]:
         """Keep `reply` up to date until the answer is delivered; the task never fails. Twice is once."""
@@ -263,11 +261,10 @@ class LiveAnswers(LivingMessages[Payload]):
         return job.id in self._alive or job.id in waiting or job.status in TERMINAL_STATUSES
 
     async def _ended(self, job: ResearchJob) -> ResearchJob | None:
-        try:
+        with suppress(GorkdError):
             ended = await self._researcher.job(job.id)
-        except GorkdError:
-            return None
-        return ended if ended.status in TERMINAL_STATUSES else None
+            return ended if ended.status in TERMINAL_STATUSES else None
+        return None
 
     async def _live(self, live: _Live[Payload]) -> None:
         live.heard_at = asyncio.get_running_loop().time()
@@ -472,18 +469,14 @@ class LiveAnswers(LivingMessages[Payload]):
 
     async def _differs(self, job: ResearchJob, shown: JobResult | None) -> bool:
         """Whether the answer is another one than was shown."""
-        try:
+        with best_effort(_log.warning, "not known whether it was corrected"):
             return await self._researcher.result(job.id) != shown
-        except GorkdError as error:
-            _log.warning("not known whether it was corrected", extra={"error": str(error)})
-            return False
+        return False
 
     async def _correction(self, job: ResearchJob) -> str:
-        try:
+        with best_effort(_log.warning, "not known whether it was corrected"):
             return await self._researcher.take_correction(job.id)
-        except GorkdError as error:
-            _log.warning("not known whether it was corrected", extra={"error": str(error)})
-            return ""
+        return ""
 
     async def _place_with_files(
         self, live: _Live[Payload], outcome: Callable[..., Payload], files: Sequence[AnswerFile], *, may_repost: bool

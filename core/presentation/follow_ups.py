@@ -37,6 +37,7 @@ _OF_KIND: Mapping[QuestionType, str] = {
     QuestionType.EXPLANATION: "Can you explain it more simply?",
     QuestionType.CURRENT_EVENT: "What happened before that?",
 }
+_ALL = (DISAGREE, *_OF_KIND.values(), AGAINST, UNKNOWN)
 
 
 def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
@@ -83,11 +84,10 @@ def topic_of(question: str) -> str:
 @cache
 def _template() -> regex.Pattern[str]:
     """Any of ours in any language, alone or with the question behind it that it was asked of."""
-    templates = (DISAGREE, *_OF_KIND.values(), AGAINST, UNKNOWN)
     said = []
     for language in sorted(LANGUAGES):
         with speaking(language):
-            said += [regex.escape(say(one, subject=_GAP).rstrip(" ?")).replace(_GAP, ".+?") for one in templates]
+            said += [regex.escape(say(one, subject=_GAP).rstrip(" ?")).replace(_GAP, ".+?") for one in _ALL]
     return regex.compile(rf"(?:{'|'.join(said)})(?: ?\?| ?: (?P<topic>.+))")
 
 

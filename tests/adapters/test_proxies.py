@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientError, ClientSession
+from aiohttp import ClientError
 
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.settings import DiscordSettings
@@ -155,8 +155,7 @@ def workspace(env: Mapping[str, str]) -> Workspace:
 
 async def load_from_slack(env: Mapping[str, str]) -> None:
     file = SlackFile("F1", "a.pdf", "application/pdf", "https://files.slack.com/F1", 5)
-    async with ClientSession() as session:
-        await download(file, workspace(env), session, api_url=SLACK_API, max_bytes=9)
+    await download(file, workspace(env), max_bytes=9)
 
 
 async def respond_to_slack(env: Mapping[str, str]) -> None:

@@ -7,12 +7,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import aiohttp
 import discord
 
-from adapters.chat.desk import Renew, Say, renew, thanks_for_vote, told_of
+from adapters.chat.desk import Deed, Renew, Say, renew, thanks_for_vote, told_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
@@ -40,14 +39,18 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: str, job_
         return
     if press in ("retry", "ask_again", "refresh", "start_deep"):
 
-        async def submit(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
-            deed = cast("Renew", pressed(press, job, asker))
-            return await renew(deed, bot.researcher, asker, key=deed.key(key), address=address)
+        async def again(job: ResearchJob) -> Deed | None:
+            return pressed(press, job, str(interaction.user.id))
 
-        await _new_answer(bot, interaction, job_id, submit, in_place=press == "retry")
+        await _new_answer(bot, interaction, job_id, again, in_place=press == "retry")
         return
     if press == "changed" and await _is_theirs(bot, interaction, job_id):
-        await _research_changed(bot, interaction, job_id)
+
+        async def changed(job: ResearchJob) -> Deed | None:
+            """The offer becomes the answer to what the edited message says now; for its asker alone."""
+            return pressed(press, job, str(interaction.user.id), question=await _edited(bot, interaction))
+
+        await _new_answer(bot, interaction, job_id, changed, in_place=True)
         return
     if press == "not_now":
         await _decline(bot, interaction, job_id)
@@ -97,10 +100,10 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: str, job_i
         await bot.whisper(interaction, thank)
         return
 
-    async def improve(job: ResearchJob, asker: str, key: str, address: Address) -> ResearchJob:
-        return await bot.researcher.improve(job.id, said, asker, scope=job.scope, dedupe_key=key, address=address)
+    async def improved(job: ResearchJob) -> Deed | None:
+        return Renew(job, "improve", said)
 
-    await _new_answer(bot, interaction, job_id, improve)
+    await _new_answer(bot, interaction, job_id, improved)
 
 
 async def _is_theirs(bot: ResearchClient, interaction: Asked, job_id: str) -> bool:
@@ -108,18 +111,6 @@ async def _is_theirs(bot: ResearchClient, interaction: Asked, job_id: str) -> bo
         return (await bot.researcher.job(job_id)).request.asker == str(interaction.user.id)
     except GorkdError:
         return False
-
-
-async def _research_changed(bot: ResearchClient, interaction: Asked, job_id: str) -> None:
-    """The offer becomes the answer to what the edited message says now; for its asker alone."""
-
-    async def submit(job: ResearchJob, asker: str, _: str, address: Address) -> ResearchJob:
-        deed = pressed("changed", job, asker, question=await _edited(bot, interaction))
-        if not isinstance(deed, Renew):
-            raise InvalidQuery(deed.sentence if isinstance(deed, Say) else say(wording.ASK_WHAT), rule="changed")
-        return await renew(deed, bot.researcher, asker, address=address)
-
-    await _new_answer(bot, interaction, job_id, submit, in_place=True)
 
 
 async def _edited(bot: ResearchClient, interaction: Asked) -> str:
@@ -139,19 +130,22 @@ async def _new_answer(
     bot: ResearchClient,
     interaction: Asked,
     job_id: str,
-    submit: Callable[[ResearchJob, str, str, Address], Awaitable[ResearchJob]],
+    asked: Callable[[ResearchJob], Awaitable[Deed | None]],
     *,
     in_place: bool = False,
 ) -> None:
-    """An answer to the press; `in_place` it takes the place of the message that was pressed."""
+    """An answer to the press, for what is `asked`; `in_place` it takes the place of the message that was pressed."""
     is_hidden = bool(interaction.message and interaction.message.flags.ephemeral)
     spot = await acknowledge(interaction, ephemeral=is_hidden, in_place=in_place)
     if spot is None:
         return
 
     async def begin(address: Address) -> ResearchJob:
-        job = await _visible(bot, interaction, job_id)
-        return await submit(job, str(interaction.user.id), f"discord:{interaction.id}", address)
+        deed = await asked(await _visible(bot, interaction, job_id))
+        if not isinstance(deed, Renew):
+            raise InvalidQuery(deed.sentence if isinstance(deed, Say) else say(wording.ASK_WHAT), rule="changed")
+        key = deed.key(f"discord:{interaction.id}")
+        return await renew(deed, bot.researcher, str(interaction.user.id), key=key, address=address)
 
     reply = await bot.answer(begin, spot, in_place=in_place)
     if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere

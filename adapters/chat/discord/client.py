@@ -104,11 +104,9 @@ class ResearchClient(discord.AutoShardedClient):
 
     async def placed(self, place: DiscordPlace) -> DiscordPlace:
         """With its server's settings as they are now. A store that is away refuses the question itself."""
-        try:
+        with best_effort(_log.warning, "settings not read"):
             return replace(place, settings=await self._settings_of(place.scope.tenant))
-        except GorkdError as error:
-            _log.warning("settings not read", extra={"error": str(error)})
-            return place
+        return place
 
     async def _settings_of(self, tenant: str) -> TenantSettings:
         settings = (await self.rules.show(tenant)).settings

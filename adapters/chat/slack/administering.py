@@ -298,16 +298,10 @@ class Home:
         user = str(event.get("user") or "")
         if event.get("tab") != "home" or not user:
             return
-        try:
+        with best_effort(_log.warning, "home not shown", of=(GorkdError, *FAULTS)):
             asked = await self._researcher.history(user, tenant=tenant_of(workspace.team_id), limit=LISTED)
-            own = await self._answered(asked)
-            shared = await self._shared(workspace, user)
-            view = home_view(own, shared, self._links)
+            view = home_view(await self._answered(asked), await self._shared(workspace, user), self._links)
             await workspace.client.views_publish(user_id=user, view=view)
-        except FAULTS as exc:
-            _log.warning("home not shown", extra={"reason": reason(exc)})
-        except GorkdError as error:
-            _log.warning("home not shown", extra={"error": str(error)})
 
     async def _shared(self, workspace: Workspace, user: str) -> list[Answered]:
         """What was asked by others where the whole workspace can read; guests see only their own channels."""

@@ -69,7 +69,6 @@ from adapters.chat.slack.library import (
     WISH,
     SlackLibrary,
     SlackLibraryVoice,
-    said_in_modal,
 )
 from adapters.chat.slack.poster import as_json, suggest_prompts
 from adapters.chat.slack.render import SlackVoice
@@ -129,20 +128,8 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         threads = Threads(rules, researcher)
         administration = Administration(rules, threads.people, threads.tongues)
         inbox = Inbox(deps.messages, deps.turns)
-        library = SlackLibrary(speaking, workspaces, threads, session, settings.api_url, inbox)
-        desk = Entrance(
-            researcher,
-            live,
-            voice,
-            workspaces,
-            session,
-            settings.api_url,
-            administration,
-            library,
-            threads,
-            inbox,
-            deps.proving,
-        )
+        library = SlackLibrary(speaking, workspaces, threads, inbox)
+        desk = Entrance(researcher, live, voice, workspaces, administration, library, threads, inbox, deps.proving)
         resuming = asyncio.create_task(keep_resuming(desk.resume), name="slack resume")
         taking = asyncio.create_task(desk.taking_away.run(), name="slack taking away")
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
@@ -290,16 +277,9 @@ def _add_commands(app: AsyncApp, desk: Entrance) -> None:
         await desk.configured(command)
         await form.commanded(command)
 
-    @app.view(ASK_FORM)
-    async def asked(ack: Ack, body: Body) -> None:
-        await ack(**await form.submitted(body))
-
     sections = Sections(desk)
-
-    @app.view(SECTION_FORM)
-    async def submitted(ack: Ack, body: Body) -> None:
-        await sections.submitted(body, ack)
-
+    app.view(ASK_FORM)(_answered(form.submitted))
+    app.view(SECTION_FORM)(_answered(sections.submitted))
     app.command(SECTION_COMMAND)(_acknowledged(sections.commanded))
     app.shortcut("research_this")(_stored(desk.research_this))
 
@@ -320,6 +300,15 @@ def _stored(act: Callable[[Body], Awaitable[None]]) -> Callable[..., Awaitable[N
     async def heard(ack: Ack, body: Body) -> None:
         await act(body)
         await ack()
+
+    return heard
+
+
+def _answered(act: Callable[[Body], Awaitable[Body]]) -> Callable[..., Awaitable[None]]:
+    """A listener of forms: the acknowledgement carries what is wrong with one, if anything."""
+
+    async def heard(ack: Ack, body: Body) -> None:
+        await ack(**await act(body))
 
     return heard
 
@@ -365,17 +354,11 @@ def _add_library(app: AsyncApp, library: SlackLibrary) -> None:
         await ack()
         await library.opened(command)
 
-    async def submitted(ack: Ack, body: Body) -> None:
-        text, missing = said_in_modal(body.get("view") or {})
-        if not missing:
-            await library.submitted(body, text)
-        await (ack(response_action="errors", errors=missing) if missing else ack())
-
     async def suggest(ack: Ack, body: Body) -> None:
         await ack(options=await library.suggested(body))
 
-    app.view(ASK)(submitted)
-    app.view(WISH)(submitted)
+    app.view(ASK)(_answered(library.submitted))
+    app.view(WISH)(_answered(library.submitted))
     app.options(PAPER)(suggest)
     app.action(re.compile(f"{OPEN}_[0-9]+|{SAVE}"))(_stored(library.pressed))
     app.action(IMPROVE)(_acknowledged(library.wishes))

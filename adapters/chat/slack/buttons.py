@@ -28,7 +28,7 @@ from adapters.chat.slack.render import (
 )
 from adapters.chat.slack.reply import SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
-from adapters.chat.slack.translate import PLATFORM, Payload, field_of, id_of, is_shown
+from adapters.chat.slack.translate import PLATFORM, Payload, carried_by, field_of, id_of, is_shown, typed_where
 from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
@@ -307,10 +307,9 @@ class AskForm:
 
     async def commanded(self, command: Payload) -> None:
         """Once it is acknowledged, while its trigger lives."""
-        names = ("team_id", "channel_id", "user_id", "response_url")
-        asked = {name: str(command.get(name) or "") for name in names}
         if str(command.get("text") or "").strip():
             return
+        asked = typed_where(command)
         workspace = await self.desk.workspaces.find(asked["team_id"])
         if not await open_view(workspace, str(command["trigger_id"]), ask_modal(json.dumps(asked))):
             await respond(workspace.client, asked["response_url"], sentence_message(say(wording.ASK_WHAT)))
@@ -318,8 +317,8 @@ class AskForm:
     async def submitted(self, body: Payload) -> dict[str, Any]:
         """Returns when the question is stored; what the acknowledgement carries: what is wrong with it, if anything."""
         view = body.get("view") or {}
-        asked = json.loads(str(view.get("private_metadata") or "{}"))
-        told = await self.desk.commanded({**asked, "text": typed_in(view), "trigger_id": str(view.get("id") or "")})
+        typed = {"text": typed_in(view), "trigger_id": str(view.get("id") or "")}
+        told = await self.desk.commanded({**carried_by(view), **typed})
         if told == sentence_message(say(wording.ON_IT)):
             return {}
         return {"response_action": "errors", "errors": {QUESTION: told.text if told else say(wording.ASK_WHAT)}}

@@ -272,36 +272,33 @@ CHUNK_BYTES = 65_536
 TIMEOUT_S = 60.0  # a paper may have 100 MB
 
 
-async def read_files(
-    files: Sequence[SlackFile], workspace: Workspace, session: ClientSession, researcher: Researcher, *, api_url: str
-) -> list[Attachment]:
+async def read_files(files: Sequence[SlackFile], workspace: Workspace, researcher: Researcher) -> list[Attachment]:
     """Raises `AttachmentUnreadable`, whose message names the file and says why."""
     if len(files) > MAX_ATTACHMENTS:
         told = say("Please attach at most {number} files to one question.", number=MAX_ATTACHMENTS)
         raise _unreadable("too many", told)
     read: list[Attachment] = []
     for file in files:
-        content = await download(file, workspace, session, api_url=api_url, max_bytes=MAX_ATTACHMENT_BYTES)
+        content = await download(file, workspace, max_bytes=MAX_ATTACHMENT_BYTES)
         read.append(await researcher.read_attachment(file.name, file.media_type, content))
     return read
 
 
-async def download(
-    file: SlackFile, workspace: Workspace, session: ClientSession, *, api_url: str, max_bytes: int
-) -> bytes:
+async def download(file: SlackFile, workspace: Workspace, *, max_bytes: int) -> bytes:
     """The file's bytes. Raises `AttachmentUnreadable`, whose message names the file and says why."""
     file = file if file.url else await _looked_up(file, workspace)
     if file.size > max_bytes:
         told = say("{name} is too large; at most {megabytes} MB.", name=file.name, megabytes=max_bytes // 1_000_000)
         raise _unreadable(file.name, told)
-    if not _is_slacks(file.url, api_url):
+    client = workspace.client
+    if not _is_slacks(file.url, client.base_url):
         raise _unreadable(file.name, say("{name} does not lie with Slack; please upload it here.", name=file.name))
-    headers = {"Authorization": f"Bearer {workspace.client.token}"}
-    timeout, proxy = ClientTimeout(total=TIMEOUT_S), workspace.client.proxies.of(file.url)
+    headers, proxy = {"Authorization": f"Bearer {client.token}"}, client.proxies.of(file.url)
     try:
-        async with session.get(
-            file.url, headers=headers, allow_redirects=False, timeout=timeout, proxy=proxy
-        ) as response:
+        async with (
+            ClientSession(timeout=ClientTimeout(total=TIMEOUT_S)) as session,
+            session.get(file.url, headers=headers, allow_redirects=False, proxy=proxy) as response,
+        ):
             is_sign_in_page = response.content_type == "text/html" and file.media_type != "text/html"
             if response.status != 200 or is_sign_in_page:  # Slack answers 200 with its sign-in page
                 told = say("I may not read {name}; the app needs the permission files:read.", name=file.name)

@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import ClientSession
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.desk import (
@@ -89,14 +88,10 @@ Submit = Callable[[], Awaitable[ResearchJob]]
 
 @dataclass(frozen=True)
 class Entrance:
-    """`api_url` is where Slack is; files are loaded through `session`."""
-
     researcher: Researcher
     live: LiveAnswers[SlackMessage]
     voice: SlackVoice
     workspaces: Workspaces
-    session: ClientSession
-    api_url: str
     administration: Administration
     library: SlackLibrary
     threads: Threads
@@ -132,24 +127,23 @@ class Entrance:
 
     async def commanded(self, command: Payload) -> SlackMessage | None:
         """`/research …`; gives what the asker alone is told at once, None where a form opens instead."""
-        team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
-        text = str(command.get("text") or "").strip()
+        asked, text = translate.typed_where(command), str(command.get("text") or "").strip()
         shows = hear_command(text)
         if shows == Show("help"):
             return self.voice.help()
         if not text or _settings_word(text) is not None or watch_wish(text):
             return None
-        team = (await self.workspaces.find(team, is_hurried=True)).team_id
-        place = SlackPlace(team, channel, user)
+        team, user = (await self.workspaces.find(asked["team_id"], is_hurried=True)).team_id, asked["user_id"]
+        place = SlackPlace(team, asked["channel_id"], user)
         if shows:
             return self.voice.history(await self.researcher.history(user, tenant=place.tenant, limit=HISTORY_LENGTH))
         try:
             translate.read_options(text, place.scope, place.own_scope)
         except GorkdError as error:
             return sentence_message(error.user_message)
-        names = ("channel_id", "user_id", "trigger_id", "response_url")
-        body = {"team": team, "text": text, **{name: str(command.get(name) or "") for name in names}}
-        await self.inbox.take(Letter("command", team, user, body["trigger_id"], body))
+        trigger = str(command.get("trigger_id") or "")
+        body = {**asked, "team": team, "text": text, "trigger_id": trigger}
+        await self.inbox.take(Letter("command", team, user, trigger, body))
         return sentence_message(say(wording.ON_IT))
 
     async def configured(self, command: Payload) -> None:
@@ -374,7 +368,7 @@ class Entrance:
     async def _ask(self, workspace: Workspace, said: SlackSaid, place: SlackPlace, reply: SlackReply) -> None:
         try:
             request = translate.read_options(said.text or say(wording.WHAT_DOES_IT_SAY), place.scope, place.own_scope)
-            attachments = await read_files(said.files, workspace, self.session, self.researcher, api_url=self.api_url)
+            attachments = await read_files(said.files, workspace, self.researcher)
         except StoreError:
             raise
         except GorkdError as error:
@@ -479,18 +473,6 @@ FORM_HELP = (
     "and a hypothesis, finds better evidence. The sources are the papers of this channel."
 )
 
-Ack = Callable[..., Awaitable[Any]]
-
-
-@dataclass(frozen=True)
-class _SectionAsked:
-    """Where the command was typed, which the modal carries along."""
-
-    team: str
-    channel: str
-    user: str
-    response_url: str
-
 
 @dataclass(frozen=True)
 class Sections:
@@ -500,71 +482,59 @@ class Sections:
     def __post_init__(self) -> None:
         self.desk.inbox.openers[SECTION_FORM] = self._open
 
-    async def commanded(self, command: Mapping[str, Any]) -> None:
+    async def commanded(self, command: Payload) -> None:
         """Open the modal, else say that it does not open."""
-        workspace = await self.desk.workspaces.find(str(command.get("team_id") or ""))
-        names = ("team_id", "channel_id", "user_id", "response_url")
-        asked = _SectionAsked(*(str(command.get(name) or "") for name in names))
-        chosen = str(command.get("text") or "").strip().lower()
-        view = section_modal(json.dumps(asdict(asked)), chosen)
+        asked = translate.typed_where(command)
+        workspace = await self.desk.workspaces.find(asked["team_id"])
+        view = section_modal(json.dumps(asked), str(command.get("text") or "").strip().lower())
         if not await open_view(workspace, str(command["trigger_id"]), view):
-            await self._tell(workspace, asked, say(wording.SOMETHING_BROKE))
+            await respond(workspace.client, asked["response_url"], sentence_message(say(wording.SOMETHING_BROKE)))
 
-    async def submitted(self, body: Mapping[str, Any], ack: Ack) -> None:
-        """Store what the modal asks for, then acknowledge, unless a file is known by then to be no good."""
+    async def submitted(self, body: Payload) -> dict[str, Any]:
+        """Returns when what the modal asks for is stored; what the acknowledgement carries: which file is known by then
+        to be no good, if any.
+        """
         view = {name: (body.get("view") or {}).get(name) for name in ("id", "private_metadata", "state")}
-        asked, view_id = _asked_in(view), str(view["id"] or "")
-        workspace = await self.desk.workspaces.find(asked.team, is_hurried=True)
+        asked, view_id = translate.carried_by(view), str(view["id"] or "")
+        workspace = await self.desk.workspaces.find(asked["team_id"], is_hurried=True)
         which, files = chosen_in(view)
         reading = asyncio.create_task(self._read(workspace, which, files), name="section files")
         done, _ = await asyncio.wait({reading}, timeout=READ_WITHIN_S)
         error = reading.exception() if done else None
         if isinstance(error, GorkdError):
             named = EXPERIMENT if len(files) > 1 and files[1].name in error.user_message else CONTEXT
-            await ack(response_action="errors", errors={named: error.user_message})
-            return
+            return {"response_action": "errors", "errors": {named: error.user_message}}
         self._reading[view_id] = reading
-        await self.desk.inbox.take(Letter(SECTION_FORM, workspace.team_id, asked.user, f"section:{view_id}", view))
-        await ack()
+        await self.desk.inbox.take(
+            Letter(SECTION_FORM, workspace.team_id, asked["user_id"], f"section:{view_id}", view)
+        )
+        return {}
 
-    async def _open(self, view: Mapping[str, Any]) -> None:
+    async def _open(self, view: Payload) -> None:
         """The files are being read, unless whoever began that has died."""
-        asked, view_id = _asked_in(view), str(view.get("id") or "")
-        workspace = await self.desk.workspaces.find(asked.team)
+        asked, view_id = translate.carried_by(view), str(view.get("id") or "")
+        workspace = await self.desk.workspaces.find(asked["team_id"])
         which, files = chosen_in(view)
         reading = self._reading.pop(view_id, None)
         try:
             attachments = await (reading or self._read(workspace, which, files))
         except GorkdError as error:
-            await self._tell(workspace, asked, error.user_message)
-        else:
-            await self._begin(workspace, asked, view_id, which, attachments)
-
-    async def _tell(self, workspace: Workspace, asked: _SectionAsked, sentence: str) -> None:
-        await respond(workspace.client, asked.response_url, sentence_message(sentence))
-
-    async def _read(self, workspace: Workspace, which: str, files: Sequence[SlackFile]) -> list[Attachment]:
-        """Raises `GorkdError` for files that cannot be read, or that no section can be begun from."""
-        desk = self.desk
-        attachments = await read_files(files, workspace, desk.session, desk.researcher, api_url=desk.api_url)
-        check_request(words_for(which), attachments, is_in_thread=False)
-        return attachments
-
-    async def _begin(
-        self, workspace: Workspace, asked: _SectionAsked, view_id: str, which: str, attachments: Sequence[Attachment]
-    ) -> None:
-        place = await self.desk.threads.place(workspace, asked.channel, asked.user)
+            await respond(workspace.client, asked["response_url"], sentence_message(error.user_message))
+            return
+        place = await self.desk.threads.place(workspace, asked["channel_id"], asked["user_id"])
         is_private = place.settings.visibility == "private"
         scope = place.own_scope if is_private else place.scope
         request = ResearchRequest(words_for(which), scope, modes=("section",), is_private=is_private)
-        key = f"{SECTION_FORM}:{view_id}"
         await self.desk.begin_alone(
-            workspace, place, request, key, response_url=asked.response_url, attachments=attachments
-        )
+            workspace, place, request, f"{SECTION_FORM}:{view_id}",
+            response_url=asked["response_url"], attachments=attachments,
+        )  # fmt: skip
 
-
-def _asked_in(view: Mapping[str, Any]) -> _SectionAsked:
-    return _SectionAsked(**json.loads(str(view.get("private_metadata") or "{}")))
+    async def _read(self, workspace: Workspace, which: str, files: Sequence[SlackFile]) -> list[Attachment]:
+        """Raises `GorkdError` for files that cannot be read, or that no section can be begun from."""
+        attachments = await read_files(files, workspace, self.desk.researcher)
+        check_request(words_for(which), attachments, is_in_thread=False)
+        return attachments
 
 
 def section_modal(asked: str, chosen: str = "") -> Block:

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 import regex
-from aiohttp import ClientSession
 
 from adapters.chat.fitting import fit, last_lines, units
 from adapters.chat.library import LiveTalks
+from adapters.chat.reply import best_effort
 from adapters.chat.slack import translate
 from adapters.chat.slack.blocks import (
     LABEL_LIMIT,
@@ -76,8 +76,6 @@ class SlackLibrary:
     live: LiveTalks[SlackMessage]
     workspaces: Workspaces
     threads: Threads
-    session: ClientSession
-    api_url: str
     inbox: Inbox
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -113,12 +111,17 @@ class SlackLibrary:
         if not await open_view(workspace, trigger, ask_modal(asked)):
             await self._say(workspace, user, asked, "help", key=trigger)
 
-    async def submitted(self, body: Payload, text: str) -> None:
-        """A modal was sent off that says `text`: returns when it is stored."""
+    async def submitted(self, body: Payload) -> dict[str, Any]:
+        """A modal was sent off. Returns when it is stored; what the acknowledgement carries: what is missing, if
+        anything.
+        """
         view = body.get("view") or {}
-        await self._store(
-            id_of(body, "team"), id_of(body, "user"), AskedInForm.of(view), text, key=str(view.get("id") or "")
-        )
+        text, missing = said_in_modal(view)
+        if missing:
+            return {"response_action": "errors", "errors": missing}
+        team, user = (id_of(body, name) for name in ("team", "user"))
+        await self._store(team, user, AskedInForm.of(view), text, key=str(view.get("id") or ""))
+        return {}
 
     async def _store(self, team: str, user: str, asked: AskedInForm, text: str, *, key: str) -> None:
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
@@ -134,13 +137,11 @@ class SlackLibrary:
         """Papers for what is typed into the modal; none rather than too late."""
         workspace = await self.workspaces.find(id_of(body, "team"))
         asked = AskedInForm.of(body.get("view") or {})
-        try:
+        with best_effort(_log.warning, "no papers suggested", of=(TimeoutError, GorkdError)):
             async with asyncio.timeout(SUGGEST_WITHIN_S):
                 place = await self.threads.place(workspace, asked.channel, id_of(body, "user"))
                 return paper_options(await self.live.talks.papers(place.scope), str(body.get("value") or ""))
-        except (TimeoutError, GorkdError) as exc:
-            _log.warning("no papers suggested", extra={"error": str(exc)})
-            return []
+        return []
 
     async def pressed(self, body: Payload) -> None:
         """Open or Save: said in the thread of the button's message. Returns when it is stored."""
@@ -161,13 +162,11 @@ class SlackLibrary:
             return None
         place = await self.threads.place(workspace, said.channel_id, said.user_id)
         thread = await self._conversation(workspace, said)
-        try:
+        with best_effort(_log.warning, "not known whether the library is meant"):
             return await self.live.talks.hear(
                 place.scope, thread, said.text, has_files=bool(said.files), is_addressed=is_addressed
             )
-        except GorkdError as error:
-            _log.warning("not known whether the library is meant", extra={"error": str(error)})
-            return None
+        return None
 
     async def follows(self, workspace: Workspace, said: SlackSaid, conversation: str) -> bool:
         """Whether what was only heard goes on a conversation with the library, by our own records."""
@@ -223,7 +222,7 @@ class SlackLibrary:
             await self._noted(self.live.say(speaker, said, reply, about=asked.about))
 
     def _incoming(self, workspace: Workspace, file: SlackFile) -> Incoming:
-        load = partial(download, file, workspace, self.session, api_url=self.api_url, max_bytes=MAX_PAPER_BYTES)
+        load = partial(download, file, workspace, max_bytes=MAX_PAPER_BYTES)
         return Incoming(file.name, file.size, load)
 
 

@@ -90,16 +90,11 @@ class SlackReply:
     """`is_doubtful` says that the message may have been posted by someone who died before telling."""
 
     def __init__(self, workspace: Workspace, at: SlackAddress, *, is_doubtful: bool = False) -> None:
-        self._workspace = workspace
-        self._client = workspace.client
+        self._workspace, self.client = workspace, workspace.client
         self._is_doubtful = is_doubtful
         self._threaded: dict[Part, str] = {}
         self._stream: Stream | None = None
         self.at = at
-
-    @property
-    def client(self) -> AsyncWebClient:
-        return self._client
 
     @property
     def address(self) -> Address:
@@ -125,13 +120,13 @@ class SlackReply:
         self._is_doubtful = True
         if at.ts or not at.channel:  # direct messages that are yet to be opened are not worth a look
             return True
-        return bool(await find(self._client, ThreadAddress(at.channel, at.thread_ts), self._mark))
+        return bool(await find(self.client, ThreadAddress(at.channel, at.thread_ts), self._mark))
 
     async def take(self, files: Sequence[AnswerFile | SlackUpload], /) -> None:
         """Upload them, unless whoever kept the address had done so: what nobody shares, Slack drops again."""
         if files and self.at.files:
             return
-        ids = [await upload(self._client, file) for file in files]
+        ids = [await upload(self.client, file) for file in files]
         self.at = replace(self.at, files=",".join(ids))
 
     async def edit(self, message: SlackMessage, /) -> None:
@@ -140,14 +135,14 @@ class SlackReply:
             return
         await self._end_stream()
         at = self.at
-        if message.is_aside and not at.ts and await respond(self._client, at.response_url, message):
+        if message.is_aside and not at.ts and await respond(self.client, at.response_url, message):
             return
         if not at.ts:
             await self._settle(message)
         if self.at.ts and self.at.ts == at.ts:
             try:
                 mark = self._mark if at.streamed else None
-                await update(self._client, at.channel, at.ts, self._fitting(message), mark)
+                await update(self.client, at.channel, at.ts, self._fitting(message), mark)
             except SlackApiError as exc:
                 if reason(exc) in GONE | CLOSED:
                     raise AddressDead(reason(exc)) from exc
@@ -155,7 +150,7 @@ class SlackReply:
         if message.threaded:
             await self._post_in_thread(message.threaded, "sources")
         if message.is_answer and self.at.files:
-            await share(self._client, self.at.files.split(","), self._thread)
+            await share(self.client, self.at.files.split(","), self._thread)
         if message.files:
             await self._attach(message)
         await self._end_session(message)
@@ -165,19 +160,19 @@ class SlackReply:
         at = self.at
         if at.session and message.plan is None:
             self.at = replace(at, session="")
-            await end_session(self._client, at.channel, at.thread_ts, title=message.title)
+            await end_session(self.client, at.channel, at.thread_ts, title=message.title)
 
     async def _attach(self, message: SlackMessage) -> None:
         """No picture may cost a message: without them it says so, and of another file no more than that."""
         try:
             await self.take(message.files)
-            await share(self._client, self.at.files.split(","), self._thread)
+            await share(self.client, self.at.files.split(","), self._thread)
         except FilesRefused as exc:
             _log.warning("message without its files", extra={"reason": str(exc)})
             told = sentence_message(say(NO_FILES))
             if all(file.description for file in message.files):
                 told = replace(message, blocks=(*message.blocks[: BLOCKS_LIMIT - 1], context(say(NO_FILES))), files=())
-            await update(self._client, self.at.channel, self.at.ts, self._fitting(told))
+            await update(self.client, self.at.channel, self.at.ts, self._fitting(told))
 
     async def repost(self, message: SlackMessage, job_id: str, /) -> None:
         """In a new message where the old one was. Raises as `edit` does."""
@@ -186,7 +181,7 @@ class SlackReply:
         self._is_doubtful, self._stream = True, None
         await self.edit(message)
         if old.streamed:
-            await remove(self._client, old.channel, old.ts)
+            await remove(self.client, old.channel, old.ts)
 
     async def ping(self, asker: str, key: str, said: str = "", /) -> None:
         part: Part = "corrected" if said else "ready"
@@ -200,7 +195,7 @@ class SlackReply:
         if gate is None or at.ts or self._is_doubtful:
             return False
         spot = ThreadAddress(at.channel, at.thread_ts)
-        stream = await Stream.start(self._client, gate, spot, self._mark, plan, user=at.user, team=at.team)
+        stream = await Stream.start(self.client, gate, spot, self._mark, plan, user=at.user, team=at.team)
         if stream is None:
             return False
         self._stream = stream
@@ -231,21 +226,21 @@ class SlackReply:
             if reason(exc) not in CLOSED or self.at.channel.startswith("D"):
                 raise AddressDead(reason(exc)) from exc
             _log.info("may not post here", extra={"channel": self.at.channel, "reason": reason(exc)})
-            await respond(self._client, self.at.response_url, sentence_message(say(IN_MESSAGES)))
+            await respond(self.client, self.at.response_url, sentence_message(say(IN_MESSAGES)))
             await self._move_to_messages()
             await self._post_or_find(message)
 
     async def _post_or_find(self, message: SlackMessage) -> None:
         spot = ThreadAddress(self.at.channel, self.at.thread_ts)
-        found = await find(self._client, spot, self._mark) if self._is_doubtful else ""
+        found = await find(self.client, spot, self._mark) if self._is_doubtful else ""
         if found:
-            await update(self._client, spot.channel, found, self._fitting(message), self._mark)
-        ts = found or await post(self._client, spot, self._fitting(message), self._mark)
+            await update(self.client, spot.channel, found, self._fitting(message), self._mark)
+        ts = found or await post(self.client, spot, self._fitting(message), self._mark)
         self.at = replace(self.at, ts=ts)
 
     async def _move_to_messages(self) -> None:
         try:
-            opened = await self._client.conversations_open(users=self.at.user)
+            opened = await self.client.conversations_open(users=self.at.user)
         except SlackApiError as exc:
             if reason(exc) in LAPSED:
                 raise
@@ -258,10 +253,10 @@ class SlackReply:
         mark, spot = Mark(at.key, part, at.conversation), self._thread
         may_be_there = self._is_doubtful or part in self._threaded
         self._threaded.setdefault(part, "")
-        found = await find(self._client, spot, mark) if may_be_there else ""
+        found = await find(self.client, spot, mark) if may_be_there else ""
         if found and part == "sources":  # one of them may have been retracted since
-            await update(self._client, spot.channel, found, message, mark)
-        self._threaded[part] = found or await post(self._client, spot, message, mark)
+            await update(self.client, spot.channel, found, message, mark)
+        self._threaded[part] = found or await post(self.client, spot, message, mark)
 
     def _fitting(self, message: SlackMessage) -> SlackMessage:
         """Nobody else reads direct messages, so nothing is shared from there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -35,6 +36,16 @@ def field_of(view: Payload, name: str) -> Payload:
     """What a form that was sent off says in one field; {} where it says nothing."""
     values = (view.get("state") or {}).get("values") or {}
     return (values.get(name) or {}).get(name) or {}
+
+
+def typed_where(command: Payload) -> dict[str, str]:
+    """Where a command was typed and by whom, which a form that it opens carries along."""
+    return {name: str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id", "response_url")}
+
+
+def carried_by(view: Payload) -> dict[str, str]:
+    """`typed_where` of the command that opened a form."""
+    return typed_where(json.loads(str(view.get("private_metadata") or "{}")))
 
 
 @dataclass(frozen=True)

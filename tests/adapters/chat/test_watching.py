@@ -88,8 +88,7 @@ async def ended(data: Path) -> None:
 
 async def test_slack_tells_a_change_once_in_the_thread(tmp_path: Path):
     async with slack_house(tmp_path, service="pubmed") as house:
-        ada = house.person()
-        channel = house.channel(ada)
+        ada, channel = house.newcomer()
         answer = await house.answered(ada, channel, TIDES)
         await house.slack.clicks(ada, answer, "watch")
         await house.slack.until(lambda: house.whispers(ada))

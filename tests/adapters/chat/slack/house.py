@@ -54,6 +54,16 @@ class SlackHouse:
         self.slack.state.channels[channel_id] = Channel(channel_id, kind, members)
         return channel_id
 
+    def newcomer(self) -> tuple[str, str]:
+        """Somebody new, and a channel of their own."""
+        user = self.person()
+        return user, self.channel(user)
+
+    async def has_asked(self) -> tuple[str, str, Message]:
+        """A newcomer who has asked there, and the answer."""
+        user, channel = self.newcomer()
+        return user, channel, await self.answered(user, channel)
+
     def endings(self, channel: str) -> list[Message]:
         """Messages that are the end of a question."""
         return [one for one in self.slack.state.of_bot(channel) if one.text.startswith(ENDINGS)]

@@ -106,8 +106,7 @@ async def test_a_question_between_others_asks_slack_nothing(house: SlackHouse, p
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_thread_on_an_answer_is_known_from_our_own_records(house: SlackHouse) -> None:
     """It hangs on a message that no mention began: whose conversation it is need not be asked of Slack."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     await house.slack.commands(ada, channel, QUESTION)
     first = await house.ended(channel)
     await house.sources_of(first.ts)

@@ -25,10 +25,8 @@ async def metric(house: SlackHouse, name: str) -> str:
 
 async def test_show_sources_is_for_who_clicked_alone(house: SlackHouse) -> None:
     """G-03: every source that was read, with its relevance, in the thread."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    house.slack.state.channels[channel].members.add(ben)
-    answer = await house.answered(ada, channel)
+    ada, channel, answer = await house.has_asked()
+    ben = house.person(channel)
 
     ack = await house.slack.clicks(ben, answer, "show_sources")
     await house.slack.until(lambda: house.whispers(ben))
@@ -42,9 +40,8 @@ async def test_show_sources_is_for_who_clicked_alone(house: SlackHouse) -> None:
 
 async def test_sources_reach_who_may_not_be_whispered_to(house: SlackHouse) -> None:
     """A click comes with an address for its answer, good for half an hour and five uses."""
-    ada, guest = house.person(), house.person()
-    channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
+    _, _, answer = await house.has_asked()
+    guest = house.person()
 
     await house.slack.clicks(guest, answer, "show_sources")
     await house.slack.until(lambda: house.whispers(guest))
@@ -53,9 +50,8 @@ async def test_sources_reach_who_may_not_be_whispered_to(house: SlackHouse) -> N
 
 
 async def test_expired_response_address_costs_nothing_but_that_word(house: SlackHouse) -> None:
-    ada, guest = house.person(), house.person()
-    channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
+    ada, _, answer = await house.has_asked()
+    guest = house.person()
 
     await house.slack.clicks(guest, answer, "show_sources", response_url=f"{house.slack.url}/response/R000000")
     await house.slack.clicks(ada, answer, "show_sources")
@@ -66,9 +62,8 @@ async def test_expired_response_address_costs_nothing_but_that_word(house: Slack
 
 async def test_share_goes_to_the_channel_once_after_a_confirmation(house: SlackHouse) -> None:
     """G-03: Share posts with confirmation, for whoever asked."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
+    ada, channel, answer = await house.has_asked()
+    ben = house.person()
 
     await house.slack.clicks(ben, answer, "share")
     await house.slack.until(lambda: house.whispers(ben))
@@ -110,9 +105,8 @@ async def test_a_button_does_nothing_where_its_answer_may_not_be_seen(house: Sla
 
 async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -> None:
     """Nothing of the earlier answer is used: the model is asked anew."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
+    _, channel, answer = await house.has_asked()
+    ben = house.person()
     asked = len(house.world.model.calls)
 
     await house.slack.clicks(ben, answer, "ask_again")
@@ -125,10 +119,8 @@ async def test_ask_again_is_a_new_answer_in_the_same_thread(house: SlackHouse) -
 
 async def test_a_question_that_was_offered_is_asked_in_the_same_thread(house: SlackHouse) -> None:
     """As if whoever clicked had written it there: it is understood as a follow-up."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    house.slack.state.channels[channel].members.add(ben)
-    answer = await house.answered(ada, channel)
+    _, channel, answer = await house.has_asked()
+    ben = house.person(channel)
     offered = answer.buttons["follow_up_1"]["text"]["text"]
 
     await house.slack.clicks(ben, answer, "follow_up_1")
@@ -162,10 +154,8 @@ async def test_a_changed_private_question_stays_private(house: SlackHouse) -> No
 
 async def test_improve_asks_what_is_to_be_better_and_minds_it(house: SlackHouse) -> None:
     """G-03: the same button as in Discord; the better answer comes in the thread, once, however often it is sent."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    house.slack.state.channels[channel].members.add(ben)
-    answer = await house.answered(ada, channel)
+    _, channel, answer = await house.has_asked()
+    ben = house.person(channel)
     before = len(house.slack.state.views)
 
     await house.slack.clicks(ben, answer, "improve")
@@ -185,9 +175,7 @@ async def test_improve_asks_what_is_to_be_better_and_minds_it(house: SlackHouse)
 
 async def test_votes_are_kept_and_a_bad_one_asks_why(house: SlackHouse) -> None:
     """👎 opens "What went wrong?"; what is sent off is kept and counted."""
-    ada = house.person()
-    channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
+    ada, _, answer = await house.has_asked()
     pair = answer.buttons["rate"]
 
     await house.slack.clicks(ada, answer, "rate", value=pair["negative_button"]["value"])
@@ -203,9 +191,7 @@ async def test_votes_are_kept_and_a_bad_one_asks_why(house: SlackHouse) -> None:
 
 async def test_bad_vote_counts_although_its_trigger_expired(house: SlackHouse) -> None:
     """A modal can be opened for three seconds only."""
-    ada = house.person()
-    channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
+    ada, _, answer = await house.has_asked()
     views = len(house.slack.state.views)
 
     await house.slack.clicks(
@@ -218,8 +204,7 @@ async def test_bad_vote_counts_although_its_trigger_expired(house: SlackHouse) -
 
 async def test_failed_question_can_be_retried_in_its_own_message(house: SlackHouse) -> None:
     """G-03, D14: failed says why, keeps what was found, and Retry ends in the answer; two clicks are one retry."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     house.world.model.respond = lambda call: Fault(status=500)
     await house.slack.mentions(ada, channel, "Which body causes the tides of the ocean?")
     failed = await house.ended(channel)
@@ -235,9 +220,7 @@ async def test_failed_question_can_be_retried_in_its_own_message(house: SlackHou
 
 async def test_button_of_a_forgotten_answer_says_so(house: SlackHouse) -> None:
     """`forget` erases question, answer and sources; its buttons know nothing any more."""
-    ada = house.person()
-    channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
+    ada, channel, answer = await house.has_asked()
 
     await house.slack.mentions(ada, channel, "forget", thread_ts=answer.thread_ts)
     await house.slack.until(lambda: house.whispers(ada))
@@ -252,8 +235,7 @@ async def test_button_of_a_forgotten_answer_says_so(house: SlackHouse) -> None:
 
 async def test_words_that_do_nothing_say_why(house: SlackHouse) -> None:
     """Somebody else's question is not forgotten, and what has ended is not cancelled; neither is met with silence."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     bob = house.person(channel)
     answer = await house.answered(ada, channel)
 
@@ -271,9 +253,7 @@ async def test_words_that_do_nothing_say_why(house: SlackHouse) -> None:
 
 async def test_sources_and_improve_work_as_words(house: SlackHouse) -> None:
     """ "sources" lists them in the thread; "improve …" is a new answer that minds what was said."""
-    ada = house.person()
-    channel = house.channel(ada)
-    answer = await house.answered(ada, channel)
+    ada, channel, answer = await house.has_asked()
     thread = answer.thread_ts
 
     await house.slack.mentions(ada, channel, "sources", thread_ts=thread)
@@ -285,8 +265,7 @@ async def test_sources_and_improve_work_as_words(house: SlackHouse) -> None:
 
 
 async def test_history_and_help_are_told_to_who_asked(house: SlackHouse) -> None:
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     await house.answered(ada, channel)
 
     history = await house.slack.commands(ada, channel, "history")
@@ -299,9 +278,8 @@ async def test_history_and_help_are_told_to_who_asked(house: SlackHouse) -> None
 
 async def test_what_is_clicked_or_said_in_a_word_is_answered_in_the_language_of_the_answer(house: SlackHouse) -> None:
     """Where no workspace has chosen one: a click tells none, and "forget" is said by anybody."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    house.slack.state.channels[channel].members.add(ben)
+    ada, channel = house.newcomer()
+    ben = house.person(channel)
     asked = await house.slack.mentions(ada, channel, "Was ist die Ursache der Gezeiten, und wer hat sie erkannt?")
     await house.slack.until(lambda: any("share" in one.buttons for one in house.slack.state.of_bot(channel)))
 

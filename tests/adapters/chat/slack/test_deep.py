@@ -27,9 +27,8 @@ def stands(message: Message, words: str) -> bool:
 async def test_a_reply_in_its_thread_adds_an_item_and_a_click_takes_the_answer(either: SlackHouse) -> None:
     """D9, S002-02: it starts at once and says how long it takes; only its asker steers it; others may talk there."""
     house = either
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    house.slack.state.channels[channel].members.add(ben)
+    ada, channel = house.newcomer()
+    ben = house.person(channel)
     house.world.model.respond = Stuck("facts", 1, ANSWERS)
 
     asked = await house.slack.mentions(ada, channel, "mode:deep What causes the tides?")

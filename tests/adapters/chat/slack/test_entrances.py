@@ -33,8 +33,7 @@ async def test_answer_of_a_private_channel_has_a_signed_link(house: SlackHouse) 
 
 async def test_mention_in_a_thread_knows_what_was_said_there(house: SlackHouse) -> None:
     """A follow-up is answered in the same thread, with its context as the bot itself has kept it."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     first = await house.answered(ada, channel, "What is the largest tidal range in the Bay of Fundy?")
     reads = len(house.slack.api.named("conversations.history"))
 
@@ -51,9 +50,8 @@ async def test_mention_in_a_thread_knows_what_was_said_there(house: SlackHouse) 
 
 async def test_question_in_ones_own_thread_needs_no_mention_and_chatter_is_left_alone(house: SlackHouse) -> None:
     """G-03: follow-ups in the thread; people may talk to each other there."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    first = await house.answered(ada, channel)
+    ada, channel, first = await house.has_asked()
+    ben = house.person()
 
     for user, text in [(ada, "Thanks, that helps."), (ben, "Really?"), (ada, "<@U2BEN> do you agree?")]:
         said = house.slack.state.says(user, channel, text, first.thread_ts)
@@ -150,8 +148,7 @@ async def test_an_app_made_before_the_agent_view_keeps_its_pane(house: SlackHous
 
 async def test_command_is_heard_at_once_and_answered_with_a_thread(house: SlackHouse) -> None:
     """G-03: an ephemeral word, then a message whose thread has the sources and takes follow-ups."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
 
     ack = await house.slack.commands(ada, channel, QUESTION)
     answer = await house.ended(channel)
@@ -182,8 +179,7 @@ async def test_command_where_the_bot_is_no_member_is_answered_in_direct_messages
 
 
 async def test_private_command_is_answered_in_direct_messages(house: SlackHouse) -> None:
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
 
     await house.slack.commands(ada, channel, f"private:yes {QUESTION}")
     answer = await house.ended(f"D{ada}")
@@ -194,8 +190,7 @@ async def test_private_command_is_answered_in_direct_messages(house: SlackHouse)
 
 async def test_command_without_a_question_opens_a_form_with_all_modes(house: SlackHouse) -> None:
     """Several modes are ticked; what is wrong is said beside its field, and one submission is one question."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     form = await house.slack.form(ada, channel, "  ")
 
     refused = await house.slack.submits(ada, form, filled(form, question="  ", mode=["idea"]))
@@ -225,8 +220,7 @@ async def test_a_word_in_a_channel_is_answered_where_its_writer_sees_it(
     house: SlackHouse, word: str, said: str
 ) -> None:
     """For their eyes alone, and in no thread that nobody has opened: Slack shows nothing there."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
 
     await house.slack.mentions(ada, channel, word)
     await house.slack.until(lambda: house.whispers(ada))
@@ -265,8 +259,7 @@ async def test_shortcut_where_the_bot_is_no_member_is_answered_in_direct_message
 
 async def test_attached_text_is_a_source_of_that_question(house: SlackHouse) -> None:
     """A file that comes with a question is cited like any other source."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     text = b"Report on the Ostrava tide mill.\n\nThe Ostrava tide mill grinds 40 tonnes of barley a day.\n"
     file = house.slack.attaches("report.txt", "text/plain", text)
 
@@ -278,8 +271,7 @@ async def test_attached_text_is_a_source_of_that_question(house: SlackHouse) -> 
 
 async def test_address_in_a_question_is_a_source_of_it(house: SlackHouse) -> None:
     """A link that comes with a question is read and cited, although no search found it."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     page = "<p>The Ostrava tide bell rings 17 times a day.</p><p>It was cast in bronze by the town's founders.</p>"
     house.world.web.pages["/bell"] = PageSpec(
         f"<html><title>The bell</title><body><article>{page}</article></body></html>"
@@ -293,8 +285,7 @@ async def test_address_in_a_question_is_a_source_of_it(house: SlackHouse) -> Non
 
 async def test_file_that_gives_no_text_is_refused_with_its_name(house: SlackHouse) -> None:
     """Every path ends in words."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     file = house.slack.attaches("photo.png", "image/png", b"\x89PNG\r\n\x1a\n" + bytes(64))
 
     await house.slack.mentions(ada, channel, "What does it say?", files=[file])
@@ -305,8 +296,7 @@ async def test_file_that_gives_no_text_is_refused_with_its_name(house: SlackHous
 
 async def test_what_nobody_listens_to_is_acknowledged(house: SlackHouse) -> None:
     """Else Slack shows a warning, and sends events again."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     said = house.slack.state.says(ada, channel, "Hello")
     joined = house.slack.event("member_joined_channel", said)
 
@@ -324,8 +314,7 @@ async def test_what_nobody_listens_to_is_acknowledged(house: SlackHouse) -> None
 
 async def test_who_asks_too_often_is_told_how_long_to_wait(house: SlackHouse) -> None:
     """G-03: five a minute a person; the refusal says when to come back."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
 
     for number in range(6):
         await house.slack.mentions(ada, channel, f"{QUESTION} Number {number}")

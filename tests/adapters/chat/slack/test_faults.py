@@ -17,8 +17,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest.mark.slow
 async def test_post_that_never_arrived_is_made_again(house: SlackHouse) -> None:
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     house.slack.api.faults["chat.postMessage"] = Fault("down", times=2)
 
     asked = await house.slack.mentions(ada, channel, QUESTION)
@@ -31,8 +30,7 @@ async def test_post_that_never_arrived_is_made_again(house: SlackHouse) -> None:
 @pytest.mark.slow
 async def test_final_update_is_tried_until_it_works(house: SlackHouse) -> None:
     """No answer is lost to a Slack that is away for a moment."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     hang_at("answer", hang_first=True)(house.world)
     await house.slack.mentions(ada, channel, "Which tides does the Moon cause?")
     await asyncio.wait_for(house.world.model.hanging.wait(), 40)
@@ -68,8 +66,7 @@ async def test_question_that_was_stored_by_an_app_that_died_at_once_is_answered_
     house: SlackHouse,
 ) -> None:
     """Stored, researched to its end, and nobody had noted where its answer belongs: the event comes again."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     asked = house.slack.state.says(ada, channel, f"<@UBOT> {QUESTION}")
     request = ResearchRequest(QUESTION, Scope("slack:T1", "workspace"), asker=ada, thread=f"slack:{channel}:{asked.ts}")
     async with front(house.env) as other:
@@ -99,8 +96,7 @@ async def test_edits_and_other_bots_ask_nothing(house: SlackHouse) -> None:
 @pytest.mark.parametrize("how", ["", " private:yes"], ids=["open", "private"])
 async def test_deleted_question_is_forgotten(house: SlackHouse, how: str) -> None:
     """Who takes a question back takes its answer back, wherever that was given."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     asked = await house.slack.mentions(ada, channel, f"{QUESTION}{how}")
     answer = await house.ended(house.slack.state.direct(ada) if how else channel)
 
@@ -114,8 +110,7 @@ async def test_deleted_question_is_forgotten(house: SlackHouse, how: str) -> Non
 
 async def test_refreshed_connection_loses_nothing(house: SlackHouse) -> None:
     """Slack renews its connections every few hours."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
 
     await house.slack.socket.refresh()
     await asyncio.wait_for(house.slack.socket.connected.wait(), 20)
@@ -127,8 +122,7 @@ async def test_refreshed_connection_loses_nothing(house: SlackHouse) -> None:
 @pytest.mark.slow
 async def test_dropped_connection_is_made_again_and_the_event_comes_again(house: SlackHouse) -> None:
     """Slack sends what was not acknowledged once more; the question is answered once."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
 
     await house.slack.socket.drop()
     answer = await house.answered(ada, channel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from adapters.chat.slack.client import Workspace, download, web_client
@@ -66,7 +66,5 @@ async def test_the_token_follows_no_redirect(stranger: tuple[TestServer, list[st
 
 
 async def fetch(url: str, *, api_url: str) -> bytes:
-    async with ClientSession() as session:
-        workspace = Workspace("T1", "B1", "U1", web_client("xoxb-secret", session=session, api_url=api_url))
-        file = SlackFile("F1", "a.txt", "text/plain", url, 5)
-        return await download(file, workspace, session, api_url=api_url, max_bytes=1000)
+    workspace = Workspace("T1", "B1", "U1", web_client("xoxb-secret", api_url=api_url))
+    return await download(SlackFile("F1", "a.txt", "text/plain", url, 5), workspace, max_bytes=1000)

@@ -76,8 +76,7 @@ async def test_address_is_confirmed_to_slack(house: SlackHouse) -> None:
 @pytest.mark.parametrize("why", ["forged", "unsigned", "stale", "future", "replayed", "another body"])
 async def test_request_that_is_not_slacks_is_refused_and_asks_nothing(house: SlackHouse, why: str) -> None:
     """The signature is checked first; five minutes is the window; a request counts once."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     asked = house.slack.state.says(ada, channel, f"<@UBOT> {QUESTION}")
     body, kind = encode("event", house.slack.event("app_mention", asked))
     slack, now = requests_to(house), time.time()
@@ -102,8 +101,7 @@ async def test_request_that_is_not_slacks_is_refused_and_asks_nothing(house: Sla
 
 async def test_event_that_comes_again_is_answered_once(house: SlackHouse) -> None:
     """`X-Slack-Retry-Num`: signed anew, and the same question."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     asked = house.slack.state.says(ada, channel, f"<@UBOT> {QUESTION}")
     body, kind = encode("event", house.slack.event("app_mention", asked))
 

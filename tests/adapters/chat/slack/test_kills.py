@@ -18,6 +18,7 @@ from tests.loopback.slack_state import ADA, GENERAL, Message
 from tests.loopback.slack_world import SlackWorld
 from tests.loopback.world import World
 
+BOTH_WAYS = pytest.mark.parametrize("streaming", [pytest.param(one, marks=pytest.mark.slow) for one in ("auto", "off")])
 FIRST_CALL = {"auto": "chat.startStream", "off": "chat.postMessage"}  # by how progress is shown
 
 
@@ -89,8 +90,7 @@ async def test_app_that_is_killed_right_after_the_acknowledgement_answers_after_
         await two.answered_once()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("streaming", ["auto", "off"])
+@BOTH_WAYS
 async def test_app_that_is_killed_after_posting_and_before_noting_where_finds_its_message(
     tmp_path: Path, streaming: str
 ) -> None:
@@ -110,8 +110,7 @@ async def test_app_that_is_killed_after_posting_and_before_noting_where_finds_it
         await two.answered_once()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("streaming", ["auto", "off"])
+@BOTH_WAYS
 async def test_app_that_is_killed_mid_job_goes_on_with_its_message(tmp_path: Path, streaming: str) -> None:
     async with two_processes(tmp_path, streaming) as two:
         await two.asked()
@@ -125,8 +124,7 @@ async def test_app_that_is_killed_mid_job_goes_on_with_its_message(tmp_path: Pat
         assert two.of("Research Complete")[0].ts == placeholder.ts
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("streaming", ["auto", "off"])
+@BOTH_WAYS
 async def test_answer_that_was_finished_while_the_app_was_away_is_delivered(tmp_path: Path, streaming: str) -> None:
     async with two_processes(tmp_path, streaming) as two:
         await two.asked()
@@ -145,8 +143,7 @@ async def test_answer_that_was_finished_while_the_app_was_away_is_delivered(tmp_
         await two.answered_once()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("streaming", ["auto", "off"])
+@BOTH_WAYS
 async def test_worker_that_is_killed_mid_job_costs_no_second_message(tmp_path: Path, streaming: str) -> None:
     async with two_processes(tmp_path, streaming) as two:
         await two.asked()
@@ -156,8 +153,7 @@ async def test_worker_that_is_killed_mid_job_costs_no_second_message(tmp_path: P
         await two.answered_once()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("streaming", ["auto", "off"])
+@BOTH_WAYS
 async def test_stopped_app_says_that_the_answer_will_come_and_it_does(tmp_path: Path, streaming: str) -> None:
     """SIGTERM: nothing is left "thinking"."""
     async with two_processes(tmp_path, streaming) as two:
@@ -174,8 +170,7 @@ async def test_stopped_app_says_that_the_answer_will_come_and_it_does(tmp_path: 
         assert told == "I am being restarted; your answer will appear here."
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("streaming", ["auto", "off"])
+@BOTH_WAYS
 async def test_event_sent_to_an_app_that_is_away_comes_again_and_is_answered_once(
     tmp_path: Path, streaming: str
 ) -> None:

@@ -33,8 +33,7 @@ def shown_now(message: Message) -> str:
 
 async def test_mention_in_a_channel_is_answered_in_its_thread(either: SlackHouse) -> None:
     """C-01, C-05, S003-21, G-03: one living message in the thread, its sources as a second one, a link to its page."""
-    ada = either.person()
-    channel = either.channel(ada)
+    ada, channel = either.newcomer()
 
     asked = await either.slack.mentions(ada, channel, QUESTION)
     answer = await either.ended(channel)
@@ -53,8 +52,7 @@ async def test_mention_in_a_channel_is_answered_in_its_thread(either: SlackHouse
 
 async def test_checked_sentences_are_seen_while_the_rest_is_written(either: SlackHouse) -> None:
     """The short answer stands there before the answer is complete; a Cancel then still cancels."""
-    ada = either.person()
-    channel = either.channel(ada)
+    ada, channel = either.newcomer()
     either.world.model.respond = by_schema({**USUAL, "answer": hang_in_detail})
 
     await either.slack.mentions(ada, channel, QUESTION.replace("tides", "tides here"))
@@ -73,8 +71,7 @@ async def test_checked_sentences_are_seen_while_the_rest_is_written(either: Slac
 
 async def test_slacks_own_stop_cancels_the_question_it_was_pressed_on(house: SlackHouse) -> None:
     """The event names the stream; another question in the same thread is left alone."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     hang_at("answer", hang_first=True)(house.world)
     asked = await house.slack.mentions(ada, channel, "Which tides does the Moon raise?")
     await asyncio.wait_for(house.world.model.hanging.wait(), 40)
@@ -93,8 +90,7 @@ async def test_slacks_own_stop_cancels_the_question_it_was_pressed_on(house: Sla
 
 async def test_stop_that_is_told_by_a_refusal_alone_cancels_too(house: SlackHouse) -> None:
     """An app that Slack sends no such event to hears of it with its next append."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     house.world.model.respond = by_schema({**USUAL, "answer": hang_in_detail})
     await house.slack.mentions(ada, channel, "What raises the tides in the ocean?")
     await house.slack.until(lambda: house.slack.state.of_bot(channel))
@@ -109,9 +105,8 @@ async def test_stop_that_is_told_by_a_refusal_alone_cancels_too(house: SlackHous
 
 async def test_only_who_asked_can_cancel(either: SlackHouse) -> None:
     """G-03: Cancel while it runs; what was cancelled says so."""
-    ada, ben = either.person(), either.person()
-    channel = either.channel(ada)
-    either.slack.state.channels[channel].members.add(ben)
+    ada, channel = either.newcomer()
+    ben = either.person(channel)
     hang_at("answer", hang_first=True)(either.world)
 
     await either.slack.mentions(ada, channel, "Which tides are caused by the Moon?")
@@ -132,8 +127,7 @@ async def test_only_who_asked_can_cancel(either: SlackHouse) -> None:
 @pytest.mark.parametrize("kind", ["lost", "broken"])
 async def test_lost_reply_to_the_first_call_does_not_make_two_messages(either: SlackHouse, kind: str) -> None:
     """The message is there although nobody heard of it: it is found by its mark, and goes on."""
-    ada = either.person()
-    channel = either.channel(ada)
+    ada, channel = either.newcomer()
     either.slack.api.faults[either.first_call] = Fault(kind)
 
     asked = await either.slack.mentions(ada, channel, QUESTION)
@@ -146,8 +140,7 @@ async def test_lost_reply_to_the_first_call_does_not_make_two_messages(either: S
 @pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
 async def test_limit_is_waited_for(either: SlackHouse, method: str) -> None:
     """429 is honoured: the same call comes again when Slack has said so, and not before."""
-    ada = either.person()
-    channel = either.channel(ada)
+    ada, channel = either.newcomer()
     either.slack.api.faults[method] = Fault("limited", retry_after_s=1)
 
     asked = await either.slack.mentions(ada, channel, QUESTION)
@@ -161,8 +154,7 @@ async def test_limit_is_waited_for(either: SlackHouse, method: str) -> None:
 
 
 async def test_deleted_message_is_replaced_once(either: SlackHouse) -> None:
-    ada = either.person()
-    channel = either.channel(ada)
+    ada, channel = either.newcomer()
     hang_at("answer", hang_first=True)(either.world)
     await either.slack.mentions(ada, channel, "Which tides does the Sun cause?")
     await asyncio.wait_for(either.world.model.hanging.wait(), 40)
@@ -185,8 +177,7 @@ async def test_known_mention_and_link_tricks_are_answered_harmlessly(either: Sla
     payloads = [json.loads(line)["payload"] for line in lines][::4]
 
     for payload in payloads:
-        ada = either.person()
-        channel = either.channel(ada)
+        ada, channel = either.newcomer()
         await either.slack.mentions(ada, channel, f"Is this true about tides: {payload}")
         await either.slack.until(
             lambda channel=channel: any(one.text not in ("", WAITING) for one in either.slack.state.of_bot(channel))

@@ -21,10 +21,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Slack
 
 async def test_a_repeated_answer_is_renewed_and_says_what_changed(house: SlackHouse) -> None:
     """D12: Refresh makes one new answer, however many click; What changed is told to who asks for it."""
-    ada, ben = house.person(), house.person()
-    channel = house.channel(ada)
-    house.slack.state.channels[channel].members.add(ben)
-    first = await house.answered(ada, channel)
+    ada, channel, first = await house.has_asked()
+    ben = house.person(channel)
     await house.slack.mentions(ben, channel, QUESTION)
     repeated = await house.ended(channel, times=2)
 

@@ -147,8 +147,7 @@ async def test_no_entry_answers_in_a_channel_that_is_not_chosen(house: SlackHous
 
 async def test_nobody_else_sees_or_changes_settings(house: SlackHouse, admin: str) -> None:
     """Neither by the command, nor by a form that somebody else has opened, nor from the home page."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     view, views = await opened(house, admin), len(house.slack.state.views)
 
     for text in ("settings", "settings log"):
@@ -180,8 +179,7 @@ async def test_answers_stay_in_their_channel_and_out_of_threads_where_that_is_se
     house: SlackHouse, admin: str
 ) -> None:
     """Visibility: a page of an open channel needs its signature; threads: the answer stands in the channel itself."""
-    ada = house.person()
-    channel = house.channel(ada)
+    ada, channel = house.newcomer()
     view = await opened(house, admin)
     await house.slack.submits(admin, view, filled(view, visibility="channel", threads="never"))
 
