@@ -212,6 +212,17 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
             id="bold labels",
         ),
         pytest.param(f"{BULGES} [1].\n\n## Tides", f"{BULGES} [1].", id="heading at the end"),
+        pytest.param(
+            f"Based on the provided source, here are the key findings:\n\n- {BULGES} [1].",
+            f"Based on the provided source, here are the key findings:\n\n- {BULGES} [1].",
+            id="lead of every model",
+        ),
+        pytest.param(
+            f"**Die beiden Gerichte:**\n- {BULGES} [1].", f"**Die beiden Gerichte:**\n- {BULGES} [1].", id="German lead"
+        ),
+        pytest.param(
+            f"**Die frühere Kanzlerin Merkel:**\n- {BULGES} [1].", f"[…]\n- {BULGES} [1].", id="a name in a German lead"
+        ),
         pytest.param(f"## ZX-CANARY-17\n\n{BULGES} [1].", f"{BULGES} [1].", id="heading with a figure no source has"),
         pytest.param(
             f"## Deaths in 2021\n\n{DEATHS} [2].",
