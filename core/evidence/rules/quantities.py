@@ -212,6 +212,28 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
     return False
 
 
+def is_gap(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether a text that compares gives by how much two things differ: 89 km more, where one is 431 km, one 342 km."""
+    ours = dimension_of(claim, number)
+    if not number.value or not _COMPARES.search(claim.text):
+        return False
+    alike = {
+        other.value
+        for text in (claim, reading)
+        for other in text.numbers
+        if other is not number and other.value and not is_year(other.text, other.value)
+        if dimension_of(text, other) == ours
+    }
+    gaps = (abs(one - other) for one, other in combinations(alike, 2))
+    return len(alike) <= MAX_WORKED and any(abs(gap - number.value) <= 1e-6 * gap for gap in gaps)
+
+
+_COMPARES = regex.compile(
+    r"\b(?:more|less|fewer|exceed\p{L}*|differ\p{L}*|gap|by|mehr|weniger|um|más|menos|plus|moins|\p{L}{3,}er)\b",
+    regex.IGNORECASE,
+)
+
+
 def _is_sum(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether two counts of a text that has few, of what the claim counts, come to it.
 
