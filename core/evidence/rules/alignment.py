@@ -378,8 +378,7 @@ class Comparison:
             (word, said)
             for word in ours
             for said in theirs
-            if self._contrasts(word, said)
-            and ((is_half and _is_compared(word) is _is_compared(said)) or self._is_beside(word, said))
+            if self._contrasts(word, said) and ((is_half and _alike(word, said)) or self._is_beside(word, said))
         )
         return next((pair for pair in pairs if not _is_rank_moving(pair)), None)
 
@@ -411,9 +410,9 @@ class Comparison:
         return not is_order and are_opposite(word.stem, said.stem)
 
 
-def _is_compared(word: Token) -> bool:
-    """Whether it is a comparative: what is more frequent is so beside low back pain, too."""
-    return word.text.endswith(("er", "more", "less"))
+def _alike(*words: Token) -> bool:
+    """Whether both or none are comparatives: what is more frequent is so beside low back pain, too."""
+    return len({word.text.endswith(("er", "more", "less")) for word in words}) == 1
 
 
 _DEGREE = regex.compile(r"(?:er|est)$")
@@ -516,9 +515,9 @@ def _aliases() -> dict[str, regex.Pattern[str]]:
 
 
 def is_called(name: Token, text: str, said: str = "") -> bool:
-    """Whether the text calls the same by another name: Britain, of the UK; `said` is what the name stands in.
+    """Whether the text calls the same by another name: Britain, of the UK; by a word alone where `said` is not given.
 
-    There all of it is looked for: First Nations are not the UN.
+    `said` is what the name stands in: First Nations are not the UN.
     """
     known = _aliases().get(_GENITIVE.sub("", name.text)) or _aliases().get(name.text)
     if known is None or not known.search(text):
@@ -527,10 +526,7 @@ def is_called(name: Token, text: str, said: str = "") -> bool:
 
 
 def has_name(name: Token, reading: Reading, said: str = "") -> bool:
-    """Whether the text has the name: as it is, in another form (French, France), spelling, or as initials.
-
-    `said` as for `is_called`.
-    """
+    """Whether the text has the name: as it is, in another form (French, France), spelling, initials, or other words."""
     if reading.match(name) or is_called(name, reading.text, said):
         return True
     lower = name.text.lower()

@@ -280,20 +280,17 @@ def _spoken_of(pair: Comparison) -> Reading | None:
     """What the source speaks of where the home does not name it: its title, or the sentence before a "they"."""
     title = pair.context.partition("\n")[0]
     first = subject_of(pair.home.text).content[:1]
-    is_name = all(word.kind is Kind.NAME for word in _holders(pair))
-    if is_name and first and not pair.claim.match(first[0]) and _is_subject(pair, first[0]):
-        return pair.home  # whatever the page is about, the sentence is about somebody else
+    there = next((word for word in pair.home.names if first and word.stem == first[0].stem), None)
+    is_led = (
+        there is None or pair.home.lead(there) not in ((), ("the",)) or calendar_of(there) or pair.claim.match(there)
+    )
+    if not is_led and all(word.kind is Kind.NAME for word in _holders(pair)):
+        return pair.home  # whatever the page is about, the sentence is about another: At 3,530 km the Volga is …
     refers = _REFERRING.search(pair.home.text, _own_subject(pair.home))
     named = [*pair.home.names, *(word for word in pair.home.content[:1] if word.stem in pair.wider.name_stems)]
     if refers is None or any(name.start < refers.start() for name in named):
         return read(title)
     return read(f"{pair.ahead} {title}") if pair.ahead.strip() else None
-
-
-def _is_subject(pair: Comparison, name: Token) -> bool:
-    """Whether the sentence itself is about the name that stands in it: At 3,530 km the Volga is …"""
-    there = next((word for word in pair.home.names if word.stem == name.stem), None)
-    return there is not None and pair.home.lead(there) in ((), ("the",)) and not calendar_of(there)
 
 
 def _own_subject(home: Reading) -> int:

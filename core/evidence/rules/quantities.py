@@ -214,23 +214,16 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
 
 def is_gap(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether a text that compares gives by how much two things differ: 89 km more, where one is 431 km, one 342 km."""
-    ours = dimension_of(claim, number)
-    if not number.value or not _COMPARES.search(claim.text):
+    own, counts = dimension_of(claim, number), [(text, other) for text in (claim, reading) for other in text.numbers]
+    alike = {other.value or 0.0 for text, other in counts if other is not number and dimension_of(text, other) == own}
+    if len(alike) > MAX_WORKED or not number.value or not _COMPARES.search(claim.text):
         return False
-    alike = {
-        other.value
-        for text in (claim, reading)
-        for other in text.numbers
-        if other is not number and other.value and not is_year(other.text, other.value)
-        if dimension_of(text, other) == ours
-    }
-    gaps = (abs(one - other) for one, other in combinations(alike, 2))
-    return len(alike) <= MAX_WORKED and any(abs(gap - number.value) <= 1e-6 * gap for gap in gaps)
+    return any(abs(abs(one - other) / number.value - 1) <= EXACT for one, other in combinations(alike, 2))
 
 
+EXACT = 1e-6  # share; two decimals differ by a hair of what they are written as
 _COMPARES = regex.compile(
-    r"\b(?:more|less|fewer|exceed\p{L}*|differ\p{L}*|gap|by|mehr|weniger|um|más|menos|plus|moins|\p{L}{3,}er)\b",
-    regex.IGNORECASE,
+    r"(?i)\b(?:more|less|exceed\p{L}*|differ\p{L}*|gap|by|mehr|um|más|menos|plus|moins|\p{L}{3,}er)\b"
 )
 
 

@@ -30,7 +30,8 @@ _CONTRAST = pattern("contrast")
 def check_language(pair: Comparison) -> Iterator[Veto]:
     """Outside the known languages the judge decides what denies; a denial in one language alone is doubted."""
     if pair.language not in KNOWN:
-        yield Veto("language", Force.ASKS, "its language is not one whose denials are known")
+        force = Force.DOUBTS if detect_language(pair.claim.text) in KNOWN else Force.ASKS
+        yield Veto("language", force, "its language is not one whose denials are known")
     elif pair.is_translated:
         there = detect_language(pair.home.text)
         ours, theirs = denials(pair.claim, pair.language), denials(pair.home, there)

@@ -86,17 +86,18 @@ def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ..
 def _unlabelled(pair: Comparison) -> str:
     """An item's sentence without its label, which the judge weighs: "Weight: Rats gained less" is about rats.
 
-    "" where there is none, or it is a name of the source, has a number, or frames what follows.
+    "" where there is none, or it is a name of the source or frames what follows.
     """
     label = _LABEL.match(pair.claim.text)
-    rest = pair.claim.text[label.end() :] if label else ""
-    if label is None or points_back(rest) or any(cue.first("en", label[0]) for cue in Cue):
+    if label is None or points_back(label["said"]) or any(cue.first("en", label["label"]) for cue in Cue):
         return ""
-    is_plain = not any(word.values or word.stem in pair.wider.name_stems for word in read(label[0]).content)
-    return rest if is_plain and len(read(rest).content) >= MIN_KEPT else ""
+    is_name = any(word.stem in pair.wider.name_stems for word in read(label["label"]).content)
+    return "" if is_name or len(read(label["said"]).content) < MIN_KEPT else label["said"]
 
 
-_LABEL = regex.compile(r"\W*\p{Lu}[\p{L}'’/-]+(?: [\p{L}'’/&-]+){0,3}: (?=\p{Lu}\p{Ll}+\s)")
+_LABEL = regex.compile(
+    r"\W*(?P<label>\p{Lu}[\p{L}'’/-]+(?: [\p{L}'’/&-]+){0,3}): (?P<said>\p{Lu}\p{Ll}+\s.*)", regex.DOTALL
+)
 
 
 def says_same(one: str, other: str) -> bool:
