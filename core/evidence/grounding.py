@@ -496,8 +496,9 @@ def _jointly(words: str, asked: Sequence[AskedPair]) -> AskedPair:
     """Whether the cited sources carry together what each says in part."""
     first = asked[0].pair
     passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
-    vetoes = find_vetoes(words, "\n".join(entry.evidence[0].quote for entry in asked), before=first.before)
-    pair = replace(first, passages=passages, title="", doubts=tuple(veto.reason for veto in vetoes))
+    title, quotes = (" · ".join(entry.pair.title for entry in asked)), "\n".join(one.evidence[0].quote for one in asked)
+    vetoes = find_vetoes(words, quotes, context=title, before=first.before)
+    pair = replace(first, passages=passages, title=title, doubts=tuple(veto.reason for veto in vetoes))
     return AskedPair(pair, tuple(entry.evidence[0] for entry in asked), doubts=_doubting(vetoes))
 
 

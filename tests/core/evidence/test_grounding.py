@@ -530,6 +530,23 @@ def test_what_sources_say_only_together_is_supported_by_them_together() -> None:
     assert judged.claim.verdict is Verdict.SUPPORTED
 
 
+def test_who_each_of_two_sources_is_about_may_stand_in_their_titles() -> None:
+    """Of what they say together as of what one says alone, for rules and judge."""
+    cars = [
+        replace(make_source(1, "Charging it took 34 minutes."), title="Range test: Marlin"),
+        replace(make_source(2, "Charging the car took 29 minutes."), title="Range test: Kestrel"),
+    ]
+
+    def said(pair: Pair) -> Judgement:
+        is_told = all(name in pair.title for name in ("Marlin", "Kestrel"))
+        return Judgement(Ruling.SUPPORTED if is_told else Ruling.PARTIAL)
+
+    written = "Charging took 34 minutes for the Marlin and 29 minutes for the Kestrel [1][2]."
+    (judged,) = judge_text(Grounder(cars, QUESTION), "summary", written, said)
+
+    assert judged.claim.verdict is Verdict.SUPPORTED
+
+
 def test_who_is_meant_is_judged_again_when_the_sentence_before_was_cut() -> None:
     """No "it" whose subject was cut: the judge is asked again behind the last sentence that is shown."""
     text = "The drug was tested on 812 adults in Norway. The device was tested on 90 children in Italy."

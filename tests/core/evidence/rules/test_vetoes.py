@@ -1032,9 +1032,16 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
         ("The bridge was opened by Ida Holt in Lund.", "The bridge in Lund will be opened by Ida Holt."),
         ("The salve heals old smiths.", "The salve heals old smiths in towns."),
         ("The keel is 89 feet longer than the mast.", "The keel is 431 feet and the mast 342 feet long."),
+        ("The gain was 2.9 kg smaller in Lund (1.3 vs 4.2 kg).", "The gain was 1.3 kg in Lund and 4.2 kg in Vik."),
         ("全長は3,530 kmです。", "At 3,530 km it is the longest river."),
     ],
-    ids=["what was to come", "in what", "what is worked out", "a language whose denials are unknown"],
+    ids=[
+        "what was to come",
+        "in what",
+        "what is worked out",
+        "of figures that share a unit",
+        "a language whose denials are unknown",
+    ],
 )
 def test_what_a_source_leaves_open_is_asked(claim: str, passage: str) -> None:
     """D18: people called it supported as often as not; that is for the judge to tell."""
