@@ -50,6 +50,7 @@ from core.evidence.structure import (
 from core.evidence.verbatim import find_verbatim, verify_quote
 from core.model.answer import SAID_TOGETHER, Citation, Claim, Evidence, Section, Verdict
 from core.model.source import Source
+from core.text.formulas import plain_formulas
 from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import DENIES, detect_language
 from core.text.passages import Passage
@@ -82,7 +83,7 @@ _LABEL_TERMS = _PLAIN_LABELS.union(
         "background context conclusion limitation source evidence result reason cause effect benefit risk example "
         "definition history timeline comparison difference similarity advantage disadvantage step number figure works "
         "matters follow include list item type kind way option thing important known one two three four five six "
-        "several many"
+        "several many based below provide give available accord here"
     )
 )  # what a heading may say besides the words of the question and of what was read
 _WORD = regex.compile(r"[\p{L}\p{N}]")
@@ -160,6 +161,7 @@ class Grounder:
 
         `before` is what stands before it and tells whom it speaks of. Invented sources are dropped here.
         """
+        text = plain_formulas(text, [source.content for source in self._sources.values()])
         text = cited_in_words(without_foreign_links(text, self._numbers).strip(), self._numbers.values())
         words = strip_markers(text, Grammar.NUMBER).strip()
         draft = Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
@@ -498,8 +500,9 @@ def _jointly(words: str, asked: Sequence[AskedPair]) -> AskedPair:
     """Whether the cited sources carry together what each says in part."""
     first = asked[0].pair
     passages = tuple(entry.pair.passages[0] for entry in asked)[:PASSAGES]
-    vetoes = find_vetoes(words, "\n".join(entry.evidence[0].quote for entry in asked), before=first.before)
-    pair = replace(first, passages=passages, title="", doubts=tuple(veto.reason for veto in vetoes))
+    title, quotes = (" · ".join(entry.pair.title for entry in asked)), "\n".join(one.evidence[0].quote for one in asked)
+    vetoes = find_vetoes(words, quotes, context=title, before=first.before)
+    pair = replace(first, passages=passages, title=title, doubts=tuple(veto.reason for veto in vetoes))
     return AskedPair(pair, tuple(entry.evidence[0] for entry in asked), doubts=_doubting(vetoes))
 
 
@@ -542,7 +545,8 @@ def _ruled(asked: AskedPair, judgement: Judgement | None) -> Evidence:
 def _tells(word: str, label: str, new: set[str]) -> bool:
     """Whether a word of a heading is a number or a name that nobody has read; in title case names look like words."""
     is_title = all(other[:1].isupper() for other in label.split() if len(other) > 3)
-    is_name = word[:1].isupper() and not is_title and not label.startswith(word)
+    is_noun = detect_language(label) == "de" and regex.search(rf"\b\p{{Ll}}+ {regex.escape(word)}", label) is not None
+    is_name = word[:1].isupper() and not (is_title or is_noun or label.startswith(word))
     return (is_name or any(character.isdigit() for character in word)) and not new.isdisjoint(terms(word))
 
 

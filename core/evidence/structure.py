@@ -375,7 +375,8 @@ def _pieces(entries: Sequence[Judged], *, marks_cuts: bool) -> list[str]:
     is_marked = False
     for at, entry in enumerate(entries):
         line = _line(entries, at)
-        gap = entry.gap if "\n" in entry.gap or "\n" not in lost_break else lost_break
+        is_wide = lost_break.count("\n") > entry.gap.count("\n") and _indent(entry) < 2  # of a lead that is not shown
+        gap = lost_break if is_wide else entry.gap
         if line is not None:
             pieces.append(f"{gap or (' ' if is_marked else '')}{line}")
             lost_break, is_marked, said = "", False, pieces[-1]

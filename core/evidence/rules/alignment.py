@@ -277,7 +277,7 @@ class Comparison:
 
     def names(self, word: Token) -> bool:
         """Whether the source has the name, as `has_name`, or its initials: WHO for World Health Organization."""
-        return has_name(word, self.home) or has_name(word, self.wider) or word in self._shortened
+        return word in self._shortened or any(has_name(word, one, self.claim.text) for one in (self.home, self.wider))
 
     @cached_property
     def _shortened(self) -> frozenset[Token]:
@@ -378,7 +378,7 @@ class Comparison:
             (word, said)
             for word in ours
             for said in theirs
-            if self._contrasts(word, said) and (is_half or self._is_beside(word, said))
+            if self._contrasts(word, said) and ((is_half and _alike(word, said)) or self._is_beside(word, said))
         )
         return next((pair for pair in pairs if not _is_rank_moving(pair)), None)
 
@@ -408,6 +408,11 @@ class Comparison:
         are_turned = self.claim.text.startswith(" by ", word.end) is not self.home.text.startswith(" by ", said.end)
         is_order = are_turned and not _OF_ORDER.isdisjoint((word.stem, said.stem))
         return not is_order and are_opposite(word.stem, said.stem)
+
+
+def _alike(*words: Token) -> bool:
+    """Whether both or none are comparatives: what is more frequent is so beside low back pain, too."""
+    return len({word.text.endswith(("er", "more", "less")) for word in words}) == 1
 
 
 _DEGREE = regex.compile(r"(?:er|est)$")
@@ -502,22 +507,27 @@ def _aliases() -> dict[str, regex.Pattern[str]]:
     """For each word of a name all that the same is called: the UK, Britain."""
     groups = [[alias.strip() for alias in row.replace("\n", " ").split(", ")] for row in rows("aliases")]
     return {
-        word: regex.compile(rf"(?<![\p{{L}}.])(?:{'|'.join(map(regex.escape, group))})(?!\p{{L}})")
+        word: regex.compile(rf"(?<![\p{{L}}.])(?:{'|'.join(map(regex.escape, group))})(?:['’]?s)?(?!\p{{L}})")
         for group in groups
         for alias in group
         for word in regex.findall(r"[\w-]+(?:\.\w+)*", alias)
     }
 
 
-def is_called(name: Token, text: str) -> bool:
-    """Whether the text calls the same by another name: Britain, of the UK."""
+def is_called(name: Token, text: str, said: str = "") -> bool:
+    """Whether the text calls the same by another name: Britain, of the UK; by a word alone where `said` is not given.
+
+    `said` is what the name stands in: First Nations are not the UN.
+    """
     known = _aliases().get(_GENITIVE.sub("", name.text)) or _aliases().get(name.text)
-    return known is not None and known.search(text) is not None
+    if known is None or not known.search(text):
+        return False
+    return not said or any(found.start() <= name.start < found.end() for found in known.finditer(said))
 
 
-def has_name(name: Token, reading: Reading) -> bool:
-    """Whether the text has the name: as it is, in another form (French, France), spelling, or as initials."""
-    if reading.match(name) or is_called(name, reading.text):
+def has_name(name: Token, reading: Reading, said: str = "") -> bool:
+    """Whether the text has the name: as it is, in another form (French, France), spelling, initials, or other words."""
+    if reading.match(name) or is_called(name, reading.text, said):
         return True
     lower = name.text.lower()
     letters = _GENITIVE.sub("", name.text)

@@ -212,6 +212,24 @@ def _is_difference(claim: Reading, number: Token, reading: Reading) -> bool:
     return False
 
 
+def is_gap(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether a text that compares gives by how much two things differ: 89 km more, where one is 431 km, one 342 km."""
+    own, counts = dimension_of(claim, number), [(text, other) for text in (claim, reading) for other in text.numbers]
+    counts = [
+        one for one in counts if one[1] is not number and dimension_of(*one) in (own, "" if one[0] is claim else own)
+    ]
+    alike = {other.value or 0.0 for _, other in counts}  # in the claim, 1.3 vs 4.2 kg share their unit
+    if len(alike) > MAX_WORKED or not number.value or not _COMPARES.search(claim.text):
+        return False
+    return any(abs(abs(one - other) / number.value - 1) <= EXACT for one, other in combinations(alike, 2))
+
+
+EXACT = 1e-6  # share; two decimals differ by a hair of what they are written as
+_COMPARES = regex.compile(
+    r"(?i)\b(?:more|less|exceed\p{L}*|differ\p{L}*|gap|by|mehr|um|más|menos|plus|moins|\p{L}{3,}er)\b"
+)
+
+
 def _is_sum(claim: Reading, number: Token, reading: Reading) -> bool:
     """Whether two counts of a text that has few, of what the claim counts, come to it.
 

@@ -113,7 +113,7 @@ def check_doer(pair: Comparison) -> Iterator[Veto]:
             return
 
 
-_PRONOUN = regex.compile(r"\b(?:it|he|she|they)\b")
+_PRONOUN = regex.compile(r"\b(?:it|he|she|they|you|we|I)\b|\)")  # of another clause: second in the league) and led
 DONE_TO = 4  # content words behind a verb among which its object stands
 _ANY_PASSIVE = pattern("any_passive")
 

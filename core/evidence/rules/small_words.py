@@ -16,6 +16,7 @@ from core.evidence.rules.alignment import (
     Rule,
     Veto,
     is_plural,
+    is_year_token,
 )
 from core.evidence.rules.quantities import EACH_TIME, RHYTHMS, shares, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
@@ -27,9 +28,10 @@ _CONTRAST = pattern("contrast")
 
 
 def check_language(pair: Comparison) -> Iterator[Veto]:
-    """Outside the known languages nobody here knows what denies; a denial in one language alone is doubted."""
+    """Outside the known languages the judge decides what denies; a denial in one language alone is doubted."""
     if pair.language not in KNOWN:
-        yield Veto("language", Force.DOUBTS, "its language is not one whose denials are known")
+        force = Force.DOUBTS if detect_language(pair.claim.text) in KNOWN else Force.ASKS
+        yield Veto("language", force, "its language is not one whose denials are known")
     elif pair.is_translated:
         there = detect_language(pair.home.text)
         ours, theirs = denials(pair.claim, pair.language), denials(pair.home, there)
@@ -221,7 +223,7 @@ _KINDRED = {
     Cue.DENIED: (Cue.DENIED,),
     Cue.ONLY: (Cue.ONLY,),
     Cue.CONDITION: (Cue.CONDITION, Cue.HEDGE, Cue.LIMIT),
-    Cue.LIMIT: (Cue.LIMIT,),
+    Cue.LIMIT: (Cue.LIMIT, Cue.MOST),
 }  # a cue of the source is kept by any of these in the claim
 _TELLING = pattern("telling")
 
@@ -283,6 +285,7 @@ def _bears(pair: Comparison, cue: Cue, span: tuple[int, int]) -> bool:
         return False  # of something that the clause tells more about
     is_behind_it = cue is Cue.ONLY and pair.home.text[: span[1]].lower().endswith("alone")  # she builds it alone
     leads_on = pair.home.text[: span[1]].lower().endswith(" to")  # who wanted to: of what follows alone
+    leads_on |= cue is Cue.HEDGE and pair.home.text[: span[0]].endswith(", ")  # rivals, perhaps soldiers
     return pair.has_near(span, back=0 if leads_on else 1, ahead=0 if is_behind_it else 3)
 
 
@@ -409,7 +412,7 @@ def _check_dropped_lead(pair: Comparison) -> Iterator[Veto]:
 
 _LEAD = regex.compile(
     r"(?:[^,]{0,20}\b(?:instance|example|however|thus|therefore),? )?"
-    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example)[^,.;]{3,60})",
+    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example|(?<=given )the )[^,.;]{3,60})",
     regex.IGNORECASE,
 )
 
@@ -527,6 +530,8 @@ def _check_tense(pair: Comparison) -> Iterator[Veto]:
             force = Force.DOUBTS if ours & _FUTURE else Force.ASKS
             yield Veto("tense", force, f'the source {does} "will"')
             return
+        if any(is_year_token(number) for number in pair.claim.numbers):
+            continue  # 1943: the court restores his patents
         is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
         is_present = word.text.islower() and word.text.endswith("s") and not ours
         if is_past_now or (is_present and not theirs & (_PRESENT | _PLANS) and _is_past(said.text.lower())):

@@ -27,13 +27,14 @@ from core.evidence.rules.alignment import (
     is_year_token,
     only_place,
 )
-from core.evidence.rules.binding import BINDING_RULES, check_subject
+from core.evidence.rules.binding import BINDING_RULES, MAX_ADDED, check_subject
 from core.evidence.rules.quantities import (
     counted,
     days_in,
     dimension_of,
     has_number,
     is_about,
+    is_gap,
     is_part,
     measure,
     multiple_in,
@@ -76,7 +77,27 @@ def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ..
     pair = Comparison(claim, passage, context, before)
     rules = (check_language, _check_numbers) if pair.is_translated else COPY_RULES if pair.is_copy else RULES
     found = dict.fromkeys(veto for rule in rules for veto in rule(pair))
+    if found and (sentence := _unlabelled(pair)):
+        without = {veto.rule for veto in _find(sentence, passage, context, before)}
+        found = dict.fromkeys(veto for veto in found if veto.rule in without)
     return tuple(sorted(found, key=lambda veto: list(Force).index(veto.force)))
+
+
+def _unlabelled(pair: Comparison) -> str:
+    """An item's sentence without its label, which the judge weighs: "Weight: Rats gained less" is about rats.
+
+    "" where there is none, or it is a name of the source or frames what follows.
+    """
+    label = _LABEL.match(pair.claim.text)
+    if label is None or points_back(label["said"]) or any(cue.first("en", label["label"]) for cue in Cue):
+        return ""
+    is_name = any(word.stem in pair.wider.name_stems for word in read(label["label"]).content)
+    return "" if is_name or len(read(label["said"]).content) < MIN_KEPT else label["said"]
+
+
+_LABEL = regex.compile(
+    r"\W*(?P<label>\p{Lu}[\p{L}'’/-]+(?: [\p{L}'’/&-]+){0,3}): (?P<said>\p{Lu}\p{Ll}+\s.*)", regex.DOTALL
+)
 
 
 def says_same(one: str, other: str) -> bool:
@@ -117,6 +138,8 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
                 yield Veto("numbers", Force.DOUBTS, f"the source says {said.text} there, not {number.text}")
         elif _may_be(pair, number):
             continue
+        elif is_gap(pair.claim, number, pair.wider):
+            yield Veto("numbers", Force.ASKS, f"the source does not give {number.text}")
         elif (said := said or _counting_same(pair, number)) is not None:
             yield Veto("numbers", _force_of(pair, number, said), f"the source says {said.text}, not {number.text}")
         elif not is_loose(number.text) or _is_meant_exactly(pair, number):
@@ -449,8 +472,26 @@ def _check_opposites(pair: Comparison) -> Iterator[Veto]:
                 yield Veto("opposites", pair.force([]), f'the source says "{there}", not "{here}"')
 
 
+def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
+    """Where no opposites are known: a copy of the sentence with another word in one's place."""
+    if pair.language == "en":
+        return
+    for gap in pair.alignment.gaps:
+        said = [word for word in gap.said if word.kind is Kind.WORD]
+        if (
+            said
+            and gap.claimed[0].kind is Kind.WORD
+            and gap.claimed[0].text not in listed("no_denial")
+            and gap.claimed[0].text[0].isupper() is said[0].text[0].isupper()  # a verb is no noun's rival
+            and len(gap.claimed) <= MAX_ADDED
+            and pair.differs_only_in(gap.claimed)
+        ):
+            yield Veto("wording", Force.DOUBTS, f'the source says "{said[0].text}", not "{gap.claimed[0].text}"')
+            return
+
+
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, *ROLE_RULES,
-    _check_opposites, *LIMIT_RULES, *BINDING_RULES, check_subject, *AROUND_RULES,
+    _check_opposites, _check_replaced_word, *LIMIT_RULES, *BINDING_RULES, check_subject, *AROUND_RULES,
 )  # fmt: skip
 COPY_RULES: tuple[Rule, ...] = (check_subject, *AROUND_RULES)  # all that can be said of a copy

@@ -212,6 +212,17 @@ def test_a_removed_address_leaves_its_punctuation() -> None:
             id="bold labels",
         ),
         pytest.param(f"{BULGES} [1].\n\n## Tides", f"{BULGES} [1].", id="heading at the end"),
+        pytest.param(
+            f"Based on the provided source, here are the key findings:\n\n- {BULGES} [1].",
+            f"Based on the provided source, here are the key findings:\n\n- {BULGES} [1].",
+            id="lead of every model",
+        ),
+        pytest.param(
+            f"**Die beiden Gerichte:**\n- {BULGES} [1].", f"**Die beiden Gerichte:**\n- {BULGES} [1].", id="German lead"
+        ),
+        pytest.param(
+            f"**Die frühere Kanzlerin Merkel:**\n- {BULGES} [1].", f"[…]\n- {BULGES} [1].", id="a name in a German lead"
+        ),
         pytest.param(f"## ZX-CANARY-17\n\n{BULGES} [1].", f"{BULGES} [1].", id="heading with a figure no source has"),
         pytest.param(
             f"## Deaths in 2021\n\n{DEATHS} [2].",
@@ -515,6 +526,23 @@ def test_what_sources_say_only_together_is_supported_by_them_together() -> None:
         return Judgement(Ruling.SUPPORTED if "Rhine" in text and "Danube" in text else Ruling.PARTIAL)
 
     (judged,) = judge_text(grounder, "summary", "Both the Rhine and the Danube end in the sea [1][2].", said)
+
+    assert judged.claim.verdict is Verdict.SUPPORTED
+
+
+def test_who_each_of_two_sources_is_about_may_stand_in_their_titles() -> None:
+    """Of what they say together as of what one says alone, for rules and judge."""
+    cars = [
+        replace(make_source(1, "Charging it took 34 minutes."), title="Range test: Marlin"),
+        replace(make_source(2, "Charging the car took 29 minutes."), title="Range test: Kestrel"),
+    ]
+
+    def said(pair: Pair) -> Judgement:
+        is_told = all(name in pair.title for name in ("Marlin", "Kestrel"))
+        return Judgement(Ruling.SUPPORTED if is_told else Ruling.PARTIAL)
+
+    written = "Charging took 34 minutes for the Marlin and 29 minutes for the Kestrel [1][2]."
+    (judged,) = judge_text(Grounder(cars, QUESTION), "summary", written, said)
 
     assert judged.claim.verdict is Verdict.SUPPORTED
 

@@ -55,6 +55,11 @@ def judged(text: str, section: str = "summary") -> list[Judged]:
         ),
         pytest.param("XX is cold.", "", id="nothing is left"),
         pytest.param(
+            "Tea is hot.\n\n**XX:**\n- Milk is white.",
+            "Tea is hot.\n\n- Milk is white.",
+            id="a list stays apart without its lead",
+        ),
+        pytest.param(
             "Three things matter:\n\n1. Boil the water.\n2. XX it twice.\n3. Pour it slowly.",
             "Three things matter:\n\n1. Boil the water.\n2. […]\n3. Pour it slowly.",
             id="numbers stay right",

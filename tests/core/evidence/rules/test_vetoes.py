@@ -675,6 +675,8 @@ SUBJECTS = [
         False,
     ),
     ("nothing meant", "It is not known that ferries sank.", "", "It is not known that ferries sank.", True),
+    ("authors", "The authors studied 90 smiths.", "", "We studied 90 smiths.", True),
+    ("it, of a study", "It compared 90 smiths.", "The study was small.", "We compared 90 smiths.", True),
 ]
 
 
@@ -884,6 +886,30 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
         ("Wages were alike in young and older smiths.", "Wages were 59 marks in the younger and the other smiths."),
         ("Sure! Anna Berg was born in Lund.", "Anna Berg was born in Lund."),
         ("The keel goes back to the yard.", "It is thought that the mast was bought; the keel goes back to the yard."),
+        (
+            "Well-being: General health of smiths improved in Lund.",
+            "Satisfaction rose in both. Increased wages and the general health of smiths improved in Lund.",
+        ),
+        ("Parts: You can pay the mill in three parts.", "Smiths pay the mill in three parts."),
+        ("1931 – Ida Holt opens the mill of Lund.", "In 1931, Ida Holt opened the mill of Lund."),
+        ("The mill was burnt by a rival house.", "The mill was burnt by a rival house, perhaps smiths."),
+        ("The forge is no hall for smiths.", "Given the price of steel, the forge is no hall for smiths."),
+        (
+            "Orlen had 308 goals (sixth in the LFC) and led in saves.",
+            "Orlen had 308 goals, ranking sixth, while also leading the LFC in saves.",
+        ),
+        (
+            "Neck pain: OR 1.34 (CI 1.04–1.73)",
+            "Smiths of ETS had leave exceeding 14 days due to neck pain (odds ratio (OR) = 1.34; 95% interval (CI): "
+            "1.04-1.73), and high back pain (OR=1.49; CI: 1.07-2.06).",
+        ),
+        (
+            "Smiths had more sick leave for any illness.",
+            "Smiths had sick leave for low back pain and any illness.",
+        ),
+        ("The mill earned most in Q4.", "The mill earned most in the fourth quarter."),
+        ("Holt joked that the feat took 17 of his plans.", "Holt quipped that the feat took 17 of his plans."),
+        ("Linux: systemd timer", "On Linux use a systemd timer; on macOS use launchd."),
     ],
     ids=[
         "initials",
@@ -916,6 +942,17 @@ def test_german_tells_by_its_cases_who_does_it(claim: str, passage: str, *, is_d
         "young and younger",
         "a word alone",
         "the clause behind it",
+        "a label",
+        "a label before you",
+        "told as if now",
+        "a hedge of an aside",
+        "given what is so",
+        "another clause behind brackets",
+        "statistics before their figures",
+        "more than one and low",
+        "a quarter",
+        "who jokes says it",
+        "a value behind its colon",
     ],
 )
 def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str) -> None:
@@ -931,12 +968,35 @@ def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str)
         ("Pain came back in five women.", "Pain came back in 5 men and 9 women."),
         ("Lund had half a million people.", "Lund had 800,000 people."),
         ("Only Clara Voss, a smith from Malmo, opened the school of Lund.", SCHOOL),
+        ("The First Nations signed it in Lund.", "The UN signed it in Lund."),
+        ("The Great Lakes were surveyed in Lund.", "British ships were surveyed in Lund."),
+        ("The keel is 90 feet longer than the mast.", "The keel is 431 feet and the mast 342 feet long."),
+        ("Ystad: The works employed 80 smiths in 1950.", TOWNS),
     ],
-    ids=["refused", "one alone", "counted twice", "half of more", "only"],
+    ids=[
+        "refused",
+        "one alone",
+        "counted twice",
+        "half of more",
+        "only",
+        "no Nations",
+        "no Great Britain",
+        "not what is worked out",
+        "behind a label",
+    ],
 )
 def test_what_differs_beside_the_same_words_is_doubted(claim: str, passage: str) -> None:
     """D18: and no judge overrules it."""
     assert find_vetoes(claim, passage)[0].force is Force.DOUBTS
+
+
+def test_a_sentence_about_somebody_else_says_nothing_of_whom_the_page_is_about() -> None:
+    """S003-16: whatever its title is."""
+    said = "At 3,530 km the Volga is the longest river of Europe."
+
+    vetoes = find_vetoes("The Danube is 3,530 km long.", said, context=f"The Danube\n{said}")
+
+    assert [veto.force for veto in vetoes] == [Force.DOUBTS]
 
 
 @pytest.mark.parametrize(
@@ -971,8 +1031,17 @@ def test_a_name_with_the_same_initials_is_another(claim: str, passage: str) -> N
     [
         ("The bridge was opened by Ida Holt in Lund.", "The bridge in Lund will be opened by Ida Holt."),
         ("The salve heals old smiths.", "The salve heals old smiths in towns."),
+        ("The keel is 89 feet longer than the mast.", "The keel is 431 feet and the mast 342 feet long."),
+        ("The gain was 2.9 kg smaller in Lund (1.3 vs 4.2 kg).", "The gain was 1.3 kg in Lund and 4.2 kg in Vik."),
+        ("全長は3,530 kmです。", "At 3,530 km it is the longest river."),
     ],
-    ids=["what was to come", "in what"],
+    ids=[
+        "what was to come",
+        "in what",
+        "what is worked out",
+        "of figures that share a unit",
+        "a language whose denials are unknown",
+    ],
 )
 def test_what_a_source_leaves_open_is_asked(claim: str, passage: str) -> None:
     """D18: people called it supported as often as not; that is for the judge to tell."""
@@ -995,6 +1064,8 @@ def test_what_happened_is_not_still_to_come() -> None:
         ("Britain left the Council of Smiths in 2020.", "The United Kingdom left the Council of Smiths in 2020."),
         ("The UK's smiths left the council.", "The British smiths left the council."),
         ("En EE. UU. cerraron las escuelas de Lund.", "En Estados Unidos cerraron las escuelas de Lund."),
+        ("Schiffe Vereinigter Staaten erreichten 1931 Lund.", "Schiffe der USA erreichten 1931 Lund."),
+        ("Schiffe Großbritanniens erreichten Lund.", "Schiffe des Vereinigten Königreichs erreichten Lund."),
         ("The WHO's budget grew in 2020.", "The budget of the World Health Organization grew in 2020."),
         ("Solche Brücken tragen den Verkehr nach Malmö.", "Die Brücken tragen den Verkehr nach Malmö."),
         ("Zwei Gesetze gelten: das von 1996 über Brücken.", "Zwei Gesetze gelten: das über Brücken von 1996."),
