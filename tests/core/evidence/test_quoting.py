@@ -690,6 +690,19 @@ def test_a_question_in_another_language_than_the_texts_asks_by_its_own_words() -
     assert found.is_direct
 
 
+def test_of_texts_in_two_languages_that_of_the_question_is_quoted() -> None:
+    """Nobody translates without a model."""
+    english = "The shop of Orlen takes cards of most people who come by, and among them are those of Visa."
+    german = "Visa cards nimmt der shop von Orlen gern, und Münzen auch."
+    question = "Are Visa cards welcome in the shop of Orlen?"
+
+    both = quote_answer(question, [source(1, german), source(2, english)])
+    alone = quote_answer(question, [source(1, german)])
+
+    assert [entry.text for entry in both.summary] == [english]
+    assert [entry.text for entry in alone.summary] == [german]
+
+
 def test_what_stands_first_under_a_question_goes_before_what_has_its_words() -> None:
     first = "Most boxes are with you two to four working days after we have sent them."
     page = source(
