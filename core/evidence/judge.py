@@ -30,7 +30,7 @@ Dialect = Literal["json", "pairwise"]
 PAIRS_A_CALL = 8  # each costs a tenth of a second more for all of them, and a call a second
 PAIRS_AT_END = 3  # when the reader waits for nothing else; more only where that would be more calls than run at once
 CALLS_AT_ONCE, CALLS_BESIDE = 6, 2  # the latter while the answer is written: what comes meanwhile shares the next call
-LINGER_S, IDLE_S = 0.5, 2.0  # that a pair waits for others; one that may wait, while nothing is asked
+LINGER_S, IDLE_S = 1.0, 2.0  # that a pair waits for others beside a call; one that may wait, while nothing is asked
 MAX_CLAIM_CHARS = 600
 MAX_PASSAGE_CHARS = 1200  # of one passage; three of them and the claim are some 900 tokens
 MAX_REASON_CHARS = 160
@@ -176,8 +176,7 @@ class JsonJudge:
             if '"' not in delta.text or not _BEGINS.match(heard.text):
                 return
             found = _judgements([complete_part(heard.text) or {}], len(pairs), dict(told))
-            new = {place: judgement for place, judgement in found.items() if judgement != told.get(place)}
-            if new:
+            if new := {place: judgement for place, judgement in found.items() if judgement != told.get(place)}:
                 told.update(new)
                 hear(new, (_spent(self.model, heard.cost(request)),))
 
@@ -475,7 +474,7 @@ class Judging:
         if self._is_hurried or len(self._waiting) >= PAIRS_A_CALL or len(self._others) >= PAIRS_A_CALL:
             self._start_in(0.0)
         elif not may_wait and len(self._busy) < CALLS_BESIDE:
-            self._start_in(self.linger_s if self._has_asked else 0.0)  # the reader has nothing yet
+            self._start_in(self.linger_s if self._busy else 0.0)
         elif may_wait and not self._busy:
             self._start_in(IDLE_S)
         asked = [self._asked[pair] for pair in pairs]
@@ -539,8 +538,9 @@ class Judging:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        left = len(self._waiting + self._others) if self._is_hurried else PAIRS_A_CALL * CALLS_AT_ONCE
-        most = min(max(-(-left // CALLS_AT_ONCE), PAIRS_AT_END), PAIRS_A_CALL)
+        left = max(len(self._waiting + self._others), 1)
+        calls = min(-(-left // PAIRS_AT_END), CALLS_AT_ONCE) if self._is_hurried else 1
+        most = min(-(-left // calls), PAIRS_A_CALL)
         while self.judge is not None and (self._waiting or self._others):
             call = asyncio.create_task(self._call(self.judge, self._next_batch(most)))
             self._calls.add(call)

@@ -427,8 +427,31 @@ async def test_when_nothing_more_is_written_nobody_waits_for_more() -> None:
     assert judge.batches == [2]
 
 
+async def test_who_comes_while_others_are_asked_waits_for_company_and_else_for_nobody() -> None:
+    """N-02: beside a call there is time for others to come; where nothing is asked a reader waits for the verdict."""
+    judge = Slow()
+    judge.may_answer.set()
+    judging = Judging(judge, lambda: 90.0, linger_s=60.0)
+
+    async with asyncio.timeout(30):
+        await judging.rule([SLEEP])
+        await judging.rule([FLY])
+        judge.may_answer.clear()
+        asked = [asyncio.create_task(judging.rule([Pair("a", ("p",))]))]
+        while len(judge.batches) < 3:  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0)
+        for said in "bc":
+            asked.append(asyncio.create_task(judging.rule([Pair(said, ("p",))])))
+            await asyncio.sleep(0)
+        judge.may_answer.set()
+        await asyncio.gather(*asked)
+    await judging.aclose()
+
+    assert judge.batches == [1, 1, 1, 2]
+
+
 async def test_what_is_left_at_the_end_is_asked_in_as_many_calls_as_run_at_once() -> None:
-    """N-02: nobody waits for a call that waits for its turn; each verdict in a call makes all of it later."""
+    """N-02: nobody waits for a call that waits for its turn; each verdict makes a call longer, so all are alike."""
     judge = Slow()
     judge.may_answer.set()
     judging = Judging(judge, lambda: 90.0)
@@ -437,7 +460,7 @@ async def test_what_is_left_at_the_end_is_asked_in_as_many_calls_as_run_at_once(
     for count in (PAIRS_AT_END + 1, 5 * CALLS_AT_ONCE):
         await judging.rule([Pair(f"{count}: {number}", ("p",)) for number in range(count)])
 
-    assert judge.batches == [PAIRS_AT_END, 1, *[5] * CALLS_AT_ONCE]
+    assert judge.batches == [2, 2, *[5] * CALLS_AT_ONCE]
 
 
 async def test_who_reads_along_waits_neither_for_company_nor_for_those_that_may_wait() -> None:
