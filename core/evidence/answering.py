@@ -272,10 +272,16 @@ def _counts(question: str, rest: str, text: str, language: str) -> bool:
         term[:_BEGINNING] in beginnings for found in _NUMBER_OF.finditer(text) for term in terms(found["noun"])
     ):
         return True
-    tokens = _TOKEN.findall(text.casefold())
-    given = _gives(Expected.NUMBER, language)
-    numbers = [at for at, token in enumerate(tokens) if token[0].isdigit() or given.fullmatch(token)]
+    text = text.casefold()
+    found = list(_TOKEN.finditer(text))
+    tokens, given = [token[0] for token in found], _gives(Expected.NUMBER, language)
     named = [at for at, token in enumerate(tokens) if any(term[:_BEGINNING] in beginnings for term in terms(token))]
+    numbers = [
+        at
+        for at, token in enumerate(tokens)
+        if (token[0].isdigit() or given.fullmatch(token))
+        and not (at - 1 in named and text[found[at - 1].end() : found[at].start()].isspace())  # phase 1 is no count
+    ]
     told = _told(question, language)
     others = [at for at, token in enumerate(tokens) if not told.isdisjoint(terms(token))]
     return any(-_AFTER_NOUN <= noun - number <= _BEFORE_NOUN for noun in named for number in numbers) or any(
@@ -446,7 +452,7 @@ def _words(text: str) -> set[str]:
 # What part of a study's abstract a sentence is: what was concluded comes before what was found, aimed at or done
 
 _MAX_ABSTRACT_CHARS = 6000  # a longer text is no abstract
-_MIN_SIGNS = 4
+_MIN_SIGNS, _FEW_SIGNS, _MIN_PARTS = 4, 2, 2
 _SIGNS = pattern("signs")
 _LABEL = regex.compile(
     r"(?:^|(?<=[.!?]\s))\W{0,4}(?P<label>\p{Lu}[\p{Lu} /&,'-]{3,60}|(?:Conclusion|Result|Finding|Method|Background"
@@ -457,12 +463,17 @@ _CONCLUDES = regex.compile(r"conclu|interpretation|implication|significance|rele
 _FOUND = regex.compile(r"result|finding|outcomes?$", regex.IGNORECASE)
 _CONCLUSION = pattern("conclusion")
 _METHOD = pattern("method")
-_LAST = (0.3, 0.3, 0.24, 0.12)  # for the last sentences of an abstract whose labels name no conclusion, last first
+_LAST = (0.4, 0.3, 0.2, 0.1)  # for the last sentences of an abstract whose labels name no conclusion, last first
 _OPENING = 0.4  # of an abstract: there it says why and how
 
 
 def reads_as_abstract(content: str) -> bool:
-    return len(content) <= _MAX_ABSTRACT_CHARS and len(set(map(str.casefold, _SIGNS.findall(content)))) >= _MIN_SIGNS
+    """By words of a study, or by fewer of them where two of aim, method and conclusion are told as in one."""
+    if len(content) > _MAX_ABSTRACT_CHARS:
+        return False
+    signs = len(set(map(str.casefold, _SIGNS.findall(content))))
+    parts = sum(part.search(content) is not None for part in (_AIMS, _METHOD, _CONCLUSION))
+    return signs >= _MIN_SIGNS or (signs >= _FEW_SIGNS and parts >= _MIN_PARTS)
 
 
 def role_of(text: str, start: int, content: str, heading: str = "") -> float:

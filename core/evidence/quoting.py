@@ -6,7 +6,7 @@ Every sentence shown is a span of a source as read; nothing is written, joined o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
@@ -47,6 +47,7 @@ MAX_STEPS_WORDS = 300  # of a numbered list, which comes whole
 MAX_DETAIL_SENTENCES = 8
 _LIKELY = 20  # sentences, best first, that are asked whether they answer
 _UNANSWERED, _TOUCHING = 0.6, 0.8  # what is left of the score of one that does not, and of one that may not
+_FOREIGN = 0.8  # what is left of the score of a text in another language, where another is in the question's
 _BESIDE_EACH = 0.1  # added where what stands side by side in the question does in the sentence
 _ABOUT = 0.07  # added where what was asked stands in a row's first cell, or in a sentence's first words
 _OPENING_WORDS = 6
@@ -157,7 +158,9 @@ class _Found:
 def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     """The sentences that answer: a summary from the best passage, then what else fits. Empty when nothing does."""
     sources = [source for source in sources if not is_retracted(source)]  # it supports nothing
-    language, asking = _language_of(question, sources), detect_language(question)
+    asking = detect_language(question)
+    spoken = {source.id: detect_language(source.content[:600]) for source in sources}
+    language = _language_of(asking, spoken.values())
     name = defined_name(question)
     if name and not any(letter.isalnum() for letter in name):
         return _explain_sign(name, sources)
@@ -170,8 +173,9 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     if fit < MIN_FIT_BY_LANGUAGE.get(language, MIN_FIT):
         return QuotedAnswer()
     contents = {source.id: source for source in sources}
+    liked = {key: 1.0 if code == asking or asking not in spoken.values() else _FOREIGN for key, code in spoken.items()}
     quotations = [
-        replace(entry, score=entry.score + _explains(name, asked, entry))
+        replace(entry, score=(entry.score + _explains(name, asked, entry)) * liked[entry.source_id])
         for each in found
         for entry in each.quotations
         if find_frame(each.source.trusted_content, entry.start, entry.end, entry.text) in ("", QUOTED)
@@ -330,11 +334,10 @@ def cited(text: str, number: str) -> str:
     return f"{text[:at]} [{number}]{text[at:]}"
 
 
-def _language_of(question: str, sources: Sequence[Source]) -> str:
+def _language_of(asking: str, spoken: Collection[str]) -> str:
     """The language of the texts, which are longer than a question; of a question and many texts, the most common."""
-    asked = detect_language(question)
-    counted = Counter([asked, *(detect_language(source.content[:600]) for source in sources)])
-    return max(counted, key=lambda code: (counted[code], code == asked))
+    counted = Counter([asking, *spoken])
+    return max(counted, key=lambda code: (counted[code], code == asking))
 
 
 def _search(question: str, sources: Sequence[Source], language: str) -> tuple[AskedTerms, list[_Found]]:

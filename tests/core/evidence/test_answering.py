@@ -270,6 +270,8 @@ def test_a_work_tells_who_did_it_where_a_name_is_bound_to_it(question: str, text
         ("How many people can sit in the hall?", "The hall has room for 300 people.", True),
         ("How many dogs can enter the hall?", "Two dogs are allowed in the hall.", True),
         ("How many people can sit in the hall?", "Last year 300 people came to the hall.", False),
+        ("How many phases has the flight?", "The lever begins phase 1 of the flight.", False),
+        ("How many phases has the flight?", "Phases: 2, with a stop.", True),
     ],
 )
 def test_how_many_there_can_be_is_told_by_a_bound_and_not_by_how_many_there_are(

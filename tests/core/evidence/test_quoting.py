@@ -347,6 +347,20 @@ def test_what_a_study_concludes_answers_and_not_what_it_aimed_at(abstract: str) 
     assert not any(AIM in entry.text for entry in answer.summary)
 
 
+def test_a_study_is_known_by_its_aim_and_method_where_few_words_of_studies_stand_in_it() -> None:
+    concluded = "Patients should be advised to walk each day for lower blood pressure."
+    told = (
+        "The pressure of walkers was compared with that of others for a year. In June theirs was 8 mm Hg lower. "
+        "In March it was 3 mm Hg lower."
+    )
+    abstract = f"{AIM} {told} {concluded}"
+
+    said = [entry.text for entry in quote_answer(WALKING, [source(1, abstract)]).summary]
+
+    assert concluded in said
+    assert AIM not in said
+
+
 def test_a_follow_up_whose_sentence_before_it_cannot_be_quoted_is_not_the_answer() -> None:
     """ "It causes …" under a heading alone says nothing of what it is about."""
     page = source(1, f"## Gravity\n\nIt causes the tides of the ocean by the pull of gravity.\n\n{CAUSE}")
@@ -674,6 +688,19 @@ def test_a_question_in_another_language_than_the_texts_asks_by_its_own_words() -
         "Variable: `MILL_PATIENCE`; What it does: How long the mill waits for the wind."
     ]
     assert found.is_direct
+
+
+def test_of_texts_in_two_languages_that_of_the_question_is_quoted() -> None:
+    """Nobody translates without a model."""
+    english = "The shop of Orlen takes cards of most people who come by, and among them are those of Visa."
+    german = "Visa cards nimmt der shop von Orlen gern, und Münzen auch."
+    question = "Are Visa cards welcome in the shop of Orlen?"
+
+    both = quote_answer(question, [source(1, german), source(2, english)])
+    alone = quote_answer(question, [source(1, german)])
+
+    assert [entry.text for entry in both.summary] == [english]
+    assert [entry.text for entry in alone.summary] == [german]
 
 
 def test_what_stands_first_under_a_question_goes_before_what_has_its_words() -> None:
