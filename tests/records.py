@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 
 from sqlite_utils import Database as Connection
 
+from adapters.durable import journal
 from adapters.records.jobs import SqlJobStore
 from adapters.records.library import SqlLibrary
 from adapters.records.sql import Dialect, Sql, Tables
-from adapters.records.sqlite import _migrate, sql_on
+from adapters.records.sqlite import FILE_NAME, _migrate, sql_on
 from adapters.secrets import SecretBox
+from adapters.write_ahead import make_private
 from core.model.errors import StoreError
 from core.model.job import ResearchJob
 
@@ -82,3 +84,19 @@ def empty_tables() -> bytes:
     with sqlite3.connect(":memory:", isolation_level=None) as handle:
         _migrate(Connection(handle, execute_plugins=False), Path())
         return handle.serialize()
+
+
+def lay_tables(folder: Path) -> None:
+    """Leave there what a first start makes, and a later one finds: that takes longer than answering a question."""
+    for name, content in {FILE_NAME: empty_tables(), journal.FILE_NAME: _empty_journal()}.items():
+        if not (folder / name).exists():
+            make_private(folder / name)
+            (folder / name).write_bytes(content)
+
+
+@cache
+def _empty_journal() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        settings = journal.DurableSettings.from_env({}, folder=Path(folder), max_waiting_jobs=1)
+        journal.open_client(settings).destroy()
+        return (Path(folder) / journal.FILE_NAME).read_bytes()

@@ -6,14 +6,18 @@ import gc
 import importlib
 import pkgutil
 
+import adapters.cli
 import adapters.search
 from core.pipeline.runner import rehearse
 
-for module in pkgutil.walk_packages(adapters.search.__path__, "adapters.search."):
-    importlib.import_module(module.name)
+for room in (adapters.cli, adapters.search):
+    for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+        importlib.import_module(module.name)
 for name in (
-    "adapters.pages.papers", "dbos._sys_db_sqlite", "httpcore",
-    "httpcore2", "protego", "slack_bolt.listener_matcher.async_builtins", "sqlalchemy.dialects.sqlite.aiosqlite",
+    "adapters.pages.papers", "anyio._backends._asyncio", "anyio.streams.memory", "cryptography.fernet",
+    "dbos._sys_db_sqlite", "httpcore", "httpcore2", "protego", "redis.asyncio", "rich.markdown", "rich._emoji_codes",
+    "slack_bolt.listener_matcher.async_builtins", "snowballstemmer", "sqlalchemy.dialects.sqlite.aiosqlite",
+    "typer._adapters", "typer._click.decorators",
 ):  # fmt: skip
     importlib.import_module(name)
 rehearse()

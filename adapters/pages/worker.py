@@ -20,8 +20,10 @@ import sys
 from base64 import b64encode
 from typing import cast
 
-from adapters.pages.extract import extract, warm_up
+from adapters.pages.extract import STOP_WORDS, extract, warm_up
 from adapters.pages.extraction import LENGTH, LIMITS, TOO_MUCH_MEMORY, DocumentKind, NoText, PageDocument
+
+_IDLE_MS = 100  # after which no parser seems to be waited for
 
 
 def main() -> None:
@@ -56,8 +58,11 @@ def _bear(asker: socket.socket) -> tuple[socket.socket, float, int] | None:
         for rings in (asker, hears):
             watched.register(rings, select.POLLIN)
         is_asked = True
+        idle_ms: int | None = _IDLE_MS
         while is_asked or parsers:
-            for number, _ in watched.poll():
+            if not (rung := watched.poll(idle_ms)):
+                _, idle_ms = STOP_WORDS.hashes, None  # whoever is born from now on need not read them
+            for number, _ in rung:
                 if number == hears.fileno():
                     hears.recv(4096)
                 elif number in parsers:

@@ -284,8 +284,9 @@ def _pictured(text: str) -> Markup:
     """Text as HTML, our own emoji as pictures: clients bring theirs along, whatever fonts there are."""
     shown = escape(text)
     for sign, name in _EMOJI.items():
-        picture = Markup('<img class="emoji" src="/static/emoji/{}.svg" alt="{}">').format(name, sign)
-        shown = shown.replace(sign, picture)
+        if sign in text:
+            picture = Markup('<img class="emoji" src="/static/emoji/{}.svg" alt="{}">').format(name, sign)
+            shown = shown.replace(sign, picture)
     return shown
 
 

@@ -11,10 +11,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import commands
 from tests.loopback.openai_world import OpenAIWorld, openai_world
 from tests.loopback.search_corpus import Document
 from tests.loopback.search_world import SearchWorld
 from tests.loopback.web_world import PageSpec, WebWorld
+from tests.records import lay_tables
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class World:
         self, data: Path, *services: str, model: bool = False, embedder: bool = False, files: Path | None = None
     ) -> dict[str, str]:
         """Settings for a process that lives in this world and asks the named services (all when none is named)."""
+        if commands.is_forking:
+            lay_tables(data)
         names = services or ("tavily", "exa", "wikipedia", "pubmed", "arxiv")
         env = {
             **self.search.env(*names),
