@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from babel.messages.pofile import read_po
 from typer import Context, Typer
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -27,8 +28,10 @@ from core.modes import MODES
 from core.pipeline.conversation import read_reply
 from core.pipeline.researcher import RENEWALS
 from core.presentation import wording
+from core.presentation.follow_ups import no_answer
 from core.presentation.render import job_json
 from core.presentation.tools import TOOLS
+from core.text import saying
 from core.text.injection import instructions_in
 from core.watch.tools import WATCH_TOOLS
 from tests.adapters.web.conformity import description
@@ -176,14 +179,15 @@ def test_the_usage_of_every_command_is_plain():
     assert {name: line for name, line in usages.items() if re.search(r"\[\[|\{[a-z]", line)} == {}
 
 
-async def test_what_contributors_copy_works():
+async def test_what_contributors_copy_works(monkeypatch):
     """The smallest provider, mode and language of CONTRIBUTING.md are one as they stand."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    provider, mode, language = ({}, {}, {})
-    for code, names in zip(
-        re.findall(r"```python\n(.*?)```", page, re.DOTALL), (provider, mode, language), strict=True
-    ):
+    provider, mode = ({}, {})
+    for code, names in zip(re.findall(r"```python\n(.*?)```", page, re.DOTALL), (provider, mode), strict=True):
         exec(code, names)
+    swedish = read_po(re.findall(r"```po\n(.*?)```", page, re.DOTALL)[0].splitlines(keepends=True), locale="sv")
+    monkeypatch.setattr(saying, "_catalog", {"sv": swedish}.__getitem__)
+    monkeypatch.setitem(saying.LANGUAGES, "sv", "Svenska")
     almanac = provider["build"]({"ALMANAC_API_KEY": "a"}, None)
 
     hits = await almanac.search(SearchQuery("tides"), limit=5, scope=LOCAL)
@@ -192,7 +196,7 @@ async def test_what_contributors_copy_works():
     assert provider["build"]({}, None) is None
     assert [hit.title for hit in hits] == ["Tides at Brest"]
     assert result.answer.summary == "You asked: Tides?"
-    assert language["swedish"].summary(["a"], ["b"]).endswith('Sökte efter "a" i b.')
+    assert no_answer("sv", ["a"], ["b"]).endswith('besvarar frågan. Sökte efter "a" i b.')
 
 
 @pytest.mark.parametrize(("place", "name"), [(0, "adapters/search/almanac.py"), (1, "core/modes/echo.py")])

@@ -13,7 +13,8 @@ import pytest
 from core.model.errors import GorkdError, ModelError, ProviderError, SearchFailed, StoreError
 from core.model.job import JobError, JobStatus
 from core.presentation import wording
-from core.presentation.follow_ups import REFUSALS
+from core.presentation.follow_ups import no_answer
+from core.text.saying import LANGUAGES, say, speaking
 from tests.fakes import make_job
 from tests.shared_data import ROOT
 
@@ -151,9 +152,10 @@ def test_a_failed_job_tells_people_one_thing_and_operators_the_cause() -> None:
     assert wording.failure_cause(job) == cause
 
 
-@pytest.mark.parametrize("language", REFUSALS)
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_refusal_names_places_in_its_language(language: str) -> None:
-    said = REFUSALS[language].summary(["tides"], ["tavily", "exa", "wikipedia", "files"])
+    said = no_answer(language, ["tides"], ["tavily", "exa", "wikipedia", "files"])
 
     assert not FORBIDDEN.search(said)
-    assert f"{REFUSALS[language].web}, Wikipedia, {REFUSALS[language].files}" in said
+    with speaking(language):
+        assert f"{say('the web')}, Wikipedia, {say('the local files')}" in said

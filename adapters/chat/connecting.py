@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from core.model.errors import SetupError, StoreError, Unstorable
+from core.model.errors import RowUnreadable, SetupError, StoreError, Unstorable
 
 if TYPE_CHECKING:
     from adapters.chat.desk import Proving
@@ -67,7 +67,8 @@ class Outages:
             try:
                 return await do()
             except StoreError as exc:
-                if isinstance(exc, Unstorable) or self._waiting >= MOST_WAITING or self._ending.is_set():
+                is_for_good = isinstance(exc, Unstorable | RowUnreadable)
+                if is_for_good or self._waiting >= MOST_WAITING or self._ending.is_set():
                     raise
                 error = exc
             _log.warning("waiting for the records", extra={"error": str(error)})

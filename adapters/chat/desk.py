@@ -40,9 +40,7 @@ from core.watch.words import WatchWish, read_wish
 
 if TYPE_CHECKING:
     from adapters.chat.reply import Voice
-    from core.model.answer import ResearchAnswer
     from core.model.ports import Clock
-    from core.model.source import Source
     from core.pipeline.researcher import Researcher
     from core.presentation.page_links import PageLinks
     from core.receipts.container import Receipts
@@ -55,9 +53,10 @@ Reaction = Literal["thanks", "heard"]
 # What each word asks for, by the kind core/pipeline/conversation.py reads it as. The rest is said below.
 _RENEWS: dict[ReplyKind, Renewal] = {
     "retry": "retry", "again": "ask_again", "improve": "improve", "deeper": "deeper",
+    "wrong": "improve",
 }  # fmt: skip
 _OF_NO_ANSWER = frozenset({"question", "courtesy", "greeting", "help", "history", "references"})
-PLEASANTRIES = frozenset({"courtesy", "greeting"})  # what people say to each other, too
+AMONG_PEOPLE = frozenset({"courtesy", "greeting", "wrong"})  # what they say to each other, too
 _ALSO_OF_RUNNING = frozenset(
     {"sources", "help", "history", "forget", "courtesy", "watch", "references", "export", "test"}
 )  # the rest steers what can be steered
@@ -235,7 +234,7 @@ def hear(
 def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> Deed:
     """What is said to the bot."""
     kind = said.reply.kind
-    if kind in _AT_ONCE and not (kind in PLEASANTRIES and said.has_files):
+    if kind in _AT_ONCE and not (kind in AMONG_PEOPLE and said.has_files):
         return _AT_ONCE[kind]
     if running is not None and kind not in _ALSO_OF_RUNNING:
         is_own = running.request.asker == said.asker
@@ -243,7 +242,15 @@ def _hear(said: Utterance, job: ResearchJob | None, running: ResearchJob | None)
     if not said.is_about_answer:
         lacks = say(wording.NO_LIST) if kind == "references" else "" if said.text else say(wording.ASK_WHAT)
         return Say(lacks) if lacks and not said.has_files else Ask()
-    return Say(say(wording.NOTHING_HERE)) if job is None else _obey(said, job)
+    if job is None:
+        return Ask() if kind == "wrong" and said.reply.rest else Say(say(wording.NOTHING_HERE))
+    return _obey(said, job)
+
+
+def hear_command(words: str, *, has_files: bool = False) -> Show | None:
+    """What is shown for words behind a command that asks; None for what is to be researched."""
+    deed = None if has_files else _AT_ONCE.get(read_reply(words).kind)
+    return deed if deed is None or isinstance(deed, Show) else Show("help")
 
 
 def hear_edit(text: str, job: ResearchJob | None) -> Deed:
@@ -372,11 +379,7 @@ async def obey(
     return say(wording.FORGOTTEN)
 
 
-async def _nobody() -> bool:
-    return False
-
-
-async def _no_sign(_: Reaction) -> bool:
+async def _no(*_: object) -> bool:
     return False
 
 
@@ -394,9 +397,9 @@ class Speaking(Generic[Payload]):
     elsewhere: Elsewhere = nowhere_else
     taking_away: TakingAway | None = None
     proving: Proving | None = None
-    is_admin: Callable[[], Awaitable[bool]] = _nobody  # whether who spoke looks after the workspace
+    is_admin: Callable[[], Awaitable[bool]] = _no  # whether who spoke looks after the workspace
     may_offer: bool = True  # below an answer that is shown again
-    sign: Callable[[Reaction], Awaitable[bool]] = _no_sign  # puts it at what was said; whether it stands there
+    sign: Callable[[Reaction], Awaitable[bool]] = _no  # puts it at what was said; whether it stands there
 
 
 async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
@@ -413,9 +416,9 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
         case Show():
             said = voice.help()
         case ShowSources(job):
-            found = await sources_of(researcher, job.id)
+            result, sources = await researcher.result(job.id), await researcher.sources(job.id)
             with speaking(wording.language_of(job)):  # others in the channel read them too
-                said = voice.sources(*found)
+                said = voice.sources(sources, result.answer if result else None)
         case ShowChanges(job):
             changes = await researcher.changes(job.id, scope=job.scope)
             lines = [f"• {line}" for line in wording.changes_lines(changes)] if changes else []
@@ -440,12 +443,6 @@ async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
     return said
 
 
-async def sources_of(researcher: Researcher, job_id: str) -> tuple[list[Source], ResearchAnswer | None]:
-    """What was read for a job, and the answer that cites it. Raises `GorkdError`."""
-    result = await researcher.result(job_id)
-    return await researcher.sources(job_id), result.answer if result else None
-
-
 def _words_of(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
@@ -453,7 +450,7 @@ def _words_of(text: str) -> str:
 def _is_meant(said: Utterance, job: ResearchJob | None, running: ResearchJob | None) -> bool:
     """Whether what was only heard is for the bot: our words under an answer of ours, else who asked goes on asking."""
     under = running or job
-    is_word = said.reply.kind not in ("question", *PLEASANTRIES)
+    is_word = said.reply.kind not in ("question", *AMONG_PEOPLE)
     return under is not None and (is_word or under.request.asker == said.asker)
 
 
@@ -462,10 +459,11 @@ def _obey(said: Utterance, job: ResearchJob) -> Deed:
     kind = said.reply.kind
     if kind in _ASKERS_ALONE and job.request.asker != said.asker:
         return Say(say(wording.NOT_YOURS))
-    if kind == "retry" and job.status not in TERMINAL_STATUSES:
+    if kind in ("retry", "wrong") and job.status not in TERMINAL_STATUSES:
         return Say(say(wording.ALREADY_BEGUN))
     if kind in _RENEWS:
-        return Renew(job, _RENEWS[kind], said.reply.rest)
+        is_bare = kind == "wrong" and not said.reply.rest  # then nothing of the answer is built upon
+        return Renew(job, "refresh" if is_bare else _RENEWS[kind], said.reply.rest)
     if kind in ("export", "test"):
         return Prove(job, "receipt" if kind == "export" else "test", said.reply.rest)
     if kind == "sources":

@@ -29,6 +29,7 @@ from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, JobStatus, Json, Re
 from core.presentation.render import cut, job_json, one_line, printable
 from core.section.prose import with_labels
 from core.section.sections import is_brief, read_brief, sections_in
+from core.section.writing import is_doubted
 from core.text.saying import say as said
 from core.text.saying import say_again
 from core.works.showing import reference_files, reference_rows, verdict_words
@@ -141,6 +142,9 @@ def _tell(job_id: str, result: JobResult) -> None:
     for entry in answer.removed:
         why = one_line(say_again(entry.reason))
         say(said("removed: {sentence} ({why})", sentence=one_line(entry.text), why=why))
+    for claim in filter(is_doubted, answer.claims):
+        why = one_line("; ".join(map(say_again, claim.reasons)))
+        say(said("not confirmed: {sentence} ({why})", sentence=one_line(claim.text), why=why))
     usage = result.details.get("usage")
     if isinstance(usage, dict) and usage:
         say("tokens: " + ", ".join(f"{phase} {_tokens(row):,}" for phase, row in usage.items()))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from pydantic import BaseModel, Field
+from pydantic import AliasPath, BaseModel, Field
 
 from adapters.search.clients import GetSearch
 from adapters.search.service import (
@@ -144,31 +144,11 @@ class _PaperAuthor(BaseModel):
     body: str = Field(default="", alias="collectiveName")
 
 
-class _People(BaseModel):
-    author: list[_PaperAuthor] = []
-
-
-class _Journal(BaseModel):
-    title: str = ""
-
-
-class _Issue(BaseModel):
-    journal: _Journal = _Journal()
-
-
-class _Types(BaseModel):
-    kinds: list[str] = Field(default=[], alias="pubType")
-
-
 class _FullTextLink(BaseModel):
     id: str = ""
     source: str = ""
     type: str = ""
     reference: str = ""
-
-
-class _Links(BaseModel):
-    links: list[_FullTextLink] = Field(default=[], alias="commentCorrection")
 
 
 class _Copy(BaseModel):
@@ -178,10 +158,6 @@ class _Copy(BaseModel):
     url: str = ""
 
 
-class _Copies(BaseModel):
-    copies: list[_Copy] = Field(default=[], alias="fullTextUrl")
-
-
 class _FoundPaper(BaseModel):
     id: str
     source: str = "MED"
@@ -189,16 +165,18 @@ class _FoundPaper(BaseModel):
     pmcid: str = ""
     doi: str = ""
     title: str = ""
-    people: _People = Field(default=_People(), alias="authorList")
-    issue: _Issue = Field(default=_Issue(), alias="journalInfo")
+    authors: list[_PaperAuthor] = Field(default=[], validation_alias=AliasPath("authorList", "author"))
+    journal: str = Field(default="", validation_alias=AliasPath("journalInfo", "journal", "title"))
     year: str = Field(default="", alias="pubYear")
     published: str = Field(default="", alias="firstPublicationDate")
     abstract: str = Field(default="", alias="abstractText")
-    types: _Types = Field(default=_Types(), alias="pubTypeList")
+    kinds: list[str] = Field(default=[], validation_alias=AliasPath("pubTypeList", "pubType"))
     open_access: str = Field(default="", alias="isOpenAccess")
     cited_by: int | None = Field(default=None, alias="citedByCount")
-    links: _Links = Field(default=_Links(), alias="commentCorrectionList")
-    places: _Copies = Field(default=_Copies(), alias="fullTextUrlList")
+    links: list[_FullTextLink] = Field(
+        default=[], validation_alias=AliasPath("commentCorrectionList", "commentCorrection")
+    )
+    copies: list[_Copy] = Field(default=[], validation_alias=AliasPath("fullTextUrlList", "fullTextUrl"))
 
     @property
     def is_open(self) -> bool:
@@ -206,7 +184,7 @@ class _FoundPaper(BaseModel):
 
     @property
     def names(self) -> list[str]:
-        return [clean_line(one.full or one.body) for one in self.people.author if one.full or one.body]
+        return [clean_line(one.full or one.body) for one in self.authors if one.full or one.body]
 
 
 class _PaperList(BaseModel):
@@ -218,9 +196,9 @@ class _EuropePmcAnswer(BaseModel):
 
 
 def _record(found: _FoundPaper) -> WorkRecord:
-    links = [(link.type.casefold(), link) for link in found.links.links]
+    links = [(link.type.casefold(), link) for link in found.links]
     notices = [_notice(_NOTICES[kind], link) for kind, link in links if kind in _NOTICES]
-    kinds = {kind.casefold() for kind in found.types.kinds}
+    kinds = {kind.casefold() for kind in found.kinds}
     if _RETRACTED in kinds and not any(notice.kind == "retraction" for notice in notices):
         notices.append(Notice("retraction", said_by=SERVICE.label))
     versions = [link.id for kind, link in links if kind.startswith("preprint") and link.source == "MED" and link.id]
@@ -230,13 +208,13 @@ def _record(found: _FoundPaper) -> WorkRecord:
         title=clean_line(found.title).removesuffix("."),
         authors=tuple(found.names),
         year=found.year if found.year.isdigit() else "",
-        venue=clean_line(found.issue.journal.title),
+        venue=clean_line(found.journal),
         kind="posted-content" if found.source == "PPR" else "journal-article" if "journal article" in kinds else "",
         abstract=_abstract(found.abstract),
         versions=tuple(WorkIds.of(pmid=pmid) for pmid in versions),
         copies=tuple(
             OpenCopy(copy.url, is_pdf=copy.style == "pdf", host=copy.site.replace("_", " "))
-            for copy in found.places.copies
+            for copy in found.copies
             if copy.availability in free and copy.url
         ),
         is_open=found.is_open or None,

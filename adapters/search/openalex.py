@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from pydantic import BaseModel
+from pydantic import AliasPath, BaseModel, Field
 
 from adapters.search.clients import GetSearch
 from adapters.search.service import (
@@ -128,29 +128,17 @@ class OpenAlex(GetSearch, Registry):
         return parse_items(SERVICE, _Work, parse_answer(SERVICE, _WorkList, parse_json(SERVICE, body)).results)
 
 
-class _Place(BaseModel):
-    display_name: str | None = None
-    type: str | None = None
-
-
 class _WhereHosted(BaseModel):
     is_oa: bool | None = None
     landing_page_url: str | None = None
     pdf_url: str | None = None
     version: str | None = None
-    source: _Place | None = None
-
-
-class _Author(BaseModel):
-    display_name: str | None = None
+    host: str | None = Field(default=None, validation_alias=AliasPath("source", "display_name"))
+    kind: str | None = Field(default=None, validation_alias=AliasPath("source", "type"))
 
 
 class _Authorship(BaseModel):
-    author: _Author = _Author()
-
-
-class _Access(BaseModel):
-    is_oa: bool | None = None
+    name: str | None = Field(default=None, validation_alias=AliasPath("author", "display_name"))
 
 
 class _Work(BaseModel):
@@ -164,7 +152,7 @@ class _Work(BaseModel):
     authorships: list[_Authorship] = []
     primary_location: _WhereHosted | None = None
     locations: list[_WhereHosted] = []
-    open_access: _Access = _Access()
+    is_oa: bool | None = Field(default=None, validation_alias=AliasPath("open_access", "is_oa"))
     cited_by_count: int | None = None
     is_retracted: bool | None = None
     abstract_inverted_index: dict[str, list[int]] | None = None
@@ -188,12 +176,11 @@ class _Work(BaseModel):
 
     @property
     def names(self) -> list[str]:
-        return [one.author.display_name for one in self.authorships[:MAX_AUTHORS] if one.author.display_name]
+        return [one.name for one in self.authorships[:MAX_AUTHORS] if one.name]
 
     @property
     def venue(self) -> str:
-        source = self.primary_location.source if self.primary_location else None
-        return clean_line(source.display_name or "") if source else ""
+        return clean_line((self.primary_location and self.primary_location.host) or "")
 
 
 class _WorkList(BaseModel):
@@ -214,7 +201,7 @@ def _record(work: _Work) -> WorkRecord:
         abstract=work.abstract,
         versions=tuple(versions),
         copies=tuple(copy for place in work.locations if place.is_oa for copy in _copies(place)),
-        is_open=work.open_access.is_oa,
+        is_open=work.is_oa,
         notices=(Notice("retraction", said_by=SERVICE.label),) if work.is_retracted else (),
         cited_by=work.cited_by_count,
         said_by=(SERVICE.name,),
@@ -223,7 +210,7 @@ def _record(work: _Work) -> WorkRecord:
 
 def _copies(place: _WhereHosted) -> list[OpenCopy]:
     version = _VERSIONS.get(place.version or "", "")
-    host = clean_line(place.source.display_name or "") if place.source else ""
+    host = clean_line(place.host or "")
     found = ((place.pdf_url, True), (place.landing_page_url, False))
     return [OpenCopy(url, version, is_pdf, host) for url, is_pdf in found if url]
 
@@ -238,5 +225,5 @@ def _kind(work: _Work) -> SourceKind | None:
     """What lies in a journal its peers have read; of anything else that is not a preprint nobody knows."""
     if work.type == "preprint":
         return SourceKind.PREPRINT
-    source = work.primary_location.source if work.primary_location else None
-    return SourceKind.PEER_REVIEWED if source and source.type == "journal" else None
+    place = work.primary_location
+    return SourceKind.PEER_REVIEWED if place and place.kind == "journal" else None

@@ -130,7 +130,6 @@ _AT_MOST = regex.compile(
     r"^\W*how\s+many\b.+?\b(?:can|may)\b|^\W*wie\s*viele\b.+?\b(?:kann|können|darf|dürfen)\b", regex.IGNORECASE
 )
 _BOUNDS = pattern("bounds")
-_SIGN_WORDS = frozenset(("mark", "sign", "symbol", "zeichen", "signe", "signo", "símbolo"))
 _MEASURED = regex.compile(
     r"^\W*how\s+(?:tall|far|hot|cold|warm|fast|high|deep|heavy|wide|large|big)\b", regex.IGNORECASE
 )
@@ -216,13 +215,14 @@ def expected_answer(question: str, language: str = "en") -> Expected | None:
 
 
 def defined_name(question: str) -> str:
-    """What the question wants explained, in lower case: "a claim" of "What is a claim?"; "" where it asks otherwise."""
+    """What the question wants explained, in lower case: "claim" of "What is a claim?", "◐" of "What does the ◐ mean?"
+
+    "" where it asks otherwise.
+    """
     asked = _DEFINED.fullmatch(" ".join(question.rpartition("¿")[2].casefold().split()))
     name = asked["name"].strip("\"'“”‘’«»`?.!*") if asked else ""
-    sign, _, rest = name.partition(" ")
-    if rest in _SIGN_WORDS and not any(letter.isalnum() for letter in sign):
-        return sign
-    return "" if name.endswith("ing") else name
+    sign = next((word for word in name.split() if not any(letter.isalnum() for letter in word)), "")
+    return sign or ("" if name.endswith("ing") else name)
 
 
 def defines(name: str, text: str) -> bool:
@@ -339,8 +339,8 @@ _BINDINGS: tuple[tuple[regex.Pattern[str], Callable[[regex.Match[str], str, str]
     (_WHEN_DID, lambda _, text, __: any(dated.search(text) for dated in (_DATED, _YEAR, _DAY))),
     (_HOW_TO_DO, lambda asked, text, _: _instructs(asked["deed"], text)),
     (_WHY, lambda _, text, __: bool(_CAUSES.search(text))),
-    (_MUST_ONE, lambda _, text, __: any(one.search(text) for one in (_OBLIGES, _PERMITS))),
-    (_MAY_ONE, lambda _, text, __: bool(_PERMITS.search(text))),
+    (_MUST_ONE, lambda _, text, __: bool(_YES_OR_NO.match(text) or _OBLIGES.search(text) or _PERMITS.search(text))),
+    (_MAY_ONE, lambda _, text, __: bool(_YES_OR_NO.match(text) or _PERMITS.search(text))),
     (_WHO_DID, _shares_meaning),
     (_WHAT_DOES, _shares_meaning),
 )  # how something is asked for, and whether a text binds what it has to that; the first that fits decides

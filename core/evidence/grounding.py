@@ -87,8 +87,11 @@ _LABEL_TERMS = _PLAIN_LABELS.union(
 )  # what a heading may say besides the words of the question and of what was read
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _NUMBERING = regex.compile(r"^\W*(?:\d{1,2}[.)]\s+)?")
-_LIST_OF_SOURCES = "sources?|references?|citations?|quellen?|fuentes?|références?|fonti|fontes|bronnen"
-_REFERENCE = regex.compile(rf"\W*(?:\[\^?\d{{1,3}}\]|(?:{_LIST_OF_SOURCES})\b[:\s*]*)", regex.IGNORECASE)
+LIST_OF_SOURCES = (
+    "sources?|references?|citations?|bibliography|quellen?|literatur(?:verzeichnis)?|fuentes?|referencias?|bibliografía|"
+    "références?|bibliographie|fonti|riferimenti|bibliografia|fontes|referências|bronnen|literatuur"
+)
+_REFERENCE = regex.compile(rf"\W*(?:\[\^?\d{{1,3}}\]|(?:{LIST_OF_SOURCES})\b[:\s*]*)", regex.IGNORECASE)
 _FENCE = regex.compile(r"^\s*(?:```|~~~)[^\n]*\n|\n?\s*(?:```|~~~)\s*$|`")
 
 

@@ -28,7 +28,7 @@ from core.evidence.answering import (
 )
 from core.evidence.authority import is_retracted
 from core.evidence.rules.words import Kind, read
-from core.evidence.structure import cells, head_of_row, read_row
+from core.evidence.structure import ANSWER_WORD, cells, head_of_row, read_row
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
@@ -157,7 +157,7 @@ class _Found:
 def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     """The sentences that answer: a summary from the best passage, then what else fits. Empty when nothing does."""
     sources = [source for source in sources if not is_retracted(source)]  # it supports nothing
-    language = _language_of(question, sources)
+    language, asking = _language_of(question, sources), detect_language(question)
     name = defined_name(question)
     if name and not any(letter.isalnum() for letter in name):
         return _explain_sign(name, sources)
@@ -177,7 +177,7 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
         if find_frame(each.source.trusted_content, entry.start, entry.end, entry.text) in ("", QUOTED)
     ]
     likely = sorted(quotations, key=lambda entry: -entry.score)
-    likely = sorted(_answering(question, likely[:_LIKELY], language), key=lambda entry: -entry.score) + likely[_LIKELY:]
+    likely = sorted(_answering(question, likely[:_LIKELY], asking), key=lambda entry: -entry.score) + likely[_LIKELY:]
     with_context = (_with_context(best, quotations, contents, asked.coverage) for best in likely)
     summary = steps or next(filter(None, with_context), [])
     if not summary:
@@ -191,11 +191,11 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     order = {source.id: place for place, source in enumerate(sources)}
     detail = sorted(chosen[len(summary) :], key=lambda entry: (order[entry.source_id], entry.start))
     said = " ".join(entry.said for entry in summary)
-    unanswered = unanswered_by_rules(question, said, language=language)
+    unanswered = unanswered_by_rules(question, said, language=asking)
     if name and not any(_explains(name, asked, entry) for entry in summary):
         unanswered = UNDEFINED
-    is_direct = fit >= DIRECT_FIT and not unanswered
-    is_direct = is_direct and _is_bound(asked, question, summary, contents, language)
+    is_direct = (fit >= DIRECT_FIT or bool(name)) and not unanswered  # one that defines a name was looked for
+    is_direct = is_direct and _is_bound(asked, question, summary, contents, asking)
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
 
 
@@ -206,15 +206,17 @@ def _is_bound(
     title = sources[summary[0].source_id].title
     shown = frozenset(terms(title)).union(*(entry.terms for entry in summary))
     expected = expected_answer(question, language)
+    is_asked = _asks(summary[0].over) and asked.coverage(frozenset(terms(summary[0].over))) >= _ALL
     return (
         asked.coverage(shown) >= DIRECT_COVERAGE
         and not _only_refers(question, summary)
         and _is_in_one(asked, summary, sources)
         and not _is_of_another(asked, summary[0], title)
-        and not _only_touches(question, summary, language)
+        and ((is_asked and asks_how_to(question)) or not _only_touches(question, summary, language))
         and (
             expected in _FIRM
             or bool(defined_name(question))
+            or is_asked
             or _tells_apart(asked, list(sources.values()), summary[0].own)
         )
     )
@@ -424,23 +426,29 @@ def _sentences(
     above = f"{source.title} {passage.heading}"
     is_asked = _asks(passage.heading) and headed >= _MOST
     under = above if is_asked or _asks_alike(question, passage.heading) else ""
-    asked_at = -2  # the place of much the same question in the text, which the next sentence answers
+    asked_above = ""  # much the same question in the text, which the next sentence answers
     is_loose, ends_at = _is_loose(source.trusted_content), len(source.trusted_content.rstrip())
     for place, sentence in enumerate(passage.sentences):
+        asked, asked_above = asked_above, ""
         bullet, row_end = _BULLET.match(sentence.text), _ROW_END.search(sentence.text)
         start, end = bullet.end() if bullet else 0, row_end.start() if row_end else len(sentence.text)
-        text = " ".join(sentence.text[start:end].split())
+        before = passage.sentences[place - 1] if place else sentence
+        if ANSWER_WORD.fullmatch(before.text):
+            start = before.end - len(before.plain) - sentence.start  # "Yes." belongs to what follows
+        text = " ".join(source.trusted_content[sentence.start + start : sentence.start + end].split())
         may_be_open = bullet or row_end or is_loose or sentence.end == ends_at
         if _asks(sentence.text):
-            asked_at = place if covered(frozenset(terms(f"{above} {sentence.text}"))) >= _MOST else -2
+            asked_above = sentence.text if covered(frozenset(terms(f"{above} {sentence.text}"))) >= _MOST else ""
             continue
+        if ANSWER_WORD.fullmatch(sentence.text):
+            asked_above = asked
         if not sentence.asserts or not _is_prose(text, may_be_open=bool(may_be_open)):
             continue
         head = _head(source, sentence.start) if row_end else ""  # which says what the rows are about
         if cells(head) in ([""], cells(text)) if row_end else _BARS.search(text):
             continue  # without a head a row says nothing, and a head by itself no more
         labels = [*cells(head), text.partition("|")[0]] if row_end else []
-        over = passage.sentences[asked_at].text if asked_at == place - 1 else under
+        over = asked or under
         if any(_asks_alike(question, label) for label in labels):
             over = above
         own = covered(frozenset(terms(f"{over} {head} {_EXAMPLE.sub(' ', text)}")))

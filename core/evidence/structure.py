@@ -32,7 +32,7 @@ CORRECTIONS = {
     "pt": "Correção", "nl": "Correctie",
 }  # fmt: skip  # with which a sentence begins that sets right what stands above it
 _TIE = regex.compile(r"\s*[,.:;–—-]\s*(?=\S)")  # behind a connective that is no part of its sentence
-_ANSWER_WORD = regex.compile(rf"\W*(?:{_YES_OR_NO})\W*", regex.IGNORECASE)
+ANSWER_WORD = regex.compile(rf"\W*(?:{_YES_OR_NO})\W*", regex.IGNORECASE)
 _ONE_OF_THEM = (
     regex.compile(  # its subject stands in the sentence before, as that of the pronouns in core/text/cues.txt
         r"\W*(?:both|neither|the (?:second|third|latter|former|other|same)|beide\w*|ambos)\b", regex.IGNORECASE
@@ -92,7 +92,7 @@ class Grounded:
 
 def is_answer_word(text: str) -> bool:
     """Whether the text is a yes or a no and nothing else."""
-    return _ANSWER_WORD.fullmatch(text) is not None
+    return ANSWER_WORD.fullmatch(text) is not None
 
 
 def first_sentence(text: str) -> str:

@@ -380,7 +380,7 @@ def answer_text(answer: ResearchAnswer, papers: Mapping[str, Paper], sources: Se
     From a paper without pages, whose text is among `sources`, `[PAPER_ID, SECTION]`.
     """
     text = "\n\n".join(part for part in (answer.summary, answer.detail) if part)
-    return page_markers(text, answer.citations, papers, {source.id: source.content for source in sources})
+    return page_markers(text, answer.claims, papers, {source.id: source.content for source in sources})
 
 
 def synthesis_script(

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from core.evidence.citations import Grammar, Marker, PageRef, parse_markers, rewrite_markers
-from core.evidence.grounding import Grounder
+from core.evidence.citations import Grammar, Marker, PageRef, keep_markers, parse_markers, rewrite_markers
+from core.evidence.grounding import LIST_OF_SOURCES, Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
-from core.model.answer import Citation, Evidence, Section, Verdict
+from core.model.answer import Claim, Evidence, Section, Verdict
 from core.model.job import ResearchJob, Scope
 from core.model.ports import Vector
 from core.model.source import Source
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
-from core.presentation.render import cut
+from core.presentation.render import claim_at, claim_spans, cut, letters_of
 from core.text.passages import Passage, SectionType
 from core.text.saying import say
 
@@ -348,7 +348,13 @@ def calibration_pairs() -> tuple[tuple[str, str], ...]:
 
 # Pages of papers: citations `[PAPER_ID, page N]` put right by their text; and pictures with what is cited marked.
 
-_BARE = re.compile(r"\[(?P<id>[^\s\[\],;]{3,100})(?:,[^\[\];]{1,100})?\]")
+_BRACKET = re.compile(r"[\[(【](?P<inner>[^\[\]()【】\n]{3,160})[\])】]")
+_MAX_BESIDE = 12  # letters in round brackets beside the ids of papers; with more it is a sentence's own
+OWN_LIST = re.compile(rf"\W*(?:\d+[.)]\s*)?(?:{LIST_OF_SOURCES})(?: cited| used)?\W*", re.IGNORECASE)
+_MAX_NAMES = 4  # of "Smith and Doe, 2024", or "Smith et al., 2024, page"
+_NAME = re.compile(r"[^\W\d_][\w'’-]{2,}")
+_PAGE_NUMBER = re.compile(r"\b(?:pages?|pg|pp?)\b\.?\s*\d", re.IGNORECASE)
+_HEAD = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
 _HEADING = re.compile(r"^#{2,6}[ \t]+(?:[\d.]+[ \t]+)?(.+?)[ \t#]*$", re.MULTILINE)
 _NO_BRACKET = re.compile(r"[\[\],;]+")
 MAX_SECTION_CHARS = 60
@@ -375,11 +381,18 @@ class PageGrounder(Grounder):
         self._papers = papers
         self._ids = {paper.id: source_id for source_id, paper in papers.items()}
         self._ids.update({paper.base_id: source_id for source_id, paper in papers.items()})
+        names = "|".join(map(re.escape, sorted(self._ids, key=len, reverse=True)))
+        self._id = re.compile(rf"(?<![\w.])(?:{names or '(?!)'})(?:v\d+)?(?:\.pdf)?(?!\w|\.\d)")
+        self._lists: dict[Section, bool] = {}  # whether the section has come to a list of references of its own
         self._named: dict[str, dict[str, set[int]]] = {}  # by sentence and source: the pages that the writer named
 
     def propose(
         self, section: Section, place: int, text: str, *, gap: str = "", asserts: bool = True, before: str = ""
     ) -> Judged:
+        if _HEAD.match(text) or OWN_LIST.fullmatch(text):
+            self._lists[section] = OWN_LIST.fullmatch(text) is not None
+        if self._lists.get(section):  # the answer ends with one that is ours
+            return Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
         numbered, named = self._numbered(text)
         judged = super().propose(section, place, numbered, gap=gap, asserts=asserts, before=before)
         self._named[judged.id] = named
@@ -390,6 +403,7 @@ class PageGrounder(Grounder):
 
     def _numbered(self, text: str) -> tuple[str, dict[str, set[int]]]:
         """Page markers as numbers of sources, and the pages they named; markers of papers that were not read go."""
+        text = keep_markers(text, (), Grammar.NUMBER)  # of another list than the writer was given: it was given none
         named: dict[str, set[int]] = {}
         spans: dict[tuple[int, int], list[str]] = {}
         for mark in parse_markers(text, Grammar.PAGE):
@@ -401,14 +415,29 @@ class PageGrounder(Grounder):
                 else:
                     named.setdefault(source_id, set()).update(self._pages(source_id, mark.target))
                     numbers.append(f"[{source_id.removeprefix('src_')}]")
-        for mark_of in _BARE.finditer(text):  # a paper without pages is cited by its id, or by id and section
-            source_id = self._ids.get(mark_of["id"].strip())
-            if source_id is not None and mark_of.span() not in spans:
-                spans[mark_of.span()] = [f"[{source_id.removeprefix('src_')}]"]
+        for found in _BRACKET.finditer(text):  # by id in another form, by id and section, or by id alone
+            if cited := self._cited_in(found["inner"], is_round=found[0][0] == "("):
+                spans[found.span()] = [f"[{source_id.removeprefix('src_')}]" for source_id in cited]
         for (start, end), numbers in sorted(spans.items(), reverse=True):
             before = text[:start] if numbers else text[:start].rstrip(" ")
             text = before + "".join(dict.fromkeys(numbers)) + text[end:]
         return text, named
+
+    def _cited_in(self, inner: str, *, is_round: bool) -> list[str]:
+        """The sources that a bracket names: by the ids of their papers, or by the first author with year or page."""
+        ids = [found[0].removesuffix(".pdf") for found in self._id.finditer(inner)]
+        if ids:
+            is_marker = not is_round or sum(map(str.isalpha, self._id.sub("", inner))) <= _MAX_BESIDE
+            return [self._ids.get(one) or self._ids[without_version(one)] for one in ids] if is_marker else []
+        names = _NAME.findall(inner)
+        is_page = not is_round and _PAGE_NUMBER.search(inner) is not None
+        named = [
+            source_id
+            for source_id, paper in self._papers.items()
+            if names[:1] and names[0] in _NAME.findall(" ".join(paper.authors[:1]))
+            if is_page or (paper.year and paper.year in inner and len(names) <= _MAX_NAMES)
+        ]
+        return named if len(named) == 1 else []
 
     def _pages(self, source_id: str, target: PageRef) -> set[int]:
         """Places in the file: those numbers themselves, and the pages on which such a number is printed."""
@@ -434,37 +463,28 @@ def _on_its_page(evidence: Evidence, named: set[int]) -> Evidence:
     return replace(evidence, verdict=Verdict.MOVED, reasons=(f"stands on page {evidence.page}, not on {pages}",))
 
 
-def page_markers(
-    text: str, citations: Sequence[Citation], papers: Mapping[str, Paper], texts: Mapping[str, str]
-) -> str:
-    """`text` with `[PAPER_ID, page N]` for each `[n]` (S000-16); `citations` say on which page each sentence stands.
+def page_markers(text: str, claims: Sequence[Claim], papers: Mapping[str, Paper], texts: Mapping[str, str]) -> str:
+    """`text` with `[PAPER_ID, page N]` for each `[n]` (S000-16): the page on which the sentence around it stands.
 
-    A paper without pages is named with the section in which the sentence stands, if `texts` (by source id) has one. A
-    number behind a sentence that no citation knows the place of becomes the paper's id alone.
+    `claims` are in the order of `text`. A paper without pages is named with the section in which the sentence stands,
+    if `texts` (by source id) has one. A number in no sentence whose place is known becomes the paper's id alone.
     """
+    spans = claim_spans(letters_of(text), claims)
 
     def written(group: Sequence[Marker]) -> str | None:
+        claim = claim_at(len(letters_of(text[: group[0].start])), spans)
+        places = {entry.source_id: entry for entry in claim.evidence} if claim else {}
         ids = [source_id for mark in group if (source_id := f"src_{mark.number}") in papers]
-        before = text[: group[0].start]
-        return "".join(_page_marker(one, papers[one], before, citations, texts.get(one, "")) for one in ids) or None
+        return "".join(_page_marker(papers[one], places.get(one), texts.get(one, "")) for one in ids) or None
 
     return rewrite_markers(text, Grammar.NUMBER, written)
 
 
-def _page_marker(source_id: str, paper: Paper, before: str, citations: Sequence[Citation], text: str) -> str:
-    near = _nearest_to(before, [one for one in citations if one.source_id == source_id])
-    if near is not None and near.page:
-        return f"[{paper.id}, page {near.page}]"
-    section = _section_at(text, near.start) if near is not None and near.start is not None and not paper.pages else ""
+def _page_marker(paper: Paper, place: Evidence | None, text: str) -> str:
+    if place is not None and place.page:
+        return f"[{paper.id}, page {place.page}]"
+    section = _section_at(text, place.start) if place is not None and not paper.pages else ""
     return f"[{paper.id}, {section}]" if section else f"[{paper.id}]"
-
-
-def _nearest_to(before: str, citations: Sequence[Citation]) -> Citation | None:
-    """Of the claim that ends here: of those of the source, the one whose words stand last before it."""
-    placed = [one for one in citations if one.page is not None] or list(citations)
-    places = [(before.rfind(one.claim.rstrip(" .!?。")[-40:]), at) for at, one in enumerate(placed)]
-    found = [(place, one) for place, one in places if place >= 0]
-    return placed[max(found)[1]] if found else (placed[0] if placed else None)
 
 
 def _section_at(text: str, start: int) -> str:

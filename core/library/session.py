@@ -40,10 +40,10 @@ from core.model.ports import Clock
 from core.model.source import Source
 from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import one_line
-from core.presentation.wording import failure_sentence
+from core.presentation.wording import CONFIDENCE, confidence_headline, deciding_reason, failure_sentence
 from core.tenancy.admission import check_channel
 from core.tenancy.settings_desk import SettingsDesk
-from core.text.saying import say, say_many
+from core.text.saying import say, say_again, say_many
 
 if TYPE_CHECKING:
     from core.pipeline.researcher import Researcher
@@ -443,7 +443,7 @@ def library_card(said: SaidToLibrary, scope: Scope, links: PageLinks) -> Library
         title=reply.title,
         asked=now.history[-1] if now.history and not is_aside else "",
         text=_text(said),
-        next_steps=next_steps(said),
+        next_steps=(*_confidence(said), *next_steps(said)),
         of_list=of_list,
         steps=steps,
         pdf_url=links.paper(PaperPlace(scope, paper.id), page=page or 1) if paper and paper.pages else "",
@@ -458,6 +458,15 @@ def next_steps(said: SaidToLibrary) -> tuple[str, ...]:
     """S000-38: below what was researched."""
     is_research = said.reply.title == say(wording.PANEL_TITLE)
     return tuple(say(line) for line in wording.NEXT_STEPS) if is_research else ()
+
+
+def _confidence(said: SaidToLibrary) -> tuple[str, ...]:
+    """How sure what was researched is, and the reason that decided."""
+    answer = said.result.answer if said.result and next_steps(said) else None
+    if answer is None:
+        return ()
+    why = deciding_reason(answer, "")
+    return (f"{say(CONFIDENCE)}: {confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}",)
 
 
 def _text(said: SaidToLibrary) -> str:

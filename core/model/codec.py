@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from core.model.errors import StoreError
+from core.model.errors import RowUnreadable
 
 T = TypeVar("T")
 VERSION = 1
@@ -22,19 +22,19 @@ def encode(value: object) -> str:
 
 
 def decode(text: str, expected: type[T]) -> T:
-    """Raises `StoreError` when the text is of another version, type or shape; it quotes nothing of the text."""
+    """Raises `RowUnreadable` when the text is of another version, type or shape; it quotes nothing of the text."""
     try:
         row = _ROW.validate_json(text)
         if row.get("v") != VERSION or row.get("type") != expected.__name__:
-            raise StoreError(f"stored {row.get('type')} v{row.get('v')}, expected {expected.__name__} v{VERSION}")
+            raise RowUnreadable(f"stored {row.get('type')} v{row.get('v')}, expected {expected.__name__} v{VERSION}")
         value: T = _adapter(expected).validate_python(row["value"])
     except KeyError as exc:
-        raise StoreError(f"stored {expected.__name__} has no value") from exc
+        raise RowUnreadable(f"stored {expected.__name__} has no value") from exc
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, fault["loc"]))
         # Without the cause: its words quote what is stored, and tracebacks are logged.
-        raise StoreError(f"stored {expected.__name__} cannot be read: {place} {fault['type']}") from None
+        raise RowUnreadable(f"stored {expected.__name__} cannot be read: {place} {fault['type']}") from None
     return value
 
 

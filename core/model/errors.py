@@ -52,6 +52,7 @@
     ├── NotInstalled            a team without the app (adapters/chat/slack/client.py)
     │   └── TokenRefused        the operator can mend it: Slack takes the token no more (adapters/chat/slack/client.py)
     └── StoreError              the database
+        ├── RowUnreadable       nobody can, but by hand: a row that is damaged, or of another version
         ├── Unstorable          the asker can mend it: a value that no database takes
         └── StaleAttempt        a newer attempt owns the job
 
@@ -359,6 +360,10 @@ class StoreError(GorkdError):
     code = "UNAVAILABLE"
     told = "What is kept here cannot be read or written now; please try again soon."
     is_told = False  # whether the log has it from the store already: an outage is one line there
+
+
+class RowUnreadable(StoreError):
+    """Whenever it is tried: damaged, or of another version."""
 
 
 class Unstorable(StoreError):

@@ -19,6 +19,7 @@ from core.model.job import MAX_STEERING_CHARS, ResearchJob, ResearchRequest, Sco
 from core.model.ports import JobStore
 from core.pipeline.deps import Deps
 from core.presentation import wording
+from core.presentation.follow_ups import asked_of, is_template, topic_of
 from core.presentation.page_links import is_private
 from core.presentation.render import cut, one_line
 from core.stages.intake import parse_intent
@@ -38,7 +39,7 @@ _REPLACED = frozenset("it they them he she him her its their his this that these
 
 ReplyKind = Literal[
     "question", "improve", "deeper", "sources", "again", "retry", "cancel", "forget", "history", "help", "courtesy",
-    "greeting", "watch", "references", "export", "test",
+    "greeting", "watch", "references", "export", "test", "wrong",
 ]  # fmt: skip
 
 _PLEASE = r"(?:(?:please|pls|bitte|ok|okay|hey|por favor|per favore)\s*,?\s+)?¡?"
@@ -46,7 +47,52 @@ _POLITE = (
     r"(?:\s*,?\s*(?:please|pls|bitte|thanks|thank you|p[oe]r favore?|s['’]il (?:te|vous) pla[iî]t|svp"
     r"|alsjeblieft|alstublieft))?"
 )
+# Who says that an answer is wrong, or doubts it, wants it checked again: nothing in these words is to be looked for.
+_WRONG = "|".join(
+    (
+        r"(?:that|this|it|(?:the|your) answer)(?: is|['’]s| was| seems| looks)?(?: just| simply| still| all| completely"
+        r"| totally| clearly)? (?:wrong|incorrect|false|untrue|inaccurate|nonsense|a mistake"
+        r"|not (?:right|correct|true|so))",
+        r"(?:that|this|it|(?:the|your) answer) (?:isn|wasn|doesn)['’]t (?:(?:look|sound) )?(?:right|correct|true|so)",
+        r"i (?:don['’]t|do not) (?:think|believe) (?:that|this|it)(?:['’]s| is) (?:right|correct|true)"
+        r"|you(?:['’]re| are) wrong",
+        r"(?:(?:das|dies|es|(?:die|deine|ihre) antwort) )?stimmt (?:so |doch |aber |gar |einfach |überhaupt )*nicht",
+        r"(?:das|dies|es|(?:die|deine|ihre) antwort) ist (?:so |doch |aber |leider |einfach )*"
+        r"(?:falsch|verkehrt|unwahr|unsinn|quatsch|ein fehler|nicht (?:richtig|wahr|korrekt))",
+        r"(?:c['’]est|(?:la|ta|votre) réponse est) (?:complètement |totalement )?(?:fau(?:x|sse)|incorrecte?|inexacte?"
+        r"|une erreur|pas (?:vrai|exact|correct|juste)e?)|ce n['’]est pas (?:vrai|exact|correct|juste)",
+        r"tu te trompes|vous vous trompez|te equivocas|se equivoca|ti sbagli|si sbaglia"
+        r"|(?:você está|estás) (?:errad|enganad)[oa]",
+        r"(?:(?:eso|esto|la respuesta) )?(?:no es (?:verdad|así|(?:ciert|correct)[oa])"
+        r"|es (?:fals|incorrect|erróne)[oa]|está (?:mal|equivocad[oa]))",
+        r"(?:(?:questo|ciò|la risposta) )?(?:non è (?:vero|così|(?:corrett|giust|esatt)[oa])"
+        r"|è (?:fals|sbagliat|errat)[oa])",
+        r"(?:(?:isso|isto|a resposta) )?(?:não (?:é|está) (?:verdade|assim|(?:corret|cert)[oa])"
+        r"|(?:é|está) (?:fals|errad|incorret)[oa])",
+        r"(?:(?:dat|dit|het antwoord) )?klopt (?:helemaal |echt |gewoon )?niet",
+        r"(?:dat|dit|het(?: antwoord)?) is (?:gewoon )?(?:fout|onjuist|onwaar|verkeerd"
+        r"|niet (?:waar|juist|correct|goed))",
+    )
+)
+_NO = r"(?:(?:no|nope|nein|nee|non|não|sorry|wait|hm+|but|aber|mais|pero|ma|mas|maar)[\s,.!]+)?"
+_DOUBTED = "|".join(
+    (
+        r"are you (?:really |quite )?sure(?: (?:about|of) (?:that|this|it))?",
+        r"is (?:that|this|it) (?:really |actually )?(?:true|right|correct)",
+        r"(?:bist du(?: dir)?|sind sie(?: sich)?) (?:da )?sicher|stimmt das(?: wirklich)?"
+        r"|ist das (?:wirklich )?(?:wahr|richtig)",
+        r"(?:es-tu|tu es|êtes-vous|vous êtes) sûre?s?|(?:c['’]est|est-ce) (?:bien |vraiment )?(?:vrai|exact|correct)",
+        r"¿?(?:está|estás|estas) segur[oa]|¿?(?:de verdad )?es (?:cierto|verdad|correcto)(?: eso)?",
+        r"(?:sei|è) sicur[oa]|è (?:davvero )?(?:vero|corretto)",
+        r"(?:você )?tem certeza|tens a certeza|(?:isso )?é (?:mesmo )?(?:verdade|correto)",
+        r"weet je (?:het|dat) zeker|klopt (?:dat|dit)(?: wel)?|is dat (?:echt )?(?:waar|juist)",
+    )
+)
 _WHOLE: tuple[tuple[ReplyKind, str], ...] = (
+    (
+        "wrong",
+        rf"{_NO}(?:{_WRONG}|wrong(?: answer)?|incorrect|falsch|faux|errado|sbagliato|onjuist)|(?:{_DOUBTED})\s?\?+",
+    ),
     ("sources", r"(?:show\s+|list\s+|give\s+)?(?:me\s+)?(?:the\s+|your\s+|its\s+|all\s+)*(?:sources|references)"),
     ("deeper", r"(?:go\s+|dig\s+|look\s+)?deeper"),
     ("again", r"(?:ask\s+|try\s+)?again|refresh"),
@@ -93,6 +139,7 @@ _LED: tuple[tuple[ReplyKind, str], ...] = (
     ),
     ("deeper", r"(?:(?:go|dig|look)\s+)?deeper(?:\s*[:,–—-]+\s*|\s+(?:on|into|in)\s+)"),
     ("test", r"make\s+(?:this|it|that)\s+a\s+test\s*[:,–—-]+\s*"),
+    ("wrong", rf"{_NO}(?:{_WRONG})(?:\s*[,.:;!–—-]+\s*|\s+(?=(?:because|weil|car|porque|perché|omdat)\s))"),
 )
 _LABELS: Mapping[ReplyKind, Sequence[str]] = {  # what a button says is a word, too, in any language
     "sources": (wording.SOURCES, wording.SHOW_SOURCES), "deeper": (wording.GO_DEEPER,), "again": (wording.ASK_AGAIN,),
@@ -139,7 +186,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What somebody wrote under an answer. `rest` is the question, or what `improve`, `deeper`, `test` are to mind."""
+    """What somebody wrote under an answer. `rest` is the question, or what `improve`, `deeper`, `test` are to mind, or
+    why something is `wrong`.
+    """
 
     kind: ReplyKind
     rest: str = ""
@@ -148,7 +197,8 @@ class ReadReply:
 def read_reply(text: str) -> ReadReply:
     """Whether a reply is one of our words or a question. Words alone, or `improve` and `deeper` with what follows.
 
-    A sentence that ends in a question mark is a question, whatever word it begins with, but "what can you do?".
+    A sentence that ends in a question mark is a question, whatever word it begins with, but "what can you do?" and "are
+    you sure?".
     """
     said = " ".join(text.split())
     if _is_courtesy(said):
@@ -201,7 +251,7 @@ def _is_courtesy(said: str) -> bool:
 
 async def turns_behind(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:
     """The turns that the job's question may lean on; none where it stands alone: then the old topic is not its own."""
-    return () if leaning(job.query) == "alone" else await read_turns(job, deps)
+    return () if stands_alone(job.query) else await read_turns(job, deps)
 
 
 async def read_turns(job: ResearchJob, deps: Deps) -> tuple[Turn, ...]:
@@ -265,7 +315,7 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
             break
         turns.append(turn)
         moment = past.created_at
-        is_new_topic = _is_direct(job) and leaning(past.query) == "alone"
+        is_new_topic = _is_direct(job) and stands_alone(past.query)
     return tuple(reversed(turns))
 
 
@@ -292,7 +342,12 @@ def _shares_words(turn: Turn, earlier: Turn) -> bool:
 
 def needs_context(question: str) -> bool:
     """Whether the question leans on what was said before: a pronoun, an opening `and`, or next to no words."""
-    return leaning(question) == "leans"
+    return is_template(question) or leaning(question) == "leans"
+
+
+def stands_alone(question: str) -> bool:
+    """Whether rules are sure that it leans on nothing."""
+    return not is_template(question) and leaning(question) == "alone"
 
 
 def leans_on_thread(job: ResearchJob) -> bool:
@@ -302,18 +357,21 @@ def leans_on_thread(job: ResearchJob) -> bool:
 
 def may_lean(job: ResearchJob) -> bool:
     """Whether it leans on its thread, or rules cannot tell."""
-    return bool(job.request.thread) and leaning(job.query) != "alone"
+    return bool(job.request.thread) and not stands_alone(job.query)
 
 
 def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     """The question so that it can be understood alone; unchanged where it can be, or where nothing was said before.
 
     A pronoun takes the last question's subject, an elliptic question takes that question's words with its own
-    name in the place of the old one; where neither fits, the last question's words are added.
+    name in the place of the old one; where neither fits, the last question's words are added. Questions that we have
+    offered are asked of the last one that was none of them.
     """
     if not turns or not needs_context(question):
         return question
-    last = turns[-1].question
+    if is_template(question):
+        return asked_of(question, turns[-1].question)
+    last = topic_of(turns[-1].question)
     names = parse_intent(last).entities
     core = without_opening(question)
     own = parse_intent(core).entities or parse_intent(core[:1].upper() + core[1:]).entities

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Literal
 
 import regex
+from pydantic import TypeAdapter
 
 from core.deep.viewing import ChecklistCard as ResearchPlanCard
 from core.deep.viewing import covered_items
@@ -22,7 +23,7 @@ from core.model.answer import AnswerFile, Confidence, Evidence, JobResult, Resea
 from core.model.job import JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.presentation import wording
-from core.presentation.follow_ups import refusal_in
+from core.presentation.follow_ups import advice_in
 from core.presentation.render import (
     BETWEEN_CELLS,
     MARKER,
@@ -317,7 +318,7 @@ def _parts(
         CardPart("limitations", limitations, say(wording.LIMITATIONS)),
         CardPart("files", elsewhere),
         CardPart("searched", wording.searched_beside(result) if is_insufficient else "", say(wording.SEARCHED)),
-        CardPart("advice", refusal_in(job.intent.language).advice if is_insufficient else ""),
+        CardPart("advice", advice_in(job.intent.language) if is_insufficient else ""),
         CardPart("offer", wording.offer_deep(answer) if offers_deep else ""),
     ]
     return tuple(part for part in parts if part.text)
@@ -423,6 +424,9 @@ class CheckedClaim:
         return Stand.MIXED if is_judged else Stand.UNCONFIRMED
 
 
+_EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
+
+
 def checks_json(checks: Sequence[CheckedClaim]) -> dict[str, Json]:
     """The view of a result (`JobResult.details`) that `read_checks` reads."""
     return {
@@ -441,7 +445,11 @@ def checks_json(checks: Sequence[CheckedClaim]) -> dict[str, Json]:
 def read_checks(result: JobResult) -> list[CheckedClaim]:
     """The checked claims that a result carries, in the message's order; none when it is no check."""
     return [
-        CheckedClaim(str(row.get("claim", "")), _read_evidence(row, "supporting"), _read_evidence(row, "contradicting"))
+        CheckedClaim(
+            str(row.get("claim", "")),
+            _EVIDENCE.validate_python(row.get("supporting", ())),
+            _EVIDENCE.validate_python(row.get("contradicting", ())),
+        )
         for row in rows(result.details.get("checks"))
     ]
 
@@ -455,17 +463,3 @@ def _evidence_json(evidence: Evidence) -> Json:
         "page": evidence.page,
         "verdict": evidence.verdict.value,
     }
-
-
-def _read_evidence(row: Mapping[str, Json], key: str) -> tuple[Evidence, ...]:
-    return tuple(
-        Evidence(
-            str(entry["source_id"]),
-            str(entry["quote"]),
-            int(str(entry["start"])),
-            int(str(entry["end"])),
-            Verdict(str(entry["verdict"])),
-            page=int(str(entry["page"])) if entry.get("page") is not None else None,
-        )
-        for entry in rows(row.get(key))
-    )

@@ -102,13 +102,13 @@ def marked_text(text: str, claims: Sequence[Claim], *, tag: Callable[[Claim], st
 
     Only inserts. A marker that stands in no claim's sentence (an index in code, say) stays as it is.
     """
-    spans = _claim_spans(_letters(text), claims)
+    spans = claim_spans(letters_of(text), claims)
     pieces: list[str] = []
     end_of_last = letters_before = 0
     for marker in MARKER.finditer(text):
         between = text[end_of_last : marker.start()]
-        letters_before += len(_letters(between))
-        claim = _claim_at(letters_before, spans)
+        letters_before += len(letters_of(between))
+        claim = claim_at(letters_before, spans)
         pieces += [between, marker.group(), _mark(marker.group(1), claim) + tag(claim) if claim else ""]
         end_of_last = marker.end()
     return "".join([*pieces, text[end_of_last:]])
@@ -287,16 +287,17 @@ def _cached_age_s(job: ResearchJob, result: JobResult) -> int | None:
     return max(0, round(((job.completed_at or job.created_at) - answered_at).total_seconds()))
 
 
-def _letters(text: str) -> str:
+def letters_of(text: str) -> str:
     """Letters and digits outside markers: what a sentence keeps when markers and white space come and go."""
     return "".join(char for char in MARKER.sub("", text) if char.isalnum())
 
 
-def _claim_spans(letters: str, claims: Sequence[Claim]) -> list[tuple[int, int, Claim]]:
+def claim_spans(letters: str, claims: Sequence[Claim]) -> list[tuple[int, int, Claim]]:
+    """Where each claim stands in the `letters_of` a text; `claims` are in its order, those not there are left out."""
     spans: list[tuple[int, int, Claim]] = []
     cursor = 0
     for claim in claims:
-        sought = _letters(claim.text)
+        sought = letters_of(claim.text)
         start = letters.find(sought, cursor) if sought else -1
         if start >= 0:
             cursor = start + len(sought)
@@ -304,7 +305,7 @@ def _claim_spans(letters: str, claims: Sequence[Claim]) -> list[tuple[int, int, 
     return spans
 
 
-def _claim_at(position: int, spans: Sequence[tuple[int, int, Claim]]) -> Claim | None:
+def claim_at(position: int, spans: Sequence[tuple[int, int, Claim]]) -> Claim | None:
     """The claim a marker belongs to: usually it stands behind it, at times in front."""
     behind = next((claim for start, end, claim in spans if start < position <= end), None)
     return behind or next((claim for start, _, claim in spans if start == position), None)

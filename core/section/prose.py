@@ -12,10 +12,11 @@ import regex
 
 from core.evidence.citations import Grammar, KeyRef, Marker, keep_markers, parse_markers, rewrite_markers
 from core.evidence.grounding import Grounder
+from core.evidence.judge import Judgement, Ruling
 from core.evidence.quoting import cited
 from core.evidence.structure import Judged
 from core.library.funnel import TELLING
-from core.library.paper import Paper
+from core.library.paper import OWN_LIST, Paper
 from core.model.answer import Section as Part
 from core.model.source import Source
 from core.presentation.bibliography import CitedWork, Name, bibtex, key_of, names_in, ris
@@ -46,6 +47,7 @@ class KeyGrounder(Grounder):
     ) -> None:
         super().__init__(sources, question, passages)
         self._ids = {key: source_id for source_id, key in keys.items()}
+        self._own: set[str] = set()  # ids of sentences that cite nothing
         self.unknown: list[str] = []
 
     def propose(
@@ -54,7 +56,16 @@ class KeyGrounder(Grounder):
         numbered, is_cited = self._numbered(text)
         if asserts and not is_cited:
             numbered = cited(numbered, BRIEF_ID.removeprefix("src_"))
+            self._own.add(f"{section}-{place}")
         return super().propose(section, place, numbered, gap=gap, asserts=asserts, before=before)
+
+    def conclude(self, judged: Judged, judgements: Sequence[Judgement | None]) -> Judged:
+        """What the brief says is the author's own: no paper that says the like is cited for it."""
+        says_so = (Ruling.SUPPORTED, Ruling.PARTIAL)
+        said = list(zip(judged.asked, judgements, strict=True))
+        if judged.id in self._own and any(one.is_cited and word and word.ruling in says_so for one, word in said):
+            judgements = [word if one.is_cited else None for one, word in said]
+        return super().conclude(judged, judgements)
 
     def _numbered(self, text: str) -> tuple[str, bool]:
         """The sentence with numbers for keys, and whether it cited anything, be it unknown."""
@@ -89,6 +100,44 @@ def with_labels(text: str, labels: Mapping[str, str]) -> str:
     for (start, end), named in sorted(cited.items(), reverse=True):
         text = f"{text[:start]}[{'; '.join(named)}]{text[end:]}"
     return text
+
+
+def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
+    """What a writer has written, as Markdown: LaTeX's citations and fonts read, without the section's own heading and
+    without a list of references. `authors` are by key, as a sentence names them.
+    """
+    text = _CITE.sub(lambda found: _cited(found, authors), text)
+    for _ in range(2):  # bold within italics
+        text = _FONT.sub(r"\1", text)
+    text = _SECTIONING.sub(r"\n\n### \1\n\n", _LABEL.sub("", text))
+    text = _ESCAPED.sub(r"\1", _DISPLAY.sub(lambda found: f"\n\n$${' '.join(found['formula'].split())}$$\n\n", text))
+    kept: list[str] = []
+    is_listing = False
+    for line in text.splitlines():
+        head = _HEAD.fullmatch(line)
+        name = " ".join((head[1] if head else line).strip("*_: \t").split())
+        if head or OWN_LIST.fullmatch(name):
+            is_listing = OWN_LIST.fullmatch(name) is not None
+        is_title = name.casefold() == title.casefold()
+        if not is_listing and not is_title:
+            kept.append(f"### {name}" if head else line)
+    return _PARAGRAPH.sub("\n\n", "\n".join(kept)).strip()
+
+
+_CITE = regex.compile(r"~?\\(\w*cite\w*)\*?(?:\[[^\]]*\])*\{([^{}]*)\}", regex.IGNORECASE)
+_FONT = regex.compile(r"\\(?:text(?:bf|it|tt|rm|sf)|emph|underline|mbox)\{([^{}]*)\}")
+_SECTIONING = regex.compile(r"\\(?:sub)*(?:section|paragraph)\*?\{([^{}]*)\}")
+_LABEL = regex.compile(r"\\label\{[^{}]*\}|\\(?:begin|end)\{(?:document|abstract)\}")
+_DISPLAY = regex.compile(r"\\begin\{((?:equation|align|displaymath)\*?)\}(?P<formula>.*?)\\end\{\1\}", regex.DOTALL)
+_PARAGRAPH = regex.compile(r"\n\s*\n")
+_ESCAPED = regex.compile(r"\\([%&_#$])")
+_HEAD = regex.compile(r"[ \t]*#{1,6}[ \t]+(?:\d+(?:\.\d+)*\.?[ \t]+)?(.+?)[ \t#]*")
+
+
+def _cited(found: regex.Match[str], authors: Mapping[str, str]) -> str:
+    keys = [key.strip() for key in found[2].split(",") if key.strip()]
+    who = authors.get(keys[0], "") if keys and found[1].casefold() in ("citet", "textcite") else ""
+    return f"{who} ({'; '.join(keys)})" if who else f" ({'; '.join(keys)})"
 
 
 class Quotations:

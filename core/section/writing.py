@@ -13,11 +13,11 @@ import regex
 
 from core.evidence.citations import Grammar, KeyRef, parse_markers, strip_markers
 from core.evidence.judge import Judging
-from core.evidence.structure import Judged, assemble, before_of
+from core.evidence.structure import RULE, Judged, assemble, before_of, cells
 from core.library.funnel import passages_of
 from core.library.paper import Paper
 from core.llm.ask_model import ask_model, read_answer, read_prose, strict
-from core.model.answer import AnswerFile, Claim, JobResult, ModelUsage, RemovedSentence
+from core.model.answer import AnswerFile, Claim, JobResult, ModelUsage, RemovedSentence, Verdict
 from core.model.errors import ModelError
 from core.model.job import Json, rows
 from core.model.ports import ChatModel, ChatRequest
@@ -27,7 +27,15 @@ from core.presentation.bibliography import latex_text
 from core.prompts import load_prompt
 from core.section.evidence import KeptEvidence, Phase, PhaseUsage, Searched, usage_by_phase
 from core.section.gathering import AgentRefusal, context_block
-from core.section.prose import BRIEF_ID, KeyGrounder, Quotations, author_years, bibliography, with_keys
+from core.section.prose import (
+    BRIEF_ID,
+    KeyGrounder,
+    Quotations,
+    as_prose,
+    author_years,
+    bibliography,
+    with_keys,
+)
 from core.section.sections import PLANS, Brief, Section
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
 from core.stages.writing import settle
@@ -88,6 +96,12 @@ class Writer:
         """Raises `ModelError` when the writer fails twice; a check that fails leaves sentences marked as unchecked."""
         with self.work.deps.stage("section"):
             draft = await self._draft()
+        by_paper = {
+            paper.id: self.keys[source_id] for source_id, paper in self.papers.items() if source_id in self.keys
+        }
+        labels = author_years([paper for paper in self.papers.values() if paper.id in by_paper], by_paper)
+        authors = {key: label.rpartition(", ")[0] for key, label in labels.items()}
+        draft = as_prose(draft, title=PLANS[self.section].title, authors=authors)
         sentences = split_sentences(draft)
         texts, cut, rephrased = await self._without_quotations([sentence.text for sentence in sentences])
         grounder = await asyncio.to_thread(self._grounder)
@@ -111,7 +125,7 @@ class Writer:
 
     async def _draft(self) -> str:
         """The model's text, also in plain prose; of a model that wrote nothing readable, what the evidence says."""
-        told = await ask_model(self.model, self._request(), lambda fields: _text(fields.get("text")))
+        told = await ask_model(self.model, self._request(), _text)
         for usage in told.usage:
             self._pay(Phase.PROSE, usage)
         if told.value:
@@ -244,8 +258,15 @@ class Writer:
         self._usage.append(PhaseUsage(phase, usage))
 
 
-def _text(value: Json) -> str | None:
-    return value.strip() or None if isinstance(value, str) else None
+def _text(fields: Mapping[str, Json]) -> str | None:
+    """The section's text, also as paragraphs by themselves, or under a name of the model's own."""
+    found = (
+        fields["text"] if "text" in fields else max(fields.values(), key=lambda value: len(str(value)), default=None)
+    )
+    if isinstance(found, dict):
+        return _text(found)
+    parts = found if isinstance(found, list) else [found]
+    return "\n\n".join(part.strip() for part in parts if isinstance(part, str)).strip() or None
 
 
 def select_for_writing(
@@ -266,7 +287,15 @@ def select_for_writing(
 
 
 SHOWN_KEYS = 12  # in the summary; the bibliography has them all
-_PARAGRAPH = regex.compile(r"\n\s*\n")
+_BLOCKS = {
+    "subsection": regex.compile(r"#{1,6} "),
+    "itemize": regex.compile(r"\s*[-*•]\s+"),
+    "enumerate": regex.compile(r"\s*\d{1,2}[.)]\s+"),
+    "tabular": regex.compile(r"\s*\|"),
+}
+_BOLD = regex.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_EMPHASIS = regex.compile(r"(?<![\w*])\*(?=[^\s*])([^*]+)(?<=\S)\*(?![\w*])")
+_CODE = regex.compile(r"\\textasciigrave\{\}(.+?)\\textasciigrave\{\}")
 
 
 @dataclass(frozen=True)
@@ -352,7 +381,10 @@ class SectionDocument:
         shown = ": " + ", ".join([*keys[:SHOWN_KEYS], *more]) if keys else ""
         cited = say_many("{number} paper cited{which}.", "{number} papers cited{which}.", len(keys), which=shown)
         long = say_many("{titles}: {number} word.", "{titles}: {number} words.", words, titles=titles)
-        return f"{long} {cited} {self._removed()}"
+        doubted = sum(is_doubted(claim) for part in self.parts for claim in part.claims)
+        one = "{number} sentence is not confirmed, or only in part."
+        many = "{number} sentences are not confirmed, or only in part."
+        return " ".join([long, cited, self._removed(), *([say_many(one, many, doubted)] if doubted else [])])
 
     def _removed(self) -> str:
         unsaid = sum(
@@ -430,7 +462,31 @@ class SectionDocument:
         return next((self.keys[source_id] for source_id, paper in self.papers.items() if paper.id == paper_id), "")
 
     def _latex_prose(self, text: str) -> str:
-        return "\n\n".join(self._latex_paragraph(" ".join(part.split())) for part in _PARAGRAPH.split(text))
+        """Paragraphs, and what a writer has set against its orders: headings, lists, tables."""
+        blocks: list[tuple[str, list[str]]] = []
+        is_apart = True
+        for line in text.splitlines():
+            kind = next((kind for kind, form in _BLOCKS.items() if form.match(line)), "")
+            if line.strip() and not (kind == "tabular" and RULE.fullmatch(line.strip())):
+                if blocks and blocks[-1][0] == kind and (kind or not is_apart):
+                    blocks[-1][1].append(line)
+                else:
+                    blocks.append((kind, [line]))
+            is_apart = not line.strip()
+        return "\n\n".join(self._latex_block(kind, lines) for kind, lines in blocks)
+
+    def _latex_block(self, kind: str, lines: Sequence[str]) -> str:
+        if kind == "tabular":
+            rows = [[self._latex_paragraph(cell) for cell in cells(line)] for line in lines]
+            width = max(map(len, rows))
+            body = " \\\\\n".join(" & ".join([*row, *[""] * (width - len(row))]) for row in rows)
+            return f"\\begin{{tabular}}{{{'l' * width}}}\n{body} \\\\\n\\end{{tabular}}"
+        if kind == "subsection":
+            return "\n\n".join(f"\\subsection{{{latex_text(line.lstrip('# '))}}}" for line in lines)
+        if kind:
+            items = (f"\\item {self._latex_paragraph(_BLOCKS[kind].sub('', line, count=1))}" for line in lines)
+            return "\n".join([f"\\begin{{{kind}}}", *items, f"\\end{{{kind}}}"])
+        return self._latex_paragraph(" ".join(" ".join(lines).split()))
 
     def _latex_paragraph(self, text: str) -> str:
         pieces: list[str] = []
@@ -443,7 +499,13 @@ class SectionDocument:
             before = text[end:start]
             pieces += [latex_text(before.rstrip()), "~" if before.strip() else "", f"\\cite{{{','.join(keys)}}}"]
             end = stop
-        return "".join([*pieces, latex_text(text[end:])])
+        shown = "".join([*pieces, latex_text(text[end:])])
+        return _CODE.sub(r"\\texttt{\1}", _EMPHASIS.sub(r"\\emph{\1}", _BOLD.sub(r"\\textbf{\1}", shown)))
+
+
+def is_doubted(claim: Claim) -> bool:
+    """Whether a sentence that stands there needs a look: prose carries no marks."""
+    return claim.verdict not in (Verdict.SUPPORTED, Verdict.MOVED)
 
 
 def document_files(result: JobResult) -> tuple[AnswerFile, ...]:

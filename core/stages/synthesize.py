@@ -34,7 +34,7 @@ from core.model.job import ResearchJob
 from core.model.source import Source, SourceCollection
 from core.pipeline.deps import Deps
 from core.pipeline.work import Progress
-from core.presentation.follow_ups import refusal_in, worth_asking
+from core.presentation.follow_ups import advice_in, no_answer, worth_asking
 from core.stages.drafting import (
     MIN_CHECK_S,
     OUT_OF_TIME,
@@ -369,10 +369,10 @@ def _insufficient(
     job: ResearchJob, found: SourceCollection, deps: Deps, grounded: Grounded, *, stopped_because: str = ""
 ) -> ResearchAnswer:
     """An honest answer that says what was searched (D11)."""
-    refusal = refusal_in(job.intent.language)
+    language, searched = job.intent.language, found.search_metadata
     return ResearchAnswer(
-        summary=refusal.summary(found.search_metadata.queries_executed, found.search_metadata.providers_used),
-        detail=refusal.advice,
+        summary=no_answer(language, searched.queries_executed, searched.providers_used),
+        detail=advice_in(language),
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=(say("no source that was read answers this"),),
         limitations=find_limitations(

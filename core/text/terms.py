@@ -17,7 +17,7 @@ from math import log, sqrt
 import regex
 from rapidfuzz.distance import OSA
 
-from core.text.language import fold, told_beside
+from core.text.language import detect_language, fold, told_beside
 from core.text.numbers import numerals
 
 
@@ -101,7 +101,7 @@ def question_terms(question: str, language: str = "") -> list[str]:
     """What a text must hold to answer the question: its terms without those that only ask ("how long", "what year")."""
     found = terms(_ASKING.sub(" ", without_wish(question)))
     found = [term for term in found if not _is_joined(term, found)]
-    asking = _asking_stems(language)
+    asking = _asking_stems(language) | _asking_stems(language and detect_language(question))
     return [term for term in found if term not in asking] or found
 
 

@@ -83,7 +83,7 @@ async def look_at_source(watch: Watch, page: WatchedPage | None, deps: Deps, *, 
         if looked.record is not None or looked.failed:
             record = looked.record
             return await _look_at_paper(watch, page, record, deps, now=now) if record else None
-    found = await _read(watch.url, page, deps)
+    found = await _read(page or WatchedPage(watch.url, "", ""), deps)
     if found is None:
         return None
     if page is not None and found.text == page.text:
@@ -149,21 +149,19 @@ async def _look_at_paper(
     return SourceLook(fresh, changes, await _told(watch, told, changes, deps, now))
 
 
-async def _read(url: str, page: WatchedPage | None, deps: Deps) -> Page | None:
+async def _read(page: WatchedPage, deps: Deps) -> Page | None:
+    """None for one that cannot be read now."""
     known = None
-    if page is not None and (page.etag or page.last_modified):
-        known = Page(url, page.title, page.text, deps.clock(), etag=page.etag, last_modified=page.last_modified)
+    if page.etag or page.last_modified:
+        known = Page(page.url, page.title, page.text, deps.clock(), etag=page.etag, last_modified=page.last_modified)
     try:
         async with asyncio.timeout(READ_S):
-            return await deps.pages.fetch(url, known=known)
-    except (FetchError, TimeoutError) as exc:
-        log.info("a watched source is away", extra=_away(url, exc))
+            return await deps.pages.fetch(page.url, known=known)
+    except (FetchError, SiteExcluded, TimeoutError) as exc:
+        # Its host alone: an address may hold what its watcher alone may know.
+        why = exc.reason if isinstance(exc, FetchError) else "no answer in time"
+        log.info("a watched page is away", extra={"host": domain_of(page.url), "reason": why})
         return None
-
-
-def _away(url: str, exc: Exception) -> dict[str, str]:
-    """For the log: an address may hold what its watcher alone may know."""
-    return {"host": domain_of(url), "reason": exc.reason if isinstance(exc, FetchError) else "no answer in time"}
 
 
 def _carried(text: str) -> tuple[Carrier, ...]:
@@ -365,22 +363,11 @@ def _words(sentence: str) -> str:
 
 
 async def _read_all(pages: Sequence[WatchedPage], deps: Deps) -> list[Page | None]:
-    """None for one that cannot be read now."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def read(page: WatchedPage) -> Page | None:
-        has_validators = bool(page.etag or page.last_modified)
-        known = (
-            Page(page.url, page.title, page.text, deps.clock(), etag=page.etag, last_modified=page.last_modified)
-            if has_validators
-            else None
-        )
-        try:
-            async with gate, asyncio.timeout(READ_S):
-                return await deps.pages.fetch(page.url, known=known)
-        except (FetchError, SiteExcluded, TimeoutError) as exc:
-            log.info("a watched page is away", extra=_away(page.url, exc))
-            return None
+        async with gate:
+            return await _read(page, deps)
 
     return list(await asyncio.gather(*map(read, pages)))
 

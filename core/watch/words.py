@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Literal
 
 import regex
 
 from core.presentation.render import cut, one_line
 from core.presentation.wording import say_level
-from core.text.saying import ENGLISH, say, say_day, say_number, say_weekdays, spoken
+from core.text.saying import ENGLISH, LANGUAGES, say, say_day, say_number, say_weekdays, speaking, spoken
 from core.text.urls import domain_of
 from core.watch.desk import WatchOffer, check_zone
 from core.watch.watch import DIGEST_AT, ENDINGS, NEW_ENTRY, Change, Manner, Rhythm, Watch, WatchNotice
@@ -27,6 +28,7 @@ HELP = (
     "Say `watch this daily` under an answer, `watch https://… weekly`, `every Monday 9:00: your question`, "
     "`watch list` or `stop watching`."
 )
+END_FIRST = "Say `stop watching 1` to end the first."
 _ENDINGS = {kept: kept for kept in ENDINGS.values()}
 MAX_CLAIM_CHARS, MAX_QUOTE_CHARS = 400, 300
 
@@ -58,6 +60,33 @@ _STOP = regex.compile(
 )
 _RENEW = regex.compile(r"(?:keep watching|watch on)(?: (?:this|it))?[.!]?", regex.IGNORECASE)
 
+# What these forms are in other languages, with what the buttons say there: what a wish begins with, and its parts.
+_BEGINNINGS = {
+    "stop watching": r"nicht mehr beobachten|hör auf zu beobachten|ne plus suivre|arrête de suivre|dejar? de seguir"
+    r"|smetti di seguire|deixar? de acompanhar|niet meer volgen|stop met volgen",
+    "keep watching": r"weiter beobachten|continuer à suivre|continuar el seguimiento|continua a seguire"
+    r"|continuar a acompanhar|blijven volgen",
+    "watch list": r"meine beobachtungen|mes suivis|mis seguimientos|cosa seguo|os meus acompanhamentos|wat volg ik",
+    "watch this": r"beobachte (?:bitte )?(?:das|dies)|(?:suis|suivez) (?:ça|ceci|cela)|(?:sigue|siga) (?:esto|eso)"
+    r"|(?:segui|segua) (?:questo|ciò)|acompanh[ae] (?:isto|isso)|volg (?:dit|dat)",
+    "watch": r"beobachten|suivre|seguir|segui|acompanhar|volgen"
+    r"|(?:beobachte|suis|suivez|sigue|siga|segua|acompanh[ae]|volg)(?= https?:)",
+}
+_PARTS = {
+    "in the digest": r"in einer täglichen zusammenfassung|dans un résumé quotidien|en un resumen diario"
+    r"|in un riepilogo quotidiano|num resumo diário|in een dagelijks overzicht",
+    "in a new thread": r"in einem neuen thread|dans un nouveau fil|en un hilo nuevo|in un nuovo thread|num novo fio"
+    r"|in een nieuwe thread",
+    "daily": r"jeden tag|täglich|chaque jour|tous les jours|cada d[ií]a|todos los días|ogni giorno|todos os dias"
+    r"|elke dag|dagelijks",
+    "weekly": r"jede woche|wöchentlich|chaque semaine|toutes les semaines|cada semana|todas (?:las|as) semanas"
+    r"|ogni settimana|elke week|wekelijks",
+    r"every \1 hours": r"(?:alle|toutes les|a?\s?cada|ogni|elke) (\d{1,3}) (?:stunden|heures|horas|ore|uur)",
+    r"\1 and \2": r"(\p{L}+day) (?:und|et|y|e|en) (\p{L}+day)",
+    r"every \1": r"(?:jeden|chaque|cada|ogni|toda|elke) (\p{L}+day(?: and \p{L}+day)*)",
+    r"at \1": r"(?:um|à|a las|alle|às|om) (\d{1,2}[:.]\d\d)",
+}
+
 
 @dataclass(frozen=True)
 class WatchWish:
@@ -83,6 +112,32 @@ def read_wish(text: str) -> WatchWish | None:
     True
     """
     said = " ".join(text.split())
+    return _read(said) or _read(_in_english(said))
+
+
+def _in_english(said: str) -> str:
+    """A wish in another of our languages in English words, up to the question behind a colon; all else as it was."""
+    head, colon, question = said.partition(": ")
+    for means, words in _means():
+        head = words.sub(means, head)
+    return f"{head}{colon}{question}"
+
+
+@cache
+def _means() -> list[tuple[str, regex.Pattern[str]]]:
+    """What words in other languages mean, days among them, in the order in which they are read."""
+    days: dict[str, list[str]] = {day: [] for day in DAYS}
+    for language in LANGUAGES:
+        with speaking(language):
+            for place, day in enumerate(DAYS):
+                days[day].append(say_weekdays((place,)))
+    said = [(means, f"^(?:{words})") for means, words in _BEGINNINGS.items()]
+    said += [(day, f"(?<!\\p{{L}})(?:{'|'.join(names)})") for day, names in days.items()]
+    said += [(means, f"(?<!\\p{{L}})(?:{words})") for means, words in _PARTS.items()]
+    return [(means, regex.compile(rf"{words}(?![\p{{L}}\p{{N}}-])", regex.IGNORECASE)) for means, words in said]
+
+
+def _read(said: str) -> WatchWish | None:
     if found := _WATCH.fullmatch(said):
         return WatchWish("watch", _rhythm(found), manner=_manner(found))
     if found := _SOURCE.fullmatch(said):
@@ -188,7 +243,7 @@ def list_lines(watches: Sequence[Watch], aside: Collection[str] = ()) -> list[st
     ]
     elsewhere = "What you watch elsewhere ({number}) is listed by the command, for you alone."
     lines += [say(elsewhere, number=len(aside))] if aside else []
-    return [*lines, say("Say `stop watching 1` to end the first.")]
+    return [*lines, say(END_FIRST)]
 
 
 OFFER = "Watch this question? I look at its pages again and tell you here only when the answer means something else."

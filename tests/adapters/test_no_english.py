@@ -37,8 +37,6 @@ from core.model.works import NO_IDS, Notice, WorkRecord
 from core.modes import MODES
 from core.modes.mode import ASKED
 from core.presentation.bibliography import answer_markdown
-from core.presentation.follow_ups import _IN as SUGGESTED
-from core.presentation.follow_ups import REFUSALS
 from core.receipts.container import verify_receipt, write_receipt
 from core.tenancy.settings import FIELDS, GROUPS, MEDICINE, Ceilings
 from core.tenancy.settings_desk import KeptSettings, SettingChange
@@ -104,7 +102,7 @@ def english_in(shown: str, *content: str) -> list[str]:
 
 _NAMES = (
     "gorkd GORKD Discord Slack UTC HTTP JSON YAML PDF DOI arXiv Markdown BibTeX RIS LaTeX MCP OCR md",
-    " ".join((*LANGUAGES.values(), *vars(REFUSALS["de"]).values(), *vars(SUGGESTED["de"]).values())),
+    " ".join(LANGUAGES.values()),
     "Januar Februar März April Juni Juli August September Oktober November Dezember Mai",
 )
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.records.schema import NEWEST, steps
+from adapters.records.schema import NEWEST
+from tests.adapters.records.samples import older_file
 from tests.commands import gorkd
 from tests.servers import free_port
 from tests.shared_data import ROOT
@@ -76,11 +77,8 @@ async def test_a_wheel_has_its_commands(installed: Path, tmp_path: Path, command
 
 async def test_an_upgrade_is_foretold_and_nothing_is_changed(tmp_path: Path):
     """With the version that is there, the tables that will change, and the advice to make a backup."""
-    with closing(sqlite3.connect(tmp_path / "gorkd.db")) as connection, connection:
-        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
-        connection.execute("INSERT INTO schema_version VALUES (1, 0)")
-        for statement in steps("sqlite")[0]:
-            connection.execute(statement)
+    with older_file(tmp_path):
+        pass
 
     ended = await gorkd("upgrade-check", env={"GORKD_DATA": str(tmp_path)})
 

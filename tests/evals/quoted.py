@@ -76,9 +76,11 @@ class Outcome:
 
     @property
     def says_one(self) -> bool:
-        """Whether it says one of the right answers that `documents.txt` gives."""
+        """Whether it says one of the right answers that `documents.txt` gives; no refusal does that repeats words."""
         said = self.summary.casefold()
-        return any(all(part in said for part in one.split("&")) for one in self.case.gold.casefold().split("/"))
+        return not self.is_refused and any(
+            all(part in said for part in one.split("&")) for one in self.case.gold.casefold().split("/")
+        )
 
 
 def print_quoted() -> None:

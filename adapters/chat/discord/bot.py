@@ -21,7 +21,7 @@ from discord import app_commands
 from discord.http import Route
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying
-from adapters.chat.desk import Show, Watching, told_of
+from adapters.chat.desk import Show, Watching, hear_command, told_of
 from adapters.chat.discord.administering import (
     OF_SETTINGS,
     press_settings,
@@ -382,6 +382,9 @@ def _research(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
         fresh: bool = False,
         file: discord.Attachment | None = None,
     ) -> None:
+        if shows := hear_command(query, has_files=file is not None):
+            await bot.whisper(interaction, partial(_told, bot, interaction, shows, place_of_interaction(interaction)))
+            return
         request = ResearchRequest(
             query,
             modes=read_modes(mode),

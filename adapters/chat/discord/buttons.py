@@ -12,7 +12,7 @@ from typing import cast
 import aiohttp
 import discord
 
-from adapters.chat.desk import Renew, Say, renew, sources_of, thanks_for_vote, told_of
+from adapters.chat.desk import Renew, Say, renew, thanks_for_vote, told_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
@@ -55,7 +55,7 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: str, job_
 
     async def make() -> DiscordMessage:
         if press == SHARED_SOURCES:  # who shared the answer shared its sources; only a shared message has it
-            return bot.voice.sources(*await sources_of(bot.researcher, job_id))
+            return await _told(bot, interaction, "show_sources", await bot.researcher.job(job_id))
         return await _told(bot, interaction, press, await _visible(bot, interaction, job_id))
 
     shown = await bot.whisper(interaction, make, ephemeral=press != SHARE_HERE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import discord
@@ -27,7 +28,7 @@ from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_intera
 from adapters.chat.fitting import last_lines
 from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
 from core.library.states import ALSO_OF_ANSWERS, COMMANDS, Addition, Words
-from core.model.errors import GorkdError
+from core.model.errors import GorkdError, StoreError
 from core.model.job import LOCAL, ResearchJob
 from core.presentation import wording
 from core.presentation.page_links import PageLinks
@@ -133,9 +134,19 @@ async def _take(
     about: str = "",
 ) -> None:
     reply = bot.reply(turn.spot)
+
+    async def reached() -> None:
+        await bot.library.talks.conversations.get(turn.place.scope, turn.place.talk)
+
     if bot.is_retiring:
         await reply.edit(bot.voice.refusal(word("asking.restarting")))
-    elif isinstance(said, Addition):
+        return
+    try:
+        await bot.outages.outlast(reached, partial(bot.tell_outage, reply))
+    except StoreError as error:
+        await reply.edit(bot.voice.refusal(error.user_message))
+        return
+    if isinstance(said, Addition):
         await bot.library.add(turn.speaker, said, [incoming(file) for file in files], reply)
     else:
         await bot.library.say(turn.speaker, said, reply, about=about)

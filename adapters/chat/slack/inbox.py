@@ -19,7 +19,7 @@ from adapters.chat.slack.reply import TakeAway
 from adapters.chat.slack.threads import Remembered
 from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
 from core.model.delivery import Address
-from core.model.errors import GorkdError, StoreError, Unstorable
+from core.model.errors import GorkdError, RowUnreadable, StoreError, Unstorable
 from core.model.job import Scope
 from core.presentation.wording import RECORDS_AWAY
 from core.text.saying import say
@@ -75,6 +75,7 @@ class Inbox:
         self._messages, self._turns, self._pauses_s = messages, turns, pauses_s
         self.openers: dict[str, Opener] = {}
         self.tell: Tell | None = None
+        self.untell: Callable[[str, Payload], Awaitable[None]] | None = None  # what a process told that is no more
         self._told: dict[str, TakeAway] = {}  # of an outage
         self._opening: dict[str, _Opening] = {}
         self._opened: Remembered[bool] = Remembered()
@@ -111,7 +112,7 @@ class Inbox:
             self._begin(letter, self._stored_and_opened(letter))
             resumed += 1
         for letter in await self._left():
-            self._begin(letter, self._opened_in_turn(letter)).keep()
+            self._begin(letter, self._opened_in_turn(letter, is_left=True)).keep()
             resumed += 1
         return resumed
 
@@ -125,7 +126,9 @@ class Inbox:
                 await self._messages.end(key)
             elif key not in self._opening and await self._turns.hold(key):
                 ours.append(letter)
-        there = {key for key, _ in await self._messages.begun(INBOX)} if ours else set()
+        there = {key for key, _ in await self._messages.begun(INBOX)} if ours or self._told else set()
+        for key in self._told.keys() - there - self._opening.keys() - self._unstored.keys():
+            await self._take_away(key)  # another process has opened it
         for letter in ours:
             if letter.key not in there and letter.key not in self._opening:
                 await self._turns.give_back(letter.key)
@@ -162,7 +165,7 @@ class Inbox:
             self._opening[letter.key].keep()
         await self._opened_in_turn(letter)
 
-    async def _opened_in_turn(self, letter: Letter) -> None:
+    async def _opened_in_turn(self, letter: Letter, *, is_left: bool = False) -> None:
         """What was opened is erased before the turn goes back: whoever dies in between leaves nothing to open again."""
         if not await self._turns.hold(letter.key):
             return
@@ -171,6 +174,9 @@ class Inbox:
                 self._opened.put(letter.key, value=True)
                 self._unstored.pop(letter.key, None)
                 self._opening[letter.key].keep()
+                if is_left and self.untell and letter.key not in self._told:
+                    with best_effort(_log.warning, "an outage is still told of", of=(GorkdError, *FAULTS)):
+                        await self.untell(letter.team, letter.body)
                 await self._take_away(letter.key)
                 with best_effort(_log.warning, "letter not erased"):
                     await self._messages.end(letter.key)
@@ -185,7 +191,7 @@ class Inbox:
                 await self.openers[letter.kind](letter.body)
             except NotInstalled:
                 _log.info("letter of a team that has removed the app")
-            except Unstorable as error:
+            except (Unstorable, RowUnreadable) as error:
                 _log.warning("letter that cannot be kept", extra={"kind": letter.kind, "error": str(error)})
                 await self._tell(letter, error.user_message)
             except (GorkdError, *FAULTS) as error:  # records or Slack are away, which passes

@@ -16,7 +16,7 @@ from aiohttp import ClientSession
 from slack_sdk.errors import SlackApiError
 
 from adapters.chat.desk import (
-    PLEASANTRIES,
+    AMONG_PEOPLE,
     Ask,
     Deed,
     Nothing,
@@ -25,12 +25,14 @@ from adapters.chat.desk import (
     Proving,
     Renew,
     SaidIn,
+    Show,
     ShowSources,
     Speaking,
     TakingAway,
     Utterance,
     changed_key,
     hear,
+    hear_command,
     hear_edit,
     heard_in,
     renew,
@@ -45,7 +47,17 @@ from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.library import SlackLibrary, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
 from adapters.chat.slack.render import SlackVoice
-from adapters.chat.slack.reply import CLOSED, GONE, LAPSED, SlackAddress, SlackReply, respond, shown_at, tell_asker
+from adapters.chat.slack.reply import (
+    CLOSED,
+    GONE,
+    LAPSED,
+    SlackAddress,
+    SlackReply,
+    respond,
+    shown_at,
+    tell_asker,
+    untell_asker,
+)
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
 from adapters.chat.slack.translate import (
     Payload,
@@ -99,6 +111,7 @@ class Entrance:
             "edit": self._open_edit,
         }  # fmt: skip
         self.inbox.tell = partial(tell_asker, self.workspaces)
+        self.inbox.untell = partial(untell_asker, self.workspaces)
 
     async def heard(self, event: Payload, team_id: str, *, is_mention: bool) -> None:
         """A mention or a message. Returns when it is stored, or is not for us; what it asks for is found out later."""
@@ -121,13 +134,14 @@ class Entrance:
         """`/research …`; gives what the asker alone is told at once, None where a form opens instead."""
         team, channel, user = (str(command.get(name) or "") for name in ("team_id", "channel_id", "user_id"))
         text = str(command.get("text") or "").strip()
-        if read_reply(text).kind in ("help", "greeting"):
+        shows = hear_command(text)
+        if shows == Show("help"):
             return self.voice.help()
         if not text or _settings_word(text) is not None or watch_wish(text):
             return None
         team = (await self.workspaces.find(team, is_hurried=True)).team_id
         place = SlackPlace(team, channel, user)
-        if text.lower() == "history":
+        if shows:
             return self.voice.history(await self.researcher.history(user, tenant=place.tenant, limit=HISTORY_LENGTH))
         try:
             translate.read_options(text, place.scope, place.own_scope)
@@ -316,9 +330,9 @@ class Entrance:
         if steered and "<@" not in said.raw:
             return True
         kind = read_reply(said.text).kind
-        is_word = may_be_words(said.text) or kind not in ("question", *PLEASANTRIES)
+        is_word = may_be_words(said.text) or kind not in ("question", *AMONG_PEOPLE)
         is_open_question = said.text.endswith("?") and "<@" not in said.raw  # to nobody else
-        if not (is_word or kind in PLEASANTRIES or is_open_question):
+        if not (is_word or kind in AMONG_PEOPLE or is_open_question):
             return False
         recorded = await self.threads.recorded(workspace, said)
         conversation = recorded or named(said.channel_id, said.thread_ts)

@@ -30,7 +30,7 @@ from adapters.chat.slack.poster import (
     whisper,
 )
 from adapters.chat.slack.render import SHARE, ready_message
-from adapters.chat.slack.translate import PLATFORM, Payload, said_in
+from adapters.chat.slack.translate import PLATFORM, Payload, SlackSaid, said_in
 from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.model.job import Json
@@ -364,10 +364,26 @@ async def tell_asker(workspaces: Workspaces, team: str, body: Payload, sentence:
     elif "is_mention" in body:
         said = said_in(body["event"], workspace.bot_user_id)
         if said.is_direct:
-            spot = ThreadAddress(said.channel_id, said.thread_ts or said.ts)
-            ts = await post(workspace.client, spot, told, Mark(f"{said.channel_id}:{said.ts}", "outage"))
+            spot, mark = _outage_told_at(said)
+            ts = await post(workspace.client, spot, told, mark)
             return partial(workspace.client.chat_delete, channel=said.channel_id, ts=ts)
         if body["is_mention"]:
             spot = ThreadAddress(said.channel_id, said.thread_ts if said.is_reply else "")
             is_shown = await whisper(workspace.client, spot, said.user_id, told)
     return partial(asyncio.sleep, 0) if is_shown else None
+
+
+async def untell_asker(workspaces: Workspaces, team: str, body: Payload) -> None:
+    """Take away what `tell_asker` of another process has left to stand. Raises one of `FAULTS`."""
+    if "is_mention" not in body:
+        return
+    workspace = await workspaces.find(team)
+    said = said_in(body["event"], workspace.bot_user_id)
+    spot, mark = _outage_told_at(said)
+    if said.is_direct and (ts := await find(workspace.client, spot, mark)):
+        await remove(workspace.client, said.channel_id, ts)
+
+
+def _outage_told_at(said: SlackSaid) -> tuple[ThreadAddress, Mark]:
+    spot = ThreadAddress(said.channel_id, said.thread_ts or said.ts)
+    return spot, Mark(f"{said.channel_id}:{said.ts}", "outage")

@@ -65,6 +65,7 @@ UNDER_ANSWER = {
     "history": (Show, Show),
     "thanks!": (React, React),
     "👍": (React, React),
+    "that is wrong": (Renew, Renew),
     "And the Sun?": (Ask, Ask),
 }
 
@@ -89,6 +90,7 @@ def test_a_word_means_the_same_under_every_answer_that_has_ended(word: str, stat
         ("deeper", Renew(RUNNING, "deeper")),
         ("again", Renew(RUNNING, "ask_again")),
         ("retry", Say(wording.ALREADY_BEGUN)),
+        ("that is wrong", Say(wording.ALREADY_BEGUN)),
         ("sources", ShowSources(RUNNING)),
         ("cancel", Steer(RUNNING, Steering("cancel"))),
         ("stop", Steer(RUNNING, Steering("cancel"))),
@@ -139,11 +141,23 @@ def test_a_word_with_no_answer_above_it_is_no_question(word: str) -> None:
         ("great", ADA, React("thanks")),
         ("great", BEN, Nothing()),
         ("hello", BEN, Nothing()),
+        ("that's not right", ADA, Renew(asked_by_ada(JobStatus.COMPLETED), "refresh")),
+        ("that's not right", BEN, Nothing()),
     ],
 )
 def test_what_is_only_heard_in_a_thread_of_ours(said: str, asker: str, deed: Deed) -> None:
     """Who asked goes on without a mention; our words are ours."""
     assert hear(Utterance(said, asker, is_addressed=False), asked_by_ada(JobStatus.COMPLETED), None) == deed
+
+
+def test_what_is_called_wrong_is_researched_anew_and_what_is_said_of_it_is_minded() -> None:
+    """Bare, from nothing of the answer; the words themselves are looked for nowhere, and mean nothing without one."""
+    job = asked_by_ada(JobStatus.COMPLETED)
+
+    assert hear(Utterance("Nein, das stimmt nicht!", BEN), job, None) == Renew(job, "refresh")
+    assert hear(Utterance("That's wrong: it was 1889", BEN), job, None) == Renew(job, "improve", "it was 1889")
+    assert hear(Utterance("that is wrong", ADA), None, None) == Say(wording.NOTHING_HERE)
+    assert hear(Utterance("That's wrong: the Moon is of cheese", ADA), None, None) == Ask()
 
 
 @pytest.mark.parametrize("above", [None, JobStatus.SEARCHING, JobStatus.COMPLETED])

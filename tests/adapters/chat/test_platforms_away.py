@@ -21,7 +21,7 @@ from adapters.chat.connecting import (
     keep_trying,
     run_by_itself,
 )
-from core.model.errors import SetupError, StoreError, Unstorable
+from core.model.errors import RowUnreadable, SetupError, StoreError, Unstorable
 from tests.adapters.durable.processes import Process
 from tests.loopback import discord_world as discords
 from tests.loopback.discord_house import LAUNCHER, SETTINGS
@@ -287,6 +287,7 @@ class Deed:
         pytest.param([StoreError("away")] * 5, "done", 1, id="records that are away for a while"),
         pytest.param([StoreError("away")] * (MOST_TRIES + 1), "away", 1, id="records that stay away"),
         pytest.param([StoreError("away"), Unstorable("half a pair")], "half a pair", 1, id="what no records take"),
+        pytest.param([RowUnreadable("of v9")], "of v9", 0, id="a row that nobody can read"),
         pytest.param([SetupError("no token")], "no token", 0, id="another fault"),
     ],
 )

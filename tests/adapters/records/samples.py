@@ -1,10 +1,17 @@
-"""Jobs, results and sources for the store tests, and a clock that stands still until it is moved."""
+"""Jobs, results and sources for the store tests, earlier files, and a clock that stands until it is moved."""
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+from adapters.records.schema import steps
+from adapters.records.sql import digest, place_token
+from adapters.records.sqlite import FILE_NAME
 from core.model.answer import Citation, Claim, Confidence, Evidence, JobResult, ResearchAnswer, Verdict
 from core.model.job import JobStatus, QueryIntent, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Measurement
@@ -83,3 +90,21 @@ def make_source(number: int, *, content: str = "Water boils at 100 °C.") -> Sou
         metadata=SourceMetadata("example.org", 5, "wikipedia", SourceKind.REFERENCE, published_at=NOON),
         scores=SourceScores(relevance=0.5, total=0.4),
     )
+
+
+def version_before(words: str) -> int:
+    """The last one before the version whose steps say this."""
+    return next(number for number, statements in enumerate(steps("sqlite")) if words in str(statements))
+
+
+@contextmanager
+def older_file(folder: Path, version: int = 1) -> Iterator[sqlite3.Connection]:
+    """A file as the gorkd made it whose tables were of this version."""
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.create_function("place_token", -1, place_token, deterministic=True)
+        connection.create_function("digest", 1, digest, deterministic=True)
+        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
+        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (version,))
+        for statement in [statement for one in steps("sqlite")[:version] for statement in one]:
+            connection.execute(statement)
+        yield connection

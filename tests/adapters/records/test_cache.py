@@ -21,19 +21,13 @@ from tests.servers import free_port
 HOUR = timedelta(hours=1)
 
 
-async def test_put_answer_is_found_by_the_same_key(cache):
-    """With the job that answered and the time it was kept."""
+async def test_put_answer_is_found_by_the_same_key_alone(cache):
+    """With the job that answered and the time it was kept; similar is not equal."""
     await cache.put(CHANNEL, "why is the sky blue", "job_1", ttl=HOUR)
 
     assert await cache.get(CHANNEL, "why is the sky blue") == ("job_1", NOON)
-
-
-@pytest.mark.parametrize("key", ["why is the sky blue ", "Why is the sky blue", "why", ""])
-async def test_only_the_exact_key_finds_it(cache, key):
-    """Similar is not equal."""
-    await cache.put(CHANNEL, "why is the sky blue", "job_1", ttl=HOUR)
-
-    assert await cache.get(CHANNEL, key) is None
+    for key in ("why is the sky blue ", "Why is the sky blue", "why", ""):
+        assert await cache.get(CHANNEL, key) is None, key
 
 
 @pytest.mark.parametrize(
@@ -46,21 +40,24 @@ async def test_only_the_exact_key_finds_it(cache, key):
     ],
 )
 async def test_answer_is_never_served_in_another_scope(cache, other):
-    """What was asked in a channel stays there."""
-    await cache.put(CHANNEL, "key", "job_1", ttl=HOUR)
+    """What was asked in a channel stays there, by key and by likeness, which ends at other options too."""
+    await keep(cache, "key", unit(1, 0))
 
     assert await cache.get(other, "key") is None
+    for place in ((other, "g"), (CHANNEL, "another mode")):
+        assert await cache.similar(*place, unit(1, 0), limit=3, at_least=0.8) == []
 
 
 async def test_expired_answer_is_not_returned(cache, clock):
-    """Fresh until the last second of its time, gone when it is over."""
-    await cache.put(CHANNEL, "key", "job_1", ttl=HOUR)
+    """Fresh until the last second of its time, gone when it is over; a lifetime of zero or below keeps nothing."""
+    for key, ttl in (("key", HOUR), ("none", timedelta(0)), ("less", -HOUR)):
+        await cache.put(CHANNEL, key, "job_1", ttl=ttl)
 
     clock.advance(HOUR - timedelta(seconds=1))
-    before = await cache.get(CHANNEL, "key")
+    before = [await cache.get(CHANNEL, key) for key in ("key", "none", "less")]
     clock.advance(timedelta(seconds=1))
 
-    assert before == ("job_1", NOON)
+    assert before == [("job_1", NOON), None, None]
     assert await cache.get(CHANNEL, "key") is None
 
 
@@ -72,15 +69,6 @@ async def test_newer_answer_replaces_the_older(cache, clock):
     await cache.put(CHANNEL, "key", "job_2", ttl=HOUR)
 
     assert await cache.get(CHANNEL, "key") == ("job_2", NOON + timedelta(minutes=1))
-
-
-async def test_answer_without_time_to_live_is_not_kept(cache):
-    """A lifetime of zero or below keeps nothing."""
-    await cache.put(CHANNEL, "key", "job_1", ttl=timedelta(0))
-    await cache.put(CHANNEL, "other key", "job_1", ttl=-HOUR)
-
-    assert await cache.get(CHANNEL, "key") is None
-    assert await cache.get(CHANNEL, "other key") is None
 
 
 async def test_oldest_answers_make_room(cache, clock):
@@ -128,21 +116,6 @@ async def test_nearest_questions_come_first_and_far_ones_not_at_all(cache):
     assert found[0].similarity == pytest.approx(1 / np.sqrt(1.01), abs=1e-6)
     assert found[0].answered_at == NOON
     assert await cache.similar(CHANNEL, "g", unit(1, 0), limit=1, at_least=0.8) == found[:1]
-
-
-@pytest.mark.parametrize(
-    ("scope", "group"),
-    [
-        pytest.param(Scope("discord:9", "channel:2"), "g", id="other tenant"),
-        pytest.param(Scope("discord:1", "workspace"), "g", id="other visibility"),
-        pytest.param(CHANNEL, "another mode", id="other group"),
-    ],
-)
-async def test_likeness_ends_at_the_scope_and_the_group(cache, scope, group):
-    """The very same question is not found from elsewhere, nor with other options."""
-    await keep(cache, "key", unit(1, 0))
-
-    assert await cache.similar(scope, group, unit(1, 0), limit=3, at_least=0.8) == []
 
 
 async def test_a_look_up_sees_what_was_put_and_removed_since_the_last(cache, clock):

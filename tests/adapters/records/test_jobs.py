@@ -8,56 +8,40 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.records.jobs import SqlEvaluations, SqlJobMemo, SqlJobStore
+from adapters.records.cache import SqlAnswerCache
+from adapters.records.jobs import SqlEvaluations, SqlEventLog, SqlJobMemo, SqlJobStore, SqlSourceStore
+from adapters.records.traces import SqlTraceStore
 from core.model.answer import JobResult, Rating
 from core.model.errors import JobNotFound, StaleAttempt, StoreError
 from core.model.job import Attachment, JobStatus, ResearchJob, Scope, Steering
+from core.pipeline.trace import ToolTraces
 from tests.adapters.records.samples import CHANNEL, NOON, RESULT, finished, make_job, make_source
 
 
-async def test_saved_job_is_read_back_whole(jobs):
-    """Every field survives, times and enumerations included."""
-    job = make_job()
+async def test_a_job_is_read_back_whole_as_it_was_saved_last(jobs):
+    """Every field survives, times and enumerations included; one that was never stored is named."""
+    job = await jobs.save(make_job())
+    first = await jobs.get(job.id)
 
-    await jobs.save(job)
+    await jobs.save(replace(job, status=JobStatus.SEARCHING))
 
-    assert await jobs.get(job.id) == job
-
-
-async def test_unknown_job_is_not_found(jobs):
-    """Reading a job that was never stored names it."""
+    assert first == make_job()
+    assert (await jobs.get(job.id)).status is JobStatus.SEARCHING
     with pytest.raises(JobNotFound, match="job_9"):
         await jobs.get("job_9")
 
 
-async def test_saving_again_replaces_by_id(jobs):
-    """The stored status is the one saved last."""
-    job = await jobs.save(make_job())
-
-    await jobs.save(replace(job, status=JobStatus.SEARCHING))
-
-    assert (await jobs.get(job.id)).status is JobStatus.SEARCHING
-
-
-async def test_second_job_with_the_same_dedupe_key_is_the_first(jobs):
-    """A question delivered twice by a platform becomes one job."""
+async def test_second_job_with_the_same_dedupe_key_is_the_first_as_it_stands(jobs):
+    """A question delivered twice by a platform becomes one job; the key outlives saves that do not repeat it."""
     first = await jobs.save(make_job(1), dedupe_key="message 7")
 
     second = await jobs.save(make_job(2), dedupe_key="message 7")
+    await jobs.finish(finished(first), RESULT)
+    third = await jobs.save(make_job(2), dedupe_key="message 7")
 
-    assert second == first
+    assert (second, third) == (first, finished(first))
     with pytest.raises(JobNotFound):
         await jobs.get("job_2")
-
-
-async def test_dedupe_key_answers_with_the_job_as_it_stands(jobs):
-    """The key outlives later saves that do not repeat it."""
-    job = await jobs.save(make_job(1), dedupe_key="message 7")
-    await jobs.finish(finished(job), RESULT)
-
-    again = await jobs.save(make_job(2), dedupe_key="message 7")
-
-    assert again == finished(job)
 
 
 @pytest.mark.parametrize(
@@ -68,29 +52,28 @@ async def test_dedupe_key_answers_with_the_job_as_it_stands(jobs):
     ],
 )
 async def test_dedupe_key_is_valid_in_its_own_scope_only(jobs, other):
-    """The same key elsewhere is another question."""
-    await jobs.save(make_job(1), dedupe_key="message 7")
+    """The same key elsewhere is another question; by it a re-sent event and a deleted message find theirs."""
+    first = await jobs.save(make_job(1), dedupe_key="discord:99")
+    found = [await jobs.asked(*key) for key in ((CHANNEL, "discord:99"), (other, "discord:99"), (CHANNEL, "98"))]
 
-    second = await jobs.save(make_job(2, scope=other), dedupe_key="message 7")
+    second = await jobs.save(make_job(2, scope=other), dedupe_key="discord:99")
 
+    assert found == [first, None, None]
     assert second.id == "job_2"
 
 
-async def test_finish_stores_status_and_result_together(jobs):
-    """S003-18: after deliver both are there."""
-    job = await jobs.save(make_job())
+@pytest.mark.parametrize("is_saved", [True, False])
+async def test_finish_stores_status_and_result_together(jobs, is_saved):
+    """S003-18: after deliver both are there, also where a database was full at submit; a later note loses nothing."""
+    job = await jobs.save(make_job()) if is_saved else make_job()
+    before = [await jobs.result(job_id) for job_id in ("job_1", "job_9")]
 
     await jobs.finish(finished(job), RESULT)
+    at_once = await jobs.get(job.id), await jobs.result(job.id)
+    await jobs.save(finished(job))
 
-    assert await jobs.get(job.id) == finished(job)
-    assert await jobs.result(job.id) == RESULT
-
-
-async def test_finish_stores_a_job_that_could_not_be_saved_before(jobs):
-    """A database that was full at submit and is not any more keeps the answer."""
-    await jobs.finish(finished(make_job()), RESULT)
-
-    assert await jobs.get("job_1") == finished(make_job())
+    assert before == [None, None]
+    assert at_once == (finished(job), RESULT) == (await jobs.get(job.id), await jobs.result(job.id))
 
 
 async def test_finish_refuses_a_status_that_is_no_end(jobs):
@@ -113,14 +96,6 @@ async def test_older_attempt_can_neither_save_nor_finish(jobs):
     assert await jobs.result("job_1") is None
 
 
-async def test_job_without_result_has_none(jobs):
-    """Neither an unknown job nor one under way has a result."""
-    await jobs.save(make_job())
-
-    assert await jobs.result("job_1") is None
-    assert await jobs.result("job_9") is None
-
-
 async def test_new_attempt_takes_back_the_result_of_the_old(jobs):
     """A job that is under way again shows no answer; its end keeps the new one."""
     await jobs.finish(finished(make_job()), RESULT)
@@ -130,18 +105,8 @@ async def test_new_attempt_takes_back_the_result_of_the_old(jobs):
     assert await jobs.result("job_1") is None
 
 
-async def test_saving_a_finished_job_keeps_its_result(jobs):
-    """A later note on a finished job does not lose the answer."""
-    job = finished(make_job())
-    await jobs.finish(job, RESULT)
-
-    await jobs.save(job)
-
-    assert await jobs.result("job_1") == RESULT
-
-
 async def test_recent_jobs_are_the_scopes_own_newest_first(jobs):
-    """Other tenants and channels are never listed, and the limit holds."""
+    """Other tenants and channels are never listed, and the limit holds; without room there are none."""
     for number in (2, 3, 1):
         await jobs.save(make_job(number))
     await jobs.save(make_job(4, scope=Scope("discord:1", "channel:3")))
@@ -150,24 +115,7 @@ async def test_recent_jobs_are_the_scopes_own_newest_first(jobs):
     recent = await jobs.recent(CHANNEL, limit=2)
 
     assert [job.id for job in recent] == ["job_3", "job_2"]
-
-
-async def test_recent_with_no_room_is_empty(jobs):
-    """A limit of zero or below lists nothing rather than everything."""
-    await jobs.save(make_job())
-
-    assert await jobs.recent(CHANNEL, limit=0) == []
-    assert await jobs.recent(CHANNEL, limit=-1) == []
-
-
-async def test_a_question_is_found_by_its_key_in_its_scope_only(jobs):
-    """What a re-sent event and a deleted message name."""
-    job = make_job(1)
-    await jobs.save(job, dedupe_key="discord:99")
-
-    assert await jobs.asked(job.scope, "discord:99") == job
-    assert await jobs.asked(Scope("discord:1", "channel:3"), "discord:99") is None
-    assert await jobs.asked(job.scope, "discord:98") is None
+    assert await jobs.recent(CHANNEL, limit=0) == await jobs.recent(CHANNEL, limit=-1) == []
 
 
 def in_thread(number: int, *, thread: str = "discord:2", asker: str = "U1", scope: Scope = CHANNEL) -> ResearchJob:
@@ -221,12 +169,13 @@ async def test_cancelled_writers_leave_the_database_usable(jobs):
 
 
 async def test_sources_come_back_whole_and_in_shown_order(sources):
-    """`src_10` follows `src_9`, whatever the order they were put in."""
+    """`src_10` follows `src_9`, whatever the order they were put in; another job has none of them."""
     numbers = [10, 2, 9, 1]
 
     await sources.put(make_job(), [make_source(number) for number in numbers])
 
     assert await sources.sources("job_1") == [make_source(number) for number in sorted(numbers)]
+    assert await sources.sources("job_2") == []
 
 
 async def test_text_of_any_kind_survives(sources):
@@ -247,52 +196,29 @@ async def test_putting_again_replaces_by_number_and_keeps_the_rest(sources):
     assert [source.content for source in await sources.sources("job_1")] == [make_source(1).content, "read anew"]
 
 
-async def test_newer_attempt_starts_over(sources):
-    """A source that only the lost attempt had found is not shown."""
+async def test_newer_attempt_starts_over_and_an_older_is_refused(sources):
+    """A source that only the lost attempt had found is not shown; a stalled worker replaces nothing."""
     await sources.put(make_job(), [make_source(1), make_source(2)])
 
     await sources.put(make_job(attempt=2), [make_source(1)])
-
-    assert [source.id for source in await sources.sources("job_1")] == ["src_1"]
-
-
-async def test_older_attempt_is_refused(sources):
-    """A stalled worker cannot replace what the newer one has read."""
-    await sources.put(make_job(attempt=2), [make_source(1)])
-
     with pytest.raises(StaleAttempt):
         await sources.put(make_job(attempt=1), [make_source(2)])
 
     assert [source.id for source in await sources.sources("job_1")] == ["src_1"]
 
 
-async def test_jobs_do_not_share_sources(sources):
-    """Each job has its own; one without has none."""
-    await sources.put(make_job(1), [make_source(1)])
-
-    assert await sources.sources("job_2") == []
-
-
-async def test_what_was_put_is_found_by_job_and_key(memo):
-    """Another job's payment is not this one's; the same key again replaces."""
+async def test_what_was_put_is_found_by_job_and_key_until_the_job_has_ended(memo):
+    """Another job's payment is not this one's, nor cleared with it; the same key again replaces."""
     await memo.put("job_1", "model:plan", "first")
     await memo.put("job_1", "model:plan", "second")
     await memo.put("job_2", "model:plan", "other")
-
-    assert await memo.get("job_1", "model:plan") == "second"
-    assert await memo.get("job_2", "model:plan") == "other"
-    assert await memo.get("job_1", "model:answer") is None
-
-
-async def test_clearing_a_job_leaves_the_others(memo):
-    """What a job has paid for goes when it has ended."""
-    await memo.put("job_1", "a", "x")
-    await memo.put("job_2", "a", "y")
+    found, missing = await memo.get("job_1", "model:plan"), await memo.get("job_1", "model:answer")
 
     await memo.clear("job_1")
 
-    assert await memo.get("job_1", "a") is None
-    assert await memo.get("job_2", "a") == "y"
+    assert (found, missing) == ("second", None)
+    assert await memo.get("job_1", "model:plan") is None
+    assert await memo.get("job_2", "model:plan") == "other"
 
 
 async def test_text_and_keys_of_any_kind_survive(memo):
@@ -305,11 +231,43 @@ async def test_text_and_keys_of_any_kind_survive(memo):
     assert await memo.get("job_1", key + "ü") is None
 
 
-async def test_nothing_is_kept_for_a_job_that_is_not_stored(database, postgres):
-    """A row without its job could not be forgotten with it."""
-    for memo in (SqlJobMemo(database), SqlJobMemo(postgres)):
-        with pytest.raises(StoreError, match="job_9"):
-            await memo.put("job_9", "a", "x")
+async def test_nothing_is_kept_for_a_job_that_is_not_stored(tables, clock):
+    """A row without its job could not be forgotten with it; nor is an answer cached where another channel looks."""
+    await SqlJobStore(tables).save(make_job())
+    vote, hour = Rating("U1", is_good=True, reason="", at=NOON), timedelta(hours=1)
+    cache = SqlAnswerCache(tables, clock=clock)
+
+    with pytest.raises(StoreError, match="job_9"):
+        await SqlJobMemo(tables).put("job_9", "a", "x")
+    with pytest.raises(StoreError, match="job_9"):
+        await SqlJobStore(tables).steer("job_9", Steering("answer_now"))
+    for kept in (
+        SqlJobStore(tables).attach(make_job(9), [PAPER]),
+        SqlEvaluations(tables).rate(make_job(9), vote),
+        SqlSourceStore(tables).put(make_job(9), [make_source(1)]),
+        SqlEventLog(tables, clock=clock).append("job_9", 1, "status", {}),
+        cache.put(CHANNEL, "key", "job_9", ttl=hour),
+        cache.put(Scope("discord:1", "workspace"), "key", "job_1", ttl=hour),
+    ):
+        with pytest.raises(JobNotFound):
+            await kept
+
+
+async def test_every_row_carries_its_jobs_tenant_and_visibility(tables, clock):
+    """Each table that keeps what somebody asked says whose it is, and what belongs to a job goes with it."""
+    job = await SqlJobStore(tables).save(make_job())
+    await SqlSourceStore(tables).put(job, [make_source(1)])
+    await SqlJobMemo(tables).put(job.id, "key", "text")
+    await SqlEventLog(tables, clock=clock).append(job.id, 1, "status", {})
+    await SqlAnswerCache(tables, clock=clock).put(CHANNEL, "key", job.id, ttl=timedelta(hours=1))
+    await ToolTraces(SqlTraceStore(tables), clock=clock).create_trace("tool", "U1", {}, scope=job.scope)
+
+    for table in ("jobs", "sources", "memos", "events", "answers", "tool_traces"):
+        rows = await tables.rows(f"SELECT tenant, visibility FROM {table}")
+        assert rows == [(CHANNEL.tenant, CHANNEL.visibility)], table
+    await tables.execute("DELETE FROM jobs")
+    for table in ("sources", "memos", "events", "answers"):
+        assert await tables.rows(f"SELECT 1 FROM {table}") == [], table
 
 
 async def test_unfinished_jobs_are_listed_oldest_first(jobs):
@@ -330,20 +288,16 @@ PAPER = Attachment("paper.pdf", "application/pdf", "On Water", "first page\fseco
 
 
 async def test_attachments_are_found_by_job_in_order(additions):
-    """With their pages; another job has none."""
+    """With their pages; another job has none. A re-sent event may put them twice."""
     notes = replace(PAPER, name="notes.md")
     await additions.attach(make_job(1), [PAPER, notes])
+    first = await additions.attached("job_1")
 
-    assert await additions.attached("job_1") == [PAPER, notes]
-    assert await additions.attached("job_2") == []
-
-
-async def test_attachments_put_again_replace(additions):
-    """A re-sent event may put them twice."""
-    await additions.attach(make_job(1), [PAPER, PAPER])
     await additions.attach(make_job(1), [PAPER])
 
+    assert first == [PAPER, notes]
     assert await additions.attached("job_1") == [PAPER]
+    assert await additions.attached("job_2") == []
 
 
 async def test_a_vote_is_one_an_asker_and_the_later_counts(ratings):
@@ -357,16 +311,6 @@ async def test_a_vote_is_one_an_asker_and_the_later_counts(ratings):
     assert told == [True, False, True, True]
     assert await ratings.ratings("job_1") == [other, bad]
     assert await ratings.ratings("job_2") == []
-
-
-async def test_no_file_is_kept_for_a_job_that_is_not_stored(database, postgres):
-    """A row without its job could not be forgotten with it."""
-    for store in (SqlJobStore(database), SqlJobStore(postgres)):
-        with pytest.raises(JobNotFound):
-            await store.attach(make_job(9), [PAPER])
-    for votes in (SqlEvaluations(database), SqlEvaluations(postgres)):
-        with pytest.raises(JobNotFound):
-            await votes.rate(make_job(9), Rating("U1", is_good=True, reason="", at=NOON))
 
 
 async def test_what_is_said_is_read_in_its_order(additions):
@@ -391,32 +335,18 @@ async def test_those_who_speak_at_once_are_all_heard(additions):
     assert len(await additions.steered("job_1")) == 8
 
 
-async def test_a_job_that_is_not_stored_cannot_be_steered(database, postgres):
-    """A row without its job could not be forgotten with it."""
-    for store in (SqlJobStore(database), SqlJobStore(postgres)):
-        with pytest.raises(StoreError, match="job_9"):
-            await store.steer("job_9", Steering("answer_now"))
-
-
 SECOND = timedelta(seconds=1)
 
 
-async def test_only_the_last_beat_counts(heartbeats):
-    """Of each worker, also when the clock was set back in between."""
+async def test_only_the_last_beat_counts_until_the_worker_is_forgotten(heartbeats):
+    """Also when the clock was set back in between. Who ended in good order is not missed; forgetting twice is fine."""
     await heartbeats.beat("worker 1", NOON + 3600 * SECOND)
     await heartbeats.beat("worker 2", NOON - 5 * SECOND)
 
     await heartbeats.beat("worker 1", NOON)
-
-    assert await heartbeats.beats() == {"worker 1": NOON, "worker 2": NOON - 5 * SECOND}
-
-
-async def test_forgotten_worker_is_not_missed(heartbeats):
-    """One that ended in good order leaves nothing to take up; forgetting twice is fine."""
-    await heartbeats.beat("worker 1", NOON)
-    await heartbeats.beat("worker 2", NOON)
-
+    beats = await heartbeats.beats()
     await heartbeats.forget("worker 1")
     await heartbeats.forget("worker 1")
 
+    assert beats == {"worker 1": NOON, "worker 2": NOON - 5 * SECOND}
     assert list(await heartbeats.beats()) == ["worker 2"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -13,16 +11,15 @@ import pytest
 
 from adapters.records.archive import SqlArchive
 from adapters.records.library import SqlConversations, SqlLibrary
-from adapters.records.schema import steps
-from adapters.records.sql import digest, place_token
-from adapters.records.sqlite import FILE_NAME, Database
+from adapters.records.sql import place_token
+from adapters.records.sqlite import Database
 from core.library.paper import Index, LibraryStore, Paper, PaperChunk, SearchResult, StoredChunk
 from core.library.states import Conversation, Conversations, State
 from core.model.codec import encode
 from core.model.job import Scope
 from core.tenancy.forgetting import Whose
 from core.text.passages import SectionType
-from tests.adapters.records.samples import CHANNEL, NOON
+from tests.adapters.records.samples import CHANNEL, NOON, older_file, version_before
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 OURS = Scope("slack:T1", "workspace")
@@ -214,8 +211,6 @@ async def test_nothing_of_a_paper_is_left_in_the_files(tmp_path, way):
 
 async def test_papers_of_an_earlier_gorkd_know_their_works(tmp_path):
     """Two versions that stood there are one work; a name that merely ends like one is its own."""
-    versions = steps("sqlite")
-    before = next(number for number, statements in enumerate(versions) if "papers_by_work" in str(statements))
     works = {
         "2401.00001v1": "2401.00001",
         "2401.00001v12": "2401.00001",
@@ -223,13 +218,7 @@ async def test_papers_of_an_earlier_gorkd_know_their_works(tmp_path):
         "hep-th/9901001v2": "hep-th/9901001",
         "smith2024rev1": "smith2024rev1",
     }
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        connection.create_function("place_token", -1, place_token, deterministic=True)
-        connection.create_function("digest", 1, digest, deterministic=True)
-        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
-        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (before,))
-        for statement in (statement for statements in versions[:before] for statement in statements):
-            connection.execute(statement)
+    with older_file(tmp_path, version_before("papers_by_work")) as connection:
         for name in works:
             row = (OURS.tenant, OURS.visibility, name, "hash", encode(replace(paper(1), id=name)), TIDES, b"")
             connection.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -247,15 +236,8 @@ async def test_papers_of_an_earlier_gorkd_know_their_works(tmp_path):
 
 async def test_papers_of_an_earlier_gorkd_are_still_found(tmp_path):
     """Words that stood in one index are found in the index of their kind, and leave with their paper."""
-    versions = steps("sqlite")
-    before = next(number for number, statements in enumerate(versions) if "summary_words" in str(statements))
     entry, place = paper(1), (OURS.tenant, OURS.visibility, paper(1).id)
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        connection.create_function("place_token", -1, place_token, deterministic=True)
-        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
-        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (before,))
-        for statement in (statement for statements in versions[:before] for statement in statements):
-            connection.execute(statement)
+    with older_file(tmp_path, version_before("summary_words")) as connection:
         connection.execute(
             "INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?)", (*place, "hash", encode(entry), TIDES, b"")
         )

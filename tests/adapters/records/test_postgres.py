@@ -10,17 +10,15 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from adapters.records.jobs import SqlEventLog, SqlJobMemo, SqlJobStore, SqlSourceStore
+from adapters.records.jobs import SqlEventLog, SqlJobMemo, SqlJobStore
 from adapters.records.postgres import MIGRATING, PostgresDatabase, look_at
 from adapters.records.schema import NEWEST, Outlook, steps
 from adapters.records.sql import Sql, digest
-from adapters.records.traces import SqlTraceStore
 from core.model.codec import encode
-from core.model.errors import JobNotFound, SetupError, StoreError
-from core.pipeline.trace import ToolTraces
+from core.model.errors import SetupError, StoreError
 from tests.adapters.durable.tables import until
 from tests.adapters.records.processes import python
-from tests.adapters.records.samples import CHANNEL, RESULT, StandingClock, finished, make_job, make_source
+from tests.adapters.records.samples import CHANNEL, RESULT, StandingClock, finished, make_job
 from tests.servers import free_port
 
 
@@ -336,28 +334,6 @@ async def test_one_question_delivered_to_many_at_once_is_one_job(postgres, postg
 
     assert len(set(saved)) == 1
     assert await stores[0].recent(CHANNEL, limit=20) == [saved[0]]
-
-
-async def test_every_row_carries_its_jobs_tenant_and_visibility(postgres, clock):
-    """Each table that keeps what somebody asked says whose it is, and what belongs to a job goes with it."""
-    job = make_job()
-    await SqlJobStore(postgres).save(job)
-    await SqlSourceStore(postgres).put(job, [make_source(1)])
-    await SqlJobMemo(postgres).put(job.id, "key", "text")
-    await ToolTraces(SqlTraceStore(postgres), clock=clock).create_trace("tool", "U1", {}, scope=job.scope)
-
-    for table in ("jobs", "sources", "memos", "tool_traces"):
-        rows = await postgres.rows(f"SELECT tenant, visibility FROM {table}")
-        assert rows == [(CHANNEL.tenant, CHANNEL.visibility)], table
-    await postgres.execute("DELETE FROM jobs")
-    for table in ("sources", "memos"):
-        assert await postgres.rows(f"SELECT 1 FROM {table}") == [], table
-
-
-async def test_nothing_is_kept_for_a_job_that_was_never_saved(postgres):
-    """Without its job a row would belong to nobody."""
-    with pytest.raises(JobNotFound):
-        await SqlSourceStore(postgres).put(make_job(), [make_source(1)])
 
 
 async def test_closing_twice_is_fine_and_then_everything_is_refused(postgres_url, another):

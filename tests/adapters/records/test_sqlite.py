@@ -11,16 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.records.cache import SqlAnswerCache
 from adapters.records.jobs import SqlEventLog, SqlJobMemo, SqlJobStore, SqlSourceStore
-from adapters.records.schema import NEWEST, Outlook, steps
-from adapters.records.sql import place_token
+from adapters.records.schema import NEWEST, Outlook
 from adapters.records.sqlite import FILE_NAME, Database, _open, look_at
 from core.model.codec import encode
-from core.model.errors import JobNotFound, SetupError, StoreError
-from core.model.job import Scope
+from core.model.errors import SetupError, StoreError
 from tests.adapters.records.processes import python
-from tests.adapters.records.samples import CHANNEL, RESULT, finished, make_job, make_source
+from tests.adapters.records.samples import CHANNEL, RESULT, finished, make_job, make_source, older_file, version_before
 
 
 def a_file(folder: Path) -> Path:
@@ -153,20 +150,6 @@ async def test_closing_twice_is_fine_and_then_everything_is_refused(tmp_path):
     await again.aclose()
 
 
-async def test_every_row_carries_its_jobs_tenant_and_visibility(database, clock):
-    """Each table that keeps something for a job says whose it is."""
-    job = make_job()
-    await SqlJobStore(database).save(job)
-    await SqlSourceStore(database).put(job, [make_source(1)])
-    await SqlEventLog(database, clock=clock).append(job.id, 1, "status", {})
-    await SqlAnswerCache(database, clock=clock).put(CHANNEL, "key", job.id, ttl=timedelta(hours=1))
-
-    for table in ("jobs", "sources", "events", "answers"):
-        query = f"SELECT tenant, visibility FROM {table}"
-        rows = await database.rows(query)
-        assert rows == [(CHANNEL.tenant, CHANNEL.visibility)], table
-
-
 class CountedTables:
     """The tables of a database, with how many transactions were written."""
 
@@ -194,32 +177,9 @@ async def test_events_of_a_job_are_written_in_groups(database, clock):
     assert tables.writes == 2  # the first, and all that came behind it
 
 
-async def test_nothing_is_kept_for_a_job_that_was_never_saved(database, clock):
-    """Without its job a row would belong to nobody."""
-    with pytest.raises(JobNotFound):
-        await SqlSourceStore(database).put(make_job(), [make_source(1)])
-    with pytest.raises(JobNotFound):
-        await SqlEventLog(database, clock=clock).append("job_1", 1, "status", {})
-    with pytest.raises(JobNotFound):
-        await SqlAnswerCache(database, clock=clock).put(CHANNEL, "key", "job_1", ttl=timedelta(hours=1))
-
-
-async def test_answer_is_not_cached_outside_its_jobs_scope(database, clock):
-    """An answer from one channel cannot be put where another channel looks."""
-    await SqlJobStore(database).save(make_job())
-    cache = SqlAnswerCache(database, clock=clock)
-
-    with pytest.raises(JobNotFound):
-        await cache.put(Scope("discord:1", "workspace"), "key", "job_1", ttl=timedelta(hours=1))
-
-
 async def test_older_database_grows_the_tables_it_lacks(tmp_path):
     """What an earlier gorkd has stored stays, and the newest tables are there."""
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
-        connection.execute("INSERT INTO schema_version VALUES (1, 0)")
-        for statement in steps("sqlite")[0]:
-            connection.execute(statement)
+    with older_file(tmp_path) as connection:
         connection.execute(
             "INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, job)"
             " VALUES ('old', 't', 'v', '', 1, 0, '')"
@@ -236,11 +196,8 @@ async def test_older_database_grows_the_tables_it_lacks(tmp_path):
 async def test_what_a_start_would_change_is_told_and_left_as_it_is(tmp_path):
     """Of nothing, of the first version and of this one's."""
     assert look_at(tmp_path) == Outlook(0, ())
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
-        connection.execute("INSERT INTO schema_version VALUES (1, 0)")
-        for statement in steps("sqlite")[0]:
-            connection.execute(statement)
+    with older_file(tmp_path):
+        pass
     before = (tmp_path / FILE_NAME).read_bytes()
 
     found = look_at(tmp_path)
@@ -273,14 +230,7 @@ asyncio.run(main())
 async def test_what_an_older_gorkd_was_asked_and_paid_for_is_found_again(tmp_path):
     """Its keys are plain; a message that is delivered again after the upgrade is no second question."""
     job = make_job()
-    versions = steps("sqlite")
-    before = next(number for number, statements in enumerate(versions) if "dedupe_key = digest" in str(statements))
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        connection.create_function("place_token", -1, place_token)
-        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
-        connection.execute("INSERT INTO schema_version VALUES (?, 0)", (before,))
-        for statement in [statement for version in versions[:before] for statement in version]:
-            connection.execute(statement)
+    with older_file(tmp_path, version_before("dedupe_key = digest")) as connection:
         whose = (job.scope.tenant, job.scope.visibility)
         connection.execute(
             "INSERT INTO jobs (id, tenant, visibility, status, attempt, created_at, dedupe_key, job)"

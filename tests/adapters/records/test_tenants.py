@@ -225,22 +225,16 @@ def sessions(tables, clock) -> SqlRevocations:
     return SqlRevocations(tables, clock=clock)
 
 
-async def test_what_was_ended_stays_so_and_nothing_else(sessions):
+async def test_what_was_ended_stays_so_until_it_would_have_ended_by_itself(sessions, tables, clock):
+    """And nothing else; so that the table does not grow."""
     await sessions.end_session("one", until=NOON + DAY)
     await sessions.end_session("one", until=NOON + DAY)
-
-    assert await sessions.has_ended("one")
-    assert not await sessions.has_ended("two")
-
-
-async def test_what_would_have_ended_by_itself_is_forgotten(tables, clock):
-    """So that the table does not grow."""
-    sessions = SqlRevocations(tables, clock=clock)
-    await sessions.end_session("one", until=NOON + DAY)
+    ended = [await sessions.has_ended(name) for name in ("one", "two")]
     clock.advance(2 * DAY)
 
     await sessions.end_session("two", until=NOON + 3 * DAY)
 
+    assert ended == [True, False]
     assert await tables.rows("SELECT id FROM ended_sessions") == [("two",)]
 
 
@@ -253,18 +247,13 @@ def revocations(with_jobs, clock) -> SqlRevocations:
 
 
 async def test_links_of_one_job_are_taken_back_and_no_others(revocations):
+    """The latest counts, also when a slower clock tells an earlier one afterwards."""
     await revocations.revoke(make_job(1), NOON)
-
-    assert await revocations.revoked_at("job_1") == NOON
-    assert await revocations.revoked_at("job_2") is None
-    assert await revocations.revoked_at("job_unknown") is None
-
-
-async def test_the_latest_revocation_counts(revocations):
-    """Also when a slower clock tells an earlier one afterwards."""
-    await revocations.revoke(make_job(1), NOON)
+    first = await revocations.revoked_at("job_1")
     await revocations.revoke(make_job(1), NOON + MINUTE)
 
     await revocations.revoke(make_job(1), NOON - MINUTE)
 
-    assert await revocations.revoked_at("job_1") == NOON + MINUTE
+    assert (first, await revocations.revoked_at("job_1")) == (NOON, NOON + MINUTE)
+    assert await revocations.revoked_at("job_2") is None
+    assert await revocations.revoked_at("job_unknown") is None

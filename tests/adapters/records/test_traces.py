@@ -49,29 +49,25 @@ async def test_trace_of_a_run_is_kept_whole(traces, clock):
     assert done.completed_at == NOON + timedelta(seconds=2, microseconds=7)
 
 
-async def test_progress_is_seen_while_the_tool_runs(traces):
-    """Stage, share and state stand in the stored trace; without a state the last one stays (S002-17)."""
+async def test_progress_is_seen_while_the_tool_runs_and_after_a_failure(traces):
+    """Stage, share and state stand in the stored trace; without a state the last one stays (S002-17). What failed says
+    why and where; what was never begun cannot be changed.
+    """
     trace = await traces.create_trace("deep_research", "U1", {}, scope=CHANNEL)
     await traces.update_progress(trace.id, "refining", 0.1, STATE)
 
     await traces.update_progress(trace.id, "iteration_1", 0.3)
-
     stored = await traces.get_trace(trace.id)
-    assert (stored.status, stored.current_stage, stored.progress) == (TraceStatus.IN_PROGRESS, "iteration_1", 0.3)
-    assert stored.state == STATE
-    assert stored.completed_at is None
-
-
-async def test_failure_keeps_how_far_it_came(traces):
-    """The message says why; stage, state and progress say where."""
-    trace = await traces.create_trace("deep_research", "U1", {}, scope=CHANNEL)
-    await traces.update_progress(trace.id, "iteration_1", 0.3, STATE)
-
     failed = await traces.fail_trace(trace.id, "no provider answered")
 
+    assert (stored.status, stored.completed_at) == (TraceStatus.IN_PROGRESS, None)
     assert await traces.get_trace(trace.id) == failed
     assert (failed.status, failed.error_message) == (TraceStatus.FAILED, "no provider answered")
-    assert (failed.progress, failed.current_stage, failed.state) == (0.3, "iteration_1", STATE)
+    for one in (stored, failed):
+        assert (one.progress, one.current_stage, one.state) == (0.3, "iteration_1", STATE)
+    assert await traces.get_trace("t9") is None
+    with pytest.raises(StoreError, match="t9"):
+        await traces.update_progress("t9", "refining", 0.1)
 
 
 @pytest.mark.parametrize("end", ["complete", "fail", "cancel"])
@@ -94,25 +90,17 @@ async def test_ended_trace_does_not_change_any_more(traces, end):
 
 
 async def test_creating_again_finds_the_run_that_is_under_way(traces):
-    """A step that runs again does not lose what the first run had noted."""
+    """A step that runs again does not lose what the first run had noted; a job that is retried starts over."""
     await traces.create_trace("deep_research", "U1", {"question": "first"}, scope=CHANNEL, trace_id="t1")
     running = await traces.update_progress("t1", "iteration_1", 0.3, STATE)
 
     again = await traces.create_trace("deep_research", "U1", {"question": "second"}, scope=CHANNEL, trace_id="t1")
+    await traces.fail_trace("t1", "broken")
+    retried = await traces.create_trace("deep_research", "U1", {}, scope=CHANNEL, trace_id="t1")
 
     assert again == running
-
-
-async def test_creating_again_after_the_end_starts_over(traces):
-    """A job that is retried has a fresh trace under the same id."""
-    await traces.create_trace("deep_research", "U1", {}, scope=CHANNEL, trace_id="t1")
-    await traces.update_progress("t1", "iteration_1", 0.3, STATE)
-    await traces.fail_trace("t1", "broken")
-
-    again = await traces.create_trace("deep_research", "U1", {}, scope=CHANNEL, trace_id="t1")
-
-    assert await traces.get_trace("t1") == again
-    assert (again.status, again.state, again.error_message) == (TraceStatus.PENDING, {}, None)
+    assert await traces.get_trace("t1") == retried
+    assert (retried.status, retried.state, retried.error_message) == (TraceStatus.PENDING, {}, None)
 
 
 async def test_traces_of_a_user_are_listed_newest_first(traces, clock):
@@ -144,13 +132,6 @@ async def test_reports_at_once_lose_nothing(traces, trace_store):
     assert (await traces.get_trace("t1")).metrics == {"calls": 50}
 
 
-async def test_unknown_trace_is_none_and_cannot_be_changed(traces):
-    """Reading asks; writing must not create by accident."""
-    assert await traces.get_trace("t9") is None
-    with pytest.raises(StoreError, match="t9"):
-        await traces.update_progress("t9", "refining", 0.1)
-
-
 async def test_long_stages_and_odd_letters_fit_every_database(traces):
     """A stage may quote a question; the column holds 100 characters and no NUL."""
     trace = await traces.create_trace("deep_research", "U1", {}, scope=CHANNEL)
@@ -163,20 +144,15 @@ async def test_long_stages_and_odd_letters_fit_every_database(traces):
     assert await traces.get_trace(trace.id) == failed
 
 
-@pytest.mark.parametrize("progress", [-0.1, 1.1, float("nan")])
-async def test_progress_is_a_share(traces, progress):
-    """Anything but 0…1 is a mistake of the caller."""
+async def test_what_no_column_holds_is_refused(traces):
+    """100 characters for a tool, 36 for an id (S002-16); of progress anything but 0…1 is a mistake of the caller."""
+    for tool, trace_id in (("", ""), ("x" * 101, ""), ("tool", "x" * 37)):
+        with pytest.raises(ValueError, match="too long"):
+            await traces.create_trace(tool, "U1", {}, scope=CHANNEL, trace_id=trace_id)
     trace = await traces.create_trace("deep_research", "U1", {}, scope=CHANNEL)
-
-    with pytest.raises(ValueError, match="progress"):
-        await traces.update_progress(trace.id, "refining", progress)
-
-
-@pytest.mark.parametrize(("tool", "trace_id"), [("", ""), ("x" * 101, ""), ("tool", "x" * 37)])
-async def test_names_that_no_column_holds_are_refused(traces, tool, trace_id):
-    """100 characters for a tool, 36 for an id (S002-16)."""
-    with pytest.raises(ValueError, match="too long"):
-        await traces.create_trace(tool, "U1", {}, scope=CHANNEL, trace_id=trace_id)
+    for progress in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="progress"):
+            await traces.update_progress(trace.id, "refining", progress)
 
 
 def test_a_jobs_trace_has_one_id():
@@ -276,26 +252,21 @@ async def stores(tables):
 
 
 async def test_entries_come_back_whole_and_in_order(stores) -> None:
-    """Every field, also those that are hard to store; one job's entries are not another's."""
-    _, log, _ = stores
+    """Every field, also those that are hard to store; one job's entries are not another's. Of a job that was forgotten
+    while it ran nothing may come back.
+    """
+    _, log, spending = stores
 
     await log.append("job_1", [CALL, SEARCH])
     await log.append("job_2", [SEARCH])
     await log.append("job_1", [CALL])
+    before = await spending.spent("slack:T1", "U1", MONTH)
+    await log.append("job_forgotten", [CALL])
 
     assert await log.read("job_1") == [CALL, SEARCH, CALL]
     assert await log.read("job_2") == [SEARCH]
-    assert await log.read("job_3") == []
-
-
-async def test_what_belongs_to_no_stored_job_is_dropped(stores) -> None:
-    """It was forgotten while it ran: nothing may come back."""
-    _, log, spending = stores
-
-    await log.append("job_forgotten", [CALL])
-
-    assert await log.read("job_forgotten") == []
-    assert await spending.spent("slack:T1", "U1", MONTH) == Spent(0, 0)
+    assert await log.read("job_3") == await log.read("job_forgotten") == []
+    assert await spending.spent("slack:T1", "U1", MONTH) == before
 
 
 async def test_calls_are_booked_to_the_asker_and_the_workspace(stores) -> None:

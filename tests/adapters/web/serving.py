@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
+from aiohttp.test_utils import TestClient
 
 from adapters.records.cache import MemoryLimits
 from adapters.records.tenants import SqlRevocations
@@ -20,6 +21,8 @@ from core.tenancy.usage import CountUsage, EvaluationStore
 from tests.golden import samples
 from tests.golden.samples import ScriptedResearcher
 from tests.records import MemoryTables
+
+Open = Callable[..., Awaitable[TestClient]]
 
 
 async def all_well() -> list[str]:

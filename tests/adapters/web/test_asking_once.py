@@ -70,14 +70,17 @@ async def ask(
     return answer.status, said["error"]["code"] if "error" in said else said["job_id"]
 
 
-async def test_the_same_key_is_one_job_and_another_key_another():
+async def test_the_same_key_is_one_job_and_another_key_or_asker_another():
+    """What a question says counts, not its bytes; nobody finds, or blocks, another's question by guessing a key."""
     async with asking() as client:
         first, again, other = await ask(client), await ask(client), await ask(client, "k-2")
+        written_otherwise = await ask(client, question={"mode": "quick", **QUESTION})
+        anothers = await ask(client, token=TOKENS[1])
         without = [await ask(client, None) for _ in range(2)]
 
-    assert first == again
-    assert len({first, other, *without}) == 4
-    assert {status for status, _ in (first, other, *without)} == {202}
+    assert first == again == written_otherwise
+    assert len({first, other, anothers, *without}) == 5
+    assert {status for status, _ in (first, other, anothers, *without)} == {202}
 
 
 async def test_many_at_once_are_one_job():
@@ -120,22 +123,6 @@ async def test_what_was_turned_away_may_come_again_under_its_key():
     assert turned_away == [(429, "RATE_LIMITED")] * 2
     assert taken[0] == taken[1]
     assert (taken[0][0], other[0]) == (202, 422)
-
-
-async def test_the_same_question_written_otherwise_is_the_same():
-    """What a question says counts, not its bytes."""
-    async with asking() as client:
-        first, again = await ask(client), await ask(client, question={"mode": "quick", **QUESTION})
-
-    assert first == again
-
-
-async def test_a_key_is_its_askers_alone():
-    """Nobody finds, or blocks, another's question by guessing a key."""
-    async with asking() as client:
-        jobs = {await ask(client, token=token) for token in TOKENS}
-
-    assert len(jobs) == 2
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256, "k\tk", "ключ"], ids=["empty", "long", "tab", "not ASCII"])
@@ -194,6 +181,7 @@ async def test_retry_begins_with_what_was_found(path: str):
     library = CountingLibrary()
     async with open_site(library=library) as site, aiohttp.ClientSession(site.address) as client:
         failed = await site.ask(mood="broken")
+        page = await (await client.get(f"/jobs/{failed.id}")).text()
         searched = library.searches
         site.writer.mood = ""
 
@@ -205,19 +193,12 @@ async def test_retry_begins_with_what_was_found(path: str):
         done = await site.researcher.job(retried.id)
 
     assert failed.status is JobStatus.FAILED
+    assert f'<form method="post" action="/jobs/{failed.id}/retry"' in page
+    assert 'action="/"' not in page
     assert addresses[0] == addresses[1]
     assert (retried.id != failed.id, retried.request.basis) == (True, failed.id)
     assert done.status is JobStatus.COMPLETED
     assert library.searches == searched > 0
-
-
-async def test_the_page_of_a_failed_job_retries_it():
-    async with open_site() as site, aiohttp.ClientSession(site.address) as client:
-        failed = await site.ask(mood="broken")
-        page = await (await client.get(f"/jobs/{failed.id}")).text()
-
-    assert f'<form method="post" action="/jobs/{failed.id}/retry"' in page
-    assert 'action="/"' not in page
 
 
 async def test_what_cannot_be_retried_is_said():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from time import process_time
@@ -11,7 +10,6 @@ from zlib import compress
 
 import aiohttp
 import pytest
-from aiohttp.test_utils import TestClient
 
 from adapters.web.access import JobLinks
 from adapters.web.prose import claimed
@@ -24,8 +22,7 @@ from core.modes import MODES
 from core.pipeline.trace import Exchange, TraceEntry
 from core.presentation import wording
 from core.text.saying import LANGUAGES
-from tests.adapters.web.conformity import conforming
-from tests.adapters.web.serving import web_app
+from tests.adapters.web.serving import Open
 from tests.adapters.web.site import open_site
 from tests.golden import samples
 from tests.golden.samples import NOON, ScriptedResearcher
@@ -34,22 +31,6 @@ JOB = samples.COMPLETED.id
 PRIVATE = replace(samples.COMPLETED, request=replace(samples.PENDING.request, scope=Scope("slack:T1", "channel:C1")))
 RUNNING = replace(samples.COMPLETED, status=JobStatus.SEARCHING)
 ELSEWHERE = {"X-Forwarded-For": "203.0.113.9"}
-Open = Callable[..., Awaitable[TestClient]]
-
-
-@pytest.fixture
-async def open_web() -> AsyncIterator[Open]:
-    clients: list[TestClient] = []
-
-    async def opened(researcher: ScriptedResearcher | None = None) -> TestClient:
-        client = conforming(web_app(researcher))
-        await client.start_server()
-        clients.append(client)
-        return client
-
-    yield opened
-    for client in clients:
-        await client.close()
 
 
 def signed(job: ResearchJob, path: str) -> str:
@@ -186,33 +167,14 @@ async def test_preview_of_an_open_answer_tells_question_and_confidence(open_web:
     ids=["this machine", "elsewhere", "by a link from elsewhere"],
 )
 async def test_what_needs_permission_is_offered_to_those_who_have_it(open_web: Open, headers, is_offered: bool):
+    """And who may not ask is told so before writing a question."""
     web = await open_web()
 
     page = await (await web.get(f"/jobs/{JOB}", headers=headers)).text()
+    form = await (await web.get("/", headers=headers)).text()
 
     assert ("Ask Again" in page) == is_offered
-
-
-@pytest.mark.parametrize(("headers", "is_told"), [({}, False), (ELSEWHERE, True)], ids=["this machine", "elsewhere"])
-async def test_who_may_not_ask_is_told_before_writing_a_question(open_web: Open, headers, is_told: bool):
-    web = await open_web()
-
-    page = await (await web.get("/", headers=headers)).text()
-
-    assert ('href="/sign-in"' in page) == is_told
-
-
-async def test_asking_again_is_fresh_and_keeps_mode_and_depth(open_web: Open):
-    researcher = ScriptedResearcher()
-    web = await open_web(researcher)
-
-    await web.post(
-        "/",
-        data={"query": "How tall?", "mode": ["quick", "idea", "quick"], "top_k": "3", "depth": "deep", "fresh": "1"},
-    )
-
-    asked = researcher.requests[0]
-    assert (asked.is_fresh, asked.modes, asked.depth, asked.top_k) == (True, ("quick", "idea"), "deep", 3)
+    assert ('href="/sign-in"' in form) == (not is_offered)
 
 
 async def test_modes_that_lack_their_model_say_so_and_cannot_be_chosen(open_web: Open):

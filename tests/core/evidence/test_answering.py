@@ -328,6 +328,7 @@ def test_how_long_something_has_been_is_told_by_how_long_ago_it_began() -> None:
 
 def test_what_a_sign_means_is_asked_of_the_sign_alone() -> None:
     assert defined_name("What does the ◐ mark mean?") == "◐"
+    assert defined_name("What does the arrow ↪ mean?") == "↪"
 
 
 @pytest.mark.parametrize(

@@ -390,6 +390,18 @@ def test_what_a_thing_is_is_said_by_a_definition_or_not_at_all() -> None:
     assert (found.is_direct, found.unanswered) == (True, "")
 
 
+def test_what_says_what_a_single_word_means_answers_what_it_means() -> None:
+    """Though the word is in every page, and nothing else of the question is in any."""
+    pages = [source(number, f"Pier {number} has a spillway, and boats keep away from it.") for number in range(1, 7)]
+    meant = "A spillway is a canal that lets water out of a lake."
+
+    found = quote_answer("What is a spillway?", [*pages, source(7, f"{meant} Boats keep away.")])
+
+    assert found.summary[0].text == meant
+    assert found.is_direct
+    assert not quote_answer("What is a spillway?", pages).is_direct
+
+
 def test_a_sign_is_looked_for_as_it_stands() -> None:
     """ "mean" is no word of the question's subject: without the sign nothing is quoted."""
     page = source(
@@ -618,6 +630,50 @@ def test_what_stands_under_a_question_answers_no_other_and_must_answer(question:
     page = source(1, f"# Help\n\n## {over}\n\n{said}\n", title="Help")
 
     assert not quote_answer(question, [page]).is_direct
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param("# Help\n\n## May I bring my dog?\n\n{}\n", id="under a heading"),
+        pytest.param("Help.\n\nQ: May I bring my dog?\n{}\n", id="under a line"),
+    ],
+)
+def test_a_yes_or_no_belongs_to_the_sentence_behind_it(page: str) -> None:
+    content = page.format("No. Dogs wait in the yard, where there is water for them. Cats may come in.")
+
+    found = quote_answer("May I bring my dog?", [source(1, content, title="Help")])
+
+    assert found.summary[0].text == "No. Dogs wait in the yard, where there is water for them."
+    assert content[found.summary[0].start : found.summary[0].end] == found.summary[0].text
+    assert found.is_direct
+
+
+def test_how_to_is_told_by_what_stands_under_the_same_question() -> None:
+    """Its author says so, whether or not it tells anybody to do something."""
+    said = "The lever at the gate clears the bins of flour."
+    others = [source(number, "The mill stands at the bay, and flour is sold there.") for number in range(2, 7)]
+
+    asked, other = (
+        quote_answer("How do I clear the bins?", [source(1, f"# Help\n\n## {heading}\n\n{said}\n"), *others])
+        for heading in ("How do I clear the bins?", "Bins to clear")
+    )
+
+    assert asked.summary[0].text == other.summary[0].text == said
+    assert (asked.is_direct, other.is_direct) == (True, False)
+
+
+def test_a_question_in_another_language_than_the_texts_asks_by_its_own_words() -> None:
+    """ "Was" asks whether in English, and "bedeutet" is no word of the subject."""
+    rows = "| Variable | What it does |\n|---|---|\n| `MILL_PATIENCE` | How long the mill waits for the wind. |\n"
+    pages = [source(1, f"# Settings\n\n{rows}"), source(2, "When the wind is slow, set `MILL_PATIENCE` to ten.")]
+
+    found = quote_answer("Was bedeutet MILL_PATIENCE?", pages)
+
+    assert [entry.said for entry in found.summary] == [
+        "Variable: `MILL_PATIENCE`; What it does: How long the mill waits for the wind."
+    ]
+    assert found.is_direct
 
 
 def test_what_stands_first_under_a_question_goes_before_what_has_its_words() -> None:

@@ -67,6 +67,86 @@ async def test_a_wrong_page_is_put_right(cited: str, verdict: Verdict) -> None:
     assert f"{CAUSE} [2401.00001v1, page 2]." in result.details["query_result"]["content"]
 
 
+@pytest.mark.parametrize(
+    "cited",
+    [
+        "[2401.00001v1.pdf, page 2]",
+        "[@2401.00001v1, p. 2]",
+        "[Source: 2401.00001v1, page 2]",
+        "(2401.00001v1, page 2)",
+        "[^2401.00001v1, p. 2]",
+        "[2401.00001v1#page=2]",
+        "[Smith et al., page 2]",
+        "[Smith 2024, p. 2]",
+        "[1] [2401.00001v1, page 2]",
+        "(Smith et al., 2024)",
+        "(Smith and Doe 2024, p. 2)",
+    ],
+)
+async def test_a_marker_is_read_however_models_write_it(cited: str) -> None:
+    """D10: and none stands there twice, as it was written and as ours."""
+    _, _, result = await asked(FakeModel({"answer": written(f"{CAUSE} {cited}.")}))
+
+    assert f"{CAUSE} [2401.00001v1, page 2].\n\n## References" in result.details["query_result"]["content"]
+
+
+async def test_a_sentence_that_names_a_paper_in_brackets_keeps_its_words() -> None:
+    """Round brackets are a marker only where hardly more than the paper stands in them."""
+    said = "The largest tides reach 16 metres (as 2401.00001v1 measured in the Bay of Fundy)"
+
+    _, _, result = await asked(FakeModel({"answer": written(f"{said} [2401.00001v1, page 3].")}))
+
+    assert f"{said} [2401.00001v1, page 3]." in result.details["query_result"]["content"]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        pytest.param("## References\n\n1. Smith, J. (2024). Tides and the Moon. [2401.00001v1]", id="heading"),
+        pytest.param("**Sources:**\n[1] Smith. Tides and the Moon, 2024, page 1-3.", id="bold lead"),
+        pytest.param("### Quellen\n\n- Smith (2024): Tides and the Moon, S. 2 [2401.00001v1, page 2]", id="German"),
+        pytest.param("References:\n\n* Smith & Doe. Tides and the Moon.", id="plain lead"),
+    ],
+)
+async def test_a_list_of_references_of_the_writers_own_goes(listed: str) -> None:
+    """S000-24: the answer ends with one that is ours."""
+    sun = "The sun adds about half as much to the tides as the moon [2401.00001v1, page 2]."
+    model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].", f"{sun}\n\n{listed}")})
+
+    _, _, result = await asked(model)
+
+    content = result.details["query_result"]["content"]
+    assert f"{sun}\n\n## References\n\n1. 2401.00001v1 - Tides and the Moon\n" in content
+    assert content.count("Tides and the Moon") == 1
+    assert content.count("## References") == 1
+    assert not {"Quellen", "Sources"} & set(content.replace(":", " ").split())
+    assert not result.answer.removed
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(
+            "The largest tides were measured in the Bay of Fundy [2401.00001v1, page 3], where they reach 16 metres.",
+            id="in the middle of a sentence",
+        ),
+        pytest.param(
+            "| Largest tides | Metres |\n|---|---|\n| Bay of Fundy | 16 metres [2401.00001v1, page 3] |",
+            id="in a table",
+        ),
+    ],
+)
+async def test_a_marker_names_the_page_of_the_sentence_around_it(said: str) -> None:
+    """S000-16: not that of the sentence before, of which more stands in front of the marker."""
+    model = FakeModel({"answer": written(f"{CAUSE} [2401.00001v1, page 2].\n\n{said}")})
+
+    _, _, result = await asked(model)
+
+    content = result.details["query_result"]["content"]
+    assert f"{CAUSE} [2401.00001v1, page 2]." in content
+    assert said in content
+
+
 async def test_what_no_paper_says_is_not_shown() -> None:
     """S000-17: statements that cannot be traced to a page are left out."""
     false = "The tides are caused by whales that swim in circles [2401.00001v1, page 2]."

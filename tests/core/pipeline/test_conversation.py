@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, JobNotFound
-from core.model.job import LOCAL, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import LOCAL, JobStatus, QuestionType, ResearchJob, ResearchRequest, Scope
 from core.pipeline.conversation import (
     MAX_TURNS,
     ReadReply,
@@ -23,7 +23,9 @@ from core.pipeline.conversation import (
     read_turns,
     standalone_by_rules,
 )
+from core.presentation.follow_ups import follow_ups
 from tests.fakes import NOW, make_deps, make_job
+from tests.golden import samples
 
 HERE, THERE = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
 
@@ -172,6 +174,45 @@ def test_who_greets_is_greeted_in_seven_languages(greetings: str, questions: str
     assert {read_reply(said).kind for said in questions.split("; ")} == {"question"}
 
 
+CALLED_WRONG = {
+    "en": (
+        "that is wrong; That's not right.; no, that's not right!; it isn't true; your answer is wrong; Are you sure?",
+        "what is wrong with my car; that is wrong in which countries?; is that true of mice?; wrong turn (film)",
+    ),
+    "de": (
+        "Das stimmt nicht; nein, das ist falsch!; stimmt so nicht; das ist doch nicht wahr; Bist du sicher?",
+        "Was stimmt nicht mit meinem Auto; warum ist das falsch geschrieben; stimmt das Wetter?",
+    ),
+    "fr": ("C'est faux; non, ce n’est pas vrai !; tu te trompes; C'est vrai ?", "c'est faux en droit ?; faux amis"),
+    "es": ("Eso no es cierto; no, es falso; está mal; ¿Estás seguro?", "¿es verdad que llueve?; falso positivo"),
+    "it": ("Non è vero; no, è sbagliato!; ti sbagli; Sei sicuro?", "è vero che piove?; un falso amico"),
+    "pt": ("Isso não é verdade; não, está errado; Tem certeza?", "é verdade que chove?; falso cognato"),
+    "nl": ("Dat klopt niet; nee, dat is niet waar; Weet je het zeker?", "klopt het weerbericht?; wat is er fout"),
+}
+
+
+@pytest.mark.parametrize("language", CALLED_WRONG)
+def test_who_says_that_an_answer_is_wrong_asks_nothing(language: str) -> None:
+    """In seven languages; what goes on with a subject does."""
+    words, questions = (said.split("; ") for said in CALLED_WRONG[language])
+
+    assert {said: read_reply(said) for said in words} == dict.fromkeys(words, ReadReply("wrong"))
+    assert {said: read_reply(said).kind for said in questions} == dict.fromkeys(questions, "question")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("That's wrong: it was built in 1889", "it was built in 1889"),
+        ("Das stimmt nicht, er ist 330 Meter hoch", "er ist 330 Meter hoch"),
+        ("C'est faux car il y en a deux", "car il y en a deux"),
+        ("dat klopt niet – het zijn er twee", "het zijn er twee"),
+    ],
+)
+def test_it_may_be_said_why_an_answer_is_wrong(said: str, reason: str) -> None:
+    assert read_reply(said) == ReadReply("wrong", reason)
+
+
 @pytest.mark.parametrize(
     "text",
     ["ok?", "???", "thanks, and what about Spain?", "Is it good", "Thanksgiving", "42", "good wine", "nice restaurants",
@@ -217,6 +258,37 @@ def test_a_follow_up_is_completed_from_the_last_question(
 ) -> None:
     """Pronouns and left-out words take what was asked last; a question that stands alone stays as it is."""
     assert standalone_by_rules(question, turns) == understood
+
+
+FIRST_ASKED = {
+    "en": "How is confidence scored?",
+    "de": "Wie wird die Konfidenz berechnet?",
+    "fr": "Comment la confiance est-elle calculée ?",
+    "es": "¿Cómo se calcula la confianza?",
+    "it": "Come si calcola la fiducia?",
+    "pt": "Como se calcula a confiança?",
+    "nl": "Hoe wordt het vertrouwen berekend?",
+}
+
+
+@pytest.mark.parametrize("language", FIRST_ASKED)
+def test_offered_questions_are_asked_of_the_first_however_many_were_pressed(language: str) -> None:
+    """Each of a language, pressed one after the other: both whole questions stand there, and no other."""
+    first = FIRST_ASKED[language]
+    said = first
+    for kind in (None, *QuestionType):
+        job = replace(samples.COMPLETED, intent=replace(samples.COMPLETED.intent, language=language))
+        for offered in follow_ups(job, replace(samples.RESULT, question_type=kind)):
+            said = standalone_by_rules(offered, (Turn(said, "It is so."),))
+
+            gap = " : " if language == "fr" else ": "
+            assert said == f"{offered.rstrip(' ?')}{gap}{first.lstrip('¿')}"
+
+
+def test_what_is_written_after_an_offered_question_is_of_the_first() -> None:
+    turns = (Turn("What speaks against this: how does caffeine affect sleep?", "Little."),)
+
+    assert standalone_by_rules("Why?", turns) == "Why (caffeine affect sleep)?"
 
 
 @given(st.text(max_size=80), st.lists(st.builds(Turn, st.text(max_size=80), st.text(max_size=40)), max_size=7))

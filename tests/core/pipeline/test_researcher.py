@@ -28,10 +28,8 @@ from tests.fakes import NOW, FakeModel, Idle, Ledger, make_deps, make_job
 from tests.records import MemoryTables
 
 
-async def ended(deps: Deps) -> ResearchJob:
-    job = replace(make_job(QUESTION), status=JobStatus.FAILED, completed_at=NOW)
-    await deps.jobs.finish(job, JobResult(answer=None))
-    return job
+async def fail(deps: Deps, job: ResearchJob) -> None:
+    await deps.jobs.finish(replace(job, status=JobStatus.FAILED, completed_at=NOW), JobResult(answer=None))
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
@@ -123,28 +121,26 @@ async def test_a_job_that_its_process_loses_later_is_begun_here_and_one_that_end
     assert (at_first, queue.enqueued) == ([], [lost.id])
 
 
-async def test_a_question_that_is_refused_is_not_stored() -> None:
-    """S003-01: nothing is kept and nothing enqueued."""
-    deps, queue = make_deps(), Idle()
-
-    with pytest.raises(InvalidQuery):
-        await Researcher(deps, queue).submit(ResearchRequest("asdfghjkl"))
-    with pytest.raises(InvalidQuery, match="quick"):
-        await Researcher(deps, queue).submit(ResearchRequest(QUESTION, modes=("magic",)))
-
-    assert queue.enqueued == []
-    assert await deps.jobs.unfinished(limit=5) == []
-
-
-async def test_who_is_not_admitted_leaves_nothing_behind() -> None:
-    """The refusal comes before anything is stored or enqueued."""
+@pytest.mark.parametrize(
+    ("asked", "refusal", "said"),
+    [
+        (ResearchRequest("asdfghjkl"), InvalidQuery, None),
+        (ResearchRequest(QUESTION, modes=("magic",)), InvalidQuery, "quick"),
+        (ResearchRequest(QUESTION), BudgetSpent, None),
+    ],
+    ids=["no question", "no mode", "not admitted"],
+)
+async def test_a_question_that_is_refused_is_not_stored(
+    asked: ResearchRequest, refusal: type[Exception], said: str | None
+) -> None:
+    """S003-01: nothing is kept and nothing enqueued; a budget is asked about before that."""
     deps, queue = make_deps(), Idle()
 
     async def refuse(request: ResearchRequest) -> None:
         raise BudgetSpent("spent", user_message="Your budget is used up.")
 
-    with pytest.raises(BudgetSpent):
-        await Researcher(deps, queue, admit=refuse).submit(ResearchRequest(QUESTION))
+    with pytest.raises(refusal, match=said):
+        await Researcher(deps, queue, admit=refuse).submit(asked)
 
     assert queue.enqueued == []
     assert await deps.jobs.unfinished(limit=5) == []
@@ -189,14 +185,24 @@ async def test_a_question_that_was_accepted_is_not_refused_when_it_is_sent_again
     assert (again.id, again.status) == (first.id, status)
 
 
-async def test_a_follower_of_a_job_whose_events_have_expired_gets_its_end() -> None:
-    """S003-22: nobody waits for ever for a log that is no longer kept."""
+async def test_a_follower_of_an_ended_job_gets_what_is_kept_and_else_its_end() -> None:
+    """S003-22: nobody waits for ever for a log that is no longer kept, or that cannot be read."""
     deps = make_deps()
-    job = await ended(deps)
+    door = Researcher(deps, Idle())
+    unreadable = Researcher(replace(deps, events=Unread(MemoryTables(), clock=lambda: NOW)), Idle())
+    job = make_job(QUESTION)
+    await fail(deps, job)
 
-    events = [event async for event in Researcher(deps, Idle()).follow(job.id, after=7)]
+    expired = [event async for event in door.follow(job.id, after=7)]
+    unread = [event async for event in unreadable.follow(job.id)]
+    await deps.events.append(job.id, 1, "complete", {"status": "kept"})
+    kept = [event async for event in door.follow(job.id)]
 
-    assert [(event.seq, event.type, event.data["status"]) for event in events] == [(8, "complete", "failed")]
+    assert [(event.seq, event.type, event.data["status"]) for event in expired] == [(8, "complete", "failed")]
+    assert [(event.type, event.data["status"]) for event in unread] == [("complete", "failed")]
+    assert [event.data for event in kept] == [{"status": "kept"}]
+    with pytest.raises(JobNotFound):
+        await anext(aiter(door.follow("job_unknown")))
 
 
 class Unread(SqlEventLog):
@@ -204,33 +210,6 @@ class Unread(SqlEventLog):
 
     async def read(self, job_id: str, *, after: int = 0) -> list[Event]:
         raise StoreError("away")
-
-
-async def test_a_follower_of_an_ended_job_whose_events_cannot_be_read_gets_its_end() -> None:
-    """The end is known without them."""
-    deps = replace(make_deps(), events=Unread(MemoryTables(), clock=lambda: NOW))
-    job = await ended(deps)
-
-    events = [event async for event in Researcher(deps, Idle()).follow(job.id)]
-
-    assert [(event.type, event.data["status"]) for event in events] == [("complete", "failed")]
-
-
-async def test_a_follower_of_a_job_with_events_gets_these() -> None:
-    """What is kept is replayed as it was."""
-    deps = make_deps()
-    job = await ended(deps)
-    await deps.events.append(job.id, 1, "complete", {"status": "kept"})
-
-    events = [event async for event in Researcher(deps, Idle()).follow(job.id)]
-
-    assert [event.data for event in events] == [{"status": "kept"}]
-
-
-async def test_following_an_unknown_job_is_an_error() -> None:
-    """Instead of silence."""
-    with pytest.raises(JobNotFound):
-        await anext(aiter(Researcher(make_deps(), Idle()).follow("job_unknown")))
 
 
 CHANNEL, OTHER = Scope("discord:1", "channel:2"), Scope("discord:1", "channel:3")
@@ -271,14 +250,21 @@ async def test_votes_are_counted_once_an_asker() -> None:
     assert (ledger.values("ratings", "good"), ledger.values("ratings", "bad")) == ([1], [1])
 
 
-async def test_only_ones_own_question_can_be_forgotten() -> None:
-    """And whose message was deleted, by its key."""
-    erased: list[Whose] = []
+class Erasing:
+    """Notes what is to be erased."""
 
-    async def erase(whose: Whose) -> Forgotten:
-        erased.append(whose)
+    def __init__(self) -> None:
+        self.erased: list[str] = []
+
+    async def __call__(self, whose: Whose) -> Forgotten:
+        assert whose == Whose(job_id=whose.job_id)
+        self.erased.append(whose.job_id)
         return Forgotten(1, 1, {})
 
+
+async def test_only_ones_own_question_can_be_forgotten() -> None:
+    """And whose message was deleted, by its key."""
+    erase = Erasing()
     door = Researcher(make_deps(), Idle(), erase=erase)
     job = await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"), dedupe_key="discord:5")
 
@@ -287,52 +273,40 @@ async def test_only_ones_own_question_can_be_forgotten() -> None:
     await door.forget(job.id, "U1", scope=CHANNEL)
     was_there = [await door.forget_asked(key, scope=CHANNEL) for key in ("discord:5", "discord:6")]
 
-    assert erased == [Whose(job_id=job.id)] * 2
+    assert erase.erased == [job.id] * 2
     assert was_there == [True, False]
 
 
 async def test_a_question_taken_back_takes_its_retries_along() -> None:
     """They ask the same."""
-    erased: list[Whose] = []
-    deps = make_deps()
-
-    async def erase(whose: Whose) -> Forgotten:
-        erased.append(whose)
-        return Forgotten(1, 1, {})
-
+    deps, erase = make_deps(), Erasing()
     door = Researcher(deps, Idle(), erase=erase)
     job = await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"), dedupe_key="discord:5")
-    await deps.jobs.finish(replace(job, status=JobStatus.FAILED, completed_at=NOW), JobResult(answer=None))
+    await fail(deps, job)
     retry = await door.retry(job.id, "U1", scope=CHANNEL)
 
     await door.forget_asked("discord:5", scope=CHANNEL)
 
-    assert erased == [Whose(job_id=job.id), Whose(job_id=retry.id)]
+    assert erase.erased == [job.id, retry.id]
 
 
 async def test_a_question_taken_back_takes_what_it_was_changed_to_along() -> None:
     """And a message asks what it was changed to last."""
-    erased: list[Whose] = []
-
-    async def erase(whose: Whose) -> Forgotten:
-        erased.append(whose)
-        return Forgotten(1, 1, {})
-
-    deps = make_deps()
+    deps, erase = make_deps(), Erasing()
     door = Researcher(deps, Idle(), erase=erase)
     jobs = [await door.submit(ResearchRequest(QUESTION, CHANNEL, asker="U1"), dedupe_key="discord:5")]
     other = await door.submit(ResearchRequest("What is a reef?", CHANNEL, asker="U1"), dedupe_key="discord:6")
-    await deps.jobs.finish(replace(jobs[0], status=JobStatus.FAILED, completed_at=NOW), JobResult(answer=None))
+    await fail(deps, jobs[0])
     for question in ("What causes the neap tides?", "What causes the spring tides?"):
         old = await door.asked_last("discord:5", scope=CHANNEL)
         assert old == await deps.jobs.get(jobs[-1].id)
         jobs.append(await door.ask_changed(jobs[-1].id, question, "U1", scope=CHANNEL, dedupe_key=question))
-        await deps.jobs.finish(replace(jobs[-1], status=JobStatus.FAILED, completed_at=NOW), JobResult(answer=None))
+        await fail(deps, jobs[-1])
 
     await door.forget_asked("discord:5", scope=CHANNEL)
 
-    assert {one.job_id for one in erased} == {job.id for job in jobs}
-    assert other.id not in {one.job_id for one in erased}
+    assert set(erase.erased) == {job.id for job in jobs}
+    assert other.id not in erase.erased
 
 
 async def test_what_could_not_be_erased_everywhere_is_said() -> None:
@@ -365,7 +339,7 @@ async def test_history_is_for_the_asker_alone() -> None:
     assert await door.history("U1", tenant="discord:2", limit=5) == []
 
 
-async def test_files_are_stored_before_the_job_can_begin() -> None:
+async def test_files_are_stored_before_the_job_can_begin_and_too_many_are_refused() -> None:
     """A worker that takes the job at once finds them; a crash before that is mended by the event sent again."""
     deps = make_deps()
     seen: list[int] = []
@@ -383,11 +357,5 @@ async def test_files_are_stored_before_the_job_can_begin() -> None:
 
     assert seen == [1, 1]
     assert job.request.attachments == ("note.txt",)
-
-
-async def test_more_files_than_a_question_bears_are_refused() -> None:
-    door = Researcher(make_deps(), Idle())
-    note = await door.read_attachment("note.txt", "text/plain", b"Cats purr.")
-
     with pytest.raises(InvalidQuery, match="at most 5 files"):
         await door.submit(ResearchRequest(QUESTION), attachments=[note] * 6)

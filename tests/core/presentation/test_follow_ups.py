@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.model.job import QuestionType
-from core.presentation.follow_ups import MAX_CHARS, REFUSALS, follow_ups, worth_asking
+from core.presentation.follow_ups import MAX_CHARS, follow_ups, worth_asking
+from core.text.saying import LANGUAGES
 from tests.golden import samples
 
 ASKED = "What causes the tides?"
@@ -65,9 +66,9 @@ def test_a_disagreement_on_more_than_words_is_no_question(subject: str) -> None:
     assert all("disagree" not in one for one in asked)
 
 
-@pytest.mark.parametrize("language", sorted(REFUSALS))
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 @pytest.mark.parametrize("kind", [None, *QuestionType])
-def test_every_language_of_the_refusals_has_templates(language: str, kind: QuestionType | None) -> None:
+def test_every_language_has_templates(language: str, kind: QuestionType | None) -> None:
     """Two or three that fit on a button, each in its language."""
     job = replace(samples.COMPLETED, intent=replace(samples.COMPLETED.intent, language=language))
     answer = replace(samples.ANSWER, conflicts=(), follow_ups=())
@@ -77,6 +78,17 @@ def test_every_language_of_the_refusals_has_templates(language: str, kind: Quest
     assert len(asked) == (2 if kind is None else 3)
     assert all(len(one) <= MAX_CHARS and one.endswith("?") for one in asked)
     assert all(worth_asking([one], "", language) == (one,) for one in asked)
+
+
+def test_what_was_just_asked_is_not_offered_again() -> None:
+    answer = replace(samples.ANSWER, conflicts=(), follow_ups=())
+    result = replace(samples.RESULT, answer=answer, question_type=QuestionType.EXPLANATION)
+    before = follow_ups(samples.COMPLETED, result)
+
+    request = replace(samples.COMPLETED.request, query=before[1])
+    after = follow_ups(replace(samples.COMPLETED, request=request), result)
+
+    assert after == (before[0], before[2])
 
 
 def test_a_language_without_templates_has_the_writers_alone() -> None:

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from core.presentation.follow_ups import REFUSALS, refusal_in
+from core.presentation.follow_ups import advice_in, no_answer
+from core.text.saying import LANGUAGES, say, speaking
+
+SEARCHED = (["a {b}", "2", "3", "4", "5"], ["exa", "files"])
 
 
-@pytest.mark.parametrize("language", REFUSALS)
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_refusal_says_what_was_searched_and_where(language: str) -> None:
-    """Queries and places stand in it as they are, four queries at most."""
-    refusal = refusal_in(language)
-
-    said = refusal.summary(["a {b}", "2", "3", "4", "5"], ["exa", "files"])
+    """Queries and places stand in it as they are, four queries at most; where nothing was, nothing is claimed."""
+    said = no_answer(language, *SEARCHED)
 
     assert '"a {b}", "2", "3", "4"' in said
     assert '"5"' not in said
-    assert f"{refusal.web}, {refusal.files}" in said
-    assert said.startswith(refusal.no_answer)
+    with speaking(language):
+        assert f"{say('the web')}, {say('the local files')}" in said
+    assert said.startswith(f"{no_answer(language, ['x'], [])} ")
 
 
-@pytest.mark.parametrize("part", ["no_answer", "searched", "advice"])
-def test_no_language_borrows_from_another(part: str) -> None:
-    assert len({getattr(refusal, part) for refusal in REFUSALS.values()}) == len(REFUSALS)
-
-
-def test_where_nothing_was_searched_nothing_is_claimed() -> None:
-    assert refusal_in("de").summary(["x"], []) == REFUSALS["de"].no_answer
+def test_no_language_borrows_from_another() -> None:
+    for said in (no_answer(language, ["x"], []) for language in LANGUAGES), map(advice_in, LANGUAGES):
+        assert len(set(said)) == len(LANGUAGES)
+    assert len({no_answer(language, *SEARCHED).partition(". ")[2] for language in LANGUAGES}) == len(LANGUAGES)
 
 
 @pytest.mark.parametrize("language", ["", "sv", "xx"])
 def test_language_that_is_not_known_is_answered_in_english(language: str) -> None:
-    assert refusal_in(language) == REFUSALS["en"]
+    assert (no_answer(language, *SEARCHED), advice_in(language)) == (no_answer("en", *SEARCHED), advice_in("en"))

@@ -24,11 +24,16 @@ from core.section.sections import NO_BRIEF
 from core.section.writing import CUT_OFF, FROM_SUMMARIES, select_for_writing
 from core.text.passages import SectionType
 from tests.core.section.samples import BRIEF, KEYS, PAPERS, SENTENCES, USUAL, Agent, items, model, shelve, written
-from tests.fakes import Died, FakeModel, Journal, make_deps, make_job
+from tests.fakes import Died, FakeModel, Journal, by_words, make_deps, make_job
 
 WIND = f"At Brest the tide rose by 40 centimetres in strong wind ({KEYS[1]})."
 MOON = f"The moon causes the tides of the world ({KEYS[0]})."
 OWN = "Wind adds a tenth to the height of a tide."
+
+
+def confirming(request: ChatRequest) -> str:
+    """A judge that is right about what is plainly false, and confirms all else."""
+    return by_words(request, lambda item, verdict: verdict if verdict == "contradicted" else "supported")
 
 
 def view(result) -> dict[str, object]:
@@ -114,6 +119,73 @@ async def test_what_a_cited_paper_does_not_say_is_cut_and_reported() -> None:
         "Whales sing louder in the Pacific every summer.",
         boast,
     }
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        pytest.param(f"{MOON[: MOON.index(' (')]}~\\citep{{{KEYS[0]}}}.", MOON, id="a citation of LaTeX"),
+        pytest.param(
+            f"\\section{{Introduction}}\n\\textbf{{{MOON[: MOON.index(' (')]}}} \\cite[p.~2]{{{KEYS[0]}}}.",
+            MOON,
+            id="LaTeX with its heading, and a font",
+        ),
+        pytest.param(f"## 1. Introduction\n\n{MOON}", MOON, id="its own heading"),
+        pytest.param(f"**Introduction**\n{MOON}", MOON, id="its own heading in bold"),
+        pytest.param(
+            f"{MOON}\n\n**References**\n[1] Author1, A. (2020). Study 1 of Water. ({KEYS[0]})", MOON, id="a list"
+        ),
+        pytest.param(f"{MOON}\n\n## Literatur\n\n- Author1 (2020): Study 1 of Water", MOON, id="a list in German"),
+        pytest.param([MOON, WIND], f"{MOON}\n\n{WIND}", id="paragraphs by themselves"),
+        pytest.param({"introduction": MOON}, MOON, id="below its name"),
+    ],
+)
+async def test_prose_is_read_however_a_writer_sets_it(told: object, text: str) -> None:
+    """Nothing of it stands there twice or is told as removed, and nothing that says something is lost."""
+    _, _, result = await written(model("", section=json.dumps({"text": told})))
+
+    assert view(result)["section_text"] == text
+    assert not result.answer.removed
+    assert not view(result)["unknown_keys"]
+
+
+async def test_a_sentence_names_the_authors_that_latex_names() -> None:
+    """`\\citet` stands in the sentence, where a key alone says nobody."""
+    _, _, result = await written(model(f"As \\citet{{{KEYS[0]}}} say, the moon causes the tides of the world."))
+
+    assert view(result)["section_text"] == f"As Author1 ({KEYS[0]}) say, the moon causes the tides of the world."
+
+
+async def test_what_is_set_against_orders_is_set_in_latex_too() -> None:
+    """Headings, lists, tables and fonts compile to what they are in the Markdown."""
+    table = f"| Place | Metres |\n|---|---|\n| Brest | 0.4 ({KEYS[1]}) |"
+    prose = f"### Tides\n**{MOON}**\n\n1. {WIND}\n2. {MOON.replace('causes', 'really causes')}\n\n{table}"
+
+    _, _, result = await written(model(prose, check=confirming))
+
+    latex = result.details["latex"]
+    assert "\\subsection{Tides}\n\n\\textbf{The moon causes the tides" in latex
+    assert "\\begin{enumerate}\n\\item At Brest the tide rose" in latex
+    assert f"\\begin{{tabular}}{{ll}}\nPlace & Metres \\\\\nBrest & 0.4~\\cite{{{KEYS[1]}}} \\\\\n" in latex
+    assert not {"#", "|", "**"} & set(latex.split())
+
+
+async def test_what_the_author_says_is_nobody_elses() -> None:
+    """A paper that says the like is not cited for the own aim; without the author's word it is."""
+    aim = "Tides in harbours depend on the wind and on the moon."
+
+    _, _, result = await written(model(f"{MOON} {aim}", check=confirming))
+
+    assert view(result)["section_text"].endswith(f"). {aim}")
+
+
+async def test_what_is_not_confirmed_is_counted() -> None:
+    """Prose carries no marks, so what a rule doubts is told beside it."""
+    wrong = f"At Brest the tide rose by 60 centimetres in strong wind ({KEYS[1]})."
+
+    _, _, result = await written(model(f"{MOON} {wrong}", check=confirming))
+
+    assert "Nothing had to be removed. 1 sentence is not confirmed, or only in part." in result.answer.summary
 
 
 async def test_a_wrong_key_is_put_right() -> None:

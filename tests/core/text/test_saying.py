@@ -21,7 +21,6 @@ from core.evidence.structure import LEANS_ON_CUT
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.answer import SAID_TOGETHER
 from core.presentation import wording
-from core.presentation.follow_ups import REFUSALS
 from core.text.saying import (
     ENGLISH,
     LANGUAGES,
@@ -96,10 +95,6 @@ def test_a_translation_keeps_signs_and_edges(language: str) -> None:
 def test_no_button_is_too_long(language: str) -> None:
     with speaking(language):
         assert {name: text for name, text in wording.BUTTONS.items() if len(say(text)) > MAX_BUTTON} == {}
-
-
-def test_refusals_and_catalogues_have_the_same_languages() -> None:
-    assert REFUSALS.keys() == LANGUAGES.keys()
 
 
 @pytest.mark.parametrize(

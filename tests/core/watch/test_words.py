@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from core.model.job import LOCAL, ResearchRequest
-from core.text.saying import speaking
+from core.presentation import wording
+from core.text.saying import LANGUAGES, say, say_weekdays, speaking
 from core.watch.watch import Change, Rhythm, Watch, WatchNotice, backed_off, ended, next_run
 from core.watch.words import (
+    END_FIRST,
+    HELP,
+    RHYTHMS,
     begun_line,
     command_wish,
     in_zone,
@@ -45,9 +50,36 @@ def test_a_wish_is_read(text: str, kind: str, rhythm: str):
     assert (wish.kind, rhythm_words(wish.rhythm)) == (kind, rhythm)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_help_says_and_buttons_are_wishes_in_every_language(language: str):
+    """Each with its rhythm and manner; also what is told to end one."""
+    with speaking(language):
+        told = re.findall("`(.+?)`", f"{say(HELP)} {say(END_FIRST)}")
+        days, label = say_weekdays((0, 3)), {name: say(wording.BUTTONS[name]) for name in wording.BUTTONS}
+        every = say("every {days} at {time} ({zone})", days="", time="", zone="").split()[0]
+    read = [read_wish(words.replace("…", "news.example")) for words in told]
+
+    assert [wish.kind for wish in read] == ["watch", "source", "schedule", "list", "stop", "stop"]
+    assert [wish.rhythm for wish in read[:2]] == [Rhythm(24), Rhythm(168)]
+    assert (read[2].rhythm.at, read[2].rhythm.weekdays, read[5].place) == ("09:00", (0,), 1)
+    assert read_wish(f"{every} {days} 17:00: Montag?") == read_wish("every Monday and Thursday 17:00: Montag?")
+    assert {name: read_wish(label[name]).kind for name in ("watch", "stop_watching", "keep_watching")} == {
+        "watch": "watch", "stop_watching": "stop", "keep_watching": "renew",
+    }  # fmt: skip
+    for often in ("watch_hours", "watch_day", "watch_week"):
+        wish = read_wish(f"{label['watch']} {label[often].lower()}")
+        assert wish.rhythm == RHYTHMS[often.removeprefix("watch_")]
+    assert read_wish(f"{label['watch']} {label['watch_digest'].lower()}").manner == "digest"
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "Was beobachtet das Webb-Teleskop täglich?",
+        "suivre une formation",
+        "sigue lloviendo",
+        "jeden Montag laufe ich",
+        "volgen honden hun baas?",
         "Which watch did Neil Armstrong wear?",
         "watch out for bears",
         "every Monday I run",

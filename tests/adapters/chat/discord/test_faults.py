@@ -132,6 +132,34 @@ async def test_what_meets_records_that_are_away_is_answered_when_they_are_back(h
     assert house.discord.replies_to(asked) == [told]
 
 
+@contextmanager
+def no_conversations(house: House) -> Iterator[None]:
+    with sqlite3.connect(Path(house.env["GORKD_DATA"]) / "gorkd.db", isolation_level=None) as records:
+        records.execute("ALTER TABLE conversations RENAME TO conversations_elsewhere")
+        try:
+            yield
+        finally:
+            records.execute("ALTER TABLE conversations_elsewhere RENAME TO conversations")
+
+
+@pytest.mark.parametrize("way", ["command", "message"])
+async def test_words_to_the_library_wait_for_records_that_are_away(house: House, way: str):
+    """As questions do, and what they ask for comes in the message that told so."""
+    with no_conversations(house):
+        said = (
+            house.discord.slash("library", command="list")
+            if way == "command"
+            else house.discord.say("@gorkd library list")
+        )
+        await house.discord.until(lambda: house.discord.replies_to(said) and not house.discord.thinking)
+        (told,) = house.discord.replies_to(said)
+        meanwhile = told.text
+    await house.discord.until(lambda: "holds no papers yet" in told.text)
+
+    assert meanwhile == wording.RECORDS_AWAY
+    assert house.discord.replies_to(said) == [told]
+
+
 async def test_a_question_that_is_taken_back_while_the_records_are_away_is_never_asked(house: House):
     """Nothing of it stays to be seen, either."""
     with no_jobs(house):

@@ -17,9 +17,10 @@ from adapters.chat.fitting import units
 from core.library.session import SaidToLibrary, Speaker
 from core.library.states import Conversation, State
 from core.library.talk import Reply
+from core.model.answer import Confidence
 from core.model.job import Scope
 from tests.core.library.samples import TIDES
-from tests.golden.samples import COMPLETED, LINKS
+from tests.golden.samples import ANSWER, COMPLETED, LINKS, RESULT
 from tests.loopback.discord_limits import message_problems
 
 VOICE = DiscordLibraryVoice(LINKS)
@@ -139,6 +140,21 @@ def test_an_answer_of_any_length_leaves_room_for_the_next_steps() -> None:
     for text in (message.text, message.embed.description or ""):
         assert [line[:9] for line in text.splitlines()[-4:]] == ["-# • Use "] * 4
         assert "(e.g., `open 2`)" in text
+
+
+def test_how_sure_an_answer_is_stands_below_it() -> None:
+    """D15: as below any other answer, with the reason that decided; not below a list or a page."""
+    reply = Reply("…", "📝 Research Results", job_id=COMPLETED.id)
+    answer = replace(ANSWER, confidence=Confidence.LOW, confidence_reasons=("it rests on one paper",))
+    researched = SaidToLibrary(reply, after=FOUND, job=COMPLETED, result=replace(RESULT, answer=answer))
+
+    said = [
+        [line for line in VOICE.said(SPEAKER, one).text.splitlines() if line.startswith("-# Confidence: ")]
+        for one in (researched, replace(researched, result=None), replace(researched, reply=Reply("…", "Papers")))
+    ]
+
+    assert [len(lines) for lines in said] == [1, 0, 0]
+    assert re.fullmatch(r"-# Confidence: Low \(\d corroborating sources\) · it rests on one paper", said[0][0])
 
 
 def test_a_page_and_a_saved_file_come_with_their_message_and_within_its_limits() -> None:

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.chat.desk import REACTIONS
+from adapters.chat.discord.render import help_text
 from tests.adapters.durable.tables import rows_of, until
 from tests.loopback.discord_data import ASKER, OTHER, Channel, Message
 from tests.loopback.discord_house import RESPONDERS, House, discord_house, is_final
@@ -410,6 +411,18 @@ async def test_modes_complete_themselves(house: House):
     offered = {choice["value"]: choice["name"] for choice in [*(several.choices or []), *(more.choices or [])]}
     assert offered["idea,implementation"] == "Ideas + Implementations"
     assert {"quick", "idea,implementation,freeform", "idea,quick"} <= offered.keys()
+
+
+async def test_who_greets_by_a_command_is_told_what_can_be_asked(house: House):
+    """As by a message; nothing is searched."""
+    calls = len(house.world.model.calls)
+
+    told = await house.final(house.discord.slash("research", query="Hello!"))
+    thanked = await house.final(house.discord.slash("research", query="vielen Dank"))
+
+    assert told.is_ephemeral
+    assert thanked.text == told.text == help_text()
+    assert len(house.world.model.calls) == calls
 
 
 async def test_help_and_history_are_for_the_asker_alone(house: House):

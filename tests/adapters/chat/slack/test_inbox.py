@@ -17,7 +17,7 @@ from adapters.chat.slack.reply import TakeAway
 from adapters.records.deliveries import SqlMessages
 from adapters.records.tenants import SqlTurns
 from core.model.delivery import Address
-from core.model.errors import StoreError, Unstorable
+from core.model.errors import RowUnreadable, StoreError, Unstorable
 from core.model.job import Scope
 from core.presentation import wording
 from tests.fakes import now
@@ -189,6 +189,34 @@ async def test_who_waits_for_records_that_are_away_is_told_until_they_are_back()
     assert (asker.told, seen_meanwhile, asker.sees) == ([wording.RECORDS_AWAY] * 2, [wording.RECORDS_AWAY], [])
 
 
+@pytest.mark.parametrize("is_dead", [False, True], ids=["still there", "dead"])
+async def test_what_told_of_an_outage_goes_when_another_process_opens_the_letter(*, is_dead: bool):
+    """By who told it, at its next look; for one that has died the other finds it."""
+    tables, asker = MemoryTables(), Asker()
+    kept, turns = SqlMessages(tables, BOX, clock=now), SqlTurns(tables, clock=now)
+    first = inbox_of(Reader(*[StoreError("away")] * 3), kept, ChatTurns(turns, "first"), pauses_s=(0.0, 0.0))
+    second = inbox_of(Reader(), kept, ChatTurns(turns, "second"))
+    first.tell = asker.tell
+    untold: list[tuple[str, Mapping[str, Any]]] = []
+
+    async def untell(team: str, body: Mapping[str, Any]) -> None:
+        untold.append((team, body))
+
+    second.untell = untell
+    await first.take(LETTER)
+    await settled(first)
+    seen_meanwhile = list(asker.sees)
+
+    await second.resume()
+    await settled(second)
+    if not is_dead:
+        await first.resume()
+
+    assert seen_meanwhile == [wording.RECORDS_AWAY]
+    assert untold == [(LETTER.team, LETTER.body)]
+    assert asker.sees == ([wording.RECORDS_AWAY] if is_dead else [])
+
+
 async def test_what_told_of_an_outage_goes_with_the_question():
     asker = Asker()
     inbox = inbox_of(
@@ -203,16 +231,17 @@ async def test_what_told_of_an_outage_goes_with_the_question():
     assert (asker.told, asker.sees) == ([wording.RECORDS_AWAY], [])
 
 
-async def test_who_wrote_what_can_never_be_kept_is_told_that_it_failed():
+@pytest.mark.parametrize("error", [Unstorable("half a pair"), RowUnreadable("of v9")], ids=["written", "read"])
+async def test_who_asks_what_can_never_be_kept_or_read_is_told_that_it_failed(error: StoreError):
     """And not that it goes on."""
     kept, asker = SqlMessages(MemoryTables(), BOX, clock=now), Asker()
-    inbox = inbox_of(Reader(StoreError("away"), Unstorable("half a pair")), kept, pauses_s=(0.0, 0.0))
+    inbox = inbox_of(Reader(StoreError("away"), error), kept, pauses_s=(0.0, 0.0))
     inbox.tell = asker.tell
 
     await inbox.take(LETTER)
     await settled(inbox)
 
-    assert asker.sees == [Unstorable.told]
+    assert asker.sees == [error.user_message]
     assert await kept.begun(INBOX) == []
 
 
