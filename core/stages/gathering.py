@@ -149,14 +149,10 @@ class Gathering:
         place, policy = canonical_url(url), self.job.request.policy
         if place not in self._permitted and not policy.permits(url, self.kind_of(url)):
             raise SiteExcluded(url, "not permitted")
-        get = partial(self._get, url, is_early=is_early)
+        get = partial(reused_page, self.job, self.deps, url, partial(self._fetch, url))
         page = await remembered(self.deps.memo, self.job.id, f"page:{place}", Page, get)
         if not policy.permits_site(page.url):
             raise SiteExcluded(url, "not permitted")
-        return page
-
-    async def _get(self, url: str, *, is_early: bool) -> Page:
-        page = await reused_page(self.job, self.deps, url, partial(self._fetch, url))
         # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks.
         await self.deps.turns.take(_read_ahead, page.text, is_first=is_early)
         return page

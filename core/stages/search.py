@@ -331,7 +331,7 @@ async def _source_of(
         found_at=page.read_at,
         ids=page.ids.joined(hit.ids),
     )
-    return await take(make_source, gathering, merged, page.text)
+    return make_source(gathering, merged, page.text)  # read ahead, so that no turn need be waited for
 
 
 async def _best(
