@@ -47,6 +47,7 @@ OURS = [
     errors.QueueFull(200),
     errors.StoreError("locked"),
     errors.Unstorable("half a surrogate pair"),
+    errors.RowUnreadable("stored Job v9, expected Job v1"),
     errors.StaleAttempt("attempt 1"),
 ]
 
