@@ -346,11 +346,12 @@ class Grounder:
         return span
 
     def _nearest(self, words: str, source_id: str) -> list[Evidence]:
-        found = self._read[source_id].nearest(words, count=PASSAGES)
+        found: Sequence[Evidence] = self._read[source_id].nearest(words, count=PASSAGES)
         if not found and self._read is not self._whole:
             found = self._whole[source_id].nearest(words, count=PASSAGES)
-        aims = {entry: all(states_aim(one.text) for one in sentences_of(entry.quote)) for entry in found}
-        return [self._literal(entry) for entry in sorted(found, key=aims.__getitem__)]  # what was to be found out: last
+        if not states_aim(words):  # what was to be found out bears out no finding: last
+            found = sorted(found, key=lambda entry: all(states_aim(one.text) for one in sentences_of(entry.quote)))
+        return [self._literal(entry) for entry in found]
 
     def _guess(self, words: str, source_id: str, before: str) -> tuple[Evidence, AskedPair | None]:
         """What the writer read of a source of which no word of the claim is found: it may be in another language."""

@@ -46,6 +46,28 @@ def shown(grounder: Grounder, text: str, rule: Rule = nobody) -> str:
     return assemble(judge_text(grounder, "summary", text, rule)).summary
 
 
+AIMS = "To evaluate the prediction, we used a null model of the same genome."
+FINDINGS = "The prediction of the null model was significantly worse than the framework's in every genome."
+
+
+@pytest.mark.parametrize(
+    ("claim", "quoted"),
+    [
+        ("To evaluate the prediction, the authors used a null model of the same genome", AIMS),
+        ("The prediction of the null model was worse", FINDINGS),
+    ],
+    ids=["an aim", "a finding"],
+)
+def test_an_aim_bears_out_an_aim_and_a_finding_a_finding(claim: str, quoted: str) -> None:
+    """The page that is named for a sentence is that of its own passage."""
+    paper = make_source(1, f"{FINDINGS} Sequences were mapped to strains in all of the samples.\n\n{AIMS}")
+
+    judged = Grounder([paper], "What did the null model predict?").propose("detail", 0, f"{claim} [1].")
+
+    assert judged.claim is not None
+    assert quoted in judged.claim.evidence[0].quote
+
+
 CODE = make_source(1, "The shell is left out.\n\n    p = call(x)\n    if p:\n        stop()\n\nIt is safer so.")
 
 
