@@ -60,7 +60,7 @@ from core.findings.opening import addresses_in as model_addresses
 from core.findings.opening import parse_research_result, read_output, with_plain_addresses
 from core.findings.results import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
 from core.library.ingest import published_of
-from core.library.paper import cited_papers
+from core.library.paper import PageGrounder, Paper, cited_papers
 from core.library.states import read_addition, read_command, read_words
 from core.library.talk import slug
 from core.llm.prices import estimate_tokens
@@ -71,7 +71,7 @@ from core.modes.check import split_claims
 from core.pipeline.conversation import Turn, needs_context, read_reply, read_steering, standalone_by_rules
 from core.presentation.bibliography import latex_text, names_in
 from core.presentation.render import cut, marked_text, one_line, printable
-from core.section.prose import Quotations, with_keys, with_labels
+from core.section.prose import Quotations, as_prose, with_keys, with_labels
 from core.section.sections import asks_for_section, is_order, read_brief, sections_in
 from core.stages.cache import normalise_question
 from core.stages.gathering import addresses_in
@@ -80,6 +80,7 @@ from core.stages.intake import parse_intent, read_query, read_quoted
 from core.stages.plan import keywords
 from core.stages.prompting import fenced, passage_tokens
 from core.tenancy.settings import DEFAULTS, FIELDS, read_setting
+from core.text.formulas import plain_formulas
 from core.text.growing_json import PartialJson, parse_object
 from core.text.injection import instructions_in
 from core.text.language import detect_language
@@ -110,6 +111,13 @@ def _grow(text: str) -> object:
 def _judge(text: str) -> object:
     """A model's sentence against a page of one line: what of it stays."""
     return Grounder([make_source(1, "The Moon pulls at the sea.")], "What pulls at the sea?").propose("detail", 0, text)
+
+
+def _judge_of_papers(text: str) -> object:
+    """A library's sentence, which cites papers by id, author or page."""
+    paper = Paper("2401.00001", "Tides", "hash", samples.COMPLETED.created_at, authors=("Ann Moore",), published="2024")
+    source = make_source(1, "The Moon pulls at the sea.")
+    return PageGrounder([source], "What pulls at the sea?", papers={source.id: paper}).propose("detail", 0, text)
 
 
 def _ground(text: str) -> object:
@@ -218,6 +226,9 @@ READERS: Mapping[str, Reader] = {
     "one_line": one_line,
     "cut": lambda text: cut(text, len(text) // 2),
     "latex_text": latex_text,
+    "plain_formulas": plain_formulas,
+    "as_prose": lambda text: as_prose(text, title="Introduction", authors={"smith2024a": "Smith"}),
+    "as_prose of a command": lambda text: as_prose(f"\\{text}", title="Introduction", authors={}),
     # evidence
     "tokenize": tokenize,
     "read": read,
@@ -227,6 +238,7 @@ READERS: Mapping[str, Reader] = {
     "quotations_in": quotations_in,
     "quote_answer": lambda text: quote_answer("What pulls at the sea?", [make_source(1, text)]),
     "judge a sentence": _judge,
+    "judge a sentence of papers": _judge_of_papers,
     "judge against a page": _ground,
     "find_conflicts": _conflicts,
     "find_difference": lambda text: find_difference(text[:1_000], f"{_PROSE}{text[:1_000]}"),

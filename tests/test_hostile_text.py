@@ -133,6 +133,8 @@ OFFENDERS = [
     ("published_of", ".\n"),
     ("read_rulings", "{"),
     ("extract_html", "(\\"),
+    ("as_prose", "\\cite["),
+    ("as_prose of a command", "cite"),
 ]
 
 

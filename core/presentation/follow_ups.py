@@ -45,13 +45,14 @@ def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
     and not the one just answered.
 
     The writer's, filled up with templates: the sources' disagreement first, then what the kind of question leaves
-    open, then what any answer does. Where no templates are known it takes two of the writer's.
+    open, then what any answer does. Where no templates are known, or no model wrote, it takes two of the writer's.
     """
     answer = result.answer
     if answer is None or answer.confidence is Confidence.INSUFFICIENT:
         return ()
     language = job.intent.language or ENGLISH
-    asked = [*answer.follow_ups, *(_templates(answer, result.question_type, language) if language in LANGUAGES else ())]
+    has_ours = language in LANGUAGES and answer.metadata.model  # without one next to nothing answers them
+    asked = [*answer.follow_ups, *(_templates(answer, result.question_type, language) if has_ours else ())]
     kept = [one for one in dict.fromkeys(asked) if one not in ("", job.query) and len(one) <= MAX_CHARS]
     return tuple(kept[:MOST]) if len(kept) >= LEAST else ()
 

@@ -124,7 +124,9 @@ def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
     return _PARAGRAPH.sub("\n\n", "\n".join(kept)).strip()
 
 
-_CITE = regex.compile(r"~?\\(\w*cite\w*)\*?(?:\[[^\]]*\])*\{([^{}]*)\}", regex.IGNORECASE)
+_CITE = regex.compile(  # `\citep[see][p. 3]{key, other}`
+    r"~?\\(\w{0,12}cite\w{0,12})\*?(?:\[[^\[\]]{0,200}\]){0,2}\{([^{}]*)\}", regex.IGNORECASE
+)
 _FONT = regex.compile(r"\\(?:text(?:bf|it|tt|rm|sf)|emph|underline|mbox)\{([^{}]*)\}")
 _SECTIONING = regex.compile(r"\\(?:sub)*(?:section|paragraph)\*?\{([^{}]*)\}(?:\s*\\label\{[^{}]*\})?")
 _DISPLAY = regex.compile(r"\\begin\{((?:equation|align|displaymath)\*?)\}(?P<formula>.*?)\\end\{\1\}", regex.DOTALL)

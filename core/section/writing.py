@@ -474,12 +474,13 @@ class SectionDocument:
         if kind == "tabular":
             rows = [[self._latex_paragraph(cell) for cell in cells(line)] for line in lines]
             width = max(map(len, rows))
-            body = " \\\\\n".join(" & ".join([*row, *[""] * (width - len(row))]) for row in rows)
+            body = " \\\\\n".join(" & ".join([_shielded(row[0]), *row[1:], *[""] * (width - len(row))]) for row in rows)
             return f"\\begin{{tabular}}{{{'l' * width}}}\n{body} \\\\\n\\end{{tabular}}"
         if kind == "subsection":
             return "\n\n".join(f"\\subsection{{{latex_text(line.lstrip('# '))}}}" for line in lines)
         if kind:
-            items = (f"\\item {self._latex_paragraph(_BLOCKS[kind].sub('', line, count=1))}" for line in lines)
+            said = (self._latex_paragraph(_BLOCKS[kind].sub("", line, count=1)) for line in lines)
+            items = (f"\\item {_shielded(one)}" for one in said)
             return "\n".join([f"\\begin{{{kind}}}", *items, f"\\end{{{kind}}}"])
         return self._latex_paragraph(" ".join(" ".join(lines).split()))
 
@@ -496,6 +497,11 @@ class SectionDocument:
             end = stop
         shown = "".join([*pieces, latex_text(text[end:])])
         return _CODE.sub(r"\\texttt{\1}", _EMPHASIS.sub(r"\\emph{\1}", _BOLD.sub(r"\\textbf{\1}", shown)))
+
+
+def _shielded(latex: str) -> str:
+    """What stands behind `\\\\` or `\\item`, where LaTeX takes a bracket or a star for an option."""
+    return f"{{}}{latex}" if latex.startswith(("[", "*")) else latex
 
 
 def is_doubted(claim: Claim) -> bool:

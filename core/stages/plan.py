@@ -20,6 +20,7 @@ from core.model.source import ContentType, Recency, SearchFilters, SearchPlan, S
 from core.pipeline.conversation import Turn, needs_context, standalone_by_rules
 from core.pipeline.deps import Deps
 from core.presentation.render import one_line
+from core.presentation.wording import IMPROVE_IT
 from core.prompts import load_prompt
 from core.stages.cache import EarlierAnswer, instant_answer, normalise_question
 from core.stages.gathering import Gathering, without_addresses
@@ -124,7 +125,8 @@ def plan_by_rules(job: ResearchJob, deps: Deps, *, turns: Sequence[Turn] = ()) -
     intent = job.intent if question == job.query else parse_intent(question)
     searched = without_addresses(question)
     filters = replace(_filters(intent), language=foreign(intent))
-    texts = [searched[:MAX_QUERY_TEXT_CHARS], keywords(f"{searched} {without_addresses(job.request.feedback)}")]
+    wish = "" if job.request.feedback == IMPROVE_IT else without_addresses(job.request.feedback)
+    texts = [searched[:MAX_QUERY_TEXT_CHARS], keywords(f"{searched} {wish}")]
     queries = tuple(SearchQuery(text, filters) for text in dict.fromkeys(texts) if text)
     understood = question if question != job.query else ""
     return ResearchPlan(intent, _search_plan(job, deps, queries, intent), question=understood)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -190,6 +191,7 @@ HALF = 0.5  # of the claim's words in order in the sentence; below, it is in wor
 MOSTLY = 0.6  # the same, below which a word in another's place may be there for another reason
 TOLD = 0.7  # the same in any order, where it says just this
 CLOSE = 0.7  # share of the claim's words that stand in order in the sentence; then places may be compared
+MAX_EDITED = 2  # words: one more, one less, or one in another's place
 MIN_KEPT = 3  # content words that a claim must share with the sentence, lest two or three words pass for a copy
 
 
@@ -340,11 +342,17 @@ class Comparison:
             return None
         return next((other for other in gap.near if kinds(other)), None)
 
+    @property
+    def is_edited(self) -> bool:
+        """Whether the claim and the home are the same but for a word or two, small ones, too."""
+        ours, theirs = (Counter(word.text.lower() for word in text.tokens) for text in (self.claim, self.home))
+        return ((ours - theirs) + (theirs - ours)).total() <= MAX_EDITED
+
     def has_near(self, span: tuple[int, int], *, back: int = 1, ahead: int = 3) -> bool:
-        """Whether the claim has one of the content words beside `home.text[span]`."""
+        """Whether the claim has one of the content words beside `home.text[span]`; without `back`, wherever it has."""
         after = [word for word in self.home.content if word.start >= span[1]][:ahead]
         ahead_of = [word for word in self.home.content if word.end <= span[0]][-back:] if back else []
-        return any(word in self.claimed for word in (*after, *ahead_of))
+        return any(word in self.claimed or (not back and self.claim.match(word)) for word in (*after, *ahead_of))
 
     def governs(self, end: int) -> bool:
         """Whether most of what the claim repeats stands behind `end` in the home."""

@@ -103,20 +103,26 @@ def check_subject(pair: Comparison) -> Iterator[Veto]:
             yield Veto("subject", pair.unfound, f"the source says it of {other.text}")
     small = [token.text.lower() for token in pair.claim.tokens]
     has_verb = _VERB.search(text) or any(lower in listed("finite") or is_irregular_past(lower) for lower in small)
-    is_item = pair.before.text.rstrip().endswith(":") or ": " in text  # its lead, or the colon, stands for the verb
+    is_item = pair.before.text.rstrip().endswith(":") or _is_value(pair)  # that has the verb
     if len(pair.claim.content) < MIN_CONTENT and not has_verb and not is_item:
         yield Veto("fragment", Force.DOUBTS, "not a whole sentence")
+
+
+def _is_value(pair: Comparison) -> bool:
+    """Whether the claim is a thing and its value, which stand in one part of the source's sentence, too."""
+    parts = regex.split(r"[,;.()](?:\s|$)", pair.home.text) if ": " in pair.claim.text else []
+    return any(all(read(part).match(word) for word in pair.claim.content) for part in parts)
 
 
 def _is_self(pair: Comparison) -> bool:
     """Whether the claim speaks of "the study", or of its authors, as its source does."""
     match = _SELF.match(pair.claim.text) or _SELF.match(pair.before.text)
     said = pair.wider.text.lower()
-    return match is not None and (bool(match["who"]) or match["noun"].lower() in said or _WE.search(said) is not None)
+    return match is not None and (match["noun"].lower() in said or _WE.search(said) is not None)
 
 
 _SELF = regex.compile(
-    r"the (?P<noun>study|studies|(?P<who>authors?|researchers?)|report|survey|trial|paper)\b", regex.IGNORECASE
+    r"the (?P<noun>study|studies|authors?|researchers?|report|survey|trial|paper)\b", regex.IGNORECASE
 )
 _WE = regex.compile(r"\b(?:we|our)\b")
 

@@ -219,14 +219,15 @@ def is_gap(claim: Reading, number: Token, reading: Reading) -> bool:
         one for one in counts if one[1] is not number and dimension_of(*one) in (own, "" if one[0] is claim else own)
     ]
     alike = {other.value or 0.0 for _, other in counts}  # in the claim, 1.3 vs 4.2 kg share their unit
-    if len(alike) > MAX_WORKED or not number.value or not _COMPARES.search(claim.text):
+    if len(alike) > MAX_WORKED or not number.value or not _COMPARES.match(claim.text, number.end):
         return False
     return any(abs(abs(one - other) / number.value - 1) <= EXACT for one, other in combinations(alike, 2))
 
 
 EXACT = 1e-6  # share; two decimals differ by a hair of what they are written as
-_COMPARES = regex.compile(
-    r"(?i)\b(?:more|less|exceed\p{L}*|differ\p{L}*|gap|by|mehr|um|más|menos|plus|moins|\p{L}{3,}er)\b"
+_COMPARES = regex.compile(  # behind the number and its unit
+    r"(?i)(?:[ -]?[\p{L}%°/]{1,15}){0,2}"
+    r" (?:more|less|fewer|mehr|weniger|más|menos|plus|moins|\p{L}{2,}(?<!und|aft|oth|ov)er)\b"
 )
 
 

@@ -16,7 +16,6 @@ from core.evidence.rules.alignment import (
     Rule,
     Veto,
     is_plural,
-    is_year_token,
 )
 from core.evidence.rules.quantities import EACH_TIME, RHYTHMS, shares, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
@@ -28,9 +27,9 @@ _CONTRAST = pattern("contrast")
 
 
 def check_language(pair: Comparison) -> Iterator[Veto]:
-    """Outside the known languages the judge decides what denies; a denial in one language alone is doubted."""
+    """Elsewhere the judge decides what denies, but where a word is all that may; a denial in one alone is doubted."""
     if pair.language not in KNOWN:
-        force = Force.DOUBTS if detect_language(pair.claim.text) in KNOWN else Force.ASKS
+        force = Force.DOUBTS if pair.is_edited or detect_language(pair.claim.text) in KNOWN else Force.ASKS
         yield Veto("language", force, "its language is not one whose denials are known")
     elif pair.is_translated:
         there = detect_language(pair.home.text)
@@ -412,7 +411,8 @@ def _check_dropped_lead(pair: Comparison) -> Iterator[Veto]:
 
 _LEAD = regex.compile(
     r"(?:[^,]{0,20}\b(?:instance|example|however|thus|therefore),? )?"
-    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example|(?<=given )the )[^,.;]{3,60})",
+    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example|(?<=given )the [\p{L}-]+ of )"
+    r"[^,.;]{3,60})",
     regex.IGNORECASE,
 )
 
@@ -514,6 +514,9 @@ _PAST = frozenset("was were had did wasn't weren't hadn't didn't".split())
 _PRESENT = frozenset("is are has have does do isn't aren't hasn't haven't doesn't don't".split())
 _NOW = frozenset("is are isn't aren't".split())  # "has been" may be told of what "was"
 _PLANS = frozenset("will shall won't would plan plans planned expect expects expected going due".split())
+_ANNALS = regex.compile(
+    r"\W*(?:[Ii][nm] )?(?:(?:\p{Nd}{1,2}\.? )?\p{Lu}\p{L}+ )?\p{Nd}{4}\b"
+)  # 1943: the court restores it
 _AUXILIARY_REACH = 5  # tokens before a verb among which its auxiliary stands
 
 
@@ -530,8 +533,8 @@ def _check_tense(pair: Comparison) -> Iterator[Veto]:
             force = Force.DOUBTS if ours & _FUTURE else Force.ASKS
             yield Veto("tense", force, f'the source {does} "will"')
             return
-        if any(is_year_token(number) for number in pair.claim.numbers):
-            continue  # 1943: the court restores his patents
+        if _ANNALS.match(pair.claim.text):
+            continue
         is_past_now = ours & _NOW and not ours & _PAST and theirs & _PAST
         is_present = word.text.islower() and word.text.endswith("s") and not ours
         if is_past_now or (is_present and not theirs & (_PRESENT | _PLANS) and _is_past(said.text.lower())):

@@ -47,7 +47,7 @@ from core.evidence.rules.quantities import (
 )
 from core.evidence.rules.roles import ROLE_RULES, exchanged
 from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.rules.words import Kind, Reading, Token, listed, match_tokens, pattern, read
+from core.evidence.rules.words import Kind, Reading, Token, listed, match_tokens, pattern, read, senses
 from core.evidence.verbatim import points_back
 from core.text.language import Cue
 from core.text.numbers import is_loose, unit_of
@@ -79,19 +79,22 @@ def _find(claim: str, passage: str, context: str, before: str) -> tuple[Veto, ..
     found = dict.fromkeys(veto for rule in rules for veto in rule(pair))
     if found and (sentence := _unlabelled(pair)):
         without = {veto.rule for veto in _find(sentence, passage, context, before)}
-        found = dict.fromkeys(veto for veto in found if veto.rule in without)
+        found = dict.fromkeys(veto for veto in found if veto.rule in without or veto.force is Force.CONTRADICTS)
     return tuple(sorted(found, key=lambda veto: list(Force).index(veto.force)))
 
 
 def _unlabelled(pair: Comparison) -> str:
     """An item's sentence without its label, which the judge weighs: "Weight: Rats gained less" is about rats.
 
-    "" where there is none, or it is a name of the source or frames what follows.
+    "" where there is none, or it is a name or frames what follows.
     """
     label = _LABEL.match(pair.claim.text)
     if label is None or points_back(label["said"]) or any(cue.first("en", label["label"]) for cue in Cue):
         return ""
-    is_name = any(word.stem in pair.wider.name_stems for word in read(label["label"]).content)
+    is_name = any(
+        word.stem in pair.wider.name_stems or (word.kind is Kind.NAME and not senses(word.stem))
+        for word in read(label["label"]).content
+    )
     return "" if is_name or len(read(label["said"]).content) < MIN_KEPT else label["said"]
 
 

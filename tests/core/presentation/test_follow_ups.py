@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.model.answer import SynthesisMetadata
 from core.model.job import QuestionType
 from core.presentation.follow_ups import MAX_CHARS, follow_ups, worth_asking
 from core.text.saying import LANGUAGES
@@ -89,6 +90,13 @@ def test_what_was_just_asked_is_not_offered_again() -> None:
     after = follow_ups(replace(samples.COMPLETED, request=request), result)
 
     assert after == (before[0], before[2])
+
+
+def test_where_no_model_writes_none_of_ours_is_offered() -> None:
+    """What speaks against a thing stands in few pages word for word."""
+    answer = replace(samples.ANSWER, follow_ups=(), metadata=SynthesisMetadata())
+
+    assert follow_ups(samples.COMPLETED, replace(samples.RESULT, answer=answer)) == ()
 
 
 def test_a_language_without_templates_has_the_writers_alone() -> None:

@@ -170,6 +170,18 @@ async def test_what_is_set_against_orders_is_set_in_latex_too() -> None:
     assert not {"#", "|", "**"} & set(latex.split())
 
 
+async def test_a_bracket_that_begins_a_row_or_an_item_is_text() -> None:
+    """Behind `\\\\` and `\\item` LaTeX takes it, and a star, for an option, and ends in an error."""
+    table = f"| Place | Metres |\n|---|---|\n| [Brest | 0.4 ({KEYS[1]}) |\n| *At Brest | 0.4 ({KEYS[1]}) |"
+
+    _, _, result = await written(model(f"- [{WIND}\n\n{table}", check=confirming))
+
+    latex = result.details["latex"]
+    assert "\\item {}[At Brest" in latex
+    assert "\\\\\n{}[Brest &" in latex
+    assert "\\\\\n{}*At Brest &" in latex
+
+
 async def test_what_the_author_says_is_nobody_elses() -> None:
     """A paper that says the like is not cited for the own aim; without the author's word it is."""
     aim = "Tides in harbours depend on the wind and on the moon."

@@ -15,6 +15,7 @@ from core.llm.prices import estimate_tokens
 from core.model.errors import ModelUnavailable
 from core.model.job import QueryIntent, QuestionType, TimeConstraint
 from core.pipeline.conversation import Turn
+from core.presentation.wording import IMPROVE_IT
 from core.stages.gathering import Gathering
 from core.stages.plan import MAX_QUERIES, ResearchPlan, choose_providers, keywords, plan_by_rules, plan_research
 from tests.fakes import FakeModel, FakeSearch, make_deps, make_job
@@ -181,6 +182,19 @@ async def test_a_planned_query_that_has_nothing_to_do_with_the_question_is_not_a
     assert [text for text in asked if text in queries] == queries[:kept]
     by_rules = plan_by_rules(make_job(question), make_deps(search=providers())).search
     assert kept or found.search.queries == by_rules.queries
+
+
+def test_what_an_answer_lacks_is_searched_for_and_not_that_it_is_to_be_better() -> None:
+    """S003-05: without a wish the wish is ours."""
+    deps = make_deps(search=providers())
+
+    wished, bare = (
+        [query.text for query in plan_by_rules(make_job(QUESTION, feedback=wish), deps).search.queries]
+        for wish in ("Name the harbours of Lisk.", IMPROVE_IT)
+    )
+
+    assert "harbours Lisk" in wished[-1]
+    assert bare == [query.text for query in plan_by_rules(make_job(QUESTION), deps).search.queries]
 
 
 @pytest.mark.parametrize(

@@ -972,6 +972,19 @@ def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str)
         ("The Great Lakes were surveyed in Lund.", "British ships were surveyed in Lund."),
         ("The keel is 90 feet longer than the mast.", "The keel is 431 feet and the mast 342 feet long."),
         ("Ystad: The works employed 80 smiths in 1950.", TOWNS),
+        (
+            "Ida Holt: The law of levers was published in 1905 in Lund.",
+            "Voss published the law of levers in 1905 in Lund.",
+        ),
+        ("The authors fought in Lund in 1931.", "The soldiers of Holt fought in Lund in 1931."),
+        ("Ida Holt, chosen in 1931, leads the works.", "Ida Holt, chosen in 1931, led the works."),
+        ("The salve is safe for smiths.", "Given the right dose, the salve is safe for smiths."),
+        ("Rivals burnt the mill in 1931.", "The mill was burnt in 1931, perhaps by rivals."),
+        ("Linux: launchd", "On Linux use a systemd timer; on macOS use launchd."),
+        ("Winner: Ida Holt", "Ida Holt lost to Clara Voss, the winner."),
+        ("More than 30 smiths died in the fire of Lund.", "In Lund's fire the hall held 80 smiths; 50 smiths escaped."),
+        ("Salvan hjälper inte barn i Lund.", "Salvan hjälper barn i Lund."),
+        ("Lek pomaga dzieciom z astmą.", "Lek nie pomaga dzieciom z astmą."),
     ],
     ids=[
         "refused",
@@ -983,11 +996,30 @@ def test_what_is_only_written_otherwise_is_not_doubted(claim: str, passage: str)
         "no Great Britain",
         "not what is worked out",
         "behind a label",
+        "a name as a label",
+        "no authors",
+        "not since then",
+        "given a condition",
+        "perhaps by them",
+        "another clause's value",
+        "another's title",
+        "more than what is left",
+        "a word more where no denials are known",
+        "a word less where no denials are known",
     ],
 )
 def test_what_differs_beside_the_same_words_is_doubted(claim: str, passage: str) -> None:
     """D18: and no judge overrules it."""
     assert find_vetoes(claim, passage)[0].force is Force.DOUBTS
+
+
+def test_a_label_that_says_the_opposite_contradicts() -> None:
+    """D19: what stands behind it alone does not."""
+    said = "An advantage is that the lamp burns two days longer than before."
+
+    vetoes = find_vetoes("Disadvantage: The lamp burns two days longer than before.", said)
+
+    assert vetoes[0].force is Force.CONTRADICTS
 
 
 def test_a_sentence_about_somebody_else_says_nothing_of_whom_the_page_is_about() -> None:
