@@ -35,6 +35,7 @@ from execnet.gateway_base import ExecModel, Popen2IO
 
 from adapters.pages import workers
 from adapters.pages.workers import NURSERY, Nursery
+from adapters.web.app import templates
 from core.pipeline.runner import rehearse
 from tests.shared_data import ROOT
 
@@ -138,6 +139,13 @@ class _Others(Nursery):
         pass
 
 
+def prepare() -> None:
+    """Do once what every answer and every page would begin with."""
+    rehearse()
+    for name in templates().list_templates():
+        templates().get_template(name)
+
+
 def fork_workers(places: Iterable[str]) -> None:
     """From here on pytest-xdist's workers are forks of a process that has imported the tests in `places`.
 
@@ -191,7 +199,7 @@ def _serve(asks: socket.socket, places: Iterable[Path]) -> None:
         with contextlib.suppress(BaseException):  # a worker does it again, and tells of it
             importlib.import_module(name)
     if len(names) > _MANY:
-        rehearse()
+        prepare()
     gc.freeze()
     while True:
         asked, streams, _, _ = socket.recv_fds(asks, 1, 2)

@@ -8,7 +8,7 @@ import pkgutil
 
 import adapters.cli
 import adapters.search
-from core.pipeline.runner import rehearse
+from tests.forked import prepare
 
 for room in (adapters.cli, adapters.search):
     for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
@@ -20,6 +20,6 @@ for name in (
     "typer._adapters", "typer._click.decorators",
 ):  # fmt: skip
     importlib.import_module(name)
-rehearse()
+prepare()
 gc.collect()
 gc.freeze()  # else every collection in a process would copy what it shares with the template

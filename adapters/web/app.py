@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,7 @@ def build_web(
     app[_METRICS] = metrics_render
     if traces is not None:
         app[pages.TRACES] = traces
-    _set_up_templates(app)
+    app[aiohttp_jinja2.APP_KEY] = templates()
     app.on_response_prepare.append(_add_headers)
     app.on_response_prepare.append(tell_allowance)
     add_health_routes(app, ready)
@@ -126,21 +127,23 @@ def build_web(
     return app
 
 
-def _set_up_templates(app: web.Application) -> None:
-    environment = aiohttp_jinja2.setup(
-        app,
+@cache
+def templates() -> jinja2.Environment:
+    """Those of every page, which all sites of a process share: to compile one takes longer than to fill it in."""
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,
-        filters={"claimed": claimed, "quoted": quoted},
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters.update(claimed=claimed, quoted=quoted)
     environment.globals.update(
         say=_say, say_again=saying.say_again, say_many=_say_many, say_number=say_number, spoken=spoken, lang=_lang,
         languages=LANGUAGES, end_link=Markup("</a>"), thousands=thousands,
     )  # fmt: skip
+    return environment
 
 
 def _say(text: str, **values: object) -> str:

@@ -254,7 +254,7 @@ def said_so_far(snapshot: Snapshot, section: str) -> list[tuple[str, str]]:
     said: list[tuple[str, str]] = []
     for sentence_id, text in snapshot.sentences.items():
         if sentence_id.startswith(section):
-            marked = MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text.lstrip())
+            marked = MARKER.sub(rf"\g<0>{snapshot.marks.get(sentence_id, '')}", text.strip())
             before = snapshot.leads.get(sentence_id, " ")
             said.append((sentence_id, f"{before if said else before.lstrip()}{marked}"))
     return said

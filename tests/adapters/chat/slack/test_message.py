@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from adapters.chat.slack.blocks import Plan, actions, button, passed_sentences, read_plan, sentence_text
@@ -80,6 +80,7 @@ def test_whatever_is_streamed_slack_takes_it_and_it_pings_nobody(run: list[Snaps
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@example([Snapshot(sentences={"summary-0": "0\n", "summary-1": "1"}, marks={"summary-0": "✓", "summary-1": "✓"})])
 @given(runs())
 def test_sentences_that_were_streamed_are_those_that_passed_each_once_and_in_order(run: list[Snapshot]):
     """The first line, which is the answer, in bold where it is prose; an update says the same."""
