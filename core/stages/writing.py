@@ -438,7 +438,7 @@ class Writing:
             self.judged.insert(self.judged.index(judged), repeated[0])  # it tells whom this one speaks of
             await self._settle(*repeated, told=None)
         shown = await self._early(judged, cited)
-        if shown is None or (shown is not judged and leans_on_cut(shown, self.judged[: self.judged.index(judged)])):
+        if shown is None or leans_on_cut(shown, self.judged[: self.judged.index(judged)]):
             await self._settle(judged, cited, others, told=None)
             return
         self.judged[self.judged.index(judged)] = shown

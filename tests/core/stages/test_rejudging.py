@@ -12,6 +12,7 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Hear, Judgement, Judging, Pair, Ruling, Rulings, unheard
 from core.evidence.structure import Judged, before_of
 from core.model.answer import Verdict
+from core.model.source import Source
 from core.pipeline.limits import ComputingTurns
 from core.pipeline.work import Progress
 from core.stages.rejudging import settle
@@ -33,6 +34,8 @@ CROSSED, SCHOOL, BOOKS = (
     "He also founded a girls' school [2].",
     "He also wrote a total of six books [2].",
 )
+NILS = "Nils Hart was a smith who lived in a palace [2]."
+OF_HART = ("He crossed the strait in 1849 [2].", "He founded a school for girls [2].", "He wrote six books [2].")
 CHAIN = (STRAIT, SMITH, CROSSED, SCHOOL, BOOKS)
 TURNS_UNTIL_QUIET = 60  # of the loop; nothing here waits for a thread or a clock
 
@@ -53,7 +56,7 @@ def unless_alone(*cut: str) -> Knows:
 
 
 def _says(pair: Pair, *sentences: str) -> bool:
-    return any(pair.claim.rstrip(".") == sentence.removesuffix(" [2].") for sentence in sentences)
+    return any(pair.claim.rstrip(".") == sentence[: sentence.index(" [")] for sentence in sentences)
 
 
 @dataclass
@@ -87,10 +90,12 @@ class InRounds:
         return await done
 
 
-async def written(judge: InRounds, summary: Sequence[str], detail: Sequence[str] = ()) -> list[Judged]:
+async def written(
+    judge: InRounds, summary: Sequence[str], detail: Sequence[str] = (), *, sources: Sequence[Source] = SOURCES
+) -> list[Judged]:
     deps = make_deps()
     job = await deps.jobs.save(make_job(QUESTION), dedupe_key="")
-    grounder = Grounder(SOURCES, QUESTION)
+    grounder = Grounder(sources, QUESTION)
     writing = Writing(grounder, Progress(job, deps), Judging(judge, lambda: 90.0), QUESTION, turns=AtOnce())
     await writing._take("summary", " ".join(summary), is_final=True)
     await writing._take("detail", " ".join(detail), is_final=True)
@@ -99,8 +104,10 @@ async def written(judge: InRounds, summary: Sequence[str], detail: Sequence[str]
     return judged
 
 
-async def settled(judge: InRounds, summary: Sequence[str], detail: Sequence[str] = ()) -> list[Judged]:
-    grounder = Grounder(SOURCES, QUESTION)
+async def settled(
+    judge: InRounds, summary: Sequence[str], detail: Sequence[str] = (), *, sources: Sequence[Source] = SOURCES
+) -> list[Judged]:
+    grounder = Grounder(sources, QUESTION)
     judged: list[Judged] = []
     for section, said in (("summary", summary), ("detail", detail)):
         for place, sentence in enumerate(split_sentences(" ".join(said))):
@@ -151,6 +158,18 @@ async def test_rows_in_both_texts_are_judged_again_at_once(way: Callable) -> Non
     judge = InRounds(unless_alone(SMITH))
 
     judged = await way(judge, CHAIN[:3], CHAIN[1:])
+
+    assert shown(judged) == [STRAIT]
+    assert len(judge.rounds) == 2
+
+
+@EITHER_WAY
+async def test_words_of_a_source_are_no_less_somebody_elses_behind_a_cut_sentence(way: Callable) -> None:  # type: ignore[type-arg]
+    """D18: "He founded a school" stands there of him whom nobody names any more."""
+    source = make_source(2, f"Nils Hart, a smith, was born in Ystad. {' '.join(OF_HART).replace(' [2]', '')}")
+    judge = InRounds(unless_alone(NILS))
+
+    judged = await way(judge, (STRAIT, NILS, *OF_HART), sources=[SOURCES[0], source])
 
     assert shown(judged) == [STRAIT]
     assert len(judge.rounds) == 2
