@@ -45,9 +45,10 @@ from core.stages.drafting import Draft as AnswerDraft
 from core.stages.gathering import Gathering, read_given
 from core.stages.plan import MAX_QUERY_TEXT_CHARS, keywords, plan_by_rules
 from core.stages.prompting import asked, fenced, format_sources, language_name, passage_tokens
+from core.stages.rejudging import settle
 from core.stages.search import collect_sources
 from core.stages.synthesize import conclude, usage_metadata
-from core.stages.writing import Writing, settle
+from core.stages.writing import Writing
 from core.text.passages import select_passages
 from core.text.saying import say, say_many
 from core.text.urls import canonical_url

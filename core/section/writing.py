@@ -39,7 +39,7 @@ from core.section.prose import (
 )
 from core.section.sections import PLANS, Brief, Section
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
-from core.stages.writing import settle
+from core.stages.rejudging import settle
 from core.text.growing_json import whole_number
 from core.text.injection import masked
 from core.text.passages import Passage

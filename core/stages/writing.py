@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 from core.evidence.citations import Grammar, strip_markers
@@ -23,12 +23,9 @@ from core.evidence.structure import (
     is_lead,
     is_repeated,
     joined_detail,
-    kept_behind,
     lead_in,
     leans,
     leans_on_cut,
-    said_before,
-    shown_before,
     untied,
 )
 from core.llm.ask_model import (
@@ -45,6 +42,7 @@ from core.model.errors import ModelError, ModelGarbled
 from core.model.ports import ChatModel, ChatRequest
 from core.pipeline.limits import ComputingTurns
 from core.pipeline.work import Progress
+from core.stages.rejudging import Rejudging
 from core.text.saying import say
 from core.text.sentences import Sentence, is_settled, may_end, split_sentences
 
@@ -113,6 +111,7 @@ class Writing:
     _reached: dict[Section, _Reached] = field(default_factory=dict)
     _deciding: dict[Section, asyncio.Task[None]] = field(default_factory=dict)
     _settling: dict[Section, list[asyncio.Task[None]]] = field(default_factory=dict)
+    _known: dict[str, Judged] = field(default_factory=dict)  # what the judge's first word makes of a sentence, by id
     _repeated: tuple[Judged, Rulings, Rulings] | None = None  # the sentence before, if the summary has said it already
     _correcting: asyncio.Task[None] | None = None
     _answering: asyncio.Task[AnswerRuling] | None = None
@@ -375,6 +374,7 @@ class Writing:
             if entry.shown is not None:
                 await self.progress.retract(entry.id)
             self.judged.remove(entry)
+            self._known.pop(entry.id, None)
         self._reached.pop(section, None)
         self._settling.pop(section, None)
 
@@ -398,6 +398,8 @@ class Writing:
         rulings = self._started(self.judging.rule(cited, may_wait=is_behind, needs_reason=False))
         may_wait = bool(cited) or judged.shown is not None
         more = self._started(self.judging.rule(others, may_wait=may_wait, needs_reason=False))
+        if judged.claim is not None:
+            self._started(self._ask_ahead(judged, rulings, more, may_wait=is_behind))
         earlier = self._deciding.get(judged.section)
         if earlier is None and judged.section != "summary":
             earlier = self._started(self._behind(judged.section))
@@ -435,13 +437,8 @@ class Writing:
         if repeated and judged.claim and judged.before and leans(judged.claim.text):
             self.judged.insert(self.judged.index(judged), repeated[0])  # it tells whom this one speaks of
             await self._settle(*repeated, told=None)
-        shown = judged if judged.shown is not None and judged.claim is not None else None
-        if shown is None and judged.claim is not None and judged.asked:
-            # What others say of it may add to its citations, and take nothing from what its own have earned.
-            early = self.grounder.conclude(judged, _in_turn(judged, await cited, None))
-            is_carried = early.claim is not None and early.claim.verdict in (Verdict.SUPPORTED, Verdict.PARTIAL)
-            shown = early if is_carried and not leans_on_cut(early, self.judged[: self.judged.index(judged)]) else None
-        if shown is None:
+        shown = await self._early(judged, cited)
+        if shown is None or leans_on_cut(shown, self.judged[: self.judged.index(judged)]):
             await self._settle(judged, cited, others, told=None)
             return
         self.judged[self.judged.index(judged)] = shown
@@ -449,6 +446,29 @@ class Writing:
         self._settling.setdefault(judged.section, []).append(
             self._started(self._settle(judged, cited, others, told=shown.claim))
         )
+
+    async def _early(self, judged: Judged, cited: Rulings) -> Judged | None:
+        """As its own citations carry it: what others say may add to those, and take nothing from what they earned."""
+        if judged.shown is not None or judged.claim is None or not judged.asked:
+            return judged if judged.claim is not None and judged.shown is not None else None
+        early = self.grounder.conclude(judged, _in_turn(judged, await cited, None))
+        is_carried = early.claim is not None and early.claim.verdict in (Verdict.SUPPORTED, Verdict.PARTIAL)
+        return early if is_carried else None
+
+    async def _ask_ahead(self, judged: Judged, cited: Rulings, others: Rulings, *, may_wait: bool) -> None:
+        """Once it is known what becomes of a sentence, whatever those before it still wait for."""
+        early = await self._early(judged, cited)
+        if early is None:
+            early = self.grounder.conclude(judged, _in_turn(judged, await cited, await others))
+        if judged in self.judged:  # neither taken back nor decided meanwhile
+            self._known[judged.id] = early
+        own = [entry for entry in self.judged if entry.section == judged.section]
+        known = [self._known.get(entry.id, entry) if entry.asked else entry for entry in own]
+        await self.judging.rule(await self._rejudging.foreseen(known), may_wait=may_wait, needs_reason=False)
+
+    @cached_property
+    def _rejudging(self) -> Rejudging:
+        return Rejudging(self.grounder, self.judging, self.turns)
 
     async def _settle(self, judged: Judged, cited: Rulings, others: Rulings, *, told: Claim | None) -> None:
         """With all that was asked; what was `told` of it already is told anew where it has another mark now."""
@@ -459,7 +479,7 @@ class Writing:
         place = next((at for at, entry in enumerate(self.judged) if entry.id == judged.id), None)
         if place is None:
             return  # taken back meanwhile
-        settled = await rejudged(concluded, self.judged[:place], self.grounder, self.judging)
+        settled = await self._rejudging.rejudged(concluded, self.judged[:place])
         self.judged[place] = settled
         if told is None or (settled.claim is not None and settled.claim.verdict is not told.verdict):
             await self._show(settled)
@@ -558,29 +578,3 @@ def _joined(known: DraftAnswer | None, draft: DraftAnswer, part: Section | None)
     is_complete = known.is_complete and draft.is_complete
     follow_ups = summary.follow_ups or detail.follow_ups
     return replace(summary, detail=detail.detail, is_complete=is_complete, follow_ups=follow_ups)
-
-
-async def rejudged(judged: Judged, earlier: Sequence[Judged], grounder: Grounder, judging: Judging) -> Judged:
-    """A sentence that leans on one that was cut, judged again behind the last one that is shown."""
-    if not leans_on_cut(judged, earlier):
-        return judged
-    again = behind_shown(judged, earlier, grounder)
-    return kept_behind(grounder.conclude(again, await judging.rule([asked.pair for asked in again.asked])), earlier)
-
-
-def behind_shown(judged: Judged, earlier: Sequence[Judged], grounder: Grounder) -> Judged:
-    """The sentence, to be judged behind the last one of its section that is shown; behind the question without one."""
-    shown = shown_before(judged, earlier)
-    return grounder.propose_again(
-        judged, before=said_before(shown) if shown else f"{grounder.question.rstrip(' ?？')}?"
-    )
-
-
-async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging) -> list[Judged]:
-    """Sentences that are all there, judged at once; their order and the undecided ones' places stay."""
-    judging.hurry()
-    rulings = await asyncio.gather(*(judging.rule([asked.pair for asked in entry.asked]) for entry in judged))
-    settled: list[Judged] = []
-    for entry, said in zip(judged, rulings, strict=True):
-        settled.append(await rejudged(grounder.conclude(entry, said), settled, grounder, judging))
-    return settled
