@@ -457,7 +457,7 @@ def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
         f"{entry.outcome if entry.outcome != 'done' else ''}{repeated}",
     )
     return tuple(
-        Text(one_line(cell), no_wrap=True, overflow="ellipsis") if "://" in cell else one_line(cell) for cell in cells
+        Text(one_line(cell), no_wrap="://" in cell, overflow="ellipsis" if "://" in cell else "fold") for cell in cells
     )
 
 
