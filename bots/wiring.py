@@ -38,6 +38,7 @@ from core.model.job import TERMINAL_STATUSES, JobError, JobStatus, Tenant
 from core.model.ports import WEB_SEARCH, ChatModel, Heartbeats, JobQueue, job_id_var, utc_now, warm_up
 from core.modes import MODES
 from core.pipeline.checkup import Readiness, watch_backlog
+from core.pipeline.conversation import read_reply
 from core.pipeline.deps import Deps
 from core.pipeline.limits import LimitedSearch, SharedTurns
 from core.pipeline.researcher import Researcher
@@ -90,9 +91,10 @@ class House:
     async def warm_up(self) -> None:
         """Load what is slow to load, so that the first question does not pay for it: who is ready is as quick at once.
 
-        A front only enqueues.
+        A front only enqueues, and reads words before it acknowledges them, which chats do not wait long for.
         """
         await warm_up(self.queue)
+        await asyncio.to_thread(read_reply, "Who?")
         if self.role != "front":
             rehearsing = asyncio.create_task(asyncio.to_thread(rehearse))
             for part in (self.deps.pages, *_models(self.deps), self.deps.embedder):

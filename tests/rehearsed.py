@@ -8,6 +8,7 @@ import pkgutil
 
 import adapters.cli
 import adapters.search
+from core.pipeline.conversation import read_reply
 from tests.forked import prepare
 
 for room in (adapters.cli, adapters.search):
@@ -21,5 +22,6 @@ for name in (
 ):  # fmt: skip
     importlib.import_module(name)
 prepare()
+read_reply("Who?")
 gc.collect()
 gc.freeze()  # else every collection in a process would copy what it shares with the template

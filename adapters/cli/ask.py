@@ -21,7 +21,7 @@ from rich.text import Text
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, say_failure
 from core.evidence.citations import MARKS
 from core.evidence.structure import RULE, cells
-from core.library.paper import PAPER_SCHEME
+from core.library.paper import PAPER_SCHEME, with_marks
 from core.library.wording import EMPTY
 from core.model.answer import Citation, Confidence, Conflict, JobResult, ResearchAnswer
 from core.model.errors import InvalidQuery, say_place
@@ -176,9 +176,9 @@ def print_standing(console: Console, job: ResearchJob, result: JobResult, source
 
 
 def _library_text(result: JobResult) -> str:
-    """The answer of a library with its `[PAPER_ID, page N]` and its references; "" for any other answer."""
+    """The answer of a library with its `[PAPER_ID, page N]✓` and its references; "" for any other answer."""
     view = result.details.get("query_result")
-    return str(view.get("content") or "") if isinstance(view, dict) else ""
+    return with_marks(str(view.get("content") or ""), result) if isinstance(view, dict) else ""
 
 
 def _print_notices(paper: _Paper, card: AnswerCard) -> None:
@@ -392,7 +392,7 @@ def _print_foot(paper: _Paper, job: ResearchJob, result: JobResult, card: Answer
 
 
 def _print_legend(paper: _Paper, answer: ResearchAnswer, library: str) -> None:
-    """The marks that are shown: an answer of the library has few, since it names pages."""
+    """The marks that are shown: an answer of the library may keep fewer."""
     verdicts = {evidence.verdict for claim in answer.claims for evidence in claim.evidence}
     legend = marks_legend(verdicts).items()
     meanings = [f"{mark} {words}" for mark, words in legend if not library or mark in library]

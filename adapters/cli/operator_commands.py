@@ -456,7 +456,9 @@ def _cells(job: ResearchJob, entry: TraceEntry, times: int) -> tuple[Text, ...]:
         dollars(entry.cost_usd) if entry.cost_usd is not None else "",
         f"{entry.outcome if entry.outcome != 'done' else ''}{repeated}",
     )
-    return tuple(Text(one_line(cell), no_wrap="://" in cell, overflow="ellipsis") for cell in cells)
+    return tuple(
+        Text(one_line(cell), no_wrap="://" in cell, overflow="ellipsis" if "://" in cell else "fold") for cell in cells
+    )
 
 
 def _print_exchange(console: Console, entry: TraceEntry) -> None:

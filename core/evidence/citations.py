@@ -475,7 +475,7 @@ def _drop_blanks(characters: list[str]) -> None:
 # Text that leads nowhere but to the sources: addresses, Markdown links, images and tags of a model's answer
 
 
-REMOVED = "(link removed)"
+REMOVED = "(…)"  # in no language, and no word of what is checked
 _ADDRESS = r"(?:[^\s<>\"'()\[\]]|\([^\s<>\"'()]*\))+"  # parentheses in pairs belong to it: …/Tide_(sea)
 _LINKING_HOSTS = (
     "com|net|org|io|gg|ly|co|me|info|biz|xyz|ru|cn|app|dev|link|click|top|site|online|shop|page|to|us|uk|de|example|test"

@@ -140,12 +140,12 @@ def score_confidence(
     bounds = [limit for limit in limits if not (is_weak and limit.name == "sources")]
     bounds += [_Limit("cap", cap, say("its mode does not let it be higher"))] if cap in AT_MOST else []
     score = min([support.central, *(AT_MOST[limit.level] for limit in bounds)])
-    facts = _facts(claims, support, conflicts, question_type, now)
     decided = min(limits, key=lambda limit: _LEVELS.index(limit.level), default=None)
-    level = _level(score) if cap is None else min(_level(score), cap, key=_LEVELS.index)
+    is_lone_file = decided and decided.reason == say(_RESTS["local file"][0]) and len(support.supporting) == 1
+    facts = _facts(claims, support, conflicts, question_type, now)  # the first counts what it rests on
     return ConfidenceReport(
-        confidence=level,
-        reasons=tuple(dict.fromkeys([*([decided.reason] if decided else []), *facts])),
+        confidence=_level(score) if cap is None else min(_level(score), cap, key=_LEVELS.index),
+        reasons=tuple(dict.fromkeys([*([decided.reason] if decided else []), *facts[1 if is_lone_file else 0 :]])),
         sum=_sum(support, bounds, score),
         per_claim=support.per_claim,
     )

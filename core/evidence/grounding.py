@@ -18,7 +18,6 @@ from rapidfuzz import fuzz
 from core.evidence.answering import states_aim
 from core.evidence.authority import is_retracted
 from core.evidence.citations import (
-    REMOVED,
     Grammar,
     cited_in_words,
     marker_numbers,
@@ -457,7 +456,7 @@ class Grounder:
         """Whether a line only says which source a number is: they are listed below every answer."""
         if not marker_numbers(text) or not _REFERENCE.match(without_bullet(text)):
             return False
-        rest = _REFERENCE.sub("", without_addresses(words).replace(REMOVED, ""))
+        rest = _REFERENCE.sub("", without_addresses(words))
         for name in (name for one in self._sources.values() for name in (one.title, one.metadata.domain) if name):
             rest = rest.replace(name, "")
         return not _WORD.search(rest)

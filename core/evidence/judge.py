@@ -474,7 +474,7 @@ class Judging:
         if self._is_hurried or len(self._waiting) >= PAIRS_A_CALL or len(self._others) >= PAIRS_A_CALL:
             self._start_in(0.0)
         elif not may_wait and len(self._busy) < CALLS_BESIDE:
-            self._start_in(self.linger_s if self._busy else 0.0)
+            self._start_in(self.linger_s if self._busy and self._has_asked else 0.0)  # the reader has nothing yet
         elif may_wait and not self._busy:
             self._start_in(IDLE_S)
         asked = [self._asked[pair] for pair in pairs]
@@ -555,7 +555,7 @@ class Judging:
         batch, self._waiting = self._waiting[:most], self._waiting[most:]
         free = 0 if batch and not self._has_asked else max(most - len(batch), 0)
         more, self._others = self._others[:free], self._others[free:]
-        self._has_asked = True
+        self._has_asked |= bool(batch)
         return batch + more
 
     def _go_on(self, call: asyncio.Task[None]) -> None:

@@ -33,6 +33,7 @@ from core.evidence.verbatim import QUOTED, find_frame
 from core.model.source import Source
 from core.text.language import detect_language
 from core.text.passages import Passage, split_passages
+from core.text.saying import say
 from core.text.sentences import Sentence, sentences_of
 from core.text.terms import AskedTerms, question_terms, sought_terms, terms, words
 
@@ -197,7 +198,7 @@ def quote_answer(question: str, sources: Sequence[Source]) -> QuotedAnswer:
     said = " ".join(entry.said for entry in summary)
     unanswered = unanswered_by_rules(question, said, language=asking)
     if name and not any(_explains(name, asked, entry) for entry in summary):
-        unanswered = UNDEFINED
+        unanswered = say(UNDEFINED)
     is_direct = (fit >= DIRECT_FIT or bool(name)) and not unanswered  # one that defines a name was looked for
     is_direct = is_direct and _is_bound(asked, question, summary, contents, asking)
     return QuotedAnswer(tuple(summary), tuple(detail), is_direct, unanswered)
@@ -307,7 +308,7 @@ def _explain_sign(sign: str, sources: Sequence[Source]) -> QuotedAnswer:
     with_context = (_with_context(best, everything, contents, lambda _: 1.0) for best in having)
     summary = next(filter(None, with_context), [])
     is_direct = any(defines(sign, entry.text) for entry in summary)
-    return QuotedAnswer(tuple(summary), (), is_direct, UNDEFINED if summary and not is_direct else "")
+    return QuotedAnswer(tuple(summary), (), is_direct, say(UNDEFINED) if summary and not is_direct else "")
 
 
 def _tells_apart(asked: AskedTerms, sources: Sequence[Source], own: float) -> bool:

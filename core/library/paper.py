@@ -22,12 +22,12 @@ from core.evidence.citations import Grammar, Marker, PageRef, keep_markers, pars
 from core.evidence.grounding import OWN_LIST, Grounder
 from core.evidence.judge import Judgement
 from core.evidence.structure import Judged
-from core.model.answer import Claim, Evidence, Section, Verdict
+from core.model.answer import Claim, Evidence, JobResult, Section, Verdict
 from core.model.job import ResearchJob, Scope
 from core.model.ports import Vector
 from core.model.source import Source
 from core.model.works import ARXIV_ID, PublishedWork, WorkIds, version_of, without_version
-from core.presentation.render import claim_at, claim_spans, cut, letters_of
+from core.presentation.render import claim_at, claim_spans, cut, letters_of, mark_of
 from core.text.passages import Passage, SectionType
 from core.text.saying import say
 
@@ -477,6 +477,26 @@ def page_markers(text: str, claims: Sequence[Claim], papers: Mapping[str, Paper]
         return "".join(_page_marker(papers[one], places.get(one), texts.get(one, "")) for one in ids) or None
 
     return rewrite_markers(text, Grammar.NUMBER, written)
+
+
+def with_marks(text: str, result: JobResult) -> str:
+    """`text`, which is an answer's `format_research_result`, with the mark of each verdict right behind its bracket."""
+    view, claims = result.details.get("query_result"), result.answer.claims if result.answer else ()
+    ids = view.get("paper_ids") if isinstance(view, dict) else None
+    if not isinstance(ids, list) or not ids:
+        return text
+    cited = re.compile(rf"\[(?:{'|'.join(re.escape(str(one)) for one in ids)})(?:, (?:page (\d+)|[^\[\]\n]+))?\]")
+    body, heading, references = text.partition(f"\n\n{HEADING}")
+    spans = claim_spans(letters_of(cited.sub("", body)), claims)
+
+    def marked(found: re.Match[str]) -> str:
+        claim = claim_at(len(letters_of(cited.sub("", body[: found.start()]))), spans)
+        if claim is None:
+            return found[0]
+        there = [entry.verdict for entry in claim.evidence if str(entry.page) == found[1]]
+        return found[0] + mark_of(there or [entry.verdict for entry in claim.evidence])
+
+    return cited.sub(marked, body) + heading + references
 
 
 def _page_marker(paper: Paper, place: Evidence | None, text: str) -> str:

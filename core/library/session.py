@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from core.library import wording
 from core.library.desk import SUFFIXES, LibraryDesk, ListedPaper, is_reading_list, read_list
 from core.library.ingest import MAX_PAPER_BYTES, Ingested, PaperUnreadable
-from core.library.paper import Paper, PaperViews, shelves_of
+from core.library.paper import Paper, PaperViews, shelves_of, with_marks
 from core.library.states import (
     ALSO_OF_ANSWERS,
     COMMANDS,
@@ -480,7 +480,7 @@ def _text(said: SaidToLibrary) -> str:
     if said.picture and said.quote:
         beginning, _, _ = said.reply.text.partition("\n\n")
         return f"{beginning}\n\n“{said.quote}”"
-    return said.reply.text
+    return with_marks(said.reply.text, said.result) if said.result else said.reply.text
 
 
 def _going_on(said: SaidToLibrary, *, is_aside: bool) -> tuple[tuple[LibraryStep, ...], tuple[LibraryStep, ...]]:

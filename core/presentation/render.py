@@ -314,9 +314,12 @@ def claim_at(position: int, spans: Sequence[tuple[int, int, Claim]]) -> Claim | 
 def _mark(numbers: str, claim: Claim) -> str:
     """The mark of the weakest of the cited sources."""
     verdicts = {evidence.source_id: evidence.verdict for evidence in claim.evidence}
-    cited = [verdicts.get(f"src_{int(number)}", Verdict.UNCHECKED) for number in numbers.split(",")]
-    weakest = max(cited, key=_WEAKNESS.index)
-    return MARKS.get(weakest) or MARKS[Verdict.UNCHECKED]
+    return mark_of([verdicts.get(f"src_{int(number)}", Verdict.UNCHECKED) for number in numbers.split(",")])
+
+
+def mark_of(verdicts: Collection[Verdict]) -> str:
+    """The mark of the weakest; of none what nobody confirmed has."""
+    return MARKS[max(verdicts, key=_WEAKNESS.index, default=Verdict.UNCHECKED)]
 
 
 _WEAKNESS = [Verdict.SUPPORTED, Verdict.MOVED, Verdict.PARTIAL, Verdict.UNCHECKED, Verdict.UNSUPPORTED]

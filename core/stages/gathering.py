@@ -63,6 +63,7 @@ class Gathering:
     deps: Deps
     _searches: dict[tuple[str, SearchQuery], asyncio.Task[Sequence[SearchHit]]] = field(default_factory=dict)
     _pages: dict[str, asyncio.Task[Page]] = field(default_factory=dict)
+    _ahead: dict[str, asyncio.Task[None]] = field(default_factory=dict)  # of pages that are read
     _slots: asyncio.Semaphore | None = None
     _permitted: set[str] = field(default_factory=set)  # pages of hits that the policy lets pass
     asked_at: dict[asyncio.Task[Sequence[SearchHit]], float] = field(default_factory=dict)  # of the loop
@@ -86,6 +87,10 @@ class Gathering:
         if key not in self._pages:
             self._pages[key] = asyncio.create_task(self._read(url, is_early=is_early))
         return self._pages[key]
+
+    async def prepared(self, url: str) -> None:
+        """Returns when what a source and its ranking need of a page that was read is worked out."""
+        await asyncio.shield(self._ahead[canonical_url(url)])
 
     def start_early(self, providers: Iterable[str], query: SearchQuery) -> None:
         """Begin the obvious search and its best pages while the plan is still being made."""
@@ -111,7 +116,7 @@ class Gathering:
         return kind_of(url, hint=hint, overrides=self.deps.settings.source_kinds)
 
     async def aclose(self) -> None:
-        tasks = [*self._searches.values(), *self._pages.values()]
+        tasks = [*self._searches.values(), *self._pages.values(), *self._ahead.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -153,8 +158,10 @@ class Gathering:
         page = await remembered(self.deps.memo, self.job.id, f"page:{place}", Page, get)
         if not policy.permits_site(page.url):
             raise SiteExcluded(url, "not permitted")
-        # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks.
-        await self.deps.turns.take(_read_ahead, page.text, is_first=is_early)
+        # Most pages come while the plan is being made: what ranking needs of them is worked out before it asks. A page
+        # is read without it: who waits for a turn behind other jobs is no slow server.
+        preparing = self.deps.turns.take(_read_ahead, page.text, is_first=is_early)
+        self._ahead[place] = asyncio.create_task(preparing)
         return page
 
     async def _fetch(self, url: str, known: Page | None) -> Page:

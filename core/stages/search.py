@@ -331,7 +331,8 @@ async def _source_of(
         found_at=page.read_at,
         ids=page.ids.joined(hit.ids),
     )
-    return make_source(gathering, merged, page.text)  # read ahead, so that no turn need be waited for
+    await gathering.prepared(hit.url)
+    return make_source(gathering, merged, page.text)  # which costs next to nothing now, so no turn
 
 
 async def _best(

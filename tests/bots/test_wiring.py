@@ -18,6 +18,8 @@ from bots.wiring import _end, observed, open_house
 from core.llm.ask_model import complete
 from core.model.job import JobStatus
 from core.model.ports import ChatRequest, job_id_var
+from core.pipeline import conversation
+from core.watch import words
 from tests.fakes import FakeModel, MemoryTraceLog, make_deps, make_job
 
 
@@ -33,6 +35,19 @@ async def test_warming_up_reaches_the_search_providers(tmp_path: Path) -> None:
 
     with closing(sqlite3.connect(tmp_path / "data" / "files.db")) as index:
         assert index.execute("SELECT COUNT(*) FROM files").fetchone() == (1,)
+
+
+async def test_who_is_ready_has_made_the_patterns_of_words(tmp_path: Path) -> None:
+    """A fifth of a second, which the first acknowledgement in a chat would wait for."""
+    env = {"GORKD_DATA": str(tmp_path / "data"), "GORKD_PROVIDERS": "wikipedia"}
+    patterns = (conversation._words, words._means)
+    for made in patterns:
+        made.cache_clear()
+
+    async with open_house(env, read_settings(env), grace_s=0, role="front") as house:
+        await house.warm_up()
+
+    assert [made.cache_info().currsize for made in patterns] == [1, 1]
 
 
 async def test_journal_that_fails_tells_the_log_nothing_of_what_it_was_to_hold(tmp_path: Path) -> None:

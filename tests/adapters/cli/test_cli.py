@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -170,11 +171,17 @@ def test_a_quoted_answer_is_said_once_and_without_the_signs_of_its_markup():
 
 
 def test_only_marks_that_are_shown_are_explained():
-    """An answer of the library names pages in place of marks."""
-    result = replace(samples.RESULT, details={"query_result": {"content": "49 metres [0603.10002, page 2]."}})
+    """D18: an answer of the library has them behind its pages, and may cite fewer of its sentences."""
+    tall = "The Eddystone lighthouse is 49 metres tall"
+    view = {"content": f"{tall} [0603.10002, page 2].", "paper_ids": ["0603.10002"]}
+    shown = printed(replace(samples.RESULT, details={"query_result": view}), samples.SOURCES)
+    unknown = {"query_result": {"content": "51 metres [0603.10002, page 2].", "paper_ids": ["0603.10002"]}}
 
     assert "Citations: ✓" in printed(samples.RESULT, samples.SOURCES)
-    assert "Citations: " not in printed(result, samples.SOURCES)
+    assert f"{tall} [0603.10002, page 2]◐." in shown
+    assert re.findall(r"Citations: (.)", shown) == ["◐"]
+    assert "↪" not in shown
+    assert "Citations: " not in printed(replace(samples.RESULT, details=unknown), samples.SOURCES)
 
 
 def test_code_stands_there_as_it_is_written_without_its_fences():

@@ -8,11 +8,14 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from adapters.cli import build_app
+from adapters.cli.operator_commands import print_trace
 from adapters.cli.running import Chatting, Kept, Operating, Setup
 from adapters.records.cache import SqlAnswerCache, SqlReuseStore
 from adapters.records.jobs import SqlEvaluations, SqlJobStore, SqlSourceStore
@@ -205,6 +208,17 @@ def test_an_address_of_a_trace_can_be_copied() -> None:
         f"2.50 s {address}",
     ]
     assert sum("gone.example" in line for line in lines) == 1
+
+
+def test_a_long_word_of_a_trace_is_folded_and_not_cut() -> None:
+    """What an error is called is looked for, also at 80 columns."""
+    asked = TraceEntry("search", "europepmc", at(3.0), 0.5, "could not be reached", "eddystone height in metres")
+    failed, paper = replace(ENTRIES[-1], outcome="ProviderUnavailable"), StringIO()
+
+    print_trace(Console(file=paper, width=80), JOB, [asked, failed], with_prompts=False)
+
+    assert "…" not in paper.getvalue()
+    assert "ProviderUnavailable" in "".join(line[64:].strip() for line in paper.getvalue().splitlines())
 
 
 def test_many_tokens_can_be_read_and_a_model_without_a_price_is_named() -> None:

@@ -185,7 +185,19 @@ def test_local_files_are_one_voice() -> None:
 
     assert both.per_claim == alone.per_claim
     assert both.reasons[:2] == ("the central claim rests on local files", "2 local files (together one source)")
-    assert alone.reasons[:2] == ("the central claim rests on one local file", "1 local file")
+    assert alone.reasons[:2] == ("the central claim rests on one local file", "1 of 1 claim supported")
+
+
+def test_a_file_that_the_central_claim_rests_on_is_counted_where_there_are_others() -> None:
+    """Alone it is said already; where something else decides, it is counted all the same."""
+    one, two = make_source(1, kind=FILE), make_source(2, kind=FILE)
+    claims = [make_claim(0, make_evidence(1)), make_claim(1, make_evidence(2))]
+
+    among_two = score(claims, [one, two]).reasons
+    unchecked = score(claims[:1], [one], is_checked=False).reasons
+
+    assert among_two[:2] == ("the central claim rests on one local file", "2 local files (together one source)")
+    assert unchecked[:2] == ("the citations could not be checked", "1 local file")
 
 
 def test_without_a_supported_claim_it_is_insufficient() -> None:

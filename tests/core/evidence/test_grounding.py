@@ -209,6 +209,8 @@ def test_a_claim_is_listed_without_the_bullet_of_its_item(grounder: Grounder) ->
 def test_a_removed_address_leaves_its_punctuation() -> None:
     assert without_foreign_links("Read https://evil.example/x, then rest.", {}) == f"Read {REMOVED}, then rest."
     assert without_foreign_links("Read it (https://evil.example/x), then rest.", {}) == f"Read it {REMOVED}, then rest."
+    assert without_foreign_links("Lies es auf www.evil.example/x.", {}) == f"Lies es auf {REMOVED}."
+    assert not any(map(str.isalpha, REMOVED))  # a report in German has no word of English for it, nor has any check
 
 
 @pytest.mark.parametrize(

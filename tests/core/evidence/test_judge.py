@@ -482,6 +482,26 @@ async def test_who_reads_along_waits_neither_for_company_nor_for_those_that_may_
     assert judge.batches == [1, PAIRS_A_CALL]
 
 
+async def test_the_first_sentence_waits_for_no_company_beside_those_that_may_wait() -> None:
+    """N-02: its reader has nothing yet, whatever else is being asked."""
+    judge = Slow()
+    judging = Judging(judge, lambda: 90.0, linger_s=60.0)
+    more = [Pair(str(number), ("p",)) for number in range(PAIRS_A_CALL)]
+
+    async with asyncio.timeout(30):
+        asked = [asyncio.create_task(judging.rule(more, may_wait=True))]
+        while not judge.batches:  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0)
+        asked.append(asyncio.create_task(judging.rule([SLEEP])))
+        while len(judge.batches) < 2:  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0)
+        judge.may_answer.set()
+        await asyncio.gather(*asked)
+    await judging.aclose()
+
+    assert judge.batches == [PAIRS_A_CALL, 1]
+
+
 async def test_nobody_waits_for_reasons_but_while_more_is_written() -> None:
     """The reason of a ◐ is taken while there is time; a verdict that was read stands, and what it has cost."""
     judge = Slow(early=Judgement(Ruling.PARTIAL))

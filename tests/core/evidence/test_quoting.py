@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.evidence.quoting import MAX_DETAIL_SENTENCES, MAX_SUMMARY_WORDS, UNDEFINED, QuotedAnswer, cited, quote_answer
 from core.model.source import Source, SourceScores
 from core.text.injection import instructions_in
+from core.text.saying import speaking
 from tests.fakes import make_source
 
 MILLER = "The shop has been run by Anna Voss since 2011. She began with a mill in Lund."
@@ -399,7 +400,11 @@ def test_what_a_thing_is_is_said_by_a_definition_or_not_at_all() -> None:
     near = quote_answer("What is a spring tide?", [source(1, spoken_of)])
     found = quote_answer("What is a spring tide?", [source(1, spoken_of), source(2, f"{spoken_of}\n\n{meant}")])
 
+    with speaking("de"):
+        german = quote_answer("What is a spring tide?", [source(1, spoken_of)])
+
     assert (near.is_direct, near.unanswered) == (False, UNDEFINED)
+    assert german.unanswered == "kein Satz sagt, was es ist"
     assert found.summary[0].text == meant
     assert (found.is_direct, found.unanswered) == (True, "")
 

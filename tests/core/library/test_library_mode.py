@@ -10,7 +10,7 @@ import pytest
 
 from core.library import wording
 from core.library.funnel import answer_text, synthesize_research_answer, to_source
-from core.library.paper import Index, PageGrounder, Paper, PaperChunk
+from core.library.paper import Index, PageGrounder, Paper, PaperChunk, with_marks
 from core.model.answer import Confidence, Verdict
 from core.model.errors import ModelTimeout, ModelUnavailable
 from core.model.job import LOCAL, Event, JobStatus, Scope
@@ -65,6 +65,22 @@ async def test_a_wrong_page_is_put_right(cited: str, verdict: Verdict) -> None:
     (citation,) = result.answer.citations
     assert (citation.page, citation.verdict) == (2, verdict)
     assert f"{CAUSE} [2401.00001v1, page 2]." in result.details["query_result"]["content"]
+
+
+async def test_an_answer_is_shown_with_the_marks_of_any_other() -> None:
+    """D18: ✓ and ↪ behind the pages of each sentence; none in the references, and none where no sentence is known."""
+    largest = "The largest tides were measured in the Bay of Fundy, where they reach 16 metres"
+    said = f"{CAUSE} [2401.00001v1, page 2]. {largest} [2401.00001v1, page 1]."
+    _, _, result = await asked(FakeModel({"answer": written(said)}))
+    content = str(result.details["query_result"]["content"])
+    unknown = "It is odd [2401.00001v1]."
+
+    shown = with_marks(f"So be warned.\n\n{content}".replace("\n\n## R", f" {unknown}\n\n## R"), result)
+
+    body, _, references = shown.partition("## References")
+    assert f"{CAUSE} [2401.00001v1, page 2]✓. {largest} [2401.00001v1, page 3]↪. {unknown}\n" in body
+    assert references == content.partition("## References")[2]
+    assert with_marks("No paper.", replace(result, details={})) == "No paper."
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -491,6 +492,21 @@ async def test_nobody_hurries_while_most_pages_are_awaited() -> None:
 
     found = await collect(replace(deps, settings=HASTY, pages=pages), "a")
 
+    assert found.search_metadata.pages_late == 0
+
+
+async def test_a_page_that_has_come_is_not_late_for_other_jobs_that_compute() -> None:
+    """S003-09: patience is for servers; what was read is no extract since this machine is busy."""
+    hits = [hit("https://a.example/1", PURR, is_complete=True), hit("https://b.example/2", PURR[:60], rank=1)]
+    deps = make_deps(search=[FakeSearch("a", hits)], pages={"https://b.example/2": f"{PURR} So says a vet."})
+    is_free = threading.Event()
+    other_job = asyncio.create_task(deps.turns.take(is_free.wait))
+    asyncio.get_running_loop().call_later(4 * HASTY.search.straggler_s, is_free.set)
+
+    found = await collect(replace(deps, settings=HASTY), "a")
+    await other_job
+
+    assert [source.extract_of_page for source in found.sources] == ["", ""]
     assert found.search_metadata.pages_late == 0
 
 

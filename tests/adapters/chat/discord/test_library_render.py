@@ -157,6 +157,16 @@ def test_how_sure_an_answer_is_stands_below_it() -> None:
     assert re.fullmatch(r"-# Confidence: Low \(\d corroborating sources\) · it rests on one paper", said[0][0])
 
 
+def test_an_answer_of_the_library_has_its_marks() -> None:
+    """D18: as any other answer."""
+    content = "The Eddystone lighthouse is 49 metres tall [2401.00001v1, page 2]."
+    result = replace(RESULT, details={"query_result": {"content": content, "paper_ids": ["2401.00001v1"]}})
+    said = SaidToLibrary(Reply(content, "📝 Research Results", job_id=COMPLETED.id), job=COMPLETED, result=result)
+
+    assert "49 metres tall \\[2401.00001v1, page 2\\]◐." in VOICE.said(SPEAKER, said).text
+    assert "page 2\\]." in VOICE.said(SPEAKER, replace(said, result=None)).text
+
+
 def test_a_page_and_a_saved_file_come_with_their_message_and_within_its_limits() -> None:
     """Where nothing may be attached, that is said instead."""
     page = VOICE.said(SPEAKER, SaidToLibrary(Reply("x" * 9_000, "Paper Content", page=(TIDES, 2)), b"\x89PNG", FOUND))
