@@ -293,6 +293,7 @@ async def test_attachments_are_found_by_job_in_order(additions):
     await additions.attach(make_job(1), [PAPER, notes])
     first = await additions.attached("job_1")
 
+    await additions.attach(make_job(1), [PAPER, PAPER])
     await additions.attach(make_job(1), [PAPER])
 
     assert first == [PAPER, notes]

@@ -206,9 +206,10 @@ async def test_a_workspaces_own_pages_are_its_alone(fetcher: WebPages, tmp_path:
         assert [await reader.paths("hawser", scope) for scope in (T1, T2)] == [set(), {"/two"}]
 
 
+@pytest.mark.parametrize("is_absolute", [False, True])
 @in_one_loop
 async def test_a_list_on_the_disk_and_a_page_alone_are_places_too_whatever_their_folders_are_called(
-    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fetcher: WebPages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_absolute: bool
 ) -> None:
     """Named from here, as GORKD_DATA is by default; an address writes a blank as %20."""
     monkeypatch.chdir(tmp_path)
@@ -216,7 +217,7 @@ async def test_a_list_on_the_disk_and_a_page_alone_are_places_too_whatever_their
         urls = tmp_path / "our lists" / "ä urls.txt"
         urls.parent.mkdir()
         urls.write_text(f"{world.url('/a')}\n", encoding="utf-8")
-        reader = Reader(fetcher, Path(".gorkd"), [urls.as_uri(), world.url("/b")])
+        reader = Reader(fetcher, tmp_path if is_absolute else Path(".gorkd"), [urls.as_uri(), world.url("/b")])
         reader.others = {T1.tenant: [world.url("/a")]}
 
         await reader.read()
