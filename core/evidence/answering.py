@@ -130,6 +130,7 @@ _AT_MOST = regex.compile(
     r"^\W*how\s+many\b.+?\b(?:can|may)\b|^\W*wie\s*viele\b.+?\b(?:kann|können|darf|dürfen)\b", regex.IGNORECASE
 )
 _BOUNDS = pattern("bounds")
+_JOINING = frozenset("& + / | : = - – — ·".split())  # within a name: R & D
 _MEASURED = regex.compile(
     r"^\W*how\s+(?:tall|far|hot|cold|warm|fast|high|deep|heavy|wide|large|big)\b", regex.IGNORECASE
 )
@@ -221,7 +222,8 @@ def defined_name(question: str) -> str:
     """
     asked = _DEFINED.fullmatch(" ".join(question.rpartition("¿")[2].casefold().split()))
     name = asked["name"].strip("\"'“”‘’«»`?.!*") if asked else ""
-    sign = next((word for word in name.split() if not any(letter.isalnum() for letter in word)), "")
+    signs = [(at, word) for at, word in enumerate(name.split()) if not any(letter.isalnum() for letter in word)]
+    sign = next((word for at, word in signs if at == 0 or word not in _JOINING), "")
     return sign or ("" if name.endswith("ing") else name)
 
 

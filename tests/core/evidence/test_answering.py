@@ -192,6 +192,8 @@ def test_an_aim_is_told_from_a_finding(sentence: str, is_aim: bool) -> None:
         ("What is a tide pool?", "tide pool"),
         ("What are tide pools?", "tide pools"),
         ("What does ⚓ mean?", "⚓"),
+        ("What does the & sign mean?", "&"),
+        ("What is R & D?", "r & d"),
         ("Was ist ein Gezeitentümpel?", "gezeitentümpel"),
         ("¿Qué es la ósmosis?", "ósmosis"),
         ("What is the capital of France?", ""),
