@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import pytest_asyncio
@@ -108,20 +109,20 @@ async def test_an_event_that_is_told_twice_is_answered_once(house: House, way: s
 
 
 @contextmanager
-def no_jobs(house: House) -> Iterator[None]:
+def without(house: House, table: Literal["jobs", "conversations"]) -> Iterator[None]:
     with sqlite3.connect(Path(house.env["GORKD_DATA"]) / "gorkd.db", isolation_level=None) as records:
-        records.execute("ALTER TABLE jobs RENAME TO jobs_elsewhere")
+        records.execute(f"ALTER TABLE {table} RENAME TO {table}_elsewhere")
         try:
             yield
         finally:
-            records.execute("ALTER TABLE jobs_elsewhere RENAME TO jobs")
+            records.execute(f"ALTER TABLE {table}_elsewhere RENAME TO {table}")
 
 
 @pytest.mark.parametrize("way", ["command", "press", "message"])
 async def test_what_meets_records_that_are_away_is_answered_when_they_are_back(house: House, way: str):
     """Its asker is told at once, in the message in which the answer comes."""
     answered = await house.final(ask(house, "command")) if way == "press" else None
-    with no_jobs(house):
+    with without(house, "jobs"):
         asked = house.discord.press(answered, "Ask Again") if answered else ask(house, way)
         await house.discord.until(lambda: house.discord.replies_to(asked) and not house.discord.thinking)
         (told,) = house.discord.replies_to(asked)
@@ -132,20 +133,10 @@ async def test_what_meets_records_that_are_away_is_answered_when_they_are_back(h
     assert house.discord.replies_to(asked) == [told]
 
 
-@contextmanager
-def no_conversations(house: House) -> Iterator[None]:
-    with sqlite3.connect(Path(house.env["GORKD_DATA"]) / "gorkd.db", isolation_level=None) as records:
-        records.execute("ALTER TABLE conversations RENAME TO conversations_elsewhere")
-        try:
-            yield
-        finally:
-            records.execute("ALTER TABLE conversations_elsewhere RENAME TO conversations")
-
-
 @pytest.mark.parametrize("way", ["command", "message"])
 async def test_words_to_the_library_wait_for_records_that_are_away(house: House, way: str):
     """As questions do, and what they ask for comes in the message that told so."""
-    with no_conversations(house):
+    with without(house, "conversations"):
         said = (
             house.discord.slash("library", command="list")
             if way == "command"
@@ -162,7 +153,7 @@ async def test_words_to_the_library_wait_for_records_that_are_away(house: House,
 
 async def test_a_question_that_is_taken_back_while_the_records_are_away_is_never_asked(house: House):
     """Nothing of it stays to be seen, either."""
-    with no_jobs(house):
+    with without(house, "jobs"):
         asked = ask(house, "message")
         await house.discord.until(lambda: house.discord.replies_to(asked))
         house.discord.delete(asked)
