@@ -18,7 +18,6 @@ from markupsafe import Markup, escape
 
 from adapters.web import access, admin, api, pages, preview
 from adapters.web.access import add_sign_in_routes, speak
-from adapters.web.api import add_description_routes, add_stream_routes
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import (
     BODY_WITHIN_S,
@@ -34,7 +33,7 @@ from adapters.web.limits import (
     tell_allowance,
 )
 from adapters.web.monitor import Ready, add_health_routes
-from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_routes
+from adapters.web.pages import add_paper_routes, add_receipt_routes
 from adapters.web.prose import claimed, quoted
 from adapters.web.settings import WebSettings
 from adapters.web.view import thousands
@@ -111,10 +110,7 @@ def build_web(
     add_health_routes(app, ready)
     app.router.add_get("/metrics", _metrics)
     app.router.add_static("/static", _HERE / "static")
-    for add_routes in (
-        api.add_routes, pages.add_routes, add_description_routes, add_export_routes, add_sign_in_routes,
-        add_stream_routes,
-    ):  # fmt: skip
+    for add_routes in (api.add_routes, pages.add_routes, add_sign_in_routes):
         add_routes(app)
     if usage is not None:
         admin.add_routes(app, usage, evaluations)
