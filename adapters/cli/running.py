@@ -70,7 +70,9 @@ def bound(command: Command, given: object) -> Callable[..., None]:
 
 def run_command(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool = False) -> None:
     """Carry a command to its exit code; whatever goes wrong becomes a sentence."""
-    make_encodable()
+    for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show becomes a question mark, not a traceback
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="replace")
     try:
         code = asyncio.run(command())
     except KeyboardInterrupt:
@@ -187,13 +189,6 @@ def write_file(path: Path, content: bytes | str) -> None:
         path.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     except OSError as exc:
         raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc
-
-
-def make_encodable() -> None:
-    """A terminal that cannot show a character gets a question mark, not a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if reconfigure := getattr(stream, "reconfigure", None):
-            reconfigure(errors="replace")
 
 
 # Live progress on stderr: one calm block on a terminal, plain short lines elsewhere
