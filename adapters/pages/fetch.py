@@ -30,14 +30,7 @@ from adapters.pages.extraction import DocumentKind, Extraction, PageDocument
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
 from adapters.pages.workers import AttachedFiles, ExtractionWorkers
 from adapters.proxies import DaemonResolver, read_proxy
-from core.model.errors import (
-    AddressBlocked,
-    FetchError,
-    PageStatus,
-    PageTimeout,
-    PageUnreadable,
-    RobotsDisallowed,
-)
+from core.model.errors import AddressBlocked, FetchError, PageStatus, PageTimeout, PageUnreadable, RobotsDisallowed
 from core.model.ports import Clock, utc_now
 from core.model.source import Page
 

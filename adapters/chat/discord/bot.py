@@ -32,13 +32,7 @@ from adapters.chat.discord.administering import (
 from adapters.chat.discord.buttons import choose, press_button, submit_form, watch_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
-from adapters.chat.discord.incoming import (
-    conversation_of,
-    elsewhere,
-    forget_messages,
-    hear,
-    hear_edited,
-)
+from adapters.chat.discord.incoming import conversation_of, elsewhere, forget_messages, hear, hear_edited
 from adapters.chat.discord.library import DiscordLibraryVoice, library_command, press_library
 from adapters.chat.discord.payload import (
     OF_JOB,

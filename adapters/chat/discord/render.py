@@ -64,15 +64,7 @@ from core.presentation.snapshot import Snapshot
 from core.text.saying import later, say, say_many
 from core.text.urls import domain_of
 from core.watch.watch import WatchNotice
-from core.watch.words import (
-    DIGEST_HELP,
-    ToldChange,
-    digest_parts,
-    heading,
-    notice_buttons,
-    sentence,
-    told_change,
-)
+from core.watch.words import DIGEST_HELP, ToldChange, digest_parts, heading, notice_buttons, sentence, told_change
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
 CONTENT_LIMIT = 2000

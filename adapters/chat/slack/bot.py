@@ -60,16 +60,7 @@ from adapters.chat.slack.installations import (
     hear_departure,
     hear_leaving,
 )
-from adapters.chat.slack.library import (
-    ASK,
-    IMPROVE,
-    OPEN,
-    PAPER,
-    SAVE,
-    WISH,
-    SlackLibrary,
-    SlackLibraryVoice,
-)
+from adapters.chat.slack.library import ASK, IMPROVE, OPEN, PAPER, SAVE, WISH, SlackLibrary, SlackLibraryVoice
 from adapters.chat.slack.poster import as_json, suggest_prompts
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings

@@ -58,15 +58,7 @@ from adapters.chat.slack.reply import (
     untell_asker,
 )
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
-from adapters.chat.slack.translate import (
-    Payload,
-    SlackFile,
-    SlackPlace,
-    SlackSaid,
-    described_file,
-    field_of,
-    id_of,
-)
+from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid, described_file, field_of, id_of
 from adapters.chat.watching import HISTORY_LENGTH, WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, StoreError
