@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import quote, unquote
 
 import typer
@@ -30,6 +30,7 @@ from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
 from core.pipeline.conversation import following
+from core.pipeline.researcher import Renewal, Researcher
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import (
@@ -45,10 +46,6 @@ from core.presentation.render import (
 )
 from core.text.saying import say as said
 from core.text.saying import say_again, speaking, spoken
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Renewal, Researcher
-
 
 _Job = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print the job as JSON.")]

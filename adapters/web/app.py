@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import aiohttp_jinja2
 import jinja2
@@ -39,17 +38,14 @@ from adapters.web.settings import WebSettings
 from adapters.web.view import thousands
 from core.library.paper import PaperViews
 from core.pipeline.limits import SharedLimits
+from core.pipeline.researcher import Researcher
+from core.pipeline.trace import TraceStore
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
+from core.receipts.container import Receipts
+from core.tenancy.usage import CountUsage, EvaluationStore
 from core.text import saying
 from core.text.saying import LANGUAGES, say_number, spoken
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Researcher
-    from core.pipeline.trace import TraceStore
-    from core.receipts.container import Receipts
-    from core.tenancy.usage import CountUsage, EvaluationStore
-
 
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NoReturn, get_args
+from typing import NoReturn, get_args
 
 from aiohttp import web
 
@@ -44,21 +44,18 @@ from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_m
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS, Renewal
+from core.pipeline.trace import TraceStore
 from core.presentation import wording
 from core.presentation.card import is_searching, stage_states
 from core.presentation.exports import EXPORTS, OWN_KINDS, Export, exports_of
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import marks_legend
 from core.presentation.snapshot import Snapshot
+from core.receipts.container import Receipts
 from core.tenancy.usage import MAX_MUST_CHARS
 from core.text.saying import say
 from core.watch import words as watch_words
 from core.watch.words import told_change
-
-if TYPE_CHECKING:
-    from core.pipeline.trace import TraceStore
-    from core.receipts.container import Receipts
-
 
 TRACES: web.AppKey[TraceStore] = web.AppKey("traces")
 FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way
