@@ -312,10 +312,7 @@ async def heard_in(where: SaidIn, said: Utterance, researcher: Researcher) -> De
 
 
 def press(button: str, job: ResearchJob, presser: str, *, question: str = "") -> Deed | None:
-    """What a button does, by the name that it has on every platform; None where only the platform knows.
-
-    `question` is what an `Offer` was made for.
-    """
+    """What a button does, by its name; None where only the platform knows. An `Offer` was made for `question`."""
     is_others = button in _ASKERS_ALONE and job.request.asker != presser
     if is_others or (button == "changed" and not question):
         return Say(say(wording.NOT_YOURS if is_others else wording.ASK_WHAT))
@@ -396,10 +393,7 @@ class Speaking(Generic[Payload]):
 
 
 async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
-    """What is said of a deed, which is done by then; None where a sign says it, and of what makes an answer.
-
-    Raises `GorkdError`.
-    """
+    """What is said of a deed, done by then; None where a sign says it, or an answer comes. Raises `GorkdError`."""
     researcher, voice, said = at.researcher, at.voice, None
     match deed:
         case Say(sentence):
@@ -486,10 +480,7 @@ class TakingAway:
         self._hurried.set()
 
     async def take_back(self, keys: Sequence[str], scopes: Sequence[Scope]) -> None:
-        """Forget what a message asked that was deleted, under whichever key and in whichever scope it is kept.
-
-        Raises `GorkdError`.
-        """
+        """Forget what a deleted message asked, under whichever key and in whichever scope. Raises `GorkdError`."""
         for scope in scopes:
             for key in keys:
                 if await self._researcher.forget_asked(key, scope=scope):

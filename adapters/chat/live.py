@@ -72,10 +72,7 @@ class ChatTurns:
     holder: str = ""
 
     async def hold(self, name: str) -> bool:
-        """Whether it is this process's turn, from now on for `TURN`.
-
-        While the records cannot be reached it is: a word that is said twice is better than none.
-        """
+        """Whether it is our turn, for `TURN`; so, too, without records: better a word twice than none."""
         if self.turns is None:
             return True
         try:
@@ -381,10 +378,7 @@ class LiveAnswers(LivingMessages[Payload]):
         return self._voice.progress(live.job, snapshot, max(0.0, elapsed_s))
 
     async def _edit(self, live: _Live[Payload], payload: Payload) -> None:
-        """A progress edit that fails costs that edit, not the answer; a dead message is replaced.
-
-        The platform's own Stop is a Cancel.
-        """
+        """An edit that fails costs no more; a dead message is replaced. The platform's own Stop is a Cancel."""
         try:
             await tried(live.reply, payload, live.job.id, self._pace)
         except StoppedByPerson:

@@ -72,10 +72,7 @@ class WatchSaid:
 async def last_answer(
     researcher: Researcher, asker: str, tenant: str, is_shown: Callable[[ResearchJob], bool]
 ) -> ResearchJob | None:
-    """What a command is about, which hangs on no answer: one's last, but none that was asked behind other doors.
-
-    Raises `StoreError`.
-    """
+    """What a command is about: one's last answer, but none that was asked behind other doors. Raises `StoreError`."""
     asked = await researcher.history(asker, tenant=tenant, limit=HISTORY_LENGTH)
     return next((job for job in asked if job.status is JobStatus.COMPLETED and is_shown(job)), None)
 

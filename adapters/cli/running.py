@@ -273,10 +273,7 @@ class LiveProgress:
 
 @dataclass(frozen=True)
 class Chatting:
-    """`folder` is the data folder, where results are saved and papers that are opened lie.
-
-    `viewer` is the program that shows a PDF on this machine's screen, "" for none.
-    """
+    """`folder` keeps results and opened papers; `viewer` is the program that shows a PDF here, "" for none."""
 
     talks: LibraryTalks
     folder: Path

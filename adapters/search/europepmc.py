@@ -107,10 +107,7 @@ class EuropePmc(GetSearch, Registry):
         return [_record(found) for found in await self._search(asked, TITLES, SearchFilters())]
 
     async def full_text(self, pmcid: str) -> str:
-        """The text of an open article with its sections' headings, "" where none may be read.
-
-        Raises `ProviderError`.
-        """
+        """An open article with the headings of its sections, "" where none may be read. Raises `ProviderError`."""
         body = await self._api.get(f"{self._url}/{pmcid}/fullTextXML", {}, none_at=404)
         return _full_text(parse_xml(SERVICE, body)) if body else ""
 

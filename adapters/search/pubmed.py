@@ -67,10 +67,7 @@ build_registry = build
 
 
 class Pubmed(GetSearch, Registry):
-    """A provider, and a `Registry` that is not searched: Europe PMC has the same records.
-
-    `base_url` is the folder of esearch.fcgi, or an origin; a key triples its rate.
-    """
+    """A provider, and a `Registry` that is not searched. `base_url` is the folder of esearch.fcgi, or an origin."""
 
     service = SERVICE
     strength: ProviderStrength = "scholarly"

@@ -309,10 +309,7 @@ def _idempotency_key(request: web.Request, asker: str) -> str:
 
 
 async def _unused_or_ours(request: web.Request, key: str, digest: str, *scopes: Scope) -> str:
-    """The dedupe key of this question. What was turned away since too many waited was not asked: it may come again.
-
-    Raises `KeyReused`.
-    """
+    """The dedupe key; of what was turned away as too much a new one. Raises `KeyReused`."""
     for number in count():
         numbered = f"{key}:{number}" if number else key
         found = [await request.app[RESEARCHER].asked(numbered, scope=scope) for scope in scopes]

@@ -54,10 +54,7 @@ _OWN_LINE = re.compile(rf"{_INDENT}|\s*(?:[-*+•#|>]|\d{{1,3}}[.)]\s|```)|\S.{{
 
 @dataclass(frozen=True)
 class CitedPassage:
-    """A span of a source that the answer rests on. `id` is the claim's, or `conflict-0-1` for a side of a conflict.
-
-    `start` and `end` are None for a citation without a passage.
-    """
+    """A span of a source; `id` is the claim's or a conflict side's, `start` and `end` None without a passage."""
 
     id: str
     claim: str

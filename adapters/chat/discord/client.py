@@ -334,10 +334,7 @@ class UnsubmittedQuestions:
             self._under_way.discard(key)
 
     async def end_left(self, reopen: Reopen) -> int:
-        """Have asked again what an earlier process left; how many. `reopen` is that of `LiveAnswers.resume`.
-
-        Raises `StoreError`.
-        """
+        """Have asked again what an earlier process left to `reopen`; how many. Raises `StoreError`."""
         ended = 0
         for key, note in await self._messages.begun(UNSUBMITTED):
             if key in self._under_way:

@@ -229,10 +229,7 @@ class DiscordReply:
         self.spot = replace(self.spot, message_id=shown.id)
 
     async def _try(self, send: Callable[..., Awaitable[Any]], payload: DiscordMessage, *rest: str) -> Any:
-        """`send`, without the embed where embeds are not allowed.
-
-        Raises `AddressDead` where there is no way, `FilesRefused` where there is one without files.
-        """
+        """`send`, if need be without embed. Raises `AddressDead` for no way, `FilesRefused` for none with files."""
         try:
             return await send(payload, *rest)
         except discord.HTTPException as exc:

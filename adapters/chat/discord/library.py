@@ -97,10 +97,7 @@ def library_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]
 async def hear_library(
     bot: ResearchClient, message: discord.Message, said: str, turn: TalkTurn, answered: ResearchJob | None
 ) -> bool:
-    """Whether a message was for the library, which has then answered it. `answered` is the job that it replies to.
-
-    Raises `StoreError`.
-    """
+    """Whether the library has answered a message, which replies to `answered`. Raises `StoreError`."""
     has_files = bool(message.attachments)
     heard = await bot.library.talks.hear(turn.place.scope, turn.place.talk, said, has_files=has_files)
     if isinstance(heard, Addition):

@@ -79,10 +79,7 @@ class Inbox:
         self._unstored: dict[str, Letter] = {}  # taken while the records were away, and not opened yet
 
     async def take(self, letter: Letter) -> None:
-        """Returns when it is stored, and is opened from then on, once, however often it is sent.
-
-        Raises `StoreError` when it could be neither stored nor opened, so that Slack keeps it too.
-        """
+        """Returns when it is stored, to be opened once. Raises `StoreError` when it is neither stored nor opened."""
         if self._opened.get(letter.key):
             return
         opening = self._opening.get(letter.key) or self._begin(letter, self._stored_and_opened(letter))

@@ -45,10 +45,7 @@ class ThreadAddress:
 
 @dataclass(frozen=True)
 class Mark:
-    """What a message is found by: the key of what was asked, and which part of the answer it is.
-
-    `conversation` is the one it belongs to, so that a reply in its thread is understood.
-    """
+    """What a message is found by, and the `conversation` that a reply in its thread belongs to."""
 
     key: str
     part: Part = "answer"

@@ -96,10 +96,7 @@ class Threads:
         return watch_place(there, there.scope, conversation=named(channel, "watch")) if is_known else None
 
     async def recorded(self, workspace: Workspace, said: SlackSaid) -> str:
-        """The conversation of the message of ours that a thread hangs on; "" where our records know of none.
-
-        Raises `StoreError`.
-        """
+        """The conversation of our message that a thread hangs on; "" where none is on record. Raises `StoreError`."""
         team, channel, root_ts = workspace.team_id, said.channel_id, said.thread_ts
         known = self._roots.get(team, channel, root_ts)
         if known is not None:
