@@ -186,9 +186,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What somebody wrote under an answer. `rest` is the question, or what `improve`, `deeper`, `test` are to mind, or
-    why something is `wrong`.
-    """
+    """What somebody wrote under an answer. `rest` is the question, a wish for the deed, or why something is `wrong`."""
 
     kind: ReplyKind
     rest: str = ""
@@ -311,7 +309,7 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
             continue
         said = strip_markers(result.answer.summary, Grammar.NUMBER)
         turn = Turn(result.understood or past.query, cut(one_line(said), MAX_ANSWER_CHARS))
-        if is_new_topic and not _shares_words(turns[-1], turn):
+        if is_new_topic and set(terms(turns[-1].question)).isdisjoint(terms(f"{turn.question} {turn.answer}")):
             break
         turns.append(turn)
         moment = past.created_at
@@ -334,10 +332,6 @@ def _is_direct(job: ResearchJob) -> bool:
     """Whether its conversation is all that one person writes in private, not a thread."""
     request = job.request
     return job.scope.is_one_persons and not request.channel and request.thread.count(":") == 1
-
-
-def _shares_words(turn: Turn, earlier: Turn) -> bool:
-    return not set(terms(turn.question)).isdisjoint(terms(f"{earlier.question} {earlier.answer}"))
 
 
 def needs_context(question: str) -> bool:
@@ -378,7 +372,8 @@ def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     pointer = first_pointer(core)
     if names and pointer and (language_of(core) or "en") == "en" and pointer.group().casefold() in _REPLACED:
         subject = f"the {names[0]}" if regex.search(rf"\bthe\s+{regex.escape(names[0])}", last, regex.I) else names[0]
-        return _capitalised(f"{core[: pointer.start()]}{_named(pointer, subject)}{core[pointer.end() :]}")
+        said = f"{core[: pointer.start()]}{_named(pointer, subject)}{core[pointer.end() :]}"
+        return said[:1].upper() + said[1:]
     if names and own and not is_clause(core) and len(_telling_words(core)) <= len(_WORD.findall(own[0])):
         return _in_place_of(last, names, own[0], core)
     return _with_words_of(last, core)
@@ -409,14 +404,9 @@ def _named(found: regex.Match[str], name: str) -> str:
     return name
 
 
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _telling_words(text: str) -> list[str]:
-    return [
-        word for word in (found.rstrip(".'’-") for found in _WORD.findall(text)) if word.casefold() not in STOPWORDS
-    ]
+    found = (word.rstrip(".'’-") for word in _WORD.findall(text))
+    return [word for word in found if word.casefold() not in STOPWORDS]
 
 
 # What somebody says to a job that is running

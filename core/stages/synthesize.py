@@ -145,12 +145,8 @@ async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress
     for entry in judged:
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
-    return Draft(
-        judged,
-        notice=notice,
-        unanswered=quoted.unanswered,
-        cap=None if quoted.is_direct else Confidence.LOW,
-    )
+    cap = None if quoted.is_direct else Confidence.LOW
+    return Draft(judged, notice=notice, unanswered=quoted.unanswered, cap=cap)
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
@@ -301,12 +297,8 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
     )
     limitations = (*draft.limitations, *limitations)
     if unanswered or draft.cap:
-        near = (
-            say("This is near the question, but may not answer it ({why}).", why=unanswered)
-            if unanswered
-            else say(NOT_DIRECT)
-        )
-        limitations = (near, *limitations)
+        told = say("This is near the question, but may not answer it ({why}).", why=unanswered) if unanswered else ""
+        limitations = (told or say(NOT_DIRECT), *limitations)
     return ResearchAnswer(
         summary=grounded.summary,
         detail=grounded.detail,
@@ -319,7 +311,9 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         conflicts=conflicts,
         removed=(*draft.removed, *grounded.removed),
         notice=draft.shown_notice,
-        follow_ups=worth_asking(_asked_on(draft), job.query, job.intent.language),
+        follow_ups=worth_asking(
+            draft.writing.given_follow_ups if draft.writing else (), job.query, job.intent.language
+        ),
         stopped_because=draft.stopped_because,
     )
 
@@ -333,10 +327,6 @@ def _grounded(draft: Draft) -> Grounded:
     if draft.writing is None:
         return grounded
     return draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
-
-
-def _asked_on(draft: Draft) -> Sequence[str]:
-    return draft.writing.given_follow_ups if draft.writing else ()
 
 
 def _contradictions(draft: Draft) -> list[Contradiction]:

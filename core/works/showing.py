@@ -82,7 +82,10 @@ def to_look_at(checked: Sequence[CheckedReference]) -> list[CheckedReference]:
 def record_text(record: WorkRecord) -> str:
     """What the registries say of a work, as a text that can be cited: its title on the first line."""
     where = ", ".join(filter(None, (record.venue, record.year)))
-    notices = [f"{notice.kind.capitalize()}{_notice_words(notice)}" for notice in record.notices]
+    notices = [
+        " ".join(filter(None, (one.kind.capitalize(), one.date and f"on {one.date}", one.url and f"({one.url})")))
+        for one in record.notices
+    ]
     lines = [record.title, "; ".join(record.authors), where, *notices, record.abstract]
     return "\n\n".join(filter(None, map(one_line, lines)))
 
@@ -144,14 +147,10 @@ def _stand_words(one: CheckedReference) -> str:
 
 
 def difference_words(differences: Sequence[PartDiffers]) -> str:
-    return "; ".join(
-        say(
-            PARTS_DIFFER[one.part],
-            known=cut(one_line(one.known), MAX_NAME_CHARS),
-            given=cut(one_line(one.given), MAX_NAME_CHARS),
-        )
-        for one in differences
-    )
+    def short(text: str) -> str:
+        return cut(one_line(text), MAX_NAME_CHARS)
+
+    return "; ".join(say(PARTS_DIFFER[one.part], known=short(one.known), given=short(one.given)) for one in differences)
 
 
 def _standing_words(one: CheckedReference) -> list[str]:
@@ -168,10 +167,6 @@ def _noticed(said: str, notice: Notice) -> str:
     """What was published, with its day and its address."""
     said = say("{notice} on {day}", notice=said, day=notice.date) if notice.date else said
     return f"{said} ({notice.url})" if notice.url else said
-
-
-def _notice_words(notice: Notice) -> str:
-    return "".join([f" on {notice.date}" if notice.date else "", f" ({notice.url})" if notice.url else ""])
 
 
 def _weight(one: CheckedReference) -> int:
@@ -282,12 +277,12 @@ def _cell(value: Json) -> str:
 def corrected_bibtex(checked: Sequence[CheckedReference]) -> str:
     """Each entry under a comment that says what became of it; of lists in prose entries made from the records."""
     taken: set[str] = set()
-    return "\n".join(_commented(one, _entry(one, taken)) for one in checked)
-
-
-def _commented(one: CheckedReference, entry: str) -> str:
-    said = one_line(said_of(one)).replace("@", " at ").replace("{", "(").replace("}", ")")
-    return f"% {said}\n{entry}\n" if entry else f"% {one.reference.number}: {said}\n"
+    written: list[str] = []
+    for one in checked:
+        entry = _entry(one, taken)
+        said = one_line(said_of(one)).replace("@", " at ").replace("{", "(").replace("}", ")")
+        written.append(f"% {said}\n{entry}\n" if entry else f"% {one.reference.number}: {said}\n")
+    return "\n".join(written)
 
 
 def _entry(one: CheckedReference, taken: set[str]) -> str:
