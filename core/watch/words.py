@@ -16,7 +16,7 @@ import regex
 from core.presentation.render import cut, one_line
 from core.presentation.wording import say_level
 from core.text.numbers import WEEKDAYS
-from core.text.saying import ENGLISH, LANGUAGES, say, say_day, say_number, say_weekdays, speaking, spoken
+from core.text.saying import ENGLISH, say, say_day, say_number, say_weekdays, spoken
 from core.text.urls import domain_of
 from core.watch.desk import WatchOffer, check_zone
 from core.watch.watch import DIGEST_AT, ENDINGS, NEW_ENTRY, Change, Manner, Rhythm, Watch, WatchNotice
@@ -72,7 +72,14 @@ _BEGINNINGS = {
     "watch": r"beobachten|suivre|seguir|segui|acompanhar|volgen"
     r"|(?:beobachte|suis|suivez|sigue|siga|segua|acompanh[ae]|volg)(?= https?:)",
 }
-_PARTS = {
+_PARTS = {  # days stand here too: Babel's own tables of six languages take 8 MB
+    "monday": "montag|lundi|lunes|lunedì|segunda-feira|maandag",
+    "tuesday": "dienstag|mardi|martes|martedì|terça-feira|dinsdag",
+    "wednesday": "mittwoch|mercredi|miércoles|mercoledì|quarta-feira|woensdag",
+    "thursday": "donnerstag|jeudi|jueves|giovedì|quinta-feira|donderdag",
+    "friday": "freitag|vendredi|viernes|venerdì|sexta-feira|vrijdag",
+    "saturday": "samstag|samedi|sábado|sabato|zaterdag",
+    "sunday": "sonntag|dimanche|domingo|domenica|zondag",
     "in the digest": r"in einer täglichen zusammenfassung|dans un résumé quotidien|en un resumen diario"
     r"|in un riepilogo quotidiano|num resumo diário|in een dagelijks overzicht",
     "in a new thread": r"in einem neuen thread|dans un nouveau fil|en un hilo nuevo|in un nuovo thread|num novo fio"
@@ -126,13 +133,7 @@ def _in_english(said: str) -> str:
 @cache
 def _means() -> list[tuple[str, regex.Pattern[str]]]:
     """What words in other languages mean, days among them, in the order in which they are read."""
-    days: dict[str, list[str]] = {day: [] for day in WEEKDAYS}
-    for language in LANGUAGES:
-        with speaking(language):
-            for place, day in enumerate(WEEKDAYS):
-                days[day].append(say_weekdays((place,)))
     said = [(means, f"^(?:{words})") for means, words in _BEGINNINGS.items()]
-    said += [(day, f"(?<!\\p{{L}})(?:{'|'.join(names)})") for day, names in days.items()]
     said += [(means, f"(?<!\\p{{L}})(?:{words})") for means, words in _PARTS.items()]
     return [(means, regex.compile(rf"{words}(?![\p{{L}}\p{{N}}-])", regex.IGNORECASE)) for means, words in said]
 
