@@ -55,7 +55,12 @@ FIRST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: next((at for at, folder in enumerate(FIRST) if item.nodeid.startswith(folder)), 99))
+    files = {item.path: item.nodeid for item in items}
+    turns = {
+        file: next((at for at, folder in enumerate(FIRST) if name.startswith(folder)), 99)
+        for file, name in files.items()
+    }
+    items.sort(key=lambda item: turns[item.path])
 
 
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
