@@ -39,6 +39,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # They take longest, or wait for processes: begun last, one worker would be at them while the others have nothing to do.
 FIRST = (
+    "tests/test_soak.py",
     "tests/adapters/web/test_browser.py",
     "tests/test_hostile_text.py",
     "tests/adapters/chat/slack/",
@@ -52,6 +53,11 @@ FIRST = (
     "tests/test_",
     "tests/adapters/",
 )
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """On two processors; what is slow waits for most of its time."""
+    return 6 if config.option.markexpr == "slow" else 4
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
