@@ -38,7 +38,13 @@ from core.model.ports import Clock
 from core.model.source import Source
 from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import one_line
-from core.presentation.wording import CONFIDENCE, confidence_headline, deciding_reason, failure_sentence
+from core.presentation.wording import (
+    CONFIDENCE,
+    MARKS_EXPLAINED,
+    confidence_headline,
+    deciding_reason,
+    failure_sentence,
+)
 from core.tenancy.admission import check_channel
 from core.tenancy.settings_desk import SettingsDesk
 from core.text.saying import say, say_again, say_many
@@ -462,7 +468,11 @@ def _confidence(said: SaidToLibrary) -> tuple[str, ...]:
     if answer is None:
         return ()
     why = deciding_reason(answer, "")
-    return (f"{say(CONFIDENCE)}: {confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}",)
+    is_first = (
+        len(said.after.history) == 1 and answer.citations
+    )  # of the conversation: its marks are new to whoever reads
+    sure = f"{say(CONFIDENCE)}: {confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}"
+    return (*([say(MARKS_EXPLAINED)] if is_first else []), sure)
 
 
 def _text(said: SaidToLibrary) -> str:

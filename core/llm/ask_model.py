@@ -24,6 +24,7 @@ from core.model.job import Json
 from core.model.ports import ChatDelta, ChatModel, ChatRequest, EmbeddingModel, JobMemo, ToolCall, Vector, warm_up
 from core.text.growing_json import PartialJson, named, read_object
 from core.text.saying import say
+from core.text.sentences import is_chatter
 
 T = TypeVar("T")
 MAX_RETRY_WAIT_S = 10.0  # told to wait longer than this, failing now is kinder than a silent pause
@@ -372,7 +373,7 @@ def read_prose(text: str) -> DraftAnswer | None:
     if plain.startswith(("{", "[{", "<think")) or plain.count('":') > 2 or len(plain.split()) < MIN_PROSE_WORDS:
         return None
     paragraphs = [_LABEL.sub("", part).strip() for part in re.split(r"\n\s*\n", plain)]
-    summary, *rest = [part for part in paragraphs if part] or [""]
+    summary, *rest = [part for part in paragraphs if part and not is_chatter(part)] or [""]
     if rest and len(summary.split()) <= MAX_LEAD_WORDS and not _CITED.search(summary) and _CITED.search(rest[0]):
         summary, *rest = f"{summary}\n\n{rest[0]}", *rest[1:]
     return DraftAnswer(summary, "\n\n".join(rest)) if summary else None

@@ -40,6 +40,7 @@ from core.section.prose import (
 from core.section.sections import PLANS, Brief, Section
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
 from core.stages.rejudging import settle
+from core.text.formulas import plain_formulas
 from core.text.growing_json import whole_number
 from core.text.injection import masked
 from core.text.passages import Passage
@@ -479,6 +480,7 @@ class SectionDocument:
         return self._latex_paragraph(" ".join(" ".join(lines).split()))
 
     def _latex_paragraph(self, text: str) -> str:
+        text = plain_formulas(text)
         pieces: list[str] = []
         end = 0
         cited: dict[tuple[int, int], list[str]] = {}

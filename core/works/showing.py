@@ -110,8 +110,8 @@ def counts_line(checked: Sequence[CheckedReference]) -> str:
     return say_many("{number} reference: {stands}.", "{number} references: {stands}.", len(checked), stands=parts)
 
 
-def said_of(one: CheckedReference) -> str:
-    """Everything that is known of it, in a sentence or some."""
+def said_of(one: CheckedReference, *, has_uses: bool = True) -> str:
+    """Everything that is known of it, in a sentence or some; `has_uses` with what it is cited for in vain."""
     standing, stand = _standing_words(one), _stand_words(one)
     said = [*standing, stand] if one.record else [": ".join([stand, *standing])]  # of the other work that has its id
     if one.same_as:
@@ -119,7 +119,7 @@ def said_of(one: CheckedReference) -> str:
     said += [
         f"{say(_RULED[use.basis][use.ruling])}: “{cut(one_line(use.sentence), 120)}”"
         for use in one.uses
-        if use.is_doubtful and use.ruling and use.basis
+        if has_uses and use.is_doubtful and use.ruling and use.basis
     ]
     return "; ".join(filter(None, said)) + "."
 
@@ -214,7 +214,7 @@ def _row(one: CheckedReference) -> dict[str, Json]:
         "reference": one_line(reference.name),
         "verdict": one.stand.value,
         "sign": _SIGNS["bad" if one.is_retracted else "look" if one.needs_a_look else "fine"],
-        "said": said_of(one),
+        "said": said_of(one, has_uses=False),
         "is_retracted": one.is_retracted,
         "notice": notice.kind if notice else "",
         "notice_url": notice.url if notice else "",

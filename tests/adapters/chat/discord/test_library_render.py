@@ -166,6 +166,14 @@ def test_how_sure_an_answer_is_stands_below_it() -> None:
     assert re.fullmatch(r"-# Confidence: Low \(\d corroborating sources\) · it rests on one paper", said[0][0])
 
 
+def test_the_first_answer_of_a_conversation_explains_its_marks() -> None:
+    """As the first answer to anybody does."""
+    first = SaidToLibrary(Reply("…", "📝 Research Results"), after=Conversation(history=("tides",)), result=RESULT)
+    second = replace(first, after=Conversation(history=("tides", "and ebb")))
+
+    assert [VOICE.said(SPEAKER, one).text.count("✓ the source says so") for one in (first, second)] == [1, 0]
+
+
 def test_an_answer_of_the_library_has_its_marks() -> None:
     """D18: as any other answer."""
     content = "The Eddystone lighthouse is 49 metres tall [2401.00001v1, page 2]."
