@@ -12,6 +12,10 @@ FOUND_PAPERS = "   Found {papers} relevant papers"
 FOUND_CHUNKS = "   Retrieved {chunks} content chunks"
 EMPTY = "The library is empty; send a PDF and say “add to library”, or name an arXiv id, a DOI or an address."
 NO_PAPERS = '❌ No papers found relevant to query: "{query}". Try refining your search terms.'
+OTHER_LANGUAGE = (
+    "Without embeddings, papers in another language than the question are found only by names, numbers and words that "
+    "both share: ask in theirs, or have the admin set up embeddings."
+)
 BY_WORDS = "Meanings could not be compared just now, so papers were found by their words alone."
 FOUND_IN = "Found in {places}"
 ADD_FOUND = "Add one with `summarize <number>`."

@@ -178,6 +178,10 @@ REMOVED_HEADING = "Removed: could not be confirmed"
 SHARES = "Everyone who reaches this address can read the answer."
 SHARES_PRIVATE = "Private: everyone who has this link can read the answer until the link expires."
 NO_ANSWER = "I couldn't find reliable sources that answer this."
+OTHER_LANGUAGE = (
+    "Without a language model, sources in another language than the question are found only by names, numbers and "
+    "words that both share: ask in theirs, or have the admin set up a model."
+)
 BACK_SOON = "I am being restarted; your answer will appear here."
 RECORDS_AWAY = "What is kept here cannot be reached now; I go on as soon as it can be."
 SOMETHING_BROKE = "Something went wrong on our side; please try again."

@@ -187,7 +187,7 @@ def keywords(question: str) -> str:
     language = detect_language(question)
     small = STOPWORDS if language == "en" else STOPWORDS | asking_words(language)
     kept = [word for word in without_wish(question).split() if word.strip("?!.,;:\"'()").casefold() not in small]
-    whole = [word if word.count("(") == word.count(")") else word.strip("()?!.,;:") for word in kept]
+    whole = [word.strip("?!,;:" if word.count("(") == word.count(")") else "()?!.,;:") for word in kept]
     return " ".join(whole).strip(" ?!.,;:")[:200] or question.strip()[:200]
 
 

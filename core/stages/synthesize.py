@@ -47,7 +47,8 @@ from core.stages.drafting import (
     write_in_parts,
 )
 from core.stages.prompting import Script, answer_script, early_script
-from core.text.saying import later, say
+from core.text.language import detect_language
+from core.text.saying import ENGLISH, later, say
 
 log = logging.getLogger(__name__)
 
@@ -360,8 +361,10 @@ def _insufficient(
 ) -> ResearchAnswer:
     """An honest answer that says what was searched (D11)."""
     language, searched = job.intent.language, found.search_metadata
+    read = {detect_language(source.content[:600]) for source in found.sources} or {ENGLISH}
+    is_foreign = deps.model is None and language not in read
     return ResearchAnswer(
-        summary=no_answer(language, searched.queries_executed, searched.providers_used),
+        summary=no_answer(language, searched.queries_executed, searched.providers_used, is_foreign=is_foreign),
         detail=advice_in(language),
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=(say("no source that was read answers this"),),
