@@ -404,7 +404,7 @@ def _after(last: str, question: str) -> str:
 def _ended(question: str) -> str:
     """As a sentence is written, with its first capital and its mark."""
     bare = question.strip().lstrip("¿¡ ")
-    return f"{'¿' * question.startswith('¿')}{_capitalised(bare)}{'?' * bare[-1:].isalnum()}"
+    return f"{'¿' * question.startswith('¿')}{bare[:1].upper()}{bare[1:]}{'?' * bare[-1:].isalnum()}"
 
 
 def _named(found: regex.Match[str], name: str) -> str:
