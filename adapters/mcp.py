@@ -76,9 +76,7 @@ async def _call(tool: ToolConfig, params: dict[str, Any], researcher: Researcher
                 await context.session.report_progress(told, 1.0, step.message)
                 continue
             return CallToolResult(
-                content=[TextContent(type="text", text=step.text)],
-                structured_content=step.data,
-                is_error=step.is_error,
+                content=[TextContent(type="text", text=step.text)], structured_content=step.data, is_error=step.is_error
             )
     return _failed(SOMETHING_BROKE)
 
@@ -119,10 +117,9 @@ class McpSettings(BaseModel):
             raise SetupError(
                 "gorkd mcp --http needs GORKD_API_TOKENS: set at least one token for the programs that call."
             )
+        place = {name: env[name] for name in ("HOST", "PORT") if name in env}
         try:
-            return cls.model_validate(
-                {**{name: env[name] for name in ("HOST", "PORT") if name in env}, "tokens": tokens}
-            )
+            return cls.model_validate({**place, "tokens": tokens})
         except ValueError as exc:
             raise SetupError("PORT must be a number from 0 to 65535.") from exc
 
@@ -175,17 +172,9 @@ class _TokenGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and not self._is_known(scope):
-            refusal = JSONResponse(
-                {
-                    "error": {
-                        "code": "UNAUTHORIZED",
-                        "message": "This needs a token: Authorization: Bearer …",
-                        "details": {},
-                    }
-                },
-                status_code=401,
-                headers={"WWW-Authenticate": "Bearer"},
-            )
+            message = "This needs a token: Authorization: Bearer …"
+            error = {"error": {"code": "UNAUTHORIZED", "message": message, "details": {}}}
+            refusal = JSONResponse(error, status_code=401, headers={"WWW-Authenticate": "Bearer"})
             await refusal(scope, receive, send)
             return
         await self._app(scope, receive, send)

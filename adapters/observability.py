@@ -41,11 +41,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("xox", "xapp"), r"\b(?:xox[a-z]|xapp)(?:\.xox[a-z])?-[A-Za-z0-9-]{8,}", REDACTED),  # Slack
     (("",), r"\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}", REDACTED),  # Discord
     (("bearer",), r"(?i)\b(bearer(?:\s+|%20))[A-Za-z0-9._~+/=%-]{4,}", rf"\1{REDACTED}"),
-    (
-        ("basic", "bot"),
-        r"(?i)\b((?:basic|bot)(?:\s+|%20))(?=[^\s\"',]*\d)[A-Za-z0-9._~+/=%-]{8,}",
-        rf"\1{REDACTED}",
-    ),
+    (("basic", "bot"), r"(?i)\b((?:basic|bot)(?:\s+|%20))(?=[^\s\"',]*\d)[A-Za-z0-9._~+/=%-]{8,}", rf"\1{REDACTED}"),
     (
         ("authorization", "x-api-key"),
         r"(?i)((?:authorization|x-api-key)[\"']?\s*[:=]\s*[\"']?(?:\w+\s+)?)[^\s\"',;}\[]+",

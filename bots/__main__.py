@@ -61,14 +61,10 @@ def _locale() -> str:
 @asynccontextmanager
 async def open_researcher() -> AsyncIterator[Researcher]:
     """For one command at a terminal: no queue of its own, logs only when something is wrong."""
-    from adapters.observability import configure_logging
-    from bots.config import environment, read_settings, secrets_in, tune_memory
+    from bots.config import surroundings
     from bots.wiring import open_house
 
-    tune_memory()
-    env = environment()
-    settings = read_settings(env)
-    configure_logging(settings.log_level, stream=sys.stderr, secrets=secrets_in(env))
+    env, settings = surroundings()
     async with open_house(env, settings, grace_s=_ASK_GRACE_S) as house:
         yield house.researcher
 
@@ -95,14 +91,9 @@ def run_mcp(is_http: bool) -> None:
 
 
 def _run(runner: Callable[[Mapping[str, str], BotSettings], Awaitable[None]]) -> None:
-    from adapters.observability import configure_logging
-    from bots.config import environment, read_settings, secrets_in, tune_memory
+    from bots.config import surroundings
 
-    tune_memory()
-    env = environment()
-    settings = read_settings(env)
-    level = settings.log_level if "GORKD_LOG_LEVEL" in env else "info"
-    configure_logging(level, stream=sys.stderr, secrets=secrets_in(env))
+    env, settings = surroundings(usual_level="info")
     try:
         with speaking(ENGLISH):  # whoever is served has a language of their own, never this terminal's
             asyncio.run(_until_signalled(runner(env, settings)))

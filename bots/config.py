@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from ctypes import CDLL
@@ -99,6 +100,22 @@ def read_settings(env: Mapping[str, str]) -> BotSettings:
         raise SetupError(
             f"{first['loc'][0]}: {first['msg']}", user_message=f"Please check {first['loc'][0]}: {first['msg']}."
         ) from exc
+
+
+def surroundings(
+    values: Mapping[str, str] | None = None, *, usual_level: str = ""
+) -> tuple[Mapping[str, str], BotSettings]:
+    """For a process of our own: the environment with `values` besides, and what it says; lines of log go to stderr,
+    of the `usual_level` where none is set. Raises `SetupError`.
+    """
+    from adapters.observability import configure_logging
+
+    tune_memory()
+    env = {**environment(), **(values or {})}
+    settings = read_settings(env)
+    level = usual_level if usual_level and "GORKD_LOG_LEVEL" not in env else settings.log_level
+    configure_logging(level, stream=sys.stderr, secrets=secrets_in(env))
+    return env, settings
 
 
 def secrets_in(env: Mapping[str, str]) -> list[str]:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from adapters.cli.running import Chatting, Kept, Operating, Setup
 from adapters.observability import configure_logging
 from adapters.proxies import Proxies
-from bots.config import BotSettings, environment, read_settings, secrets_in, tune_memory
+from bots.config import BotSettings, environment, read_settings, secrets_in, surroundings
 from core.library.desk import LibraryDesk
 from core.model.answer import JobResult
 from core.model.errors import GorkdError, SetupError
@@ -52,7 +52,7 @@ async def open_kept() -> AsyncIterator[Kept]:
     from bots.processes import page_links, receipts_of
     from bots.records import open_records
 
-    env, settings = _surroundings()
+    env, settings = surroundings()
     async with AsyncExitStack() as stack:
         records = await open_records(env, settings, stack, clock=utc_now, record=record_nothing)
         durable = DurableSettings.from_env(env, folder=settings.data, max_waiting_jobs=0)
@@ -131,7 +131,7 @@ async def open_library() -> AsyncIterator[LibraryDesk]:
     from bots.records import open_records
     from bots.wiring import library_desk
 
-    env, settings = _surroundings()
+    env, settings = surroundings()
     async with AsyncExitStack() as stack:
         records = await open_records(env, settings, stack, clock=utc_now, record=record_nothing)
         yield library_desk(env, records.library, stack)
@@ -142,7 +142,7 @@ async def open_settings() -> AsyncIterator[SettingsDesk]:
     """Raises `SetupError`."""
     from bots.wiring import open_house
 
-    env, settings = _surroundings()
+    env, settings = surroundings()
     async with open_house(env, settings, grace_s=0.0, role="front") as house:
         yield house.tenancy.settings
 
@@ -152,7 +152,7 @@ async def open_chatting() -> AsyncIterator[Chatting]:
     """Raises `SetupError`."""
     from bots.wiring import open_house, open_talks
 
-    env, settings = _surroundings()
+    env, settings = surroundings()
     async with open_house(env, settings, grace_s=0.0) as house, open_talks(env, house) as talks:
         yield Chatting(talks, settings.data, _viewer(env))
 
@@ -173,7 +173,7 @@ async def open_trials() -> AsyncIterator[Trials]:
     from adapters.llm.probe import model_trials
     from core.modes import MODES
 
-    env, settings = _surroundings()
+    env, settings = surroundings()
     async with AsyncExitStack() as stack:
         chats = [chat for chat in (build_chat(env), *dict.fromkeys(build_mode_chats(env, MODES).values())) if chat]
         check, embedder = build_check(env), build_embeddings(env)
@@ -200,7 +200,7 @@ def _setup() -> Setup:
 
 async def _examine(values: Mapping[str, str], part: str) -> list[Finding]:
     """As it would be with `values` besides; only parts whose name begins with `part`. Raises `SetupError`."""
-    env, settings = _surroundings(values)
+    env, settings = surroundings(values)
     async with AsyncExitStack() as stack:
         probes = await _probes(env, settings, stack)
         return await examine([probe for probe in probes if probe.part.startswith(part)])
@@ -208,7 +208,7 @@ async def _examine(values: Mapping[str, str], part: str) -> list[Finding]:
 
 async def foresee_upgrade() -> list[Finding]:
     """What the first start of this version would change, found without changing it. Raises `SetupError`."""
-    env, settings = _surroundings()
+    env, settings = surroundings()
 
     async def look() -> str:
         from adapters.records.schema import NEWEST
@@ -291,7 +291,8 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
     from adapters import doctor
     from adapters.llm.embeddings import build_embeddings
     from adapters.llm.openai import build_chat, build_mode_chats
-    from adapters.search import build_providers, close_providers, surroundings
+    from adapters.search import build_providers, close_providers
+    from adapters.search import surroundings as search_surroundings
     from adapters.search.registries import build_registries
     from bots.config import default_files
     from core.llm.prices import read_prices
@@ -321,7 +322,7 @@ async def _vendor_probes(env: Mapping[str, str], settings: BotSettings, stack: A
         )
         stack.push_async_callback(close_providers, providers)
         probes += [doctor.search_probe(provider) for provider in providers.values()]
-        registries = build_registries(env, surroundings(env, Settings().search))
+        registries = build_registries(env, search_surroundings(env, Settings().search))
         for registry in registries:
             stack.push_async_callback(registry.aclose)
         probes += doctor.registry_probes(registries)
@@ -352,11 +353,3 @@ def _broken(part: str, error: GorkdError) -> Probe:
         raise error
 
     return Probe(part, run)
-
-
-def _surroundings(values: Mapping[str, str] | None = None) -> tuple[Mapping[str, str], BotSettings]:
-    tune_memory()
-    env = {**environment(), **(values or {})}
-    settings = read_settings(env)
-    configure_logging(settings.log_level, stream=sys.stderr, secrets=secrets_in(env))
-    return env, settings

@@ -75,10 +75,7 @@ _OPERATING = {
         "settings",
         "Print how gorkd is used.\n\nQuestions, latency, confidence, votes, cost, cache hits and failures.",
     ),
-    "chat": (
-        "chat",
-        "Talk with your library of papers.\n\nFind, research, open, improve, save; `help` says the rest.",
-    ),
+    "chat": ("chat", "Talk with your library of papers.\n\nFind, research, open, improve, save; `help` says the rest."),
     "library": ("library", "Look after a library of papers that questions are answered from."),
     "settings": ("settings", "What a workspace or server has set for itself."),
 }

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.cli.running import Exit, OpenResearcher, follow, print_json, say_failure
+from adapters.cli.settings import JobId
 from core.evidence.citations import MARKS
 from core.evidence.structure import RULE, cells
 from core.library.paper import PAPER_SCHEME, with_marks
@@ -47,7 +48,6 @@ from core.presentation.render import (
 from core.text.saying import say as said
 from core.text.saying import say_again, speaking, spoken
 
-_Job = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print the job as JSON.")]
 
 
@@ -56,8 +56,7 @@ async def ask_command(
     question: Annotated[list[str], typer.Argument(help="The question.", metavar="QUESTION", show_default=False)],
     *,
     mode: Annotated[
-        str,
-        typer.Option("--mode", metavar="M[,M]", help=f"{said(MODE.description)}: {', '.join(MODES)}."),
+        str, typer.Option("--mode", metavar="M[,M]", help=f"{said(MODE.description)}: {', '.join(MODES)}.")
     ] = DEFAULT_MODE,
     depth: Annotated[Depth, typer.Option("--depth", help=f"{option_words(DEPTH)}.")] = DEPTH.default,
     top_k: Annotated[
@@ -71,8 +70,7 @@ async def ask_command(
     ] = ROUNDS.default,
     context: Annotated[str, typer.Option("--context", metavar="TEXT", help=f"{said(CONTEXT.description)}.")] = "",
     follow_up: Annotated[
-        str,
-        typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on."),
+        str, typer.Option("--follow", metavar="JOB", help="The job that the question follows and may lean on.")
     ] = "",
     fresh: Annotated[bool, typer.Option("--fresh", help=f"{said(FRESH.description)}.")] = False,
     as_json: _AsJson = False,
@@ -91,17 +89,17 @@ async def ask_command(
         return await _answer(researcher, await researcher.submit(request), as_json=as_json)
 
 
-async def retry_command(open_researcher: OpenResearcher, job: _Job, *, as_json: _AsJson = False) -> Exit:
+async def retry_command(open_researcher: OpenResearcher, job: JobId, *, as_json: _AsJson = False) -> Exit:
     return await _renew(open_researcher, "retry", job, as_json=as_json)
 
 
-async def refresh_command(open_researcher: OpenResearcher, job: _Job, *, as_json: _AsJson = False) -> Exit:
+async def refresh_command(open_researcher: OpenResearcher, job: JobId, *, as_json: _AsJson = False) -> Exit:
     return await _renew(open_researcher, "refresh", job, as_json=as_json)
 
 
 async def improve_command(
     open_researcher: OpenResearcher,
-    job: _Job,
+    job: JobId,
     wish: Annotated[
         list[str] | None, typer.Argument(help="What should be better?", metavar="WISH", show_default=False)
     ] = None,

@@ -83,8 +83,7 @@ async def eval_command(
         str, typer.Option("--replay", metavar="DIR", help="Use what was kept: repeatable, and no search is paid.")
     ] = "",
     compare: Annotated[
-        tuple[str, str],
-        typer.Option("--compare", metavar="A B", help="Two configurations, each as NAME=VALUE …."),
+        tuple[str, str], typer.Option("--compare", metavar="A B", help="Two configurations, each as NAME=VALUE ….")
     ] = ("", ""),
     from_votes: Annotated[
         bool, typer.Option("--from-votes", help="The questions that somebody made a test of a bad answer.")

@@ -67,11 +67,7 @@ _CHATS = (
         shows_manifest=True,
     ),
 )
-_MODEL = Part(
-    "model",
-    (("OPENAI_BASE_URL", "address"), ("OPENAI_API_KEY", "key"), ("GORKD_MODEL", "model")),
-    "model",
-)
+_MODEL = Part("model", (("OPENAI_BASE_URL", "address"), ("OPENAI_API_KEY", "key"), ("GORKD_MODEL", "model")), "model")
 
 
 def init_command(operating: Operating, open_researcher: OpenResearcher) -> Callable[..., None]:

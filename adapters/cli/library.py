@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from adapters.cli.running import Exit, Operating, print_json, read_file, say, write_file
-from adapters.cli.settings import tenant_option
+from adapters.cli.settings import AsJson, tenant_option
 from core.library import wording as library_wording
 from core.library.desk import SUFFIXES, LibraryDesk, ListedPaper, is_reading_list, read_list
 from core.library.ingest import MAX_PAPER_BYTES, Ingested
@@ -33,10 +33,8 @@ _LISTS = SUFFIXES - {".json"}  # in a folder; a JSON there may be anything
 _SUFFIXES = frozenset({".pdf", ".md", ".markdown"}) | _LISTS
 _Workspace = Annotated[str, tenant_option(help="Whose library: local, discord:<guild> or slack:<team>.")]
 _Channel = Annotated[str, typer.Option("--channel", metavar="ID", help="The library of one channel of it.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _What = Annotated[
-    list[str] | None,
-    typer.Argument(help="Files, folders, reading lists, arXiv ids, DOIs, URLs.", metavar="WHAT"),
+    list[str] | None, typer.Argument(help="Files, folders, reading lists, arXiv ids, DOIs, URLs.", metavar="WHAT")
 ]
 _Jobs = Annotated[list[str] | None, typer.Option("--job", metavar="JOB", help="Findings of a job; may be repeated.")]
 _Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; printed without it.")]
@@ -175,7 +173,7 @@ async def _export(
 
 
 async def _list(
-    operating: Operating, *, workspace: _Workspace = "local", channel: _Channel = "", as_json: _Json = False
+    operating: Operating, *, workspace: _Workspace = "local", channel: _Channel = "", as_json: AsJson = False
 ) -> Exit:
     """List the papers by id."""
     async with operating.open_library() as desk:
@@ -196,7 +194,7 @@ async def _show(
     *,
     workspace: _Workspace = "local",
     channel: _Channel = "",
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> Exit:
     """Show what is known of a paper, with its summary."""
     async with operating.open_library() as desk:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.cli.running import Exit, Kept, Operating, ask_whether, print_json, say
-from adapters.cli.settings import OneTenant, tenant_option
+from adapters.cli.settings import AsJson, JobId, OneTenant, tenant_option
 from core.deep.viewing import tool_trace_json, trace_lines
 from core.model.errors import InvalidQuery, JobNotFound
 from core.model.job import Json, ResearchJob
@@ -32,17 +32,15 @@ from core.tenancy.forgetting import Forgotten, Whose
 from core.text.saying import say as said
 from core.text.saying import say_many
 
-_JobId = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)]
-_Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _Sure = Annotated[bool, typer.Option("--yes", help="Do not ask whether I am sure.")]
 
 
 async def trace_command(
     operating: Operating,
-    job: _JobId,
+    job: JobId,
     *,
     prompts: Annotated[bool, typer.Option("--prompts", help="Also what the model was sent and said.")] = False,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> Exit:
     job_id = job.strip()
     async with operating.open_kept() as kept:
@@ -61,26 +59,26 @@ async def doctor_command(
     tries_models: Annotated[
         bool, typer.Option("--model", help="Try what the model endpoints can do, and which settings suit them.")
     ] = False,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> Exit:
     if tries_models:
         return await _try_models(operating, as_json=as_json)
     return _report(await operating.examine(), as_json=as_json)
 
 
-async def upgrade_check_command(operating: Operating, *, as_json: _Json = False) -> Exit:
+async def upgrade_check_command(operating: Operating, *, as_json: AsJson = False) -> Exit:
     return _report(await operating.foresee(), as_json=as_json)
 
 
 def forget_command(
     operating: Operating,
-    named: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)] = "",
+    named: JobId = "",
     *,
     job: Annotated[str, typer.Option("--job", metavar="JOB", help="One job.")] = "",
     user: Annotated[str, typer.Option("--user", metavar="ID", help="All jobs of a user, by platform id.")] = "",
     workspace: Annotated[str, tenant_option(help="All of local, discord:<guild> or slack:<team>.")] = "",
     is_sure: _Sure = False,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> Coroutine[None, None, Exit]:
     """Asks before anything runs, where an interrupt ends it at once."""
     whose = _whose(named.strip(), job.strip(), user.strip(), workspace.strip())
@@ -91,10 +89,10 @@ def forget_command(
 
 async def link_command(
     operating: Operating,
-    job: _JobId,
+    job: JobId,
     *,
     revoke: Annotated[bool, typer.Option("--revoke", help="Take back every link that was given so far.")] = False,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> Exit:
     async with operating.open_kept() as kept:
         found, links = await kept.jobs.get(job.strip()), kept.links()
@@ -254,7 +252,7 @@ def trials_json(trials: Sequence[Trial]) -> dict[str, Json]:
 QUESTION_CHARS = 70  # of a question in the list
 
 
-async def _list(operating: Operating, *, workspace: OneTenant = "", as_json: _Json = False) -> Exit:
+async def _list(operating: Operating, *, workspace: OneTenant = "", as_json: AsJson = False) -> Exit:
     """List the answers that may be given again."""
     async with operating.open_kept() as kept:
         entries = await kept.cache.kept(tenant=workspace.strip())
@@ -272,7 +270,7 @@ async def _list(operating: Operating, *, workspace: OneTenant = "", as_json: _Js
     return Exit.ANSWERED
 
 
-async def _show(operating: Operating, job: _JobId, *, as_json: _Json = False) -> Exit:
+async def _show(operating: Operating, job: JobId, *, as_json: AsJson = False) -> Exit:
     """Show one of them, where it is valid, and until when."""
     job_id = job.strip()
     async with operating.open_kept() as kept:
@@ -297,14 +295,14 @@ async def _show(operating: Operating, job: _JobId, *, as_json: _Json = False) ->
     return Exit.ANSWERED
 
 
-async def _let_go(operating: Operating, job: _JobId, *, as_json: _Json = False) -> Exit:
+async def _let_go(operating: Operating, job: JobId, *, as_json: AsJson = False) -> Exit:
     """Let go of one at once; the job and its answer stay."""
     async with operating.open_kept() as kept:
         return _told(await kept.cache.drop([job.strip()]), 0, as_json=as_json)
 
 
 def _purge(
-    operating: Operating, *, workspace: OneTenant = "", is_sure: _Sure = False, as_json: _Json = False
+    operating: Operating, *, workspace: OneTenant = "", is_sure: _Sure = False, as_json: AsJson = False
 ) -> Coroutine[None, None, Exit]:
     """Let go of all of them; without a workspace also of the pages and search results that jobs reuse."""
     if not is_sure and not as_json and sys.stdin.isatty():

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from adapters.cli.running import Exit, Operating, print_json, read_file, say, write_file
+from adapters.cli.settings import AsJson, JobId
 from adapters.proxies import Proxies
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
 from core.model.ports import PageFetcher
@@ -40,7 +41,7 @@ _SIGNS: dict[State, tuple[str, str]] = {
 
 async def export_command(
     operating: Operating,
-    job: Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)],
+    job: JobId,
     *,
     receipt: Annotated[
         bool, typer.Option("--receipt", help="A zip that others can check without this server.")
@@ -77,7 +78,7 @@ async def verify_command(
         typer.Option("--key", metavar="URL|FILE", help="Whose key must have signed: its server, a file, or the key."),
     ] = "",
     live: Annotated[bool, typer.Option("--live", help="Also read what the cited pages say today.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> Exit:
     keys = await _keys(operating, key.strip()) if key.strip() else ()
     found = verify_receipt(read_file(Path(file)), keys=keys)

@@ -57,10 +57,11 @@ def tenant_option(*, help: str) -> object:
 LOG_LENGTH = 100
 _Tenant = Annotated[str, tenant_option(help="One of local, discord:<guild> or slack:<team>.")]
 OneTenant = Annotated[str, tenant_option(help="Only local, discord:<guild> or slack:<team>.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+JobId = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)]
 
 
-async def _show(operating: Operating, *, tenant: _Tenant = "local", as_json: _Json = False) -> Exit:
+async def _show(operating: Operating, *, tenant: _Tenant = "local", as_json: AsJson = False) -> Exit:
     """Print the settings as they hold now."""
     async with operating.open_settings() as desk:
         kept = await desk.show(tenant)
@@ -92,7 +93,7 @@ async def _set(
     return Exit.ANSWERED
 
 
-async def _log(operating: Operating, *, tenant: _Tenant = "local", as_json: _Json = False) -> Exit:
+async def _log(operating: Operating, *, tenant: _Tenant = "local", as_json: AsJson = False) -> Exit:
     """Print who changed what, newest first."""
     async with operating.open_settings() as desk:
         changes = await desk.log(tenant, limit=LOG_LENGTH)

@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from adapters.write_ahead import make_private, switch_to_write_ahead
 from core.model.errors import SetupError
@@ -66,7 +66,9 @@ def _open(settings: DurableSettings) -> DBOSClient:
     from adapters.durable.serializer import JsonSerializer
 
     if settings.file is not None:
-        _prepare_file(settings.file)
+        make_private(settings.file)
+        with closing(sqlite3.connect(settings.file, timeout=30)) as connection:
+            switch_to_write_ahead(connection, within_s=WAL_WITHIN_S)
     DBOS.migrate(settings.url)
     client = DBOSClient(
         system_database_url=settings.url,
@@ -107,22 +109,14 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not any(words in record.getMessage() for words in _LOST)
 
 
-def _prepare_file(file: Path) -> None:
-    make_private(file)
-    with closing(sqlite3.connect(file, timeout=30)) as connection:
-        switch_to_write_ahead(connection, within_s=WAL_WITHIN_S)
-
-
 # Where the journal lies, and how much runs at once
 
 
 FILE_NAME = "dbos.sqlite"
 
 
-class DurableSettings(BaseModel):
+class DurableSettings(BaseModel, frozen=True):
     """`url` is a SQLite file beside the records, or the database of all machines; times are seconds."""
-
-    model_config = ConfigDict(frozen=True)
 
     url: str
     folder: Path

@@ -115,8 +115,7 @@ class OpenAIEmbeddings:
                     rows = await self._request(texts, within_s)
             except TimeoutError as exc:
                 raise ModelTimeout(
-                    f"{self.endpoint.host} did not embed {len(texts)} texts in {within_s:.0f} s",
-                    operator_message=SLOW,
+                    f"{self.endpoint.host} did not embed {len(texts)} texts in {within_s:.0f} s", operator_message=SLOW
                 ) from exc
             except call_failures() as exc:
                 raise model_error(exc, self.endpoint) from safe_cause(exc, self.endpoint)

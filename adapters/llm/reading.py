@@ -225,14 +225,8 @@ def _calls(value: object) -> tuple[CallPiece, ...]:
     parts: list[CallPiece] = []
     for at, entry in enumerate(value if isinstance(value, list) else []):
         function, place = attribute(entry, "function"), attribute(entry, "index")
-        parts.append(
-            CallPiece(
-                place if isinstance(place, int) else at,
-                _text(attribute(entry, "id")),
-                _text(attribute(function, "name")),
-                _text(attribute(function, "arguments")),
-            )
-        )
+        name, arguments = _text(attribute(function, "name")), _text(attribute(function, "arguments"))
+        parts.append(CallPiece(place if isinstance(place, int) else at, _text(attribute(entry, "id")), name, arguments))
     return tuple(parts)
 
 

@@ -9,9 +9,10 @@ import asyncio
 import ipaddress
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -184,25 +185,20 @@ def _cut(block: str, tokens: float) -> str:
 
 async def asked_window(client: openai.AsyncOpenAI, endpoint: Endpoint) -> int:
     """What the endpoint says of its model's window, 0 where it says nothing. Never raises."""
-    listed = attribute(await _get(client, "/models"), "data")
+    listed = attribute(await _asked(client, "/models"), "data")
     rows = listed if isinstance(listed, list) else []
     own = next((row for row in rows if attribute(row, "id") == endpoint.model), rows[0] if len(rows) == 1 else None)
     told = _count(own) or _count(attribute(own, "meta")) or _count(attribute(own, "top_provider"))
     if told or not is_local(endpoint.base_url):
         return told
-    for path in _local_paths(endpoint.model):
-        if told := _served(await _get(client, _root(endpoint.base_url) + path), endpoint.model):
+    # Of llama.cpp, LM Studio and Ollama: how long the context is with which a model is loaded.
+    for path in ("/props", f"/api/v0/models/{quote(endpoint.model, safe='')}", "/api/ps"):
+        if told := _served(await _asked(client, _root(endpoint.base_url) + path), endpoint.model):
             return told
-    shown = attribute(await _post(client, _root(endpoint.base_url) + "/api/show", endpoint.model), "parameters")
+    about = {"model": endpoint.model}
+    shown = attribute(await _asked(client, _root(endpoint.base_url) + "/api/show", about), "parameters")
     found = re.search(r"\bnum_ctx\s+(\d+)", shown) if isinstance(shown, str) else None
     return int(found[1]) if found else 0
-
-
-def _local_paths(model: str) -> Iterator[str]:
-    """Of llama.cpp, LM Studio and Ollama; how long the context is with which a model is loaded."""
-    yield "/props"
-    yield f"/api/v0/models/{quote(model, safe='')}"
-    yield "/api/ps"
 
 
 def _served(said: object, model: str) -> int:
@@ -221,18 +217,10 @@ def _count(row: object) -> int:
     return 0
 
 
-async def _get(client: openai.AsyncOpenAI, path: str) -> object:
+async def _asked(client: openai.AsyncOpenAI, path: str, about: Mapping[str, str] | None = None) -> object:
+    ask = partial(client.post, body=about) if about else client.get
     try:
-        return await client.get(path, cast_to=object, options={"timeout": timeout(ASK_TIMEOUT_S)})
-    except call_failures():
-        return None
-
-
-async def _post(client: openai.AsyncOpenAI, path: str, model: str) -> object:
-    try:
-        return await client.post(
-            path, cast_to=object, body={"model": model}, options={"timeout": timeout(ASK_TIMEOUT_S)}
-        )
+        return await ask(path, cast_to=object, options={"timeout": timeout(ASK_TIMEOUT_S)})
     except call_failures():
         return None
 

@@ -47,20 +47,13 @@ async def read_body(response: aiohttp.ClientResponse, url: str, *, max_bytes: in
     return bytes(body)
 
 
-class _NotEncoded:
-    is_complete = True
-
-    def decode(self, chunk: bytes, *, room: int) -> bytes:
-        return chunk[:room]
-
-
 class _Inflater:
     """Gzip (several members too), zlib or raw deflate; a body that only claims to be compressed passes unchanged."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, is_plain: bool = False) -> None:
         self._url = url
         self._inflate: zlib._Decompress | None = None
-        self._is_plain = False
+        self._is_plain = is_plain
         self._is_gzip = False
 
     @property
@@ -104,10 +97,10 @@ class _Inflater:
         return rest
 
 
-def _decoder(encoding: str, url: str) -> _NotEncoded | _Inflater:
+def _decoder(encoding: str, url: str) -> _Inflater:
     names = [name for name in (part.strip().lower() for part in encoding.split(",")) if name not in ("", "identity")]
     if not names:
-        return _NotEncoded()
+        return _Inflater(url, is_plain=True)
     if len(names) == 1 and names[0] in ("gzip", "x-gzip", "deflate"):
         return _Inflater(url)
     raise PageUnreadable(url, f"content encoding {encoding[:60]!r} was not asked for")

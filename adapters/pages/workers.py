@@ -114,11 +114,7 @@ class ExtractionWorkers:
     """At most `count` processes, started when first needed."""
 
     def __init__(
-        self,
-        *,
-        count: int,
-        limit_s: float = EXTRACTION_LIMIT_S,
-        memory_bytes: int = MEMORY_LIMIT_BYTES,
+        self, *, count: int, limit_s: float = EXTRACTION_LIMIT_S, memory_bytes: int = MEMORY_LIMIT_BYTES
     ) -> None:
         self._count = count
         self._limit_s = limit_s

@@ -64,8 +64,7 @@ class SqlMessages(SealedStore):
 
     async def waiting(self, platform: str) -> list[tuple[str, Address]]:
         await self._tables.execute("DELETE FROM addresses WHERE expires_at <= ?", (self._clock(),))
-        rows = await self._tables.rows(_WAITING, (platform,))
-        return _opened(rows, self._box)
+        return await self._addresses(_WAITING, platform)
 
     async def delivered(self, job_id: str) -> None:
         """Where an answer stands whose sources are still watched is kept, for when it has to be corrected there."""
@@ -87,8 +86,7 @@ class SqlMessages(SealedStore):
 
     async def shown(self, job_id: str) -> list[Address]:
         query = "SELECT job_id, platform, sealed, expires_at FROM shown WHERE job_id = ? AND expires_at IS NULL"
-        rows = await self._tables.rows(query, (job_id,))
-        return [address for _, address in _opened(rows, self._box)]
+        return [address for _, address in await self._addresses(query, job_id)]
 
     async def job_at(self, address: Address) -> str:
         begins = _digest(address)
@@ -103,8 +101,7 @@ class SqlMessages(SealedStore):
     async def condemned(self, platform: str) -> list[tuple[str, Address]]:
         now = self._clock()
         await self._tables.execute(_PAST_HOPE, (now, now - CONDEMNED_FOR))
-        rows = await self._tables.rows(_CONDEMNED, (platform,))
-        return _opened(rows, self._box)
+        return await self._addresses(_CONDEMNED, platform)
 
     async def taken_away(self, key: str) -> None:
         await self._tables.execute("DELETE FROM condemned WHERE key = ?", (key,))
@@ -117,11 +114,13 @@ class SqlMessages(SealedStore):
     async def begun(self, platform: str) -> list[tuple[str, Address]]:
         now = self._clock()
         await self._tables.execute(_LAPSED, (now, now - OPEN_FOR))
-        rows = await self._tables.rows(_STILL_OPEN, (platform,))
-        return _opened(rows, self._box)
+        return await self._addresses(_STILL_OPEN, platform)
 
     async def end(self, key: str) -> None:
         await self._tables.execute("DELETE FROM open_messages WHERE key = ?", (key,))
+
+    async def _addresses(self, query: str, value: str) -> list[tuple[str, Address]]:
+        return _opened(await self._tables.rows(query, (value,)), self._box)
 
     async def _condemn(self, platform: str, sealed: str, expires_at: object) -> None:
         await self._tables.execute(_CONDEMN, (secrets.token_hex(16), platform, sealed, self._clock(), expires_at))
@@ -326,9 +325,8 @@ class SqlWatches(SealedStore):
         return await self._all(WatchedPage, query, (watch_id, seen))
 
     async def notices(self, watch_id: str) -> list[WatchNotice]:
-        return await self._all(
-            WatchNotice, "SELECT notice FROM notices WHERE watch_id = ? ORDER BY number", (watch_id,)
-        )
+        query = "SELECT notice FROM notices WHERE watch_id = ? ORDER BY number"
+        return await self._all(WatchNotice, query, (watch_id,))
 
     async def told_at(self, key: str) -> WatchNotice | None:
         kind, _, named = key.partition(":")

@@ -475,14 +475,19 @@ def _append_all(job_id: str, drafts: Sequence[_QueuedEvent], sql: Sql) -> list[E
     outcomes: list[Event | Exception] = []
     for draft in drafts:
         try:
-            refuse_append(job_id, draft.attempt, newest=newest, is_complete=last_type == "complete")
-            row = (seq + 1, draft.attempt, draft.type, draft.at, encode_data(draft.data), job_id)
+            if draft.attempt < newest:
+                raise StaleAttempt(f"attempt {draft.attempt} of {job_id} appended after attempt {newest}")
+            if draft.attempt == newest and last_type == "complete":
+                raise StaleAttempt(f"attempt {draft.attempt} of {job_id} appended after its own end")
+            row = (seq + 1, draft.attempt, draft.type, draft.at, encode(dict(draft.data)), job_id)
             if sql.execute(_INSERT, row) == 0:
                 raise JobNotFound(job_id)
             seq, newest, last_type = seq + 1, draft.attempt, draft.type
             outcomes.append(Event(seq=seq, type=draft.type, attempt=newest, at=draft.at, data=draft.data))
         except (StaleAttempt, JobNotFound, StoreError) as exc:
             outcomes.append(exc)
+        except ValueError as exc:  # what no JSON holds, as half a surrogate pair
+            outcomes.append(Unstorable(f"an event's data cannot be stored: {type(exc).__name__}"))
     return outcomes
 
 
@@ -574,19 +579,3 @@ async def follow_log(
             is_near = pause_s is not None and heard >= SURELY_HEARD
             async with asyncio.timeout(RUNG_POLL_S if is_near else pause_s):
                 await rung.wait()
-
-
-def refuse_append(job_id: str, attempt: int, *, newest: int, is_complete: bool) -> None:
-    """Raises `StaleAttempt` for an attempt that is older than `newest`, or whose log has its `complete` already."""
-    if attempt < newest:
-        raise StaleAttempt(f"attempt {attempt} of {job_id} appended after attempt {newest}")
-    if attempt == newest and is_complete:
-        raise StaleAttempt(f"attempt {attempt} of {job_id} appended after its own end")
-
-
-def encode_data(data: Mapping[str, Json]) -> str:
-    """What a log keeps of an event. Raises `StoreError` for what no JSON holds, e.g. half a surrogate pair."""
-    try:
-        return encode(dict(data))
-    except ValueError as exc:
-        raise Unstorable(f"an event's data cannot be stored: {type(exc).__name__}") from exc

@@ -81,11 +81,7 @@ _JOB_ID = re.compile(r"job_\w+")
 
 
 def open_redis(
-    url: str,
-    *,
-    timeout_s: float,
-    reply_timeout_s: float | None = None,
-    max_connections: int = MAX_CONNECTIONS,
+    url: str, *, timeout_s: float, reply_timeout_s: float | None = None, max_connections: int = MAX_CONNECTIONS
 ) -> Redis:
     """A client that connects at its first call. Raises `SetupError` when `url` is not an address of a Redis.
 

@@ -86,8 +86,7 @@ def surroundings(env: Mapping[str, str], search: SearchSettings) -> Surroundings
 
 def shared_rates(env: Mapping[str, str]) -> dict[str, CallRate]:
     """How often all processes together may ask each provider that has a limit. Raises `SetupError`."""
-    services = [*(_module(name)[0] for name in PROVIDERS), *registry_services()]
-    return rates_of(services, env)
+    return rates_of([*(_module(name)[0] for name in PROVIDERS), *registry_services()], env)
 
 
 async def warm_up_providers(providers: Mapping[str, SearchProvider]) -> None:

@@ -27,6 +27,7 @@ SERVICE = Service(
 )
 MAX_QUERY_CHARS = 2000  # a question is shorter (core/model/config.py); this bounds what a plan may add
 MAX_RESULTS = 25  # of a plain key
+_CATEGORIES: Mapping[ContentType, Category] = {"news": "news", "academic": "publication"}
 
 
 def build(env: Mapping[str, str], around: Surroundings) -> ExaSearch | None:
@@ -63,7 +64,7 @@ class ExaSearch(OnlineSearch):
                     include_domains=list(filters.include_domains) or None,
                     exclude_domains=list(filters.exclude_domains) or None,
                     start_published_date=(self._clock() - span).isoformat(timespec="seconds") if span else None,
-                    category=_category(filters.content_type),
+                    category=_CATEGORIES.get(filters.content_type),
                 )
             except ValueError as exc:
                 if "status code 400" in str(exc):  # the one refusal that is left to the client (clients.py)
@@ -71,12 +72,6 @@ class ExaSearch(OnlineSearch):
                 raise
             results: list[Result] = response.results
         return [hit for result in results if (hit := _hit(result))]
-
-
-def _category(content_type: ContentType) -> Category | None:
-    if content_type == "news":
-        return "news"
-    return "publication" if content_type == "academic" else None
 
 
 def _hit(result: Result) -> SearchHit | None:

@@ -98,12 +98,7 @@ PERIODS = (7, 30, 90, 365)  # days
 USUAL_DAYS = 30
 
 _ORIGINS: dict[Origin, str] = {"votes": "Told by votes", "evaluations": "Told by evaluations"}
-_OUTCOMES = {
-    "answered": "answered",
-    "cached": "from the cache",
-    "failed": "failed",
-    "rest": "cancelled or running",
-}
+_OUTCOMES = {"answered": "answered", "cached": "from the cache", "failed": "failed", "rest": "cancelled or running"}
 
 
 @dataclass(frozen=True)

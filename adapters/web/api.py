@@ -194,9 +194,7 @@ def _accepted(request: web.Request, job: ResearchJob) -> web.Response:
         "stream_url": links.signed(job, f"/v1/jobs/{job.id}/stream"),
     }
     return web.json_response(
-        accepted,
-        status=202,
-        headers={"Location": links.signed(job, f"/v1/jobs/{job.id}"), "Cache-Control": "no-store"},
+        accepted, status=202, headers={"Location": links.signed(job, f"/v1/jobs/{job.id}"), "Cache-Control": "no-store"}
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,6 +32,7 @@ _EMOJI = {"📊": "bars", "🔎": "lens", "🔍": "lens", "🔄": "round", "⚠�
 _SLACK_BLOCKS = (
     "header", "section", "context", "divider", "actions", "context_actions", "rich_text", "markdown", "table", "plan",
 )  # fmt: skip
+_DISCORD_STYLES: Mapping[object, str] = {1: "primary", 4: "danger", 5: "link"}
 _TASK_SIGNS = {"complete": "✓", "in_progress": "◌", "pending": "·", "error": "✗"}
 _DISCORD_FENCE = regex.compile(r"^```(?:[a-z0-9_+.#-]+\n)?\n*(.*?)\n*```", regex.DOTALL | regex.MULTILINE)
 _SLACK_TOKENS = regex.compile(
@@ -51,22 +51,6 @@ _DISCORD_TOKENS = regex.compile(
     r"|\[(?P<label>\[\d+\]|[^\[\]\n]+)\]\(<?(?P<url>https?://[^\s)>]+)>?\)|\*\*(?P<bold>[^\n]+?)\*\*"
     r"|\*(?P<italic>[^*\n]+)\*|<@!?(?P<user>\d+)>"
 )
-
-
-@dataclass(frozen=True)
-class Button:
-    label: Markup
-    link: str
-    style: str
-
-
-@dataclass(frozen=True)
-class PreviewPart:
-    """One block of a message: what sort it is, its text, and its buttons."""
-
-    kind: str
-    text: Markup = field(default_factory=Markup)
-    buttons: tuple[Button, ...] = ()
 
 
 def add_routes(app: web.Application, previews: Mapping[str, Preview]) -> None:
@@ -92,7 +76,7 @@ async def get_preview(request: web.Request) -> web.Response:
     return page("preview.html", request, shown | {"cards": discord_cards(discord), "rows": discord_rows(discord)})
 
 
-def slack_parts(message: Payload) -> tuple[PreviewPart, ...]:
+def slack_parts(message: Payload) -> tuple[SimpleNamespace, ...]:
     """Block Kit as the Slack client draws it; kinds it does not know are left out."""
     return tuple(_slack_part(block) for block in message.get("blocks") or () if block.get("type") in _SLACK_BLOCKS)
 
@@ -111,24 +95,17 @@ def discord_cards(message: Payload) -> list[SimpleNamespace]:
     ]
 
 
-def discord_rows(message: Payload) -> tuple[PreviewPart, ...]:
-    styles = {1: "primary", 4: "danger", 5: "link"}
+def discord_rows(message: Payload) -> tuple[SimpleNamespace, ...]:
     return tuple(
-        PreviewPart(
-            "actions",
-            buttons=tuple(
-                Button(Markup("{} ▾").format(one.get("placeholder") or ""), "", "menu")
-                if "options" in one
-                else Button(
-                    _pictured(str(one.get("label") or "")),
-                    safe_link(str(one.get("url") or "")),
-                    styles.get(one.get("style"), ""),
-                )
-                for one in row.get("components") or ()
-            ),
-        )
+        SimpleNamespace(kind="actions", text="", buttons=[_discord_button(one) for one in row.get("components") or ()])
         for row in message.get("components") or ()
     )
+
+
+def _discord_button(element: Payload) -> SimpleNamespace:
+    if "options" in element:
+        return _button(f"{element.get('placeholder') or ''} ▾", style="menu")
+    return _button(element.get("label"), element.get("url"), _DISCORD_STYLES.get(element.get("style"), ""))
 
 
 def mrkdwn(text: str) -> Markup:
@@ -164,14 +141,17 @@ def _discord_lines(text: str) -> Markup:
     return Markup("").join(lines)
 
 
-def _slack_part(block: Payload) -> PreviewPart:
+def _slack_part(block: Payload) -> SimpleNamespace:
+    """One block of a message: what sort it is, its buttons or else its text."""
     kind = str(block["type"])
     if kind == "actions":
-        return PreviewPart(kind, buttons=tuple(_slack_button(one) for one in block["elements"]))
+        return SimpleNamespace(kind=kind, text="", buttons=[_slack_button(one) for one in block["elements"]])
     if kind == "context_actions":
         pair = [one[side] for one in block["elements"] for side in ("positive_button", "negative_button")]
-        return PreviewPart(kind, buttons=tuple(Button(_pictured(one["text"]["text"]), "", "thumb") for one in pair))
-    return PreviewPart(kind, _SLACK_TEXTS.get(kind, _mrkdwn_texts)(block))
+        return SimpleNamespace(
+            kind=kind, text="", buttons=[_button(one["text"]["text"], style="thumb") for one in pair]
+        )
+    return SimpleNamespace(kind=kind, text=_SLACK_TEXTS.get(kind, _mrkdwn_texts)(block), buttons=[])
 
 
 def _mrkdwn_texts(block: Payload) -> Markup:
@@ -242,12 +222,15 @@ _SLACK_TEXTS: Mapping[str, Callable[[Payload], Markup]] = {
 }
 
 
-def _slack_button(element: Payload) -> Button:
+def _slack_button(element: Payload) -> SimpleNamespace:
     if element["type"] == "overflow":
-        return Button(Markup("⋯"), "", "menu")
-    return Button(
-        _pictured(element["text"]["text"]), safe_link(str(element.get("url") or "")), str(element.get("style") or "")
-    )
+        return _button("⋯", style="menu")
+    return _button(element["text"]["text"], element.get("url"), element.get("style"))
+
+
+def _button(label: object, url: object = "", style: object = "") -> SimpleNamespace:
+    link = safe_link(str(url or ""))
+    return SimpleNamespace(label=_pictured(str(label or "")), link=link, style=str(style or ""))
 
 
 def _slack_line(line: str) -> Markup:

@@ -125,10 +125,7 @@ def _sum_view(answer: ResearchAnswer) -> SimpleNamespace | None:
 
 
 def _conflicts(
-    answer: ResearchAnswer,
-    by_number: dict[int, Source],
-    passages: dict[int, dict[str, CitedPassage]],
-    links: JobLinks,
+    answer: ResearchAnswer, by_number: dict[int, Source], passages: dict[int, dict[str, CitedPassage]], links: JobLinks
 ) -> list[SimpleNamespace]:
     numbers = {source.id: number for number, source in by_number.items()}
     views: list[SimpleNamespace] = []

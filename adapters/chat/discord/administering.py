@@ -41,12 +41,7 @@ FIELD_ROOM = 1024  # of an embed's field
 COLOUR = 0x1D3C4F
 OF_SETTINGS = rf"settings:(?P<group>{'|'.join([*GROUPS, LOG])})"
 _FORM = rf"settings:(?:{'|'.join(GROUPS)}):(?P<version>[0-9]{{1,9}})"
-_CHANNELS = [
-    discord.ChannelType.text,
-    discord.ChannelType.news,
-    discord.ChannelType.forum,
-    discord.ChannelType.voice,
-]
+_CHANNELS = [discord.ChannelType.text, discord.ChannelType.news, discord.ChannelType.forum, discord.ChannelType.voice]
 
 
 class SettingsForm(discord.ui.Modal):

@@ -120,12 +120,7 @@ class ResearchClient(discord.AutoShardedClient):
         speak(*self.tongues.of(tenant, locale=str(interaction.locale)))
 
     async def ask(
-        self,
-        request: ResearchRequest,
-        spot: MessageAddress,
-        *,
-        key: str,
-        files: Sequence[discord.Attachment] = (),
+        self, request: ResearchRequest, spot: MessageAddress, *, key: str, files: Sequence[discord.Attachment] = ()
     ) -> None:
         """`key` names the message or interaction: asked twice, it is still one question."""
         reply = self.reply(spot)

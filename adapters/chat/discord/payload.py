@@ -210,10 +210,7 @@ class CommandWords(app_commands.Translator):
         return said if said != told and len(said) <= COMMAND_WORDS else None
 
 
-_TYPED = (
-    app_commands.TranslationContextLocation.command_name,
-    app_commands.TranslationContextLocation.parameter_name,
-)
+_TYPED = (app_commands.TranslationContextLocation.command_name, app_commands.TranslationContextLocation.parameter_name)
 COMMAND_WORDS = 100  # characters of a description (docs.discord.com, application commands)
 
 

@@ -185,15 +185,12 @@ def _is_apart(current: Sequence[Line], line: Line, leading: float, kind: str) ->
     if kind == "heading":
         return gap > 1.6 * last.size or last.size != line.size
     if gap < 0:  # the next column: the sentence goes on unless it had ended
-        return bool(_ENDS_SENTENCE.search(last.text)) and line.text[:1].isupper() and _is_short(current, last)
+        is_short = last.right < max(entry.right for entry in current) - 4 * _INDENT
+        return bool(_ENDS_SENTENCE.search(last.text)) and line.text[:1].isupper() and is_short
     is_indented = line.left - min(entry.left for entry in current) > _INDENT and line.left - last.left > _INDENT
     if len(current) == 1 and last.left - line.left > _INDENT:  # the line before was the indented first one
         is_indented = False
     return gap > 1.25 * leading or (is_indented and bool(_ENDS_SENTENCE.search(last.text)))
-
-
-def _is_short(current: Sequence[Line], last: Line) -> bool:
-    return last.right < max(entry.right for entry in current) - 4 * _INDENT
 
 
 def _written(block: _PageBlock, words: Counter[str]) -> list[str]:
@@ -445,7 +442,11 @@ def authors_under(title: Sequence[Line], lines: Sequence[Line]) -> list[str]:
         if not any(line is part for part in title) and (names := _names_in(line)):
             found.append((line, names))
     several = [line for line, names in found if len(names) > 1]
-    lead = several[0] if several else next((line for line, names in found if _is_rare(names[0])), None)
+    lead = (
+        several[0]
+        if several
+        else next((line for line, names in found if any(rarity(term, "en") >= _RARE for term in terms(names[0]))), None)
+    )
     if lead is None:
         return []
     alike = [names for line, names in found if abs(line.size - lead.size) < 0.3 and line.is_bold == lead.is_bold]
@@ -463,7 +464,3 @@ def _names_in(line: Line) -> list[str]:
 
 def _is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None and _NO_PERSON.isdisjoint(text.casefold().split())
-
-
-def _is_rare(name: str) -> bool:
-    return any(rarity(term, "en") >= _RARE for term in terms(name))
