@@ -258,7 +258,7 @@ def forms_of(
     compounds, is_germanic = language in _COMPOUNDING, language in _GERMANIC
     core = _core(term, language)
     may_be_verb = is_germanic and sum(map(len, core)) >= _MIN_STRONG
-    onset = "" if language in _PARTED else core[0]  # of all forms of a verb from which nothing is parted
+    kept = [""] if language in _PARTED else core[::2]  # by all forms of a verb from which nothing is parted
     looked_at = vocabulary
     if by_letter is not None and not compounds:
         letters = {beginning[0], *("" if core[0] or not may_be_verb else _VOWELS)}
@@ -277,8 +277,8 @@ def forms_of(
             found[word] = _COMPOUND if _root(word, language).endswith(root) else 0.0
         elif compounds and len(word) >= _MIN_PART and root.endswith(fold(word)[: -len(word) // 3 or None]):
             found[word] = _PART if root.endswith(_root(word, language)) else 0.0
-        is_open = may_be_verb and core[0] in word and folded.startswith(onset) and found.get(word, 0) < _KIN
-        if is_open and _is_same_verb(core, _core(word, language)):
+        is_open = may_be_verb and core[0] in word and folded.startswith(kept[0]) and found.get(word, 0) < _KIN
+        if is_open and all(map(folded.__contains__, kept)) and _is_same_verb(core, _core(word, language)):
             found[word] = _KIN
     found = {word: sure for word, sure in found.items() if sure > 0}
     return found or {word: _MISSPELT for word in vocabulary if _is_misspelt(term, word)}
