@@ -167,10 +167,6 @@ async def embeddings_wrong(house: SoakHouse) -> None:
     house.world.model.embedding_fault = None
 
 
-async def model_limited(house: SoakHouse) -> None:
-    await model(ends(status=429, headers={"Retry-After": "1"}))(house)
-
-
 async def discord_drops(house: SoakHouse) -> None:
     await (house.discord.gateway.drop() if house.rng.random() < 0.5 else house.discord.gateway.invalidate())
 
@@ -229,7 +225,7 @@ INFLICTED: Mapping[str, Inflict] = {
     "pf-31": model(lambda text: ModelFault(text=text + " " * 200_000)),
     "pf-32": model(says(""), says("   "), says("[1][2]")),
     "pf-33": model(ends(status=400, code="context_length_exceeded")),
-    "pf-34": model_limited,
+    "pf-34": model(ends(status=429, headers={"Retry-After": "1"})),
     "pf-35": model(ends(status=401)),
     "pf-36": model(ends(status=500)),
     "pf-37": model(ends(text="", calls=(("unknown", "{half"),))),
