@@ -93,6 +93,7 @@ from tests.golden import samples
 
 Reader = Callable[[str], object]
 _PROSE = "The tide at [1] rises because the Moon pulls at the sea (see https://a.example/b). "
+_ASKED, _SEA = "What pulls at the sea?", "The Moon pulls at the sea."
 _REDACTOR = Redactor(["a-secret-of-ours"])
 _PAPER = Paper("2401.00001", "Tides", "hash", samples.COMPLETED.created_at, authors=("Ann Moore",), published="2024")
 
@@ -109,32 +110,20 @@ def _grow(text: str) -> object:
     return growing.finish()
 
 
-def _judge(text: str) -> object:
-    """A model's sentence against a page of one line: what of it stays."""
-    return Grounder([make_source(1, "The Moon pulls at the sea.")], "What pulls at the sea?").propose("detail", 0, text)
-
-
 def _judge_of_papers(text: str) -> object:
     """A library's sentence, which cites papers by id, author or page."""
-    source = make_source(1, "The Moon pulls at the sea.")
-    return PageGrounder([source], "What pulls at the sea?", papers={source.id: _PAPER}).propose("detail", 0, text)
-
-
-def _ground(text: str) -> object:
-    """A harmless sentence against a page that may be hostile."""
-    return Grounder([make_source(1, text)], "What pulls at the sea?").propose(
-        "detail", 0, "The Moon pulls at the sea [1]."
-    )
+    source = make_source(1, _SEA)
+    return PageGrounder([source], _ASKED, papers={source.id: _PAPER}).propose("detail", 0, text)
 
 
 def _conflicts(text: str) -> object:
-    sources = [make_source(1, "The Moon pulls at the sea."), make_source(2, text)]
-    return find_conflicts([_claim("The Moon pulls at the sea [1].")], sources, "What pulls at the sea?")
+    sources = [make_source(1, _SEA), make_source(2, text)]
+    return find_conflicts([_claim("The Moon pulls at the sea [1].")], sources, _ASKED)
 
 
 def _passages(text: str) -> object:
     sources = [make_source(1, text)]
-    return select_passages(sources, "What pulls at the sea?", max_tokens=2_000, count_tokens=passage_tokens)
+    return select_passages(sources, _ASKED, max_tokens=2_000, count_tokens=passage_tokens)
 
 
 def _settings(text: str) -> object:
@@ -151,14 +140,6 @@ def _or_refused(reading: Callable[..., object], *given: object) -> object:
         return None
 
 
-def _markers(text: str) -> object:
-    return rewrite_markers(text, Grammar.NUMBER, lambda group: f"[{group[0].written}]")
-
-
-def _settled(text: str) -> object:
-    return is_settled(text, 0, len(text) // 2)
-
-
 def _slack_answer(text: str) -> object:
     """What of an answer becomes Slack's Markdown, its table and its title."""
     answer = ResearchAnswer(text, text, Confidence.LOW)
@@ -173,7 +154,7 @@ READERS: Mapping[str, Reader] = {
     "strip_markers": strip_markers,
     "keep_markers": lambda text: keep_markers(text, {1, 2}),
     "keep_markers of keys": lambda text: keep_markers(text, {"smith2024a"}, Grammar.KEY, keys={"smith2024a"}),
-    "rewrite_markers": _markers,
+    "rewrite_markers": lambda text: rewrite_markers(text, Grammar.NUMBER, lambda group: f"[{group[0].written}]"),
     "marked_text": lambda text: marked_text(text, [_claim(text[:200])]),
     "cited": lambda text: cited(text, "1"),
     "format_research_result": lambda text: format_research_result(text, [_PAPER]),
@@ -200,7 +181,7 @@ READERS: Mapping[str, Reader] = {
     # pages and what is cut out of them
     "split_sentences": split_sentences,
     "code_spans": code_spans,
-    "is_settled": _settled,
+    "is_settled": lambda text: is_settled(text, 0, len(text) // 2),
     "split_passages": split_passages,
     "passage_terms": passage_terms,
     "select_passages": _passages,
@@ -236,16 +217,18 @@ READERS: Mapping[str, Reader] = {
     "verify_quote in a page": lambda text: verify_quote(f"{_PROSE}and more", text),
     "verify_quote of a model": lambda text: verify_quote(text[:400], f"{text} and more"),
     "quotations_in": quotations_in,
-    "quote_answer": lambda text: quote_answer("What pulls at the sea?", [make_source(1, text)]),
-    "judge a sentence": _judge,
+    "quote_answer": lambda text: quote_answer(_ASKED, [make_source(1, text)]),
+    "judge a sentence": lambda text: Grounder([make_source(1, _SEA)], _ASKED).propose("detail", 0, text),
     "judge a sentence of papers": _judge_of_papers,
-    "judge against a page": _ground,
+    "judge against a page": lambda text: Grounder([make_source(1, text)], _ASKED).propose(
+        "detail", 0, f"{_SEA[:-1]} [1]."
+    ),
     "find_conflicts": _conflicts,
     "find_difference": lambda text: find_difference(text[:1_000], f"{_PROSE}{text[:1_000]}"),
-    "align": lambda text: align("The Moon pulls at the sea.", text),
-    "find_vetoes": lambda text: find_vetoes("The Moon pulls at the sea.", text),
+    "align": lambda text: align(_SEA, text),
+    "find_vetoes": lambda text: find_vetoes(_SEA, text),
     "read_question": lambda text: read_question(text[:2_000]),
-    "veto": lambda text: veto(text[:2_000], "What pulls at the sea?"),
+    "veto": lambda text: veto(text[:2_000], _ASKED),
     "quotations in prose": lambda text: Quotations([text], longest=7).in_sentence(_PROSE),
     # what models write
     "parse_object": parse_object,

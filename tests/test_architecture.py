@@ -28,7 +28,7 @@ PLACES = [place for place in re.split(r"\n\n|\n(?=\|)", PAGE) if FILE.search(pla
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: " ".join(re.findall(r"\w+", place)[:6]))
 def test_every_file_that_is_named_exists(place: str):
     """By its path, or by its name where the same place has named a neighbour or a folder around it."""
-    missing = [name for name, candidates in named_in(place) if not any(map(exists, candidates))]
+    missing = [name for name, candidates in named_in(place) if not any(any(ROOT.glob(path)) for path in candidates)]
 
     assert missing == []
 
@@ -83,7 +83,3 @@ def named_in(place: str) -> Iterator[tuple[str, list[str]]]:
         if "/" in name:
             folders = name.split("/")[:-1]
             around += ["/".join(folders[:depth]) + "/" for depth in range(2, len(folders) + 1)]
-
-
-def exists(path: str) -> bool:
-    return any(True for _ in ROOT.glob(path))

@@ -145,7 +145,11 @@ def test_every_picture_is_there_named_and_small():
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.name)
 def test_every_page_says_what_it_is_for(page: Path):
     """Its first paragraph is words, and docs/README.md lists it with a line."""
-    listed = dict(re.findall(r"^\| \[[^\]]+\]\(([\w-]+\.md)\) \| (.+) \|$", index_of_documents(), re.MULTILINE))
+    listed = dict(
+        re.findall(
+            r"^\| \[[^\]]+\]\(([\w-]+\.md)\) \| (.+) \|$", (ROOT / "docs/README.md").read_text("utf-8"), re.MULTILINE
+        )
+    )
 
     _, heading, first, *_ = ["", *page.read_text("utf-8").split("\n\n")]
 
@@ -295,10 +299,6 @@ def test_the_version_is_that_of_the_newest_release() -> None:
 
 def changelog() -> str:
     return (ROOT / "CHANGELOG.md").read_text("utf-8")
-
-
-def index_of_documents() -> str:
-    return (ROOT / "docs/README.md").read_text("utf-8")
 
 
 def variables_in_code() -> set[str]:

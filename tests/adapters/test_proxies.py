@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import ClientError
+from discord.http import HTTPClient
 
 from adapters.chat.discord.bot import ResearchBot
 from adapters.chat.discord.settings import DiscordSettings
@@ -123,30 +124,17 @@ def search(name: str) -> Callable[[Mapping[str, str]], Awaitable[None]]:
     return ask
 
 
-async def log_in_to_discord(env: Mapping[str, str]) -> None:
-    settings = DiscordSettings.from_env({**env, "DISCORD_TOKEN": "t"})
-    async with ResearchBot(samples.chat_deps(None), settings) as bot:
-        await bot.login("t")
+def in_discord(reach: Callable[[HTTPClient], Awaitable[object]]) -> Callable[[Mapping[str, str]], Awaitable[object]]:
+    """What a bot reaches for that has logged in as far as it can."""
 
+    async def call(env: Mapping[str, str]) -> None:
+        settings = DiscordSettings.from_env({**env, "DISCORD_TOKEN": "t"})
+        async with ResearchBot(samples.chat_deps(None), settings) as bot:
+            with pytest.raises(ClientError):
+                await bot.login("t")
+            await reach(bot.http)
 
-async def reach_discords_gateway(env: Mapping[str, str]) -> None:
-    settings = DiscordSettings.from_env({**env, "DISCORD_TOKEN": "t"})
-    async with ResearchBot(samples.chat_deps(None), settings) as bot:
-        with pytest.raises(ClientError):
-            await bot.login("t")
-        await bot.http.ws_connect("wss://gateway.discord.gg/?v=10")
-
-
-async def load_from_discord(env: Mapping[str, str]) -> None:
-    settings = DiscordSettings.from_env({**env, "DISCORD_TOKEN": "t"})
-    async with ResearchBot(samples.chat_deps(None), settings) as bot:
-        with pytest.raises(ClientError):
-            await bot.login("t")
-        await bot.http.get_from_cdn("https://cdn.discordapp.com/a/b.pdf")
-
-
-async def call_slack(env: Mapping[str, str]) -> None:
-    await web_client("xoxb-1", api_url=SLACK_API, proxies=Proxies.from_env(env)).auth_test()
+    return call
 
 
 def workspace(env: Mapping[str, str]) -> Workspace:
@@ -164,19 +152,7 @@ async def respond_to_slack(env: Mapping[str, str]) -> None:
         raise ConnectionError
 
 
-async def probe_discord(env: Mapping[str, str]) -> None:
-    await discord_probe("t", Proxies.from_env(env)).run()
-
-
-async def probe_slack(env: Mapping[str, str]) -> None:
-    await slack_probe("xoxb-1", proxies=Proxies.from_env(env)).run()
-
-
-async def probe_install(env: Mapping[str, str]) -> None:
-    await slack_install_probe("https://a.example", f"{SLACK_API}api.test", Proxies.from_env(env)).run()
-
-
-VENDORS: dict[str, tuple[Callable[[Mapping[str, str]], Awaitable[None]], str]] = {
+VENDORS: dict[str, tuple[Callable[[Mapping[str, str]], Awaitable[object]], str]] = {
     "the model": (ask_model, "api.openai.com:443"),
     "embeddings": (embed, "api.openai.com:443"),
     "the model's own search": (search_by_model, "api.openai.com:443"),
@@ -185,21 +161,33 @@ VENDORS: dict[str, tuple[Callable[[Mapping[str, str]], Awaitable[None]], str]] =
     "Wikipedia": (search("wikipedia"), "en.wikipedia.org:443"),
     "PubMed": (search("pubmed"), "eutils.ncbi.nlm.nih.gov:443"),
     "arXiv": (search("arxiv"), "export.arxiv.org:443"),
-    "Discord's API": (log_in_to_discord, "discord.com:443"),
-    "Discord's gateway": (reach_discords_gateway, "gateway.discord.gg:443"),
-    "Discord's files": (load_from_discord, "cdn.discordapp.com:443"),
-    "Slack's API": (call_slack, "slack.com:443"),
+    "Discord's API": (in_discord(lambda http: http.static_login("t")), "discord.com:443"),
+    "Discord's gateway": (
+        in_discord(lambda http: http.ws_connect("wss://gateway.discord.gg/?v=10")),
+        "gateway.discord.gg:443",
+    ),
+    "Discord's files": (
+        in_discord(lambda http: http.get_from_cdn("https://cdn.discordapp.com/a/b.pdf")),
+        "cdn.discordapp.com:443",
+    ),
+    "Slack's API": (
+        lambda env: web_client("xoxb-1", api_url=SLACK_API, proxies=Proxies.from_env(env)).auth_test(),
+        "slack.com:443",
+    ),
     "Slack's files": (load_from_slack, "files.slack.com:443"),
     "Slack's response address": (respond_to_slack, "hooks.slack.com:443"),
-    "doctor at Discord": (probe_discord, "discord.com:443"),
-    "doctor at Slack": (probe_slack, "slack.com:443"),
-    "doctor at Slack's front door": (probe_install, "slack.com:443"),
+    "doctor at Discord": (lambda env: discord_probe("t", Proxies.from_env(env)).run(), "discord.com:443"),
+    "doctor at Slack": (lambda env: slack_probe("xoxb-1", proxies=Proxies.from_env(env)).run(), "slack.com:443"),
+    "doctor at Slack's front door": (
+        lambda env: slack_install_probe("https://a.example", f"{SLACK_API}api.test", Proxies.from_env(env)).run(),
+        "slack.com:443",
+    ),
 }
 
 
 @pytest.mark.parametrize(("call", "target"), VENDORS.values(), ids=VENDORS)
 async def test_every_vendor_at_its_own_address_is_asked_for_through_the_proxy(
-    call: Callable[[Mapping[str, str]], Awaitable[None]], target: str, monkeypatch: pytest.MonkeyPatch
+    call: Callable[[Mapping[str, str]], Awaitable[object]], target: str, monkeypatch: pytest.MonkeyPatch
 ):
     """By CONNECT, which this proxy then refuses. What stands in `os.environ` besides is nobody's business."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")

@@ -44,10 +44,6 @@ def paraphrase(sentence: str, rng: random.Random) -> dict[str, str]:
     return {name: text for name, text in variants.items() if text and text != sentence}
 
 
-def _verbatim(sentence: str, rng: random.Random) -> str:
-    return sentence + " "
-
-
 def _swap_words(sentence: str, rng: random.Random) -> str:
     """Up to three words replaced."""
     words = sentence.split(" ")
@@ -106,7 +102,7 @@ def _rephrase(sentence: str, rng: random.Random) -> str:
 
 
 _RULES: dict[str, Callable[[str, random.Random], str]] = {
-    "verbatim": _verbatim,
+    "verbatim": lambda sentence, _: f"{sentence} ",
     "other words": _swap_words,
     "reordered": _reorder,
     "aside dropped": _drop_aside,

@@ -85,7 +85,7 @@ class Outcome:
 
 def print_quoted() -> None:
     print(f"questions: {PARALLEL} {sha256_of(PARALLEL)}, a quarter of the paragraphs left out (seed {SEED})")
-    articles = _articles()
+    articles = json.loads(data_path(PARALLEL).read_text(encoding="utf-8"))
     outcomes = {code: asyncio.run(run_house(articles, code, seed=SEED)) for code in LANGUAGES}
     for name, titles in (
         ("all articles", {str(article["title"]) for article in articles}),
@@ -194,10 +194,6 @@ def _holds_conclusion(row: Mapping[str, Any], *, is_labelled: bool, is_titled: b
     source = make_source(1, text, title=title)
     summary = quote_answer(row["QUESTION"], [source]).summary
     return any(entry.end > len(text) - len(conclusion) for entry in summary)
-
-
-def _articles() -> list[dict[str, Any]]:
-    return list(json.loads(data_path(PARALLEL).read_text(encoding="utf-8")))
 
 
 async def run_house(articles: Sequence[Mapping[str, Any]], language: str, *, seed: int) -> list[Outcome]:

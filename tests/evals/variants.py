@@ -33,19 +33,11 @@ QUALIFIERS = (
 )  # fmt: skip
 
 
-def change_year(question: str, names: Sequence[str], rng: random.Random) -> str:
-    return _replace(question, _YEAR, rng, lambda found: str(int(found) + rng.choice((-10, -1, 1, 2))))
-
-
 def change_number(question: str, names: Sequence[str], rng: random.Random) -> str:
     def other(found: str) -> str:
         return str(int(found) + rng.choice((1, 2, 10))) if found.isdigit() else f"{float(found) + 0.5:.2f}"
 
     return "" if _YEAR.search(question) else _replace(question, _NUMBER, rng, other)
-
-
-def change_entity(question: str, names: Sequence[str], rng: random.Random) -> str:
-    return _replace(question, _NAME, rng, lambda found: rng.choice([name for name in names if name != found]))
 
 
 def change_roles(question: str, names: Sequence[str], rng: random.Random) -> str:
@@ -67,10 +59,6 @@ def _can_swap(place: regex.Match[str]) -> bool:
     return not _LISTING.search(place.group()) and not small_words("en").intersection(words) and words[0] != words[1]
 
 
-def deny(question: str, names: Sequence[str], rng: random.Random) -> str:
-    return _replace(question, _AUXILIARY, rng, lambda found: f"{found} not", first=True)
-
-
 def qualify(question: str, names: Sequence[str], rng: random.Random) -> str:
     qualifier = rng.choice([words for words in QUALIFIERS if words.split()[-1].lower() not in question.lower()])
     body, mark = (question[:-1], question[-1]) if question[-1:] in "?.!" else (question, "")
@@ -79,10 +67,14 @@ def qualify(question: str, names: Sequence[str], rng: random.Random) -> str:
 
 VARIANTS: Mapping[str, Callable[[str, Sequence[str], random.Random], str]] = {
     "number": change_number,
-    "year": change_year,
-    "entity": change_entity,
+    "year": lambda question, _, rng: _replace(
+        question, _YEAR, rng, lambda found: str(int(found) + rng.choice((-10, -1, 1, 2)))
+    ),
+    "entity": lambda question, names, rng: _replace(
+        question, _NAME, rng, lambda found: rng.choice([name for name in names if name != found])
+    ),
     "role": change_roles,
-    "negation": deny,
+    "negation": lambda question, _, rng: _replace(question, _AUXILIARY, rng, lambda found: f"{found} not", first=True),
     "qualifier": qualify,
 }
 

@@ -478,12 +478,8 @@ def _plain(sentence: str) -> str:
     return " ".join(re.findall(r"[\w]+", sentence.lower()))
 
 
-def simulate(days: int, changes: int, disguises: int, topics: int, *, seed: int = 1) -> Figures:
-    return asyncio.run(Simulation(days, changes, disguises, topics, seed=seed).run())
-
-
 def print_watching() -> None:
-    figures = simulate(DAYS, CHANGES, DISGUISES, TOPICS)
+    figures = asyncio.run(Simulation(DAYS, CHANGES, DISGUISES, TOPICS, seed=1).run())
     happened, told = sum(figures.happened.values()), sum(figures.told.values())
     print(f"{TOPICS} watches over {DAYS} days, {DISGUISES} disguises, a judge that errs in {ERRS:.0%} of pairs")
     print(f"told within two runs: {told} of {happened} changes ({figures.told_share:.1%})")

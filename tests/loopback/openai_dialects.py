@@ -68,10 +68,6 @@ def in_prose(call: ChatCall, right: str) -> str:
     return f"{answer['summary']}\n\n{answer['detail']}".strip()
 
 
-def no_words(call: ChatCall, right: str) -> str:
-    return "{]" if "<source" in call.user else right
-
-
 def fenced(call: ChatCall, right: str) -> str:
     return f"Sure! Here is the JSON you asked for:\n\n```json\n{right}\n```\nLet me know if you need more."
 
@@ -84,10 +80,6 @@ def wrapped(call: ChatCall, right: str) -> str:
 
 def thinking(template: str) -> Bend:
     return lambda call, right: template.format(thought=THOUGHT, answer=right)
-
-
-def reasoning(call: ChatCall, right: str) -> Fault:
-    return Fault(text=right, thought=THOUGHT)
 
 
 def thinks_long(call: ChatCall, right: str) -> Fault:
@@ -181,7 +173,7 @@ DIALECTS: Mapping[str, Spoken | Callable[[], Spoken]] = {
     "openai": Spoken(as_it_is, frozenset({"max_tokens", "temperature"})),
     "ignores response_format": Spoken(only_in_words),
     "prose alone": Spoken(in_prose),
-    "nothing readable": Spoken(no_words),
+    "nothing readable": Spoken(lambda call, right: "{]" if "<source" in call.user else right),
     "refuses json_schema": Spoken(as_it_is, frozenset({"response_format.json_schema"})),
     "llama-cpp-python": Spoken(as_it_is, frozenset({"response_format.json_schema", "stream_options"}), status=500),
     "fenced": Spoken(fenced),
@@ -194,7 +186,7 @@ DIALECTS: Mapping[str, Spoken | Callable[[], Spoken]] = {
     "gpt-oss raw": Spoken(
         thinking("<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant<|channel|>final<|message|>{answer}")
     ),
-    "reasoning_content": Spoken(reasoning),
+    "reasoning_content": Spoken(lambda call, right: Fault(text=right, thought=THOUGHT)),
     "thinks long": Spoken(thinks_long),
     "cut short": Spoken(cut_short),
     "loops": Spoken(loops),

@@ -196,16 +196,8 @@ def _block_faults(blocks: list[Json], types: set[str]) -> list[str]:
             faults.append(f"{at}: type {kind!r}")
             continue
         faults += _length(f"{at}.block_id", block.get("block_id", ""), 255)
-        faults += list(_CHECKS.get(kind, _nothing)(at, block))
+        faults += list(_CHECKS.get(kind, lambda *_: iter(()))(at, block))
     return faults
-
-
-def _nothing(at: str, block: Mapping[str, Json]) -> Iterator[str]:
-    yield from ()
-
-
-def _header(at: str, block: Mapping[str, Json]) -> Iterator[str]:
-    yield from _text_faults(f"{at}.text", block.get("text"), 150, {"plain_text"})
 
 
 def _section(at: str, block: Mapping[str, Json]) -> Iterator[str]:
@@ -331,7 +323,7 @@ def _rich_text(at: str, block: Mapping[str, Json]) -> Iterator[str]:
 
 _CHECKS = {
     "rich_text": _rich_text,
-    "header": _header,
+    "header": lambda at, block: _text_faults(f"{at}.text", block.get("text"), 150, {"plain_text"}),
     "section": _section,
     "context": _context,
     "actions": _actions,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tests.loopback.slack_state import Message as SlackMessage
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SHOWN_WITHIN_S = 20.0  # what another process forgets is looked for every five seconds
 PLACES = ("Brest", "Dover", "Fundy", "Cuxhaven")
+WAYS = ("the question is deleted", "many messages are deleted", "a word", "the operator's command")
 at_once_and_after_a_restart = pytest.mark.parametrize("restarts", [False, True], ids=["at once", "after a restart"])
 
 
@@ -75,43 +76,19 @@ async def forgotten_by_command(house: House | SlackHouse, job_id: str) -> None:
     assert (await gorkd("forget", "--job", job_id, env=house.env)).code == 0
 
 
-async def by_deleting(house: House, question: Message, answer: Message) -> None:
-    house.discord.delete(question)
-
-
-async def by_bulk(house: House, question: Message, answer: Message) -> None:
-    house.discord.delete_all(question, house.discord.say("chatter"))
-
-
-async def by_word(house: House, question: Message, answer: Message) -> None:
-    house.discord.say("@gorkd forget this", reply_to=answer)
-
-
-async def by_command(house: House, question: Message, answer: Message) -> None:
-    await forgotten_by_command(house, job_of(answer))
-
-
-FORGET_IN_DISCORD: dict[str, Callable[[House, Message, Message], Awaitable[None]]] = {
-    "the question is deleted": by_deleting,
-    "many messages are deleted": by_bulk,
-    "a word": by_word,
-    "the operator's command": by_command,
-}
-
-
 @at_once_and_after_a_restart
 async def test_in_discord_the_answer_and_its_thread_go(house: House, restarts: bool):
     """The thread stays, for what people said in it, without our words and without the question as its name."""
-    asked = {
-        how: await answered(house, question_about(place)) for how, place in zip(FORGET_IN_DISCORD, PLACES, strict=True)
-    }
+    asked = {how: await answered(house, question_about(place)) for how, place in zip(WAYS, PLACES, strict=True)}
     threads = {how: answer.thread for how, (_, answer) in asked.items() if answer.thread}
     if restarts:
         await delivered(house)
         await house.restart_bot()
 
-    for how, (question, answer) in asked.items():
-        await FORGET_IN_DISCORD[how](house, question, answer)
+    house.discord.delete(asked["the question is deleted"][0])
+    house.discord.delete_all(asked["many messages are deleted"][0], house.discord.say("chatter"))
+    house.discord.say("@gorkd forget this", reply_to=asked["a word"][1])
+    await forgotten_by_command(house, job_of(asked["the operator's command"][1]))
     await none_stands(
         house.discord,
         lambda: [
@@ -125,11 +102,11 @@ async def test_in_discord_the_answer_and_its_thread_go(house: House, restarts: b
 
 
 async def test_in_discord_what_is_forgotten_while_the_bot_is_off_goes_when_it_is_back(house: House):
-    question, answer = await answered(house)
+    _, answer = await answered(house)
     await delivered(house)
     await house.bot.killed()
 
-    await by_command(house, question, answer)
+    await forgotten_by_command(house, job_of(answer))
     await house.start_bot()
     await house.discord.until(lambda: answer.is_deleted, within_s=SHOWN_WITHIN_S)
 
@@ -163,24 +140,9 @@ async def slack_answered(house: SlackHouse, user: str, text: str = QUESTION) -> 
     return asked
 
 
-async def slack_by_deleting(house: SlackHouse, user: str, asked: SlackMessage) -> None:
-    await house.slack.deletes(asked)
-
-
-async def slack_by_word(house: SlackHouse, user: str, asked: SlackMessage) -> None:
-    await house.slack.mentions(user, asked.channel, "forget this", thread_ts=asked.ts)
-
-
-async def slack_by_command(house: SlackHouse, user: str, asked: SlackMessage) -> None:
+async def slack_by_command(house: SlackHouse, asked: SlackMessage) -> None:
     [(job_id,)] = select(data_of(house), f"SELECT id FROM jobs WHERE job LIKE '%{asked.text.partition(' ')[2]}%'")
     await forgotten_by_command(house, job_id)
-
-
-FORGET_IN_SLACK: dict[str, Callable[[SlackHouse, str, SlackMessage], Awaitable[None]]] = {
-    "the question is deleted": slack_by_deleting,
-    "a word": slack_by_word,
-    "the operator's command": slack_by_command,
-}
 
 
 @at_once_and_after_a_restart
@@ -188,7 +150,7 @@ async def test_in_slack_the_answer_and_its_sources_go(slack: SlackHouse, restart
     ada, state = slack.person(), slack.slack.state
     asked = {
         how: await slack_answered(slack, ada, question_about(place))
-        for how, place in zip(FORGET_IN_SLACK, PLACES, strict=False)
+        for how, place in zip(("the question is deleted", "a word", "the operator's command"), PLACES, strict=False)
     }
     if restarts:
         await slack.process.killed()
@@ -196,8 +158,10 @@ async def test_in_slack_the_answer_and_its_sources_go(slack: SlackHouse, restart
         slack.process = await Process.start("all", slack.env)
         await slack.slack.socket.connected.wait()
 
-    for how, question in asked.items():
-        await FORGET_IN_SLACK[how](slack, ada, question)
+    await slack.slack.deletes(asked["the question is deleted"])
+    said = asked["a word"]
+    await slack.slack.mentions(ada, said.channel, "forget this", thread_ts=said.ts)
+    await slack_by_command(slack, asked["the operator's command"])
 
     await none_stands(slack.slack, lambda: [how for how, one in asked.items() if state.of_bot(one.channel)])
     assert [how for how, one in asked.items() if state.of_bot(thread_ts=one.ts)] == []
@@ -230,7 +194,7 @@ async def test_in_slack_a_receipt_is_handed_out_in_direct_messages_and_goes_too(
     (file,) = next(one.files for one in state.of_bot(asked.channel) if one.files)
     await until(lambda: len(select(data_of(slack), "SELECT 1 FROM shown")) > noted + 1)
 
-    await slack_by_command(slack, ada, asked)
+    await slack_by_command(slack, asked)
 
     assert file["name"].endswith(".receipt.zip")
     await none_stands(slack.slack, lambda: [one.text for one in state.of_bot(asked.channel) if one.files])

@@ -234,7 +234,14 @@ class TableResolver(AbstractResolver):
         row = rows[min(self.asked.get(host, 0), len(rows) - 1)]
         self.asked[host] = self.asked.get(host, 0) + 1
         return [
-            ResolveResult(hostname=host, host=address, port=port, family=_family(address), proto=0, flags=0)
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=0,
+            )
             for address in row
         ]
 
@@ -245,10 +252,6 @@ class TableResolver(AbstractResolver):
 def _numeric(host: str) -> list[str]:
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     return [str(address[0]) for *_, address in found]
-
-
-def _family(address: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
 class DivertedSocket(socket.socket):

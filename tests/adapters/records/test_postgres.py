@@ -42,29 +42,25 @@ async def another():
         await database.aclose()
 
 
-def nobody_listens(server) -> str:
-    return f"postgresql://gorkd:hunter2@127.0.0.1:{free_port()}/gorkd"
-
-
-def no_such_database(server) -> str:
-    return server.url("nowhere").replace("@", ":hunter2@")
-
-
-def no_such_user(server) -> str:
-    return f"postgresql://stranger:hunter2@127.0.0.1:{server.port}/postgres"
-
-
-def no_address(server) -> str:
-    return "mysql://gorkd:hunter2@127.0.0.1/gorkd"
-
-
 @pytest.mark.parametrize(
     ("make_url", "reason"),
     [
-        pytest.param(nobody_listens, "cannot be reached", id="connection refused"),
-        pytest.param(no_such_database, "no such database", id="unknown database"),
-        pytest.param(no_such_user, "no such database|refuses the user", id="unknown user"),
-        pytest.param(no_address, "is not an address", id="another kind of address"),
+        pytest.param(
+            lambda _: f"postgresql://gorkd:hunter2@127.0.0.1:{free_port()}/gorkd",
+            "cannot be reached",
+            id="connection refused",
+        ),
+        pytest.param(
+            lambda server: server.url("nowhere").replace("@", ":hunter2@"), "no such database", id="unknown database"
+        ),
+        pytest.param(
+            lambda server: f"postgresql://stranger:hunter2@127.0.0.1:{server.port}/postgres",
+            "no such database|refuses the user",
+            id="unknown user",
+        ),
+        pytest.param(
+            lambda _: "mysql://gorkd:hunter2@127.0.0.1/gorkd", "is not an address", id="another kind of address"
+        ),
     ],
 )
 async def test_unusable_database_gets_one_sentence_without_the_password(postgres_server, make_url, reason):

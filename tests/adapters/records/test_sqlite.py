@@ -42,10 +42,6 @@ def a_newer_database(folder: Path) -> Path:
     return folder
 
 
-def a_folder_nobody_can_write(_: Path) -> Path:
-    return Path("/proc/gorkd-data")
-
-
 @pytest.mark.parametrize(
     ("make_folder", "reason"),
     [
@@ -53,7 +49,7 @@ def a_folder_nobody_can_write(_: Path) -> Path:
         pytest.param(not_a_database, "is not a database", id="another file format"),
         pytest.param(a_folder_in_place_of_the_file, "cannot be opened", id="a folder in place of the file"),
         pytest.param(a_newer_database, "newer gorkd", id="written by a newer version"),
-        pytest.param(a_folder_nobody_can_write, "No such file", id="cannot be created"),
+        pytest.param(lambda _: Path("/proc/gorkd-data"), "No such file", id="cannot be created"),
     ],
 )
 async def test_unusable_folder_gets_one_sentence_that_names_it(tmp_path, make_folder, reason):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,13 @@ async def ask(searched: FileSearch, question: str, *, limit: int = 5) -> list[Se
 def make_index(folder: Path) -> FileIndex:
     """One that looks at the disk before every search."""
     return FileIndex([folder], folder.parent / "files.db", refresh_s=0)
+
+
+@pytest.fixture
+def index(folder: Path) -> Iterator[FileIndex]:
+    made = make_index(folder)
+    yield made
+    made.close()
 
 
 async def test_a_file_is_one_hit_with_its_whole_text(files: FileSearch, folder: Path) -> None:
@@ -111,31 +118,27 @@ async def test_a_query_for_a_web_site_finds_no_file(files: FileSearch, folder: P
     assert list(hits) == []
 
 
-def test_the_index_follows_the_disk(folder: Path) -> None:
+def test_the_index_follows_the_disk(index: FileIndex, folder: Path) -> None:
     """New, changed, renamed and deleted files are noticed at the next search."""
-    index = make_index(folder)
     found = []
 
-    (folder / "a.md").write_text("tides", encoding="utf-8")
-    found.append([file.path.name for file in index.search(["tides"], 5)])
-    (folder / "a.md").write_text("bread only", encoding="utf-8")
-    found.append([file.path.name for file in index.search(["tides"], 5)])
-    (folder / "b.md").write_text("tides", encoding="utf-8")
-    found.append([file.path.name for file in index.search(["tides"], 5)])
-    (folder / "b.md").rename(folder / "c.md")
-    found.append([file.path.name for file in index.search(["tides"], 5)])
-    (folder / "c.md").unlink()
-    found.append([file.path.name for file in index.search(["tides"], 5)])
+    for change in (
+        lambda: (folder / "a.md").write_text("tides", encoding="utf-8"),
+        lambda: (folder / "a.md").write_text("bread only", encoding="utf-8"),
+        lambda: (folder / "b.md").write_text("tides", encoding="utf-8"),
+        lambda: (folder / "b.md").rename(folder / "c.md"),
+        (folder / "c.md").unlink,
+    ):
+        change()
+        found.append([file.path.name for file in index.search(["tides"], 5)])
 
-    index.close()
     assert found == [["a.md"], [], ["b.md"], ["c.md"], []]
 
 
-def test_what_did_not_change_is_not_read_again(folder: Path, tmp_path: Path) -> None:
+def test_what_did_not_change_is_not_read_again(index: FileIndex, folder: Path) -> None:
     """Time of change and size are looked at first: a file that became unreadable meanwhile is still found."""
     path = folder / "a.md"
     path.write_text("tides", encoding="utf-8")
-    index = make_index(folder)
     index.search(["tides"], 5)
     stat = path.stat()
     path.write_text("bread", encoding="utf-8")
@@ -143,7 +146,6 @@ def test_what_did_not_change_is_not_read_again(folder: Path, tmp_path: Path) -> 
 
     found = index.search(["tides"], 5)
 
-    index.close()
     assert [file.text for file in found] == ["tides"]
 
 
@@ -265,15 +267,13 @@ async def test_what_must_not_be_read_is_not(files: FileSearch, folder: Path, tmp
     assert [hit.url for hit in hits] == [(folder / "good.md").as_uri()]
 
 
-def test_names_of_all_sorts(folder: Path) -> None:
+def test_names_of_all_sorts(index: FileIndex, folder: Path) -> None:
     """A line break in a name stays out of the title; a name that is not text is left out."""
-    index = make_index(folder)
     (folder / "moon\nand tides.txt").write_text("tides", encoding="utf-8")
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff\xfe.txt")).write_text("tides", encoding="utf-8")
 
     found = index.search(["tides"], 5)
 
-    index.close()
     assert [file.title for file in found] == ["moon and tides"]
 
 
@@ -312,27 +312,19 @@ async def test_real_pages_are_found_by_their_titles(tmp_path: Path) -> None:
     assert sum(url in found for url, found in ranks.items()) >= 0.95 * len(everything)
 
 
+@pytest.fixture
+def moon(index: FileIndex, folder: Path) -> FileIndex:
+    (folder / "a.md").write_text("tides and moon", encoding="utf-8")
+    return index
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=5))
-def test_any_words_are_a_query(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
+def test_any_words_are_a_query(moon: FileIndex, words: list[str]) -> None:
     """FTS5's own syntax never shows through, whatever the words are."""
-    index = _shared_index(tmp_path_factory)
-
-    found = index.search([word.replace("\0", "").encode("utf-8", "ignore").decode() for word in words], 3)
+    found = moon.search([word.replace("\0", "").encode("utf-8", "ignore").decode() for word in words], 3)
 
     assert len(found) <= 3
-
-
-_INDEXES: dict[Path, FileIndex] = {}
-
-
-def _shared_index(factory: pytest.TempPathFactory) -> FileIndex:
-    base = factory.getbasetemp()
-    if base not in _INDEXES:
-        folder = factory.mktemp("words")
-        (folder / "a.md").write_text("tides and moon", encoding="utf-8")
-        _INDEXES[base] = FileIndex([folder], factory.mktemp("index") / "files.db")
-    return _INDEXES[base]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -486,46 +487,29 @@ async def test_prompts_are_in_the_trace_for_those_who_may_ask(browser: Browser, 
             await expect(guest.locator("pre")).to_have_count(0)
 
 
-async def asked(site: Site, mood: str) -> str:
-    return site.page(await site.ask(mood=mood))
+async def asked(site: Site, *question: str, below: str = "", **how: Any) -> str:
+    return f"{site.page(await site.ask(*question, **how))}{below}"
 
 
 async def _at(url: str) -> str:
     return url
 
 
-async def _below(site: Site, path: str) -> str:
-    return f"{site.page(await site.ask())}{path}"
-
-
-async def _private(site: Site) -> str:
-    job = await site.ask(scope=PRIVATE)
-    return site.page(job)
-
-
-async def _findings(site: Site, *before: str, mood: str = "") -> str:
-    return site.page(await site.ask(mood=mood, modes=(*before, *ALL_MODES)))
-
-
-async def _in_german(site: Site) -> str:
-    """N-28: with words that are longer than a phone is wide."""
-    return site.page(await site.ask("Wie hoch ist der Eddystone-Donaudampfschifffahrtsgesellschaftsleuchtturm?"))
-
-
+LONG = "Wie hoch ist der Eddystone-Donaudampfschifffahrtsgesellschaftsleuchtturm?"  # N-28: a word wider than a phone
 STATES: dict[str, Open] = {
     "ask": lambda site: _at(site.address),
-    "running": lambda site: asked(site, "slow"),
-    "finished": lambda site: asked(site, ""),
-    "german": _in_german,
-    "insufficient": lambda site: asked(site, "unheard"),
-    "failed": lambda site: asked(site, "broken"),
-    "source": lambda site: _below(site, "/sources/1?claim=summary-0"),
-    "trace": lambda site: _below(site, "/trace"),
-    "findings": _findings,
-    "findings-beside-an-answer": lambda site: _findings(site, "quick"),
-    "findings-unverified": lambda site: _findings(site, mood="invented"),
+    "running": lambda site: asked(site, mood="slow"),
+    "finished": asked,
+    "german": lambda site: asked(site, LONG),
+    "insufficient": lambda site: asked(site, mood="unheard"),
+    "failed": lambda site: asked(site, mood="broken"),
+    "source": lambda site: asked(site, below="/sources/1?claim=summary-0"),
+    "trace": lambda site: asked(site, below="/trace"),
+    "findings": lambda site: asked(site, modes=ALL_MODES),
+    "findings-beside-an-answer": lambda site: asked(site, modes=("quick", *ALL_MODES)),
+    "findings-unverified": lambda site: asked(site, mood="invented", modes=ALL_MODES),
     "unknown": lambda site: _at(f"{site.address}/jobs/job_unknown"),
-    "private": _private,
+    "private": lambda site: asked(site, scope=PRIVATE),
 }
 
 

@@ -65,10 +65,6 @@ def address(study: Study) -> str:
     return f"https://site{study.pmid}.example/study"
 
 
-def found_page(study: Study, *, rank: int = 0) -> SearchHit:
-    return SearchHit("tavily", address(study), study.title, study.abstract[:60], rank=rank)
-
-
 def page_text(study: Study) -> str:
     return "\n\n".join([*(text for _, text in study.sections), study.conclusion])
 
@@ -79,7 +75,8 @@ def pubmed(*studies: Study, **more: object) -> FakeSearch:
 
 
 def tavily(*studies: Study, **more: object) -> FakeSearch:
-    return replace(FakeSearch("tavily", [found_page(s, rank=n) for n, s in enumerate(studies)]), **more)  # type: ignore[arg-type]
+    hits = [SearchHit("tavily", address(s), s.title, s.abstract[:60], rank=n) for n, s in enumerate(studies)]
+    return replace(FakeSearch("tavily", hits), **more)  # type: ignore[arg-type]
 
 
 SOUND = tuple(study for study in CHLORIDE if not study.title.startswith("Retracted"))

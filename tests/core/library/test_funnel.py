@@ -54,10 +54,6 @@ def result(score: float, *vector: float, number: int = 0) -> SearchResult:
     return SearchResult(PaperChunk(TIDES, number, f"chunk {number}", 0, 7, embedding=embedding), score)
 
 
-def never_alike(one: SearchResult, other: SearchResult) -> float:
-    return 0.0
-
-
 QUERY = "What causes the tides?"
 SCORES = st.lists(st.floats(0, 1), max_size=30)
 
@@ -67,7 +63,7 @@ def test_without_likeness_the_best_are_chosen_in_order(scores: list[float], k: i
     """S000-05: what diversity cannot tell apart stays ranked by relevance."""
     found = [result(score, number=at) for at, score in enumerate(scores)]
 
-    chosen = select_diverse(found, k, alpha=0.5, alike=never_alike)
+    chosen = select_diverse(found, k, alpha=0.5, alike=lambda *_: 0.0)
 
     assert [entry.score for entry in chosen] == sorted(scores, reverse=True)[:k]
 

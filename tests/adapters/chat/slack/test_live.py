@@ -12,7 +12,6 @@ from tests.adapters.durable.outside import QUESTION, USUAL, hang_at, heal
 from tests.loopback.openai_responders import ChatCall, by_schema, tokenise
 from tests.loopback.openai_responders import Fault as ModelFault
 from tests.loopback.slack_api import Fault
-from tests.loopback.slack_state import Message
 from tests.shared_data import shared_data
 
 ACK_S = 1.0
@@ -25,10 +24,6 @@ def hang_in_detail(call: ChatCall) -> ModelFault:
     """The summary is written, then nothing more comes."""
     text = str(USUAL["answer"](call))
     return ModelFault(text=text, hang_after=len(tokenise(text[: text.index('"detail"')])) + 6)
-
-
-def shown_now(message: Message) -> str:
-    return json.dumps(message.blocks, ensure_ascii=False)
 
 
 async def test_mention_in_a_channel_is_answered_in_its_thread(either: SlackHouse) -> None:
@@ -56,7 +51,9 @@ async def test_checked_sentences_are_seen_while_the_rest_is_written(either: Slac
     either.world.model.respond = by_schema({**USUAL, "answer": hang_in_detail})
 
     await either.slack.mentions(ada, channel, QUESTION.replace("tides", "tides here"))
-    await either.slack.until(lambda: any(FIRST in shown_now(one) for one in either.slack.state.of_bot(channel)))
+    await either.slack.until(
+        lambda: any(FIRST in json.dumps(one.blocks, ensure_ascii=False) for one in either.slack.state.of_bot(channel))
+    )
     running = either.slack.state.of_bot(channel)[0]
     endings = either.endings(channel)
     await either.slack.clicks(ada, running, "cancel")
