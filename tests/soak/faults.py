@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tests.adapters.durable.outside import USUAL
+from tests.adapters.durable.outside import PAGES, USUAL
 from tests.adapters.durable.test_disk import FILES, fill, locked
 from tests.loopback.discord_world import Fault as DiscordFault
 from tests.loopback.openai_responders import Fault as ModelFault
@@ -25,6 +25,7 @@ from tests.loopback.openai_responders import Respond, by_schema
 from tests.loopback.search_faults import Fault as SearchFault
 from tests.loopback.slack_api import Fault as SlackFault
 from tests.loopback.web_world import PageSpec
+from tests.servers import PostgresServer, RedisServer
 
 if TYPE_CHECKING:
     from tests.soak.house import SoakHouse
@@ -70,22 +71,13 @@ def cites(marker: str) -> Callable[[str], ModelFault]:
     return lambda text: ModelFault(text=text.replace("[1]", marker))
 
 
-def web(**how: Any) -> Inflict:
+def web(*paths: str, **how: Any) -> Inflict:
     async def inflict(house: SoakHouse) -> None:
-        pages = house.world.web.pages
-        path = house.rng.choice(house.paths)
-        kept, pages[path] = pages[path], replace(pages[path], **how)
+        web, path = house.world.web, house.rng.choice(paths or [*PAGES])
+        usual = web.pages
+        web.pages = {**usual, path: replace(usual.get(path, PageSpec("")), **how)}
         await asyncio.sleep(LASTS_S)
-        pages[path] = kept
-
-    return inflict
-
-
-def robots(spec: PageSpec) -> Inflict:
-    async def inflict(house: SoakHouse) -> None:
-        house.world.web.pages["/robots.txt"] = spec
-        await asyncio.sleep(LASTS_S)
-        del house.world.web.pages["/robots.txt"]
+        web.pages = usual
 
     return inflict
 
@@ -115,10 +107,14 @@ def redis(*command: str, after: tuple[str, ...] = ()) -> Inflict:
     return inflict
 
 
+async def away(server: PostgresServer | RedisServer, lasts_s: float) -> None:
+    await asyncio.to_thread(server.stop)
+    await asyncio.sleep(lasts_s)
+    await asyncio.to_thread(server.start)
+
+
 async def redis_away(house: SoakHouse) -> None:
-    await asyncio.to_thread(house.redis.stop)
-    await asyncio.sleep(5)
-    await asyncio.to_thread(house.redis.start)
+    await away(house.redis, 5)
 
 
 async def redis_away_at_start(house: SoakHouse) -> None:
@@ -158,9 +154,7 @@ async def redis_spoiled(house: SoakHouse) -> None:
 
 
 async def postgres_restarts(house: SoakHouse) -> None:
-    await asyncio.to_thread(house.postgres.stop)
-    await asyncio.sleep(house.rng.uniform(0.5, 3))
-    await asyncio.to_thread(house.postgres.start)
+    await away(house.postgres, house.rng.uniform(0.5, 3))
 
 
 async def embeddings_wrong(house: SoakHouse) -> None:
@@ -269,7 +263,7 @@ ANYWHERE: Mapping[str, Inflict] = {
         ("message.edit", DiscordFault(502, after_effect=True)),
     ),
     "pf-69": web(behaviour="hang"),
-    "pf-70": robots(PageSpec("", status=500)),
+    "pf-70": web("/robots.txt", status=500),
     "pf-71": kill,
     "pf-74": few_descriptors,
     "a reset of a page": web(behaviour="reset"),

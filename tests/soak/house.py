@@ -9,7 +9,6 @@ import asyncio
 import os
 import random
 import tempfile
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -72,20 +71,12 @@ class SoakHouse:
     striking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.env['PORT']}"
-
-    @property
     def roles(self) -> tuple[str, ...]:
         return ROLES[self.database]
 
     @property
     def workers(self) -> list[str]:
         return [role for role in self.roles if role.startswith(("worker", "all"))]
-
-    @property
-    def paths(self) -> list[str]:
-        return list(PAGES)
 
     async def start(self, role: str) -> None:
         name = role.split(maxsplit=1)[0]
@@ -184,19 +175,15 @@ async def soak_house(rng: random.Random, database: str) -> AsyncIterator[SoakHou
             await asyncio.gather(*(process.killed() for process in house.processes.values()))
 
 
-async def settled(house: SoakHouse, *, within_s: float = 60.0) -> None:
+async def settled(house: SoakHouse, *, within_s: float = 100.0) -> None:
     """Wait until every process is up and both bots are connected."""
     await house.tend()
-    ends_at = time.monotonic() + within_s
     try:
-        await house.discord.until(lambda: house.discord.gateway.is_connected, within_s=within_s)
-    except TimeoutError:
-        said = [process.lines[-5:] for role, process in house.processes.items() if role in {"discord", "all"}]
-        raise AssertionError(f"the Discord bot is not back: {said}") from None
-    await asyncio.wait_for(house.slack.socket.connected.wait(), max(1.0, ends_at - time.monotonic()))
-    for role in house.roles:
-        if role not in {"discord", "slack"}:
-            try:
+        async with asyncio.timeout(within_s):
+            await house.discord.until(lambda: house.discord.gateway.is_connected, within_s=within_s)
+            await house.slack.socket.connected.wait()
+            for role in {*house.roles} - {"discord", "slack"}:
                 await house.processes[role].wait_ready()
-            except TimeoutError:
-                raise AssertionError(f"{role} is not back: {house.processes[role].lines[-5:]}") from None
+    except TimeoutError:
+        said = {role: process.lines[-5:] for role, process in house.processes.items()}
+        raise AssertionError(f"not all of them are back: {said}") from None

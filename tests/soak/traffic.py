@@ -72,10 +72,11 @@ class Traffic:
 
     async def _over_http(self) -> None:
         headers = {"Authorization": f"Bearer {API_TOKEN}"}
+        address = f"http://127.0.0.1:{self.house.env['PORT']}/v1/research"
         try:
             async with (
                 ClientSession(timeout=ClientTimeout(total=10), headers=headers) as session,
-                session.post(f"{self.house.address}/v1/research", json={"query": self._question()}) as response,
+                session.post(address, json={"query": self._question()}) as response,
             ):
                 if response.status == 202:
                     self.jobs.append((await response.json())["job_id"])
