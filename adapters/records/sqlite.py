@@ -190,17 +190,12 @@ def _unusable(folder: Path, exc: OSError | sqlite3.Error) -> SetupError:
     reason = _reason(exc) if isinstance(exc, sqlite3.Error) else exc.strerror or str(exc)
     if folder.is_dir() and shutil.disk_usage(folder).free < LEAST_FREE:  # which SQLite tells in several ways
         reason = "the disk is full"
-    return SetupError(f"The data folder {folder} cannot be used: {reason}. {_advice(reason)}")
-
-
-def _advice(reason: str) -> str:
-    if reason == "the disk is full":
-        return "Make room there, or point GORKD_DATA elsewhere."
-    if reason in {_REASONS[name] for name in _DAMAGE}:
-        return "Put it back from a backup, or point GORKD_DATA elsewhere."
-    if reason == _REASONS["SQLITE_BUSY"]:
-        return "End that process, or start again when it is done (GORKD_DATA)."
-    return "Point GORKD_DATA to a folder that gorkd may write to."
+    advice = {
+        "the disk is full": "Make room there, or point GORKD_DATA elsewhere.",
+        _REASONS["SQLITE_BUSY"]: "End that process, or start again when it is done (GORKD_DATA).",
+        **{_REASONS[name]: "Put it back from a backup, or point GORKD_DATA elsewhere." for name in _DAMAGE},
+    }.get(reason, "Point GORKD_DATA to a folder that gorkd may write to.")
+    return SetupError(f"The data folder {folder} cannot be used: {reason}. {advice}")
 
 
 def _reason(exc: sqlite3.Error) -> str:

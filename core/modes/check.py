@@ -89,7 +89,8 @@ def split_claims(message: str) -> Claims:
     said: list[str] = []
     for sentence in split_sentences(without_addresses(message)):
         text = one_line(strip_markers(sentence.plain))
-        if sentence.asserts and _is_checkable(text) and text not in said:
+        is_checkable = len(set(terms(text))) >= _MIN_TERMS and not _PERSONAL.search(text)  # no feeling, wish or cry
+        if sentence.asserts and is_checkable and text not in said:
             said.append(text)
     if len(said) > MAX_CLAIMS:
         notes.append(say("Only the first {few} of {all} claims were checked.", few=MAX_CLAIMS, all=len(said)))
@@ -100,11 +101,6 @@ def split_claims(message: str) -> Claims:
         alone = standalone_by_rules(text, before)
         meant.append(text if alone.casefold().endswith(text.casefold()) else alone)
     return Claims(tuple(said), tuple(meant), tuple(notes))
-
-
-def _is_checkable(text: str) -> bool:
-    """Not what somebody feels or asks for, nor a cry without content."""
-    return len(set(terms(text))) >= _MIN_TERMS and not _PERSONAL.search(text)
 
 
 async def _claims(work: Work) -> Claims:

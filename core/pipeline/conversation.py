@@ -173,7 +173,7 @@ _GREETING = regex.compile(
 )
 _EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")
-_BETWEEN = regex.compile(r"(?<=[?.!])\s+")  # what was asked one after the other
+_BETWEEN = regex.compile(r"(?<=\?)\s+")  # what was asked one after the other
 _MAX_SINCE = 2  # follow-ups kept behind the first question: more of them mean too much at once to be searched
 
 
@@ -312,7 +312,7 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
             continue
         said = strip_markers(result.answer.summary, Grammar.NUMBER)
         turn = Turn(result.understood or past.query, cut(one_line(said), MAX_ANSWER_CHARS))
-        if is_new_topic and not _shares_words(turns[-1], turn):
+        if is_new_topic and set(terms(turns[-1].question)).isdisjoint(terms(f"{turn.question} {turn.answer}")):
             break
         turns.append(turn)
         moment = past.created_at
@@ -335,10 +335,6 @@ def _is_direct(job: ResearchJob) -> bool:
     """Whether its conversation is all that one person writes in private, not a thread."""
     request = job.request
     return job.scope.is_one_persons and not request.channel and request.thread.count(":") == 1
-
-
-def _shares_words(turn: Turn, earlier: Turn) -> bool:
-    return not set(terms(turn.question)).isdisjoint(terms(f"{earlier.question} {earlier.answer}"))
 
 
 def needs_context(question: str) -> bool:
@@ -379,8 +375,10 @@ def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     pointer = first_pointer(core)
     if names and pointer and (language_of(core) or "en") == "en" and pointer.group().casefold() in _REPLACED:
         subject = f"the {names[0]}" if regex.search(rf"\bthe\s+{regex.escape(names[0])}", last, regex.I) else names[0]
-        return _capitalised(f"{core[: pointer.start()]}{_named(pointer, subject)}{core[pointer.end() :]}")
-    if names and own and not is_clause(core) and len(_telling_words(core)) <= len(_WORD.findall(own[0])):
+        owner = "" if not pointer["own"] else "'" if subject.endswith("s") else "'s"
+        return _capitalised(f"{core[: pointer.start()]}{subject}{owner}{core[pointer.end() :]}")
+    telling = [word for word in _WORD.findall(core) if word.rstrip(".'’-").casefold() not in STOPWORDS]
+    if names and own and not is_clause(core) and len(telling) <= len(_WORD.findall(own[0])):
         return _in_place_of(last, names, own[0], core) or _after(last, question)
     return _after(last, question)
 
@@ -412,20 +410,8 @@ def _ended(question: str) -> str:
     return f"{'¿' * question.startswith('¿')}{_capitalised(bare)}{'?' * bare[-1:].isalnum()}"
 
 
-def _named(found: regex.Match[str], name: str) -> str:
-    if found["own"]:
-        return f"{name}'" if name.endswith("s") else f"{name}'s"
-    return name
-
-
 def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _telling_words(text: str) -> list[str]:
-    return [
-        word for word in (found.rstrip(".'’-") for found in _WORD.findall(text)) if word.casefold() not in STOPWORDS
-    ]
 
 
 # What somebody says to a job that is running

@@ -209,7 +209,6 @@ CONFIDENCE_WORDS = {
 
 CORROBORATING_ONE = "{level} ({number} corroborating source)"
 CORROBORATING = "{level} ({number} corroborating sources)"
-CITED_ONE, CITED = "{level} ({number} cited source)", "{level} ({number} cited sources)"
 LEVELS = {level.value: words.lower() for level, words in CONFIDENCE_WORDS.items()}  # within a sentence
 
 

@@ -129,7 +129,9 @@ def plan_by_rules(job: ResearchJob, deps: Deps, *, turns: Sequence[Turn] = ()) -
     texts = [searched[:MAX_QUERY_TEXT_CHARS], keywords(f"{searched} {wish}")]
     queries = tuple(SearchQuery(text, filters) for text in dict.fromkeys(texts) if text)
     understood = question if question != job.query else ""
-    return ResearchPlan(intent, _search_plan(job, deps, queries, intent), question=understood)
+    settings = deps.settings.search
+    search = SearchPlan(queries, _providers(job, deps, intent), settings.max_sources, settings.provider_timeout_s)
+    return ResearchPlan(intent, search, question=understood)
 
 
 def is_otherwise(plan: ResearchPlan, by_rules: ResearchPlan) -> bool:
@@ -188,15 +190,6 @@ def keywords(question: str) -> str:
     kept = [word for word in without_wish(question).split() if word.strip("?!.,;:\"'()").casefold() not in small]
     whole = [word.strip("?!,;:" if word.count("(") == word.count(")") else "()?!.,;:") for word in kept]
     return " ".join(whole).strip(" ?!.,;:")[:200] or question.strip()[:200]
-
-
-def _search_plan(job: ResearchJob, deps: Deps, queries: Sequence[SearchQuery], intent: QueryIntent) -> SearchPlan:
-    return SearchPlan(
-        queries=tuple(queries),
-        providers=_providers(job, deps, intent),
-        max_sources=deps.settings.search.max_sources,
-        timeout_s=deps.settings.search.provider_timeout_s,
-    )
 
 
 def _providers(job: ResearchJob, deps: Deps, intent: QueryIntent) -> tuple[str, ...]:

@@ -320,7 +320,9 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         conflicts=conflicts,
         removed=(*draft.removed, *grounded.removed),
         notice=draft.shown_notice,
-        follow_ups=worth_asking(_asked_on(draft), job.query, job.intent.language),
+        follow_ups=worth_asking(
+            draft.writing.given_follow_ups if draft.writing else (), job.query, job.intent.language
+        ),
         stopped_because=draft.stopped_because,
     )
 
@@ -334,10 +336,6 @@ def _grounded(draft: Draft) -> Grounded:
     if draft.writing is None:
         return grounded
     return draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
-
-
-def _asked_on(draft: Draft) -> Sequence[str]:
-    return draft.writing.given_follow_ups if draft.writing else ()
 
 
 def _contradictions(draft: Draft) -> list[Contradiction]:
