@@ -53,7 +53,7 @@ from core.text.formulas import plain_formulas
 from core.text.injection import instructions_in, is_instruction, mask
 from core.text.language import DENIES, detect_language
 from core.text.passages import Passage
-from core.text.sentences import sentences_of
+from core.text.sentences import is_chatter, sentences_of
 from core.text.terms import terms
 from core.text.urls import canonical_url
 
@@ -164,7 +164,7 @@ class Grounder:
         text = cited_in_words(without_foreign_links(text, self._numbers).strip(), self._numbers.values())
         words = strip_markers(text, Grammar.NUMBER).strip()
         draft = Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
-        if not _WORD.search(words) or self._is_reference(text, words):
+        if not _WORD.search(words) or is_chatter(words) or self._is_reference(text, words):
             return replace(draft, shown=words if RULE.fullmatch(words) else None)
         is_structure = not asserts or is_answer_word(words)
         if is_structure and self._is_structure(words):

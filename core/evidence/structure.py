@@ -19,7 +19,6 @@ from core.text.language import DENIES, Cue, detect_language
 from core.text.sentences import Sentence, split_sentences
 
 CUT = "[…]"
-LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 MIN_REPEATED_WORDS = 4  # shorter ones may answer twice, as "Not known." in a table does
 MAX_IN_A_ROW = 3  # sentences alike but for their numbers; figures of several years are given as a list
 MAX_SENTENCES: Mapping[Section, int] = {"summary": 30, "opening": 10}  # of 120 and of 50 words that are asked for
@@ -27,10 +26,6 @@ MAX_BACK = 4  # sentences looked through for the one that names whom they all sp
 RULE = regex.compile(r"[-*_=|:\s]{3,}")  # a line across, or the one below a table's head
 ITEM = regex.compile(r"\s*(?:>\s*)*(?P<bullet>[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")
 _YES_OR_NO = "yes|no|ja|nein|sí|oui|non|sì|sim|não|nee"  # in the languages of the refusals, as all words here
-CORRECTIONS = {
-    "en": "Correction", "de": "Korrektur", "fr": "Rectification", "es": "Corrección", "it": "Correzione",
-    "pt": "Correção", "nl": "Correctie",
-}  # fmt: skip  # with which a sentence begins that sets right what stands above it
 _TIE = regex.compile(r"\s*[,.:;–—-]\s*(?=\S)")  # behind a connective that is no part of its sentence
 ANSWER_WORD = regex.compile(rf"\W*(?:{_YES_OR_NO})\W*", regex.IGNORECASE)
 _ONE_OF_THEM = (
@@ -147,21 +142,6 @@ def leans_on_cut(judged: Judged, earlier: Sequence[Judged]) -> bool:
     return bool(own) and own[-1].is_cut
 
 
-def shown_before(judged: Judged, earlier: Sequence[Judged]) -> list[Claim]:
-    """What is shown of its section before it."""
-    own = (entry for entry in earlier if entry.section == judged.section)
-    return [entry.claim for entry in own if entry.claim and entry.shown is not None]
-
-
-def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:
-    """The sentence, judged again; behind the question alone it is shown where it was confirmed, else cut."""
-    claim = judged.claim
-    if claim is None or claim.verdict in (Verdict.SUPPORTED, Verdict.MOVED) or shown_before(judged, earlier):
-        return judged
-    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,))
-    return replace(judged, claim=cut, shown=None, asked=())
-
-
 def is_lead(text: str) -> bool:
     """Whether a line only announces what follows."""
     return text.rstrip(" *_").endswith((":", "："))
@@ -192,13 +172,17 @@ def _mould(text: str) -> str:
 
 def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:
     """What tells whom a sentence speaks of: its list's lead, its table's head, else the sentence before it."""
-    own = [entry for entry in judged if entry.section == section]
-    if ITEM.match(text) or text.lstrip().startswith("|"):
-        own_lines = (entry for entry in reversed(own) if "\n" in entry.gap or is_lead(entry.text) or entry is own[0])
-        kin = next((one for one in own_lines if not (one.is_item or one.is_rule or one.is_claimed_row)), None)
-        if kin is not None and (is_lead(kin.text) or kin.is_row):
+    entry = Judged("", section, text, gap, None, None)
+    own = [one for one in judged if one.section == section]
+    if entry.is_item or entry.is_row:
+        own_lines = (one for one in reversed(own) if "\n" in one.gap or is_lead(one.text) or one is own[0])
+        lines = [one for one in own_lines if not (one.is_rule or one.is_claimed_row)]
+        outer = next((one for one in lines if not one.is_item), None)
+        is_denied = outer is not None and is_lead(outer.text) and DENIES.search(outer.text)
+        kin = outer if is_denied else next((one for one in lines if one is outer or _names(one, entry)), None)
+        if kin is not None and (is_lead(kin.text) or kin.is_row or kin.is_item):
             return kin.text.strip()
-    claims = [entry.claim for entry in own if entry.claim is not None]
+    claims = [one.claim for one in own if one.claim is not None]
     return said_before(claims) if gap.count("\n") < 2 else ""
 
 
@@ -490,6 +474,12 @@ def _holds(entries: Sequence[Judged], at: int) -> bool:
     return first is not None and (first.before == text or not denies)  # else what it denies was judged without it
 
 
+def _names(item: Judged, entry: Judged) -> bool:
+    """Whether an item that claims nothing stands over an entry: one deeper than it, or a bullet below its number."""
+    is_bullet = entry.is_item and _number(entry) is None and _number(item) is not None
+    return item.is_item and item.claim is None and _indent(entry) + is_bullet > _indent(item)
+
+
 def _is_code(entry: Judged) -> bool:
     return "```" in entry.text or "~~~" in entry.text
 
@@ -498,8 +488,11 @@ def _children(entries: Sequence[Judged], at: int) -> list[int]:
     """What a heading, a lead, a table's head or an answer word holds."""
     own = _level(entries[at])
     found: list[int] = []
+    is_over = any(_names(entries[at], entry) for entry in entries[at + 1 : at + 2])
     for place in range(at + 1, len(entries)):
         entry = entries[place]
+        if is_over and "\n" in entry.gap and not _names(entries[at], entry):
+            break
         is_within = own == _LEAD and entry.is_item and not entries[at].is_item  # another lead, of an item below this
         if entry.claim is None and 0 < _level(entry) <= own and not (is_within or RULE.fullmatch(entry.text.strip())):
             break

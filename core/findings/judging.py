@@ -12,6 +12,7 @@ from types import MappingProxyType
 import regex
 
 from core.evidence.authority import kind_of, registrable_domain, same_voice
+from core.evidence.differences import is_same_claim
 from core.evidence.grounding import Grounder
 from core.evidence.structure import Judged, before_of
 from core.findings.opening import Opened, ReadItem, with_plain_addresses
@@ -149,7 +150,9 @@ def find_corroborators(item: JudgedItem, sources: Sequence[Source]) -> int:
 
 
 def rank_items(items: Sequence[JudgedItem]) -> list[JudgedItem]:
-    """Best first: the model's own order (relevance) and the place's standing weigh alike; then the code's state."""
+    """Best first, each once: the model's own order (relevance) and the place's standing weigh alike; then the code's
+    state, and the verified ones before the others.
+    """
     count = max(len(items), 1)
 
     def cost(item: JudgedItem) -> float:
@@ -158,7 +161,17 @@ def rank_items(items: Sequence[JudgedItem]) -> list[JudgedItem]:
             flaws += 0.4 * (item.check.parses is False) + 0.1 * bool(item.check.undeclared)
         return item.place / count + (item.level - 1) / FARM_LEVEL + flaws + 0.1 * (not item.corroborators)
 
-    return sorted(items, key=cost)
+    kept: list[JudgedItem] = []
+    for item in sorted(sorted(items, key=cost), key=lambda item: bool(item.why_unverified)):
+        if not any(_is_same_item(item, known) for known in kept):
+            kept.append(item)
+    return kept
+
+
+def _is_same_item(item: JudgedItem, known: JudgedItem) -> bool:
+    """Whether it says the same with the same code; what other address it names may carry it all the same."""
+    code, others = (_squeezed(one.code.text) if one.code else "" for one in (item, known))
+    return code == others and is_same_claim(prose_of(item.content), prose_of(known.content))
 
 
 def settle_item(item: JudgedItem) -> None:
@@ -297,10 +310,6 @@ def _group(url: str, kind: SourceKind) -> str:
     if domain in _EDUCATORS or owner in _EDUCATORS:
         return "educator"
     if domain in _REPOSITORIES:
-        return "repository" if _repository_owner(url) in _REPUTABLE_OWNERS else "other"
+        path = regex.sub(r"^https?://[^/]+/", "", url, flags=regex.IGNORECASE)
+        return "repository" if path.partition("/")[0].casefold() in _REPUTABLE_OWNERS else "other"
     return "vendor" if owner in _VENDORS else "other"
-
-
-def _repository_owner(url: str) -> str:
-    path = regex.sub(r"^https?://[^/]+/", "", url, flags=regex.IGNORECASE)
-    return path.partition("/")[0].casefold()

@@ -1,6 +1,4 @@
-"""Everybody's conversations with their libraries: kept by thread, with jobs run for what is researched, and each reply
-as a card.
-"""
+"""Everybody's conversations with their libraries: kept by thread, researched as jobs, each reply shown as a card."""
 
 from __future__ import annotations
 
@@ -40,7 +38,13 @@ from core.model.ports import Clock
 from core.model.source import Source
 from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import one_line
-from core.presentation.wording import CONFIDENCE, confidence_headline, deciding_reason, failure_sentence
+from core.presentation.wording import (
+    CONFIDENCE,
+    MARKS_EXPLAINED,
+    confidence_headline,
+    deciding_reason,
+    failure_sentence,
+)
 from core.tenancy.admission import check_channel
 from core.tenancy.settings_desk import SettingsDesk
 from core.text.saying import say, say_again, say_many
@@ -130,9 +134,7 @@ def _said_at(address: Address) -> tuple[str | None, str, Address]:
 
 @dataclass
 class LibraryTalks:
-    """The library on every interface: what somebody says in a thread, and what is answered. Without `rules` every
-    channel is.
-    """
+    """The library on every interface: what is said in a thread, and answered. Without `rules` every channel is."""
 
     researcher: Researcher
     desk: LibraryDesk
@@ -466,13 +468,15 @@ def _confidence(said: SaidToLibrary) -> tuple[str, ...]:
     if answer is None:
         return ()
     why = deciding_reason(answer, "")
-    return (f"{say(CONFIDENCE)}: {confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}",)
+    is_first = (
+        len(said.after.history) == 1 and answer.citations
+    )  # of the conversation: its marks are new to whoever reads
+    sure = f"{say(CONFIDENCE)}: {confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}"
+    return (*([say(MARKS_EXPLAINED)] if is_first else []), sure)
 
 
 def _text(said: SaidToLibrary) -> str:
-    """The reply, below help how a chat is given papers; above a picture the sentence that it marks, in place of how
-    the page begins.
-    """
+    """The reply; below help how papers are given, above a picture the sentence it marks instead of its page."""
     if said.reply.title == say("Help"):
         return f"{said.reply.text}\n\n{say(wording.ADD_WHAT)}"
     if said.reply.file:

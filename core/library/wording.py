@@ -79,11 +79,8 @@ def not_whole(gap: str) -> str:
 
 def without_vectors(reason: str) -> str:
     """Why a paper (`Ingested`) has no vectors yet, as a sentence and what follows; "" where it has them."""
-    return (
-        say("⚠️ {why} It is found by its words; its vectors come with the next paper or question.", why=one_line(reason))
-        if reason
-        else ""
-    )
+    later = "⚠️ {why} It is found by its words; its vectors come with the next paper or question."
+    return say(later, why=one_line(reason)) if reason else ""
 
 
 def without_summary(reason: str) -> str:
@@ -93,6 +90,4 @@ def without_summary(reason: str) -> str:
 
 def beside(other_id: str) -> str:
     """That another version of the work is there too, as a sentence; "" for none."""
-    if not other_id:
-        return ""
-    return say(BESIDE, id=other_id)
+    return say(BESIDE, id=other_id) if other_id else ""

@@ -187,9 +187,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What somebody wrote under an answer. `rest` is the question, or what `improve`, `deeper`, `test` are to mind, or
-    why something is `wrong`.
-    """
+    """What somebody wrote under an answer. `rest` is the question, a wish for the deed, or why something is `wrong`."""
 
     kind: ReplyKind
     rest: str = ""
@@ -376,7 +374,8 @@ def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     if names and pointer and (language_of(core) or "en") == "en" and pointer.group().casefold() in _REPLACED:
         subject = f"the {names[0]}" if regex.search(rf"\bthe\s+{regex.escape(names[0])}", last, regex.I) else names[0]
         owner = "" if not pointer["own"] else "'" if subject.endswith("s") else "'s"
-        return _capitalised(f"{core[: pointer.start()]}{subject}{owner}{core[pointer.end() :]}")
+        said = f"{core[: pointer.start()]}{subject}{owner}{core[pointer.end() :]}"
+        return said[:1].upper() + said[1:]
     telling = [word for word in _WORD.findall(core) if word.rstrip(".'’-").casefold() not in STOPWORDS]
     if names and own and not is_clause(core) and len(telling) <= len(_WORD.findall(own[0])):
         return _in_place_of(last, names, own[0], core) or _after(last, question)
@@ -407,11 +406,7 @@ def _after(last: str, question: str) -> str:
 def _ended(question: str) -> str:
     """As a sentence is written, with its first capital and its mark."""
     bare = question.strip().lstrip("¿¡ ")
-    return f"{'¿' * question.startswith('¿')}{_capitalised(bare)}{'?' * bare[-1:].isalnum()}"
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return f"{'¿' * question.startswith('¿')}{bare[:1].upper()}{bare[1:]}{'?' * bare[-1:].isalnum()}"
 
 
 # What somebody says to a job that is running

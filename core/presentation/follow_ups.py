@@ -12,6 +12,7 @@ from functools import cache
 
 import regex
 
+from core.evidence.grounding import BY_OCR, VERBATIM
 from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.errors import places_of, say_place
 from core.model.job import QuestionType, ResearchJob
@@ -51,7 +52,9 @@ def follow_ups(job: ResearchJob, result: JobResult) -> tuple[str, ...]:
     if answer is None or answer.confidence is Confidence.INSUFFICIENT:
         return ()
     language = job.intent.language or ENGLISH
-    has_ours = language in LANGUAGES and answer.metadata.model  # without one next to nothing answers them
+    reasons = {reason for claim in answer.claims for one in claim.evidence for reason in one.reasons}
+    is_quoted = bool(answer.notice) and reasons <= {VERBATIM, BY_OCR}  # of a model that was late, say
+    has_ours = language in LANGUAGES and answer.metadata.model and not is_quoted  # next to nothing answers them
     asked = [*answer.follow_ups, *(_templates(answer, result.question_type, language) if has_ours else ())]
     kept = [one for one in dict.fromkeys(asked) if one not in ("", job.query) and len(one) <= MAX_CHARS]
     return tuple(kept[:MOST]) if len(kept) >= LEAST else ()

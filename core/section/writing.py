@@ -40,6 +40,7 @@ from core.section.prose import (
 from core.section.sections import PLANS, Brief, Section
 from core.stages.prompting import WRITING_TEMPERATURE, fenced, language_name
 from core.stages.rejudging import settle
+from core.text.formulas import plain_formulas
 from core.text.growing_json import whole_number
 from core.text.injection import masked
 from core.text.passages import Passage
@@ -116,9 +117,8 @@ class Writer:
         shown = with_keys(assemble(judged, marks_cuts=False).detail, self.keys)
         unknown = tuple(dict.fromkeys(grounder.unknown))
         usage = tuple(self._usage)
-        return Written(
-            self.section, shown, tuple(judged), unknown, tuple(cut), rephrased, is_checked, usage, self._note
-        )
+        said = (shown, tuple(judged), unknown, tuple(cut), rephrased)
+        return Written(self.section, *said, is_checked, usage, self._note)
 
     async def _draft(self) -> str:
         """The model's text, also in plain prose; of a model that wrote nothing readable, what the evidence says."""
@@ -223,7 +223,8 @@ class Writer:
         passages: dict[str, list[Passage]] = {BRIEF_ID: [Passage(0, len(self.brief.text), self.brief.text)]}
         by_id = {source.id: source for source in self.sources}
         for source_id in self.keys:
-            spans = [(entry.chunk.start, entry.chunk.end) for entry in self._of(source_id)]
+            own = (entry.chunk for entry in self.evidence if self._ids[entry.paper_id] == source_id)
+            spans = [(chunk.start, chunk.end) for chunk in own]
             if spans:
                 passages[source_id] = passages_of(by_id[source_id], spans)
         cited = [by_id[source_id] for source_id in (BRIEF_ID, *self.keys) if source_id in passages]
@@ -231,9 +232,6 @@ class Writer:
         grounder = KeyGrounder(cited, self.work.job.query, passages, keys=keys)
         grounder.read_ahead()
         return grounder
-
-    def _of(self, source_id: str) -> list[KeptEvidence]:
-        return [entry for entry in self.evidence if self._ids[entry.paper_id] == source_id]
 
     async def _settled(self, judged: list[Judged], grounder: KeyGrounder) -> tuple[list[Judged], bool]:
         """With the judge's word on what the rules left open, all asked at once."""
@@ -387,15 +385,12 @@ class SectionDocument:
         )
         quoted = sum(len(part.written.cut) for part in self.parts)
         unknown = len({key for part in self.parts for key in part.written.unknown_keys})
-        removed = [
-            *([say_many("{number} unsupported sentence", "{number} unsupported sentences", unsaid)] if unsaid else []),
-            *([say_many("{number} quotation", "{number} quotations", quoted)] if quoted else []),
-            *(
-                [say_many("{number} key that no paper has", "{number} keys that no paper has", unknown)]
-                if unknown
-                else []
-            ),
-        ]
+        counted = (
+            (unsaid, say_many("{number} unsupported sentence", "{number} unsupported sentences", unsaid)),
+            (quoted, say_many("{number} quotation", "{number} quotations", quoted)),
+            (unknown, say_many("{number} key that no paper has", "{number} keys that no paper has", unknown)),
+        )
+        removed = [said for number, said in counted if number]
         return say("Removed: {what}.", what=", ".join(removed)) if removed else say("Nothing had to be removed.")
 
     def _cited(self, part: DocumentPart) -> list[str]:
@@ -485,6 +480,7 @@ class SectionDocument:
         return self._latex_paragraph(" ".join(" ".join(lines).split()))
 
     def _latex_paragraph(self, text: str) -> str:
+        text = plain_formulas(text)
         pieces: list[str] = []
         end = 0
         cited: dict[tuple[int, int], list[str]] = {}

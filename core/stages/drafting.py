@@ -18,7 +18,7 @@ from typing import TypeVar
 from core.evidence.conflicts import read_statements
 from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Judging
-from core.evidence.structure import CORRECTIONS, Judged
+from core.evidence.structure import Judged
 from core.llm.ask_model import kept_anew, remembered, retry_once
 from core.model.answer import Confidence, ModelUsage, RemovedSentence, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
@@ -46,6 +46,10 @@ MIN_CHECK_S = 2.0  # of the time for an answer, kept for what the judge has stil
 END_RESERVE_S = 0.5  # kept for putting the answer together; what is not judged by then is not confirmed
 TOLD = "told"  # in the job's memo
 REWRITE_S = 20.0  # that must be left to write an answer anew
+_CORRECTIONS = {
+    "en": "Correction", "de": "Korrektur", "fr": "Rectification", "es": "Corrección", "it": "Correzione",
+    "pt": "Correção", "nl": "Correctie",
+}  # fmt: skip  # with which a sentence begins that sets right what stands above it
 
 
 @dataclass
@@ -93,7 +97,7 @@ def begin_writing(
         lambda: ends_at - loop.time() - END_RESERVE_S,
         call_timeout_s=deps.settings.synthesis.check_timeout_s,
     )
-    correction = CORRECTIONS.get(job.intent.language, CORRECTIONS["en"])
+    correction = _CORRECTIONS.get(job.intent.language, _CORRECTIONS["en"])
     return Writing(grounder, progress, judging, job.query, correction, script.has_opening, deps.turns), reading
 
 
@@ -282,9 +286,8 @@ class _Detail:
             await self.deps.turns.take(read_ahead, more)
             writing.grounder.extend(more)
             looking = self._start(writing.look_again([source.id for source in self.late]))
-        while not (
-            script.is_sure or writing.has_begun or begun.task.done()
-        ):  # a try that failed at once has said nothing yet
+        # A try that failed at once has said nothing yet.
+        while not (script.is_sure or writing.has_begun or begun.task.done()):
             writing.summary_begun.clear()
             await asyncio.wait([begun.task, self._start(writing.summary_begun.wait())], return_when=FIRST_COMPLETED)
         if script.is_sure or writing.has_begun:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judging, Pair
-from core.evidence.structure import Judged, kept_behind, leans_on_cut, said_before, shown_before
+from core.evidence.structure import Judged, leans_on_cut, said_before
+from core.model.answer import Claim, Verdict
 from core.pipeline.limits import ComputingTurns
 
+LEANS_ON_CUT = "it leans on a sentence that could not be confirmed"
 MAX_COURSES = 4  # that a section may take are asked about; what happens in another is asked about then
 
 Course = tuple[Judged, ...]
@@ -99,3 +101,18 @@ async def settle(judged: Sequence[Judged], grounder: Grounder, judging: Judging)
     for entry in concluded:
         settled.append(await rejudging.rejudged(entry, settled))
     return settled
+
+
+def shown_before(judged: Judged, earlier: Sequence[Judged]) -> list[Claim]:
+    """What is shown of its section before it."""
+    own = (entry for entry in earlier if entry.section == judged.section)
+    return [entry.claim for entry in own if entry.claim and entry.shown is not None]
+
+
+def kept_behind(judged: Judged, earlier: Sequence[Judged]) -> Judged:
+    """The sentence, judged again; behind the question alone it is shown where it was confirmed, else cut."""
+    claim = judged.claim
+    if claim is None or claim.verdict in (Verdict.SUPPORTED, Verdict.MOVED) or shown_before(judged, earlier):
+        return judged
+    cut = replace(claim, verdict=Verdict.UNSUPPORTED, evidence=(), reasons=(LEANS_ON_CUT,))
+    return replace(judged, claim=cut, shown=None, asked=())

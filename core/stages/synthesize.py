@@ -146,12 +146,8 @@ async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress
     for entry in judged:
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
-    return Draft(
-        judged,
-        notice=notice,
-        unanswered=quoted.unanswered,
-        cap=None if quoted.is_direct else Confidence.LOW,
-    )
+    cap = None if quoted.is_direct else Confidence.LOW
+    return Draft(judged, notice=notice, unanswered=quoted.unanswered, cap=cap)
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
@@ -302,12 +298,8 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
     )
     limitations = (*draft.limitations, *limitations)
     if unanswered or draft.cap:
-        near = (
-            say("This is near the question, but may not answer it ({why}).", why=unanswered)
-            if unanswered
-            else say(NOT_DIRECT)
-        )
-        limitations = (near, *limitations)
+        told = say("This is near the question, but may not answer it ({why}).", why=unanswered) if unanswered else ""
+        limitations = (told or say(NOT_DIRECT), *limitations)
     return ResearchAnswer(
         summary=grounded.summary,
         detail=grounded.detail,

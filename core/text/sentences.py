@@ -15,7 +15,7 @@ from functools import cache, wraps
 from threading import Lock
 from typing import TypeVar
 
-from core.text.language import Cue, detect_language, told_beside
+from core.text.language import DENIES, Cue, detect_language, told_beside
 
 T = TypeVar("T")
 MAX_KEPT, MAX_KEPT_CHARS = 256, 8_000_000  # long pages of a few questions, or four theses of 700 pages
@@ -135,11 +135,10 @@ def split_sentences(text: str) -> list[Sentence]:
         spans = _spans(text, block)
         for start, end in spans:
             sentence = text[start:end]
-            is_label = (
-                len(spans) == 1 and following is not None and _is_title(text, block) and not _is_title(text, following)
-            )
-            asserts = block.kind is not _Kind.SILENT and not is_label
-            asserts = asserts and states(sentence, is_heading=block.kind is _Kind.HEADING)
+            is_label = len(spans) == 1 and following is not None and _is_label(text, block, following)
+            is_heading = block.kind is _Kind.HEADING or (is_label and block.kind is _Kind.ITEM and sentence[-1] in "*_")
+            asserts = block.kind is not _Kind.SILENT and not (is_label and not is_heading)
+            asserts = asserts and states(sentence, is_heading=is_heading)
             sentences.append(Sentence(sentence, start, end, asserts))
     return sentences
 
@@ -184,8 +183,17 @@ _OPEN_BRACKET = re.compile(r"[\[【(][^\])】]*$")
 _ENDED = re.compile(r"[^\w:：*_`|]$")
 
 
-def _is_title(text: str, block: _Block | None) -> bool:
-    if block is None or block.lines > 1 or block.kind not in (_Kind.PROSE, _Kind.ITEM):
+def _is_label(text: str, block: _Block, following: _Block) -> bool:
+    """Whether a line only names what follows: a title above what is none, bold words above what an item holds."""
+    if block.kind is _Kind.ITEM and _EMPHASIZED.match(text, block.body, block.end):
+        own, below = (one.start - text.rfind("\n", 0, one.start) for one in (block, following))
+        is_bullet = following.kind is _Kind.ITEM and text[block.start].isdigit() > text[following.start].isdigit()
+        return below + is_bullet > own and not DENIES.search(text, block.start, block.end)
+    return _is_title(text, block) and not _is_title(text, following)
+
+
+def _is_title(text: str, block: _Block) -> bool:
+    if block.lines > 1 or block.kind not in (_Kind.PROSE, _Kind.ITEM):
         return False
     return is_title(text[block.body : block.end], max_words=2 if block.kind is _Kind.ITEM else 10)
 
@@ -488,6 +496,11 @@ def states(sentence: str, *, is_heading: bool = False) -> bool:
     return not bare.endswith((":", "："))
 
 
+def is_chatter(text: str) -> bool:
+    """Whether it only speaks of the answer itself: "Here is the answer:", "Let me know if you want more."."""
+    return _CHATTER.fullmatch(LEAD.sub("", text, count=1).strip("*_ \t\n")) is not None
+
+
 def _asks(bare: str, text: str) -> bool:
     """A cited question; a mark `?` behind a bracket is not one unless the sentence begins like a question."""
     return bare.endswith(_QUESTION_MARKS) or (text.rstrip().endswith("]?") and bool(_QUESTION_WORD.match(bare)))
@@ -516,3 +529,4 @@ _VERB = _pattern("verb")
 _QUESTION_WORD = _pattern("question_word")
 _SECTION_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
 _ANNOUNCEMENT = _pattern("announcement")
+_CHATTER = _pattern("chatter")

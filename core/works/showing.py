@@ -82,7 +82,10 @@ def to_look_at(checked: Sequence[CheckedReference]) -> list[CheckedReference]:
 def record_text(record: WorkRecord) -> str:
     """What the registries say of a work, as a text that can be cited: its title on the first line."""
     where = ", ".join(filter(None, (record.venue, record.year)))
-    notices = [f"{notice.kind.capitalize()}{_notice_words(notice)}" for notice in record.notices]
+    notices = [
+        " ".join(filter(None, (one.kind.capitalize(), one.date and f"on {one.date}", one.url and f"({one.url})")))
+        for one in record.notices
+    ]
     lines = [record.title, "; ".join(record.authors), where, *notices, record.abstract]
     return "\n\n".join(filter(None, map(one_line, lines)))
 
@@ -107,8 +110,8 @@ def counts_line(checked: Sequence[CheckedReference]) -> str:
     return say_many("{number} reference: {stands}.", "{number} references: {stands}.", len(checked), stands=parts)
 
 
-def said_of(one: CheckedReference) -> str:
-    """Everything that is known of it, in a sentence or some."""
+def said_of(one: CheckedReference, *, has_uses: bool = True) -> str:
+    """Everything that is known of it, in a sentence or some; `has_uses` with what it is cited for in vain."""
     standing, stand = _standing_words(one), _stand_words(one)
     said = [*standing, stand] if one.record else [": ".join([stand, *standing])]  # of the other work that has its id
     if one.same_as:
@@ -116,7 +119,7 @@ def said_of(one: CheckedReference) -> str:
     said += [
         f"{say(_RULED[use.basis][use.ruling])}: “{cut(one_line(use.sentence), 120)}”"
         for use in one.uses
-        if use.is_doubtful and use.ruling and use.basis
+        if has_uses and use.is_doubtful and use.ruling and use.basis
     ]
     return "; ".join(filter(None, said)) + "."
 
@@ -144,14 +147,10 @@ def _stand_words(one: CheckedReference) -> str:
 
 
 def difference_words(differences: Sequence[PartDiffers]) -> str:
-    return "; ".join(
-        say(
-            PARTS_DIFFER[one.part],
-            known=cut(one_line(one.known), MAX_NAME_CHARS),
-            given=cut(one_line(one.given), MAX_NAME_CHARS),
-        )
-        for one in differences
-    )
+    def short(text: str) -> str:
+        return cut(one_line(text), MAX_NAME_CHARS)
+
+    return "; ".join(say(PARTS_DIFFER[one.part], known=short(one.known), given=short(one.given)) for one in differences)
 
 
 def _standing_words(one: CheckedReference) -> list[str]:
@@ -168,10 +167,6 @@ def _noticed(said: str, notice: Notice) -> str:
     """What was published, with its day and its address."""
     said = say("{notice} on {day}", notice=said, day=notice.date) if notice.date else said
     return f"{said} ({notice.url})" if notice.url else said
-
-
-def _notice_words(notice: Notice) -> str:
-    return "".join([f" on {notice.date}" if notice.date else "", f" ({notice.url})" if notice.url else ""])
 
 
 def _weight(one: CheckedReference) -> int:
@@ -219,7 +214,7 @@ def _row(one: CheckedReference) -> dict[str, Json]:
         "reference": one_line(reference.name),
         "verdict": one.stand.value,
         "sign": _SIGNS["bad" if one.is_retracted else "look" if one.needs_a_look else "fine"],
-        "said": said_of(one),
+        "said": said_of(one, has_uses=False),
         "is_retracted": one.is_retracted,
         "notice": notice.kind if notice else "",
         "notice_url": notice.url if notice else "",
@@ -282,12 +277,12 @@ def _cell(value: Json) -> str:
 def corrected_bibtex(checked: Sequence[CheckedReference]) -> str:
     """Each entry under a comment that says what became of it; of lists in prose entries made from the records."""
     taken: set[str] = set()
-    return "\n".join(_commented(one, _entry(one, taken)) for one in checked)
-
-
-def _commented(one: CheckedReference, entry: str) -> str:
-    said = one_line(said_of(one)).replace("@", " at ").replace("{", "(").replace("}", ")")
-    return f"% {said}\n{entry}\n" if entry else f"% {one.reference.number}: {said}\n"
+    written: list[str] = []
+    for one in checked:
+        entry = _entry(one, taken)
+        said = one_line(said_of(one)).replace("@", " at ").replace("{", "(").replace("}", ")")
+        written.append(f"% {said}\n{entry}\n" if entry else f"% {one.reference.number}: {said}\n")
+    return "\n".join(written)
 
 
 def _entry(one: CheckedReference, taken: set[str]) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from core.evidence.grounding import Grounder
 from core.evidence.judge import Judgement, Pair, Ruling
-from core.evidence.structure import Judged, before_of, is_repeated, kept_behind, leans_on_cut
+from core.evidence.structure import Judged, before_of, is_repeated, leans_on_cut
 from core.model.answer import Section
-from core.stages.rejudging import behind_shown
+from core.stages.rejudging import behind_shown, kept_behind
 from core.text.sentences import split_sentences
 
 Rule = Callable[[Pair], Judgement | None]

@@ -101,6 +101,16 @@ def judged(text: str, section: str = "summary") -> list[Judged]:
         pytest.param(
             "Some drinks may not stand [1]:\n\n- XX the tea.", "", id="a lead that is a claim, and its list gone"
         ),
+        pytest.param(
+            "1. Boil the water [1].\n2. **Pour it**\n   - Tea is hot [1].\n   - XX is cold [1].\n3. Drink it [1].",
+            "1. Boil the water [1].\n2. **Pour it**\n   - Tea is hot [1]. […]\n3. Drink it [1].",
+            id="what names the items within an item",
+        ),
+        pytest.param(
+            "1. **Pour it**\n- XX is hot [1].\n2. **Drink it**\n- Milk is white [1].\n\n- **Wait**\n  - XX is it.",
+            "1. […]\n2. **Drink it**\n- Milk is white [1]. […]",
+            id="an item whose own items are gone",
+        ),
         pytest.param("Yes. Tea is hot.", "Yes. Tea is hot.", id="a yes with its reason"),
         pytest.param("Yes. XX is hot.\n\nMilk is white.", "[…]\n\nMilk is white.", id="a yes whose reason was cut"),
     ],
@@ -257,7 +267,11 @@ def test_an_item_is_judged_with_its_lead_and_a_row_with_its_head() -> None:
     listed = judged("The drug has two effects:\n\n- Dizziness after meals.\n- Nausea at night.")
     table = judged("| Drink | Heat |\n|---|---|\n| Tea | it is hot |")
 
+    nested = judged("Effects:\n\n1. **At night**\n   - It may be nausea [1].\n2. Dizziness after meals [1].")
+
     assert before_of(listed[:2], "summary", "- Nausea at night.", "\n") == "The drug has two effects:"
+    assert before_of(nested[:2], "summary", "- It may be nausea [1].", "\n   ") == "1. **At night**"
+    assert before_of(nested[:3], "summary", "2. Dizziness after meals [1].", "\n") == "Effects:"
     assert before_of(table[:1], "summary", "| Tea | it is hot |", "\n").startswith("| Drink | Heat |")
 
 

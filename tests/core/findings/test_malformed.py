@@ -65,6 +65,8 @@ BREAKS_OFF = "The model's output breaks off; its last entry may be incomplete."
                      "1 result could not be verified.", id="invented address"),
         pytest.param(wrapped(item("https://made.up/x", FIRST), item("https://made.up/y", SECOND)), [],
                      "2 results could not be verified.", id="two invented addresses"),
+        pytest.param(wrapped(item(A, FIRST), item("https://made.up/x", SECOND), item(A, FIRST), item(B, SECOND)),
+                     [A, B], "", id="said twice"),
         pytest.param(wrapped(item(A, "Streaming was invented on the moon in 1789.")), [],
                      "1 result could not be verified.", id="invented content"),
         pytest.param(f"{FIRST[:-1]} ({A}).", [A], PROSE,

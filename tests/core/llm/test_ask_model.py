@@ -519,7 +519,8 @@ def test_reading_while_streaming_costs_little(chars, deltas, limit_s):
     [
         ("<think>Who?</think>\nClara Voss built it [1].", "Clara Voss built it [1]."),
         ("<think>Who may have built it", None),
-        ("Here is the answer.\n\nClara built it [1].\n\nIt is tall [2].", "Here is the answer.\n\nClara built it [1]."),
+        ("Here is the answer.\n\nClara built it [1].\n\nIt is tall [2].", "Clara built it [1]."),
+        ("In Lund:\n\nClara built it [1].\n\nIt is tall [2].", "In Lund:\n\nClara built it [1]."),
         ("Clara Voss built it.\n\nIt is tall.", "Clara Voss built it."),
     ],
 )

@@ -121,7 +121,9 @@ async def test_the_silence_of_an_abstract_casts_no_doubt() -> None:
     _, of_text = await checked(deps_with(Shelved("crossref", BATHING), model=FakeModel({})), text=text)
 
     assert (reference_rows(of_abstract)[0]["sign"], reference_rows(of_text)[0]["sign"]) == ("✓", "◐")
-    assert "its full text does not say it: “Swimmers vote" in str(reference_rows(of_text)[0]["said"])
+    assert of_text.answer
+    assert "its full text does not say it: “Swimmers vote" in of_text.answer.summary
+    assert str(reference_rows(of_text)[0]).count("Swimmers vote") == 1  # the page and the terminal show said and uses
 
 
 async def test_a_registry_that_is_away_is_named_and_lowers_confidence() -> None:

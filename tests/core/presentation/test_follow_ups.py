@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.model.answer import SynthesisMetadata
+from core.evidence.grounding import VERBATIM
+from core.model.answer import Claim, Evidence, SynthesisMetadata, Verdict
 from core.model.job import QuestionType
 from core.presentation.follow_ups import MAX_CHARS, follow_ups, worth_asking
 from core.text.saying import LANGUAGES
@@ -97,6 +98,15 @@ def test_where_no_model_writes_none_of_ours_is_offered() -> None:
     answer = replace(samples.ANSWER, follow_ups=(), metadata=SynthesisMetadata())
 
     assert follow_ups(samples.COMPLETED, replace(samples.RESULT, answer=answer)) == ()
+
+
+def test_under_what_was_quoted_since_the_model_was_late_none_of_ours_is_offered() -> None:
+    evidence = Evidence("src_1", "q", 0, 1, Verdict.SUPPORTED, reasons=(VERBATIM,))
+    claims = (Claim("summary-0", "The tower is tall.", Verdict.SUPPORTED, (evidence,)),)
+    quoted = replace(samples.ANSWER, follow_ups=(), claims=claims, notice="quoted from the sources")
+
+    assert follow_ups(samples.COMPLETED, replace(samples.RESULT, answer=quoted)) == ()
+    assert follow_ups(samples.COMPLETED, replace(samples.RESULT, answer=replace(quoted, notice="")))
 
 
 def test_a_language_without_templates_has_the_writers_alone() -> None:

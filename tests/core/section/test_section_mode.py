@@ -170,6 +170,15 @@ async def test_what_is_set_against_orders_is_set_in_latex_too() -> None:
     assert not {"#", "|", "**"} & set(latex.split())
 
 
+async def test_a_formula_that_the_brief_has_too_is_no_money_in_latex() -> None:
+    """As everywhere else it stands in plain characters, which LaTeX sets."""
+    brief = BRIEF.replace("  method_combination", "    We take $x \\approx 2$ for the wind.\n  method_combination")
+
+    _, _, result = await written(model(f"{MOON} We take $x \\approx 2$ for the wind."), brief=brief)
+
+    assert "We take x \\ensuremath{\\approx} 2 for the wind." in result.details["latex"]
+
+
 async def test_a_bracket_that_begins_a_row_or_an_item_is_text() -> None:
     """Behind `\\\\` and `\\item` LaTeX takes it, and a star, for an option, and ends in an error."""
     table = f"| Place | Metres |\n|---|---|\n| [Brest | 0.4 ({KEYS[1]}) |\n| *At Brest | 0.4 ({KEYS[1]}) |"

@@ -17,10 +17,10 @@ import pytest
 
 from core.evidence.grounding import BY_OCR, NO_PASSAGE, NOT_READ, ORDER, RETRACTED, VERBATIM
 from core.evidence.rules.vetoes import find_vetoes
-from core.evidence.structure import LEANS_ON_CUT
 from core.evidence.verbatim import QUOTED, find_frame
 from core.model.answer import SAID_TOGETHER
 from core.presentation import wording
+from core.stages.rejudging import LEANS_ON_CUT
 from core.text.saying import (
     ENGLISH,
     LANGUAGES,

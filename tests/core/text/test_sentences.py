@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.sentences import MAX_KEPT_CHARS, code_spans, kept_by_length, may_end, split_sentences
+from core.text.sentences import MAX_KEPT_CHARS, code_spans, is_chatter, kept_by_length, may_end, split_sentences
 from tests.shared_data import shared_data
 
 
@@ -209,6 +209,9 @@ SILENT = {
     "table-rule-short": "|-|-|",
     "question-heading": "## How confidence is scored",
     "title": "Side Effects\nThey are rare and mild.",
+    "bold-above-items": "5. **Schedule it**\n   - On Linux use a timer [1].",
+    "bold-above-bullets": "5. **Schedule it**\n- On Linux use a timer [1].",
+    "bold-above-prose": "- **Cold periods**\n  Snow holds more oxygen [1].",
 }
 
 ASSERTING = {
@@ -224,12 +227,53 @@ ASSERTING = {
     "marked-unchecked": "Aspirin thins the blood [1]?.",
     "chinese": "今天下雨。",
     "figures": "- 45 %",
+    "bold-item": "- **Schedule it**\n- On Linux use a timer [1].",
+    "bold-statement-above-items": "- **Linux has a timer**\n  - It runs daily [1].",
+    "bold-denial-above-items": "- **Not supported**\n  - Windows [1].",
 }
 
 
 @pytest.mark.parametrize("text", SILENT.values(), ids=SILENT.keys())
 def test_what_states_nothing_does_not_assert(text: str) -> None:
     assert split_sentences(text)[0].asserts is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here is the answer:",
+        "Here's a short summary of what I found.",
+        "**Here is the answer in the requested format:**",
+        "Sure!",
+        "Hier ist die Antwort auf deine Frage:",
+        "Voici la réponse :",
+        "Aquí tienes un breve resumen:",
+        "Let me know if you want more on prices, taxes or charging!",
+        "Sag mir Bescheid, wenn du mehr wissen möchtest.",
+        "N'hésitez pas à me demander plus de détails.",
+        "Avísame si necesitas más detalles.",
+        "Fammi sapere se vuoi altro.",
+        "Laat het me weten als je meer wilt weten.",
+    ],
+)
+def test_what_speaks_of_the_answer_alone_is_told_apart(text: str) -> None:
+    assert is_chatter(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here is the answer: aspirin thins the blood.",
+        "Here are the steps for macOS:",
+        "In Germany:",
+        "Sure signs are few.",
+        "Hier ist die Antwort des Gerichts:",
+        "Voici la loi :",
+        "I hope it rains, said Bede.",
+    ],
+)
+def test_what_says_something_of_the_matter_is_no_chatter(text: str) -> None:
+    assert not is_chatter(text)
 
 
 @pytest.mark.parametrize("text", ASSERTING.values(), ids=ASSERTING.keys())
