@@ -120,7 +120,10 @@ def _kept(path: Path) -> tuple[str, bool]:
         text = path.read_text("ascii").strip()
     except (OSError, UnicodeError) as exc:
         reason = getattr(exc, "strerror", None) or type(exc).__name__
-        raise SetupError(f"The secret in {path} cannot be read or made ({reason}); check GORKD_DATA.") from exc
+        raise SetupError(
+            f"The data folder {path.parent} cannot be used: {path.name}, {reason}. Point GORKD_DATA to a folder that "
+            "gorkd may write to."
+        ) from exc
     if len(text) < MIN_CHARS:
         raise SetupError(
             f"The file {path} is empty or cut short: put it back from a backup, or delete it and a new one is made. "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 FILE_NAME = "gorkd.db"
+LEAST_FREE = 512 * 1024  # bytes; the files beside a write-ahead log take some 100 KiB before anything is written
 BUSY_TIMEOUT_S = 5.0  # writers hold the lock for milliseconds; longer means something is stuck
 
 _REASONS = {  # by the beginning of SQLite's own name of the error
@@ -186,9 +188,14 @@ def _migrate(connection: Connection, folder: Path) -> None:
 
 def _unusable(folder: Path, exc: OSError | sqlite3.Error) -> SetupError:
     reason = _reason(exc) if isinstance(exc, sqlite3.Error) else exc.strerror or str(exc)
-    return SetupError(
-        f"The data folder {folder} cannot be used: {reason}. Point GORKD_DATA to a folder that gorkd may write to."
-    )
+    if folder.is_dir() and shutil.disk_usage(folder).free < LEAST_FREE:  # which SQLite tells in several ways
+        reason = "the disk is full"
+    advice = {
+        "the disk is full": "Make room there, or point GORKD_DATA elsewhere.",
+        _REASONS["SQLITE_BUSY"]: "End that process, or start again when it is done (GORKD_DATA).",
+        **{_REASONS[name]: "Put it back from a backup, or point GORKD_DATA elsewhere." for name in _DAMAGE},
+    }.get(reason, "Point GORKD_DATA to a folder that gorkd may write to.")
+    return SetupError(f"The data folder {folder} cannot be used: {reason}. {advice}")
 
 
 def _reason(exc: sqlite3.Error) -> str:

@@ -159,10 +159,10 @@ async def _search(
     found = [entry for entry in near if entry.score >= least]
     known = {entry.chunk.chunk_id for entry in found}
     by_words = await library.matching(scopes, index, query, limit=POOL * k, papers=papers)
-    for entry, share in _with_words_of(query, by_words):
-        cosine = _cosine(entry, vector)
-        if entry.chunk.chunk_id not in known and (cosine is None or cosine >= floor):
-            found.append(replace(entry, score=max(cosine or -1.0, share * least)))
+    for entry, words in zip(by_words, _words_in(query, by_words), strict=True):
+        cosine, is_about = _cosine(entry, vector), words.share > MIN_SHARE
+        if is_about and entry.chunk.chunk_id not in known and (cosine is None or cosine >= floor):
+            found.append(replace(entry, score=max(cosine or -1.0, words.share * least)))
     return select_diverse(found, k, alpha=alpha, alike=_likeness(found))
 
 
@@ -228,12 +228,6 @@ def _words_in(query: str, found: Sequence[SearchResult]) -> list[_SharedWords]:
 
 def _telling(words: Collection[str], weights: Mapping[str, float]) -> int:
     return sum(weights[word] >= TELLING for word in words)
-
-
-def _with_words_of(query: str, found: Sequence[SearchResult]) -> list[tuple[SearchResult, float]]:
-    """Those with more than `MIN_SHARE` of what the query's words tell, each with that share, up to 1."""
-    shares = [words.share for words in _words_in(query, found)]
-    return [(entry, share) for entry, share in zip(found, shares, strict=True) if share > MIN_SHARE]
 
 
 def papers_of(results: Sequence[SearchResult]) -> list[str]:

@@ -173,7 +173,7 @@ _GREETING = regex.compile(
 )
 _EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")
-_BETWEEN = regex.compile(r"(?<=[?.!])\s+")  # what was asked one after the other
+_BETWEEN = regex.compile(r"(?<=\?)\s+")  # what was asked one after the other
 _MAX_SINCE = 2  # follow-ups kept behind the first question: more of them mean too much at once to be searched
 
 
@@ -373,9 +373,11 @@ def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     pointer = first_pointer(core)
     if names and pointer and (language_of(core) or "en") == "en" and pointer.group().casefold() in _REPLACED:
         subject = f"the {names[0]}" if regex.search(rf"\bthe\s+{regex.escape(names[0])}", last, regex.I) else names[0]
-        said = f"{core[: pointer.start()]}{_named(pointer, subject)}{core[pointer.end() :]}"
+        owner = "" if not pointer["own"] else "'" if subject.endswith("s") else "'s"
+        said = f"{core[: pointer.start()]}{subject}{owner}{core[pointer.end() :]}"
         return said[:1].upper() + said[1:]
-    if names and own and not is_clause(core) and len(_telling_words(core)) <= len(_WORD.findall(own[0])):
+    telling = [word for word in _WORD.findall(core) if word.rstrip(".'’-").casefold() not in STOPWORDS]
+    if names and own and not is_clause(core) and len(telling) <= len(_WORD.findall(own[0])):
         return _in_place_of(last, names, own[0], core) or _after(last, question)
     return _after(last, question)
 
@@ -405,17 +407,6 @@ def _ended(question: str) -> str:
     """As a sentence is written, with its first capital and its mark."""
     bare = question.strip().lstrip("¿¡ ")
     return f"{'¿' * question.startswith('¿')}{bare[:1].upper()}{bare[1:]}{'?' * bare[-1:].isalnum()}"
-
-
-def _named(found: regex.Match[str], name: str) -> str:
-    if found["own"]:
-        return f"{name}'" if name.endswith("s") else f"{name}'s"
-    return name
-
-
-def _telling_words(text: str) -> list[str]:
-    found = (word.rstrip(".'’-") for word in _WORD.findall(text))
-    return [word for word in found if word.casefold() not in STOPWORDS]
 
 
 # What somebody says to a job that is running

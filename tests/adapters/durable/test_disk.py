@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.records.sqlite import Database
 from bots.wiring import House
-from core.model.errors import StoreError
+from core.model.errors import SetupError, StoreError
 from core.model.job import JobStatus, ResearchJob, ResearchRequest
 from tests.adapters.durable.outside import QUESTION, calls
 from tests.adapters.durable.processes import Process, Reader, front
@@ -94,6 +95,19 @@ async def said(worker: Process, event: str) -> None:
     async with asyncio.timeout(30):
         while not worker.said(event):  # noqa: ASYNC110  # another process says it
             await asyncio.sleep(0.1)
+
+
+async def test_whoever_starts_on_a_full_disk_is_told_to_make_room(small_disk: Path) -> None:
+    """Also where SQLite cannot even say that it is full."""
+    with closing(sqlite3.connect(small_disk / "gorkd.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    fill(small_disk)
+
+    with pytest.raises(SetupError) as caught:
+        await Database.open(small_disk)
+
+    what_to_do = "the disk is full. Make room there, or point GORKD_DATA elsewhere."
+    assert str(caught.value) == f"The data folder {small_disk} cannot be used: {what_to_do}"
 
 
 @pytest.mark.slow

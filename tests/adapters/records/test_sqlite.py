@@ -42,12 +42,22 @@ def a_newer_database(folder: Path) -> Path:
     return folder
 
 
+def a_damaged_database(folder: Path) -> Path:
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at REAL)")
+    whole = (folder / FILE_NAME).read_bytes()
+    (folder / FILE_NAME).write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    return folder
+
+
 @pytest.mark.parametrize(
     ("make_folder", "reason"),
     [
         pytest.param(a_file, "exists", id="a file in place of the folder"),
         pytest.param(not_a_database, "is not a database", id="another file format"),
         pytest.param(a_folder_in_place_of_the_file, "cannot be opened", id="a folder in place of the file"),
+        pytest.param(not_a_database, "Put it back from a backup", id="no database is mended elsewhere"),
+        pytest.param(a_damaged_database, "is damaged. Put it back from a backup", id="damaged"),
         pytest.param(a_newer_database, "newer gorkd", id="written by a newer version"),
         pytest.param(lambda _: Path("/proc/gorkd-data"), "No such file", id="cannot be created"),
     ],
@@ -61,6 +71,16 @@ async def test_unusable_folder_gets_one_sentence_that_names_it(tmp_path, make_fo
 
     assert str(folder) in str(caught.value)
     assert "GORKD_DATA" in str(caught.value)
+
+
+async def test_a_file_that_another_process_holds_is_waited_for_and_left(tmp_path):
+    """Another folder would be another library."""
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(SetupError) as caught:
+            await Database.open(tmp_path, busy_timeout_s=0.01)
+
+    assert str(caught.value).endswith("does not let go. End that process, or start again when it is done (GORKD_DATA).")
 
 
 async def test_full_disk_is_said_and_corrupts_nothing(database, tmp_path):
