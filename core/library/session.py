@@ -467,16 +467,13 @@ def next_steps(said: SaidToLibrary) -> tuple[str, ...]:
 
 
 def _confidence(said: SaidToLibrary) -> tuple[str, ...]:
-    """How sure what was researched is, and the reason that decided."""
+    """What its marks mean, how sure what was researched is, and the reason that decided."""
     answer = said.result.answer if said.result and next_steps(said) else None
     if answer is None:
         return ()
     why = deciding_reason(answer, "")
-    is_first = (
-        len(said.after.history) == 1 and answer.citations
-    )  # of the conversation: its marks are new to whoever reads
     sure = f"{say(CONFIDENCE)}: {confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}"
-    return (*([say(MARKS_EXPLAINED)] if is_first else []), sure)
+    return (*([say(MARKS_EXPLAINED)] if answer.citations else []), sure)
 
 
 def _text(said: SaidToLibrary) -> str:
