@@ -56,7 +56,7 @@ LATE_NOTICE = later("quoted from the sources; the model did not answer in time")
 UNREAD_NOTICE = later("quoted from the sources; the model's answer could not be read")
 UNCONFIRMED_NOTICE = later("quoted from the sources; the model's own sentences could not be confirmed")
 SILENT_NOTICE = later("quoted from the sources; the model itself gave no answer")
-NOT_DIRECT = "This is near the question, but may not answer it."
+NOT_DIRECT = "no quoted sentence answers it directly"
 
 
 async def answer_question(
@@ -148,8 +148,7 @@ async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress
     return Draft(
         judged,
         notice=notice,
-        unanswered=quoted.unanswered,
-        cap=None if quoted.is_direct else Confidence.LOW,
+        unanswered=quoted.unanswered or ("" if quoted.is_direct else say(NOT_DIRECT)),
     )
 
 
@@ -288,7 +287,6 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         question=job.query,
         unanswered=unanswered,
         is_checked=draft.is_checked,
-        cap=draft.cap,
     )
     limitations = find_limitations(
         job.intent.question_type,
@@ -300,12 +298,8 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         stopped_because=draft.stopped_because,
     )
     limitations = (*draft.limitations, *limitations)
-    if unanswered or draft.cap:
-        near = (
-            say("This is near the question, but may not answer it ({why}).", why=unanswered)
-            if unanswered
-            else say(NOT_DIRECT)
-        )
+    if unanswered:
+        near = say("This is near the question, but may not answer it ({why}).", why=unanswered)
         limitations = (near, *limitations)
     return ResearchAnswer(
         summary=grounded.summary,
