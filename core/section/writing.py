@@ -224,7 +224,8 @@ class Writer:
         passages: dict[str, list[Passage]] = {BRIEF_ID: [Passage(0, len(self.brief.text), self.brief.text)]}
         by_id = {source.id: source for source in self.sources}
         for source_id in self.keys:
-            spans = [(entry.chunk.start, entry.chunk.end) for entry in self._of(source_id)]
+            own = (entry.chunk for entry in self.evidence if self._ids[entry.paper_id] == source_id)
+            spans = [(chunk.start, chunk.end) for chunk in own]
             if spans:
                 passages[source_id] = passages_of(by_id[source_id], spans)
         cited = [by_id[source_id] for source_id in (BRIEF_ID, *self.keys) if source_id in passages]
@@ -232,9 +233,6 @@ class Writer:
         grounder = KeyGrounder(cited, self.work.job.query, passages, keys=keys)
         grounder.read_ahead()
         return grounder
-
-    def _of(self, source_id: str) -> list[KeptEvidence]:
-        return [entry for entry in self.evidence if self._ids[entry.paper_id] == source_id]
 
     async def _settled(self, judged: list[Judged], grounder: KeyGrounder) -> tuple[list[Judged], bool]:
         """With the judge's word on what the rules left open, all asked at once."""

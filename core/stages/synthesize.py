@@ -301,6 +301,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
     if unanswered:
         near = say("This is near the question, but may not answer it ({why}).", why=unanswered)
         limitations = (near, *limitations)
+    asked_on = draft.writing.given_follow_ups if draft.writing else ()
     return ResearchAnswer(
         summary=grounded.summary,
         detail=grounded.detail,
@@ -313,7 +314,7 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         conflicts=conflicts,
         removed=(*draft.removed, *grounded.removed),
         notice=draft.shown_notice,
-        follow_ups=worth_asking(_asked_on(draft), job.query, job.intent.language),
+        follow_ups=worth_asking(asked_on, job.query, job.intent.language),
         stopped_because=draft.stopped_because,
     )
 
@@ -327,10 +328,6 @@ def _grounded(draft: Draft) -> Grounded:
     if draft.writing is None:
         return grounded
     return draft.writing.grounder.quote_as_given(grounded, draft.writing.given_citations)
-
-
-def _asked_on(draft: Draft) -> Sequence[str]:
-    return draft.writing.given_follow_ups if draft.writing else ()
 
 
 def _contradictions(draft: Draft) -> list[Contradiction]:

@@ -541,7 +541,7 @@ class Tries:
             await self.writing.write(self.model, request if self.tries == 1 else self.vary(request), self.part)
         except ModelError as exc:
             if not isinstance(exc, ModelGarbled):
-                self.vary = _as_it_was
+                self.vary = replace  # as it was
             self.count_error("synthesize", exc)
             if not self.writing.written[self.part].is_done:  # else nobody misses what should have followed
                 raise
@@ -556,10 +556,6 @@ class Tries:
         unread = ModelGarbled("the model's answer holds no summary", user_message=say(UNREADABLE))
         self.count_error("synthesize", unread)
         raise unread
-
-
-def _as_it_was(request: ChatRequest) -> ChatRequest:
-    return request
 
 
 def _in_turn(

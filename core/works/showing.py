@@ -82,7 +82,10 @@ def to_look_at(checked: Sequence[CheckedReference]) -> list[CheckedReference]:
 def record_text(record: WorkRecord) -> str:
     """What the registries say of a work, as a text that can be cited: its title on the first line."""
     where = ", ".join(filter(None, (record.venue, record.year)))
-    notices = [f"{notice.kind.capitalize()}{_notice_words(notice)}" for notice in record.notices]
+    notices = [
+        "".join([one.kind.capitalize(), one.date and f" on {one.date}", one.url and f" ({one.url})"])
+        for one in record.notices
+    ]
     lines = [record.title, "; ".join(record.authors), where, *notices, record.abstract]
     return "\n\n".join(filter(None, map(one_line, lines)))
 
@@ -168,10 +171,6 @@ def _noticed(said: str, notice: Notice) -> str:
     """What was published, with its day and its address."""
     said = say("{notice} on {day}", notice=said, day=notice.date) if notice.date else said
     return f"{said} ({notice.url})" if notice.url else said
-
-
-def _notice_words(notice: Notice) -> str:
-    return "".join([f" on {notice.date}" if notice.date else "", f" ({notice.url})" if notice.url else ""])
 
 
 def _weight(one: CheckedReference) -> int:
