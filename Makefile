@@ -29,7 +29,7 @@ bench: $(VENV)/.dev ## print speed figures; never part of the tests
 eval: $(VENV)/.dev ## print quality figures on labelled data
 	@$(BIN)/python -m tests.evals $(ARGS)
 
-soak: $(VENV)/.dev ## half an hour of faults and kills on PostgreSQL and Redis; never part of the tests
+soak: $(VENV)/.dev ## half an hour of faults and kills on each database; never part of the tests
 	@$(BIN)/python -m tests.soak $(ARGS)
 
 pictures: $(VENV)/.dev ## draw the pictures of the documents anew (needs chromium)

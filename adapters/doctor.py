@@ -190,10 +190,7 @@ def discord_probe(token: str, proxies: Proxies = DIRECT) -> Probe:
 def slack_probe(
     token: str, app_token: str = "", *, base_url: str = "https://slack.com/api/", proxies: Proxies = DIRECT
 ) -> Probe:
-    """Tries both tokens, and whether the bot's may do all that the manifest asks for.
-
-    Without an `app_token` Slack sends its requests here.
-    """
+    """Tries the tokens that are there, and whether the bot's may do all that the manifest asks for."""
     if not token:
         return Probe("Slack", off="set SLACK_BOT_TOKEN and SLACK_APP_TOKEN to answer there")
     return Probe("Slack", lambda: _check_slack(token, app_token, base_url, proxies))

@@ -59,10 +59,7 @@ class SecretBox:
 
 
 def signing_keys(env: Mapping[str, str], data: Path) -> tuple[bytes, ...]:
-    """Keys of 32 bytes for the signatures of page links: the first signs, older ones still verify.
-
-    From the secrets of `SecretBox.from_env`. Raises `SetupError`.
-    """
+    """32 bytes each, for page links: the first signs, older ones still verify. Raises `SetupError`."""
     return _keys(env, data, _SIGNING)
 
 
@@ -111,10 +108,7 @@ def _key(secret: str, purpose: bytes) -> bytes:
 
 
 def kept_token(data: Path) -> tuple[str, bool]:
-    """The API token that is this installation's where nobody has set one, and whether it was made just now.
-
-    Raises `SetupError`.
-    """
+    """This installation's own API token, and whether it was made just now. Raises `SetupError`."""
     return _kept(data / TOKEN_FILE)
 
 

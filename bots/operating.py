@@ -90,10 +90,7 @@ async def open_kept() -> AsyncIterator[Kept]:
 
 @asynccontextmanager
 async def open_laboratory(changes: Mapping[str, str]) -> AsyncIterator[Deps]:
-    """As the environment says but for `changes`. Jobs are kept in a folder that goes; the library is the real one.
-
-    Raises `SetupError`.
-    """
+    """With `changes` to the environment, jobs in a folder that goes, and the real library. Raises `SetupError`."""
     from bots.records import open_records
     from bots.wiring import open_house
 
@@ -202,10 +199,7 @@ def _setup() -> Setup:
 
 
 async def _examine(values: Mapping[str, str], part: str) -> list[Finding]:
-    """The installation as it would be with `values` besides what is set; only parts whose name begins with `part`.
-
-    Raises `SetupError` when the environment cannot even be read.
-    """
+    """As it would be with `values` besides; only parts whose name begins with `part`. Raises `SetupError`."""
     env, settings = _surroundings(values)
     async with AsyncExitStack() as stack:
         probes = await _probes(env, settings, stack)

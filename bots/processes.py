@@ -162,7 +162,7 @@ async def _serving(env: Mapping[str, str], house: House) -> AsyncIterator[None]:
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(painter.aclose)
-        if _takes_slack_requests(env):
+        if _speaks_slack(env) and "SLACK_SIGNING_SECRET" in env and "SLACK_APP_TOKEN" not in env:  # else Socket Mode
             await stack.enter_async_context(_slack_events(app, env, house))
         if "SLACK_CLIENT_ID" in env:
             await stack.enter_async_context(_slack_installing(app, env, house))
@@ -264,11 +264,6 @@ def names_slack(env: Mapping[str, str]) -> bool:
 def _speaks_slack(env: Mapping[str, str]) -> bool:
     """For one workspace by its bot's token, or for all that install the app."""
     return "SLACK_BOT_TOKEN" in env or "SLACK_CLIENT_ID" in env
-
-
-def _takes_slack_requests(env: Mapping[str, str]) -> bool:
-    """Slack's HTTP mode: an app-level token would mean Socket Mode."""
-    return _speaks_slack(env) and "SLACK_SIGNING_SECRET" in env and "SLACK_APP_TOKEN" not in env
 
 
 @asynccontextmanager

@@ -114,10 +114,7 @@ class Library:
             return await house.deps.library.papers(shelves_of(self._scope))
 
     async def research_query(self, query: str) -> QueryResult:
-        """All four stages. That nothing was found, or it failed, is a result without `success` (S000-31 … S000-33).
-
-        Raises `ValueError` for a query that is none.
-        """
+        """All four stages; what failed has no `success` (S000-31 … S000-33). Raises `ValueError` for no query."""
         request = ResearchRequest(check_query(query), self._scope, modes=("library",), is_fresh=True)
         async with self._opened() as house:
             job, result = await _ended(house, request)
@@ -162,10 +159,7 @@ class Library:
             )  # fmt: skip
 
     async def synthesize_research_answer(self, query: str, evidence_chunks: Sequence[SearchResult]) -> str:
-        """Stage 3: Markdown with `[PAPER_ID, page N]`, checked; without a model the chunks are quoted.
-
-        Raises `ValueError` for no chunks, `GorkdError`.
-        """
+        """Stage 3: checked Markdown with `[PAPER_ID, page N]`, or quotes. Raises `ValueError`, `GorkdError`."""
         if not evidence_chunks:
             raise ValueError("evidence_chunks is empty: there is nothing to answer from")
         best = {entry.chunk.paper.id: entry for entry in reversed(evidence_chunks)}

@@ -126,10 +126,7 @@ def new_job_id() -> str:
 async def open_house(
     env: Mapping[str, str], settings: BotSettings, *, grace_s: float, role: Role = "alone"
 ) -> AsyncIterator[House]:
-    """Open stores, vendors and the queue, and close them in the opposite order. Raises `SetupError`.
-
-    Jobs that run here may end for `grace_s` when the house is left.
-    """
+    """Open stores, vendors and queue, and close them in turn; jobs may end for `grace_s`. Raises `SetupError`."""
     async with AsyncExitStack() as stack:
         metrics = PrometheusRecorder()
         records = await open_records(env, settings, stack, clock=utc_now, record=metrics.record)
@@ -145,7 +142,9 @@ async def open_house(
         else:
             limit = deps.settings.max_waiting_jobs
             durable = DurableSettings.from_env(env, folder=settings.data, max_waiting_jobs=limit)
-            queue = await _shared_queue(durable, deps, records, metrics, stack)
+            queue = DurableQueue(durable, deps.jobs, on_cancelled=partial(_end, deps, JobStatus.CANCELLED))
+            stack.push_async_callback(queue.aclose)
+            await stack.enter_async_context(_in_background(watch_backlog(records.jobs, metrics.record)))
             archives.append(JournalArchive(queue, durable.file))
             if role == "worker":
                 await stack.enter_async_context(_working(durable, queue, deps, records.heartbeats, grace_s))
@@ -198,10 +197,7 @@ def _admission(settings: BotSettings, deps: Deps, records: Records) -> Admission
     budget = Budget(settings.budget_user_usd, settings.budget_workspace_usd)
     for model in _models(deps):
         require_price(budget, model.name, deps.settings.prices_usd_per_million)
-    names = (
-        *deps.providers,
-        *([WEB_SEARCH] if deps.web_model else []),
-    )  # a model's own search is one that may be allowed
+    names = (*deps.providers, *([WEB_SEARCH] if deps.web_model else []))  # a model's own search may be allowed, too
     quotas = {
         "discord": Quota(settings.discord_user_per_min, settings.discord_guild_per_min),
         "slack": Quota(settings.slack_user_per_min, settings.slack_workspace_per_min),
@@ -287,16 +283,6 @@ def _own_queue(deps: Deps, stack: AsyncExitStack, grace_s: float) -> InProcessQu
         on_cancelled=partial(_end, deps, JobStatus.CANCELLED),
     )
     stack.push_async_callback(queue.aclose, grace_s)
-    return queue
-
-
-async def _shared_queue(
-    durable: DurableSettings, deps: Deps, records: Records, metrics: PrometheusRecorder, stack: AsyncExitStack
-) -> DurableQueue:
-    """What workers take from, here or elsewhere; how much waits in it is measured."""
-    queue = DurableQueue(durable, deps.jobs, on_cancelled=partial(_end, deps, JobStatus.CANCELLED))
-    stack.push_async_callback(queue.aclose)
-    await stack.enter_async_context(_in_background(watch_backlog(records.jobs, metrics.record)))
     return queue
 
 

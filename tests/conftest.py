@@ -39,6 +39,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # They take longest, or wait for processes: begun last, one worker would be at them while the others have nothing to do.
 FIRST = (
+    "tests/test_soak.py",
     "tests/adapters/web/test_browser.py",
     "tests/test_hostile_text.py",
     "tests/adapters/chat/slack/",
@@ -54,8 +55,18 @@ FIRST = (
 )
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """On two processors; what is slow waits for most of its time."""
+    return 6 if config.option.markexpr == "slow" else 4
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: next((at for at, folder in enumerate(FIRST) if item.nodeid.startswith(folder)), 99))
+    files = {item.path: item.nodeid for item in items}
+    turns = {
+        file: next((at for at, folder in enumerate(FIRST) if name.startswith(folder)), 99)
+        for file, name in files.items()
+    }
+    items.sort(key=lambda item: turns[item.path])
 
 
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:

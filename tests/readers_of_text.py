@@ -60,7 +60,7 @@ from core.findings.opening import addresses_in as model_addresses
 from core.findings.opening import parse_research_result, read_output, with_plain_addresses
 from core.findings.results import check_code, code_blocks, dependencies_of, prose_of, split_fences, without_code
 from core.library.ingest import published_of
-from core.library.paper import PageGrounder, Paper, cited_papers
+from core.library.paper import PageGrounder, Paper, format_research_result
 from core.library.states import read_addition, read_command, read_words
 from core.library.talk import slug
 from core.llm.prices import estimate_tokens
@@ -94,6 +94,7 @@ from tests.golden import samples
 Reader = Callable[[str], object]
 _PROSE = "The tide at [1] rises because the Moon pulls at the sea (see https://a.example/b). "
 _REDACTOR = Redactor(["a-secret-of-ours"])
+_PAPER = Paper("2401.00001", "Tides", "hash", samples.COMPLETED.created_at, authors=("Ann Moore",), published="2024")
 
 
 def _claim(text: str) -> Claim:
@@ -115,9 +116,8 @@ def _judge(text: str) -> object:
 
 def _judge_of_papers(text: str) -> object:
     """A library's sentence, which cites papers by id, author or page."""
-    paper = Paper("2401.00001", "Tides", "hash", samples.COMPLETED.created_at, authors=("Ann Moore",), published="2024")
     source = make_source(1, "The Moon pulls at the sea.")
-    return PageGrounder([source], "What pulls at the sea?", papers={source.id: paper}).propose("detail", 0, text)
+    return PageGrounder([source], "What pulls at the sea?", papers={source.id: _PAPER}).propose("detail", 0, text)
 
 
 def _ground(text: str) -> object:
@@ -176,7 +176,7 @@ READERS: Mapping[str, Reader] = {
     "rewrite_markers": _markers,
     "marked_text": lambda text: marked_text(text, [_claim(text[:200])]),
     "cited": lambda text: cited(text, "1"),
-    "cited_papers": cited_papers,
+    "format_research_result": lambda text: format_research_result(text, [_PAPER]),
     "with_keys": lambda text: with_keys(text, {"src_1": "smith2024a"}),
     "with_labels": lambda text: with_labels(text, {"smith2024a": "Smith, 2024"}),
     "with_addresses": lambda text: with_addresses(text, {1: "https://a.example/"}),

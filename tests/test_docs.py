@@ -186,7 +186,7 @@ async def test_what_contributors_copy_works(monkeypatch):
     for code, names in zip(re.findall(r"```python\n(.*?)```", page, re.DOTALL), (provider, mode), strict=True):
         exec(code, names)
     swedish = read_po(re.findall(r"```po\n(.*?)```", page, re.DOTALL)[0].splitlines(keepends=True), locale="sv")
-    monkeypatch.setattr(saying, "_catalog", {"sv": swedish}.__getitem__)
+    monkeypatch.setattr(saying, "_catalog", {"sv": ({told.id: told.string for told in swedish}, int)}.__getitem__)
     monkeypatch.setitem(saying.LANGUAGES, "sv", "Svenska")
     almanac = provider["build"]({"ALMANAC_API_KEY": "a"}, None)
 

@@ -10,19 +10,16 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from adapters.chat.desk import Proving
+from adapters.chat.live import ChatTurns
+from core.library.session import LibraryTalks
+from core.model.delivery import Messages
 from core.model.errors import RowUnreadable, SetupError, StoreError, Unstorable
-
-if TYPE_CHECKING:
-    from adapters.chat.desk import Proving
-    from adapters.chat.live import ChatTurns
-    from core.library.session import LibraryTalks
-    from core.model.delivery import Messages
-    from core.pipeline.researcher import Researcher
-    from core.presentation.page_links import PageLinks
-    from core.tenancy.forgetting import Tenancy
-
+from core.pipeline.researcher import Researcher
+from core.presentation.page_links import PageLinks
+from core.tenancy.forgetting import Tenancy
 
 RETRY_S = (1.0, 5.0, 15.0, 60.0)  # between tries while a platform is away; the last is repeated
 LASTED_S = 60.0  # what broke after so long was connected: its first new try comes soon again

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import unicodedata
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
-from adapters.chat.reply import best_effort
+from adapters.chat.reply import Voice, best_effort
 from adapters.chat.watching import (
     HISTORY_LENGTH,
     PRESSED,
@@ -31,21 +31,17 @@ from adapters.chat.watching import (
 from core.model.delivery import Address
 from core.model.errors import JobNotFound
 from core.model.job import TERMINAL_STATUSES, ResearchJob, Scope, Steering
+from core.model.ports import Clock
 from core.modes import can_be_steered
 from core.pipeline.conversation import ReadReply, ReplyKind, read_reply, read_steering
+from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.presentation.card import CardButton
-from core.tenancy.usage import VotedCase
+from core.presentation.page_links import PageLinks
+from core.receipts.container import Receipts
+from core.tenancy.usage import EvaluationStore, VotedCase
 from core.text.saying import say, speak_else, speaking
 from core.watch.words import WatchWish, read_wish
-
-if TYPE_CHECKING:
-    from adapters.chat.reply import Voice
-    from core.model.ports import Clock
-    from core.pipeline.researcher import Researcher
-    from core.presentation.page_links import PageLinks
-    from core.receipts.container import Receipts
-    from core.tenancy.usage import EvaluationStore
 
 Payload = TypeVar("Payload")
 Renewal = Literal["retry", "ask_again", "refresh", "improve", "deeper", "start_deep", "changed"]
@@ -315,28 +311,21 @@ async def heard_in(where: SaidIn, said: Utterance, researcher: Researcher) -> De
     return hear(said, meant, running, theirs)
 
 
-_PROVES: Mapping[str, Literal["receipt", "test"]] = {"export": "receipt", "make_test": "test"}
-
-
 def press(button: str, job: ResearchJob, presser: str, *, question: str = "") -> Deed | None:
-    """What a button does, by the name that it has on every platform; None where only the platform knows.
-
-    `question` is what an `Offer` was made for.
-    """
-    if button in _ASKERS_ALONE and job.request.asker != presser:
-        return Say(say(wording.NOT_YOURS))
+    """What a button does, by its name; None where only the platform knows. An `Offer` was made for `question`."""
+    is_others = button in _ASKERS_ALONE and job.request.asker != presser
+    if is_others or (button == "changed" and not question):
+        return Say(say(wording.NOT_YOURS if is_others else wording.ASK_WHAT))
     match button:
         case "show_sources" | "what_changed":
             return ShowSources(job) if button == "show_sources" else ShowChanges(job)
-        case "retry" | "ask_again" | "refresh" | "start_deep":
-            return Renew(job, button)
-        case "changed":
-            return Renew(job, "changed", question) if question else Say(say(wording.ASK_WHAT))
+        case "retry" | "ask_again" | "refresh" | "start_deep" | "changed":
+            return Renew(job, button, question if button == "changed" else "")
         case "cancel" | "go_deeper" | "answer_now":
             return Steer(job, Steering(button))
-        case _:
-            proves = _PROVES.get(button)
-            return Prove(job, proves) if proves else PressWatch(button, job) if button in PRESSED else None
+        case "export" | "make_test":
+            return Prove(job, "receipt" if button == "export" else "test")
+    return PressWatch(button, job) if button in PRESSED else None
 
 
 async def renew(
@@ -404,10 +393,7 @@ class Speaking(Generic[Payload]):
 
 
 async def told_of(deed: Deed, at: Speaking[Payload]) -> Payload | None:
-    """What is said of a deed, which is done by then; None where a sign says it, and of what makes an answer.
-
-    Raises `GorkdError`.
-    """
+    """What is said of a deed, done by then; None where a sign says it, or an answer comes. Raises `GorkdError`."""
     researcher, voice, said = at.researcher, at.voice, None
     match deed:
         case Say(sentence):
@@ -494,10 +480,7 @@ class TakingAway:
         self._hurried.set()
 
     async def take_back(self, keys: Sequence[str], scopes: Sequence[Scope]) -> None:
-        """Forget what a message asked that was deleted, under whichever key and in whichever scope it is kept.
-
-        Raises `GorkdError`.
-        """
+        """Forget what a deleted message asked, under whichever key and in whichever scope. Raises `GorkdError`."""
         for scope in scopes:
             for key in keys:
                 if await self._researcher.forget_asked(key, scope=scope):
@@ -564,14 +547,6 @@ class Proving:
         file = (f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
         return WatchSaid((say(wording.RECEIPT_MEANS),), job, links, file)
 
-    async def make_test(self, job: ResearchJob, must: str) -> WatchSaid:
-        """Of an answer that somebody found bad. Raises `GorkdError`."""
-        _, bad = await self.evaluations.votes(job.id)
-        if not bad:
-            return WatchSaid((say(wording.NO_BAD_VOTE),))
-        await self.evaluations.put_case(job, VotedCase.of(job, must, self.clock()))
-        return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
-
 
 async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> WatchSaid:
     """Do it, or say why not. `is_admin` is asked of who spoke only where it matters. Raises `GorkdError`."""
@@ -581,7 +556,11 @@ async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awa
         return await proving.receipt(deed.job)
     if not await is_admin():
         return WatchSaid((say(wording.TESTS_ADMINS_ONLY),))
-    return await proving.make_test(deed.job, deed.must)
+    _, bad = await proving.evaluations.votes(deed.job.id)
+    if not bad:  # a test is made of what somebody found bad
+        return WatchSaid((say(wording.NO_BAD_VOTE),))
+    await proving.evaluations.put_case(deed.job, VotedCase.of(deed.job, deed.must, proving.clock()))
+    return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
 
 
 def thanks_for_vote(proving: Proving | None, job: ResearchJob, *, is_admin: bool) -> WatchSaid:

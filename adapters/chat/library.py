@@ -91,10 +91,7 @@ class LiveTalks(LivingMessages[Payload]):
         await self._once(_Said(speaker, asked, reply, partial(self.talks.add, speaker, addition, files)))
 
     async def resume(self, reopen: Callable[[Address], Awaitable[ChatReply[Payload] | None]]) -> int:
-        """Say again what an earlier process left to be researched, and end what it left otherwise; how many.
-
-        `reopen` is that of `LiveAnswers.resume`.
-        """
+        """Say again what was left to be researched, and end the rest; how many. `reopen` is as of `LiveAnswers`."""
         resumed = 0
         for waiting in await self.talks.waiting(self._platform):
             if waiting.speaker.key in self._alive or not await self._turns.hold(_turn(waiting.speaker.key)):

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from adapters.chat.reply import AddressDead, ChatReply, EditPace, FilesRefused, StoppedByPerson, Voice, best_effort
 from core.library.session import Waiting
@@ -25,13 +25,11 @@ from core.model.errors import GorkdError, JobNotFound, StoreError
 from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Turns, utc_now
 from core.modes import files_of
+from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.presentation.snapshot import Snapshot
 from core.text.saying import say, speaking
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Researcher
-    from core.watch.watch import WatchNotice
+from core.watch.watch import WatchNotice
 
 TURN = timedelta(seconds=120)  # longer than an upload and an edit may take together (reply.py)
 RENEW_EVERY_S = 30.0
@@ -39,6 +37,7 @@ RENEW_EVERY_S = 30.0
 _log = logging.getLogger(__name__)
 
 Payload = TypeVar("Payload")
+T = TypeVar("T")
 
 
 @dataclass
@@ -73,10 +72,7 @@ class ChatTurns:
     holder: str = ""
 
     async def hold(self, name: str) -> bool:
-        """Whether it is this process's turn, from now on for `TURN`.
-
-        While the records cannot be reached it is: a word that is said twice is better than none.
-        """
+        """Whether it is our turn, for `TURN`; so, too, without records: better a word twice than none."""
         if self.turns is None:
             return True
         try:
@@ -301,9 +297,8 @@ class LiveAnswers(LivingMessages[Payload]):
             await show(live.reply, self._voice.refusal(error.user_message), within_s=self._pace.edit_timeout_s)
         except Exception:  # noqa: BLE001 -- a chat's process boundary; the address stays, and is resumed
             _log.exception("message abandoned", extra={"job": live.job.id})
-            await show(
-                live.reply, self._voice.refusal(say(wording.SOMETHING_BROKE)), within_s=self._pace.edit_timeout_s
-            )
+            broke = self._voice.refusal(say(wording.SOMETHING_BROKE))
+            await show(live.reply, broke, within_s=self._pace.edit_timeout_s)
 
     async def _watch_on(self, live: _Live[Payload]) -> None:
         """While the records are away no edit but one that says so; when they are back, from where it was."""
@@ -355,14 +350,15 @@ class LiveAnswers(LivingMessages[Payload]):
                     shown, shown_at = live.snapshot, loop.time()
                     await self._show(live)
 
-    async def _pause(self, live: _Live[Payload], reading: asyncio.Task[None]) -> None:
+    async def _pause(self, live: _Live[Payload], reading: asyncio.Future[None]) -> None:
         """Until the next edit is due, or the job has ended, or there is something to show at once.
 
         That is an earlier answer (D12), and the first sentence; those after it wait for their turn.
         """
         every_s = self._pace.stream_every_s if live.reply.is_streaming else self._pace.edit_every_s
         async with _reading(live.urgent.wait()) as urgent:
-            await asyncio.wait({reading, urgent}, timeout=every_s, return_when=asyncio.FIRST_COMPLETED)
+            news: set[asyncio.Future[Any]] = {reading, urgent}
+            await asyncio.wait(news, timeout=every_s, return_when=asyncio.FIRST_COMPLETED)
         live.urgent.clear()
 
     async def _read(self, live: _Live[Payload]) -> None:
@@ -382,19 +378,13 @@ class LiveAnswers(LivingMessages[Payload]):
         return self._voice.progress(live.job, snapshot, max(0.0, elapsed_s))
 
     async def _edit(self, live: _Live[Payload], payload: Payload) -> None:
-        """A progress edit that fails costs that edit, not the answer; a dead message is replaced.
-
-        The platform's own Stop is a Cancel.
-        """
+        """An edit that fails costs no more; a dead message is replaced. The platform's own Stop is a Cancel."""
         try:
             await tried(live.reply, payload, live.job.id, self._pace)
         except StoppedByPerson:
-            await self._cancel(live.job)
+            with best_effort(_log.warning, "not cancelled", job=live.job.id):
+                await self._researcher.cancel(live.job.id)
         await self._attach(live)
-
-    async def _cancel(self, job: ResearchJob) -> None:
-        with best_effort(_log.warning, "not cancelled", job=job.id):
-            await self._researcher.cancel(job.id)
 
     async def _attach(self, live: _Live[Payload]) -> None:
         """Remember where the message is now."""
@@ -573,15 +563,11 @@ def _log_unedited(why: Exception) -> None:
 
 
 @asynccontextmanager
-async def _reading(work: Awaitable[object]) -> AsyncIterator[asyncio.Task[None]]:
+async def _reading(work: Awaitable[T]) -> AsyncIterator[asyncio.Future[T]]:
     """`work` as a task that ends with the block."""
-    task = asyncio.ensure_future(_awaited(work))
+    task = asyncio.ensure_future(work)
     try:
         yield task
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def _awaited(work: Awaitable[object]) -> None:
-    await work

@@ -81,17 +81,11 @@ class ChatReply(Protocol[Payload_contra]):
         ...
 
     async def repost(self, payload: Payload_contra, job_id: str, /) -> None:
-        """Show `payload` in a new message, which lives from now on; called twice for a job it is still one.
-
-        Raises `AddressDead` when there is no place left either.
-        """
+        """Show `payload` in a new message, one a job, that lives from now on. Raises `AddressDead`."""
         ...
 
     async def ping(self, asker: str, key: str, said: str = "", /) -> None:
-        """Tell the asker that the answer has come, or what is `said` of it later: an edit notifies nobody.
-
-        Twice with one `key` is once.
-        """
+        """Tell the asker that the answer has come, or what is `said` of it later. Twice with one `key` is once."""
         ...
 
 

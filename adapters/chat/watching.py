@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from core.model.delivery import Address
 from core.model.errors import GorkdError
-from core.model.job import JobStatus, ResearchRequest, Scope
+from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
+from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.presentation.card import CardButton
 from core.presentation.render import cut, one_line
 from core.text.saying import say
 from core.watch import words
-from core.watch.watch import Manner, Rhythm
+from core.watch.watch import Manner, Rhythm, Watch
 from core.watch.words import WatchWish
-
-if TYPE_CHECKING:
-    from core.model.delivery import Address
-    from core.model.job import ResearchJob
-    from core.pipeline.researcher import Researcher
-    from core.watch.watch import Watch
 
 # What a button does, by its name on every platform; those that begin a watch say how often, and how it is told.
 BEGINS: Mapping[str, tuple[str, Manner]] = {
@@ -77,10 +72,7 @@ class WatchSaid:
 async def last_answer(
     researcher: Researcher, asker: str, tenant: str, is_shown: Callable[[ResearchJob], bool]
 ) -> ResearchJob | None:
-    """What a command is about, which hangs on no answer: one's last, but none that was asked behind other doors.
-
-    Raises `StoreError`.
-    """
+    """What a command is about: one's last answer, but none that was asked behind other doors. Raises `StoreError`."""
     asked = await researcher.history(asker, tenant=tenant, limit=HISTORY_LENGTH)
     return next((job for job in asked if job.status is JobStatus.COMPLETED and is_shown(job)), None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import quote, unquote
 
 import typer
@@ -30,6 +30,7 @@ from core.model.source import Source
 from core.modes import DEFAULT_MODE, MODES, check_modes, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, ROUNDS, TOP_K
 from core.pipeline.conversation import following
+from core.pipeline.researcher import Renewal, Researcher
 from core.presentation import wording
 from core.presentation.card import AnswerCard, answer_card
 from core.presentation.render import (
@@ -45,10 +46,6 @@ from core.presentation.render import (
 )
 from core.text.saying import say as said
 from core.text.saying import say_again, speaking, spoken
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Renewal, Researcher
-
 
 _Job = Annotated[str, typer.Argument(help="The job's id, job_….", metavar="JOB", show_default=False)]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print the job as JSON.")]
@@ -163,7 +160,7 @@ def print_answer(
     _print_standing(paper, answer)
     if not library:
         _print_cited(paper, answer, card.cited)
-    _print_rest(paper, card, job, result, answer, sources=sources)
+    _print_rest(paper, card, job, result, answer)
 
 
 def print_standing(console: Console, job: ResearchJob, result: JobResult, sources: Sequence[Source]) -> None:
@@ -172,7 +169,7 @@ def print_standing(console: Console, job: ResearchJob, result: JobResult, source
         paper, card = _Paper(console), answer_card(job, result, sources)
         _print_notices(paper, card)
         _print_standing(paper, result.answer)
-        _print_rest(paper, card, job, result, result.answer, sources=sources)
+        _print_rest(paper, card, job, result, result.answer)
 
 
 def _library_text(result: JobResult) -> str:
@@ -193,29 +190,17 @@ def _print_standing(paper: _Paper, answer: ResearchAnswer) -> None:
     if answer.claims or answer.stopped_because:
         paper.gap()
     if answer.claims:  # a refusal has said it
-        paper.write(
-            Text.assemble((f"{said(wording.CONFIDENCE)}  ", "bold"), one_line(wording.confidence_sentence(answer)))
-        )
+        sentence = one_line(wording.confidence_sentence(answer))
+        paper.write(Text.assemble((f"{said(wording.CONFIDENCE)}  ", "bold"), sentence))
     if answer.stopped_because:
         paper.write(Text(said("Ended early: {why}", why=one_line(say_again(answer.stopped_because))), style="dim"))
 
 
-def _print_rest(
-    paper: _Paper,
-    card: AnswerCard,
-    job: ResearchJob,
-    result: JobResult,
-    answer: ResearchAnswer,
-    *,
-    sources: Sequence[Source],
-) -> None:
+def _print_rest(paper: _Paper, card: AnswerCard, job: ResearchJob, result: JobResult, answer: ResearchAnswer) -> None:
     for conflict in answer.conflicts:
-        _print_conflict(paper, conflict, {source.id: source for source in sources})
-    _print_list(
-        paper,
-        said(wording.REMOVED_HEADING),
-        [f"{removed.text} ({say_again(removed.reason)})" for removed in answer.removed],
-    )
+        _print_conflict(paper, conflict, {source.id: source for source in card.sources})
+    removed = [f"{one.text} ({say_again(one.reason)})" for one in answer.removed]
+    _print_list(paper, said(wording.REMOVED_HEADING), removed)
     _print_list(paper, said(wording.LIMITATIONS), card.limitations)
     _print_list(paper, said("Read, not cited"), [_label(source) for source in card.uncited])
     _print_foot(paper, job, result, card)
@@ -350,9 +335,8 @@ def _print_source(paper: _Paper, source: Source, *, quotes: Sequence[str]) -> No
     where = (_where(source.url), Style(dim=True, link=link) if link else "dim")
     paper.write_unbroken(Text.assemble(margin, where, (f"  {one_line(' · '.join(remarks))}", "dim")))
     for words in quotes:
-        paper.write(
-            Text.assemble("“", _rendered(cut(words, QUOTE_CHARS)), "”", style="italic"), first=margin, rest=margin
-        )
+        quote = Text.assemble("“", _rendered(cut(words, QUOTE_CHARS)), "”", style="italic")
+        paper.write(quote, first=margin, rest=margin)
 
 
 def _print_conflict(paper: _Paper, conflict: Conflict, sources: dict[str, Source]) -> None:

@@ -117,10 +117,7 @@ async def _answer(console: Console, chatting: Chatting, speaker: Speaker, line: 
 
 
 def _addition(line: str) -> tuple[Addition, list[Incoming]] | None:
-    """`add` with files of this machine, arXiv ids, DOIs or addresses; None for anything else that is said.
-
-    Raises `InvalidQuery` for a file that is not there.
-    """
+    """`add` with files, ids, DOIs or addresses; None for all else. Raises `InvalidQuery` for a missing file."""
     with suppress(ValueError):  # of a quotation mark that is not closed
         word, *names = shlex.split(line) or [""]
         if word.casefold() != "add" or not names or names[-1].casefold() == "library":

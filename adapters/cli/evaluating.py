@@ -135,7 +135,9 @@ async def _voted(operating: Operating, tenant: str) -> tuple[list[Case], dict[st
 
 async def _evaluate(operating: Operating, name: str, cases: Sequence[Case], wish: EvaluationWish) -> Exit:
     """Exit 0 where all expectations are met, 3 where one is not or a question failed."""
-    before = _last_run(wish.out / RUN)
+    before = None
+    with suppress(OSError, StoreError):  # there is none, or another gorkd has written it
+        before = read_run((wish.out / RUN).read_text("utf-8"))
     runs = [await _run(operating, name, cases, wish, place) for place in range(len(wish.configurations))]
     changes = changes_since(before, runs[0]) if before else []
     _keep(wish, runs, changes, before)
@@ -181,9 +183,7 @@ async def _run(operating: Operating, name: str, cases: Sequence[Case], wish: Eva
 
             is_replayed = wish.replay is not None or bool(wish.recorded)
             ask = asking(deps_of, is_replayed=is_replayed)
-            outcomes = await run_cases(
-                cases, ask, judge=deps.judge, at_once=wish.at_once, done=done, tell=tell
-            )  # fmt: skip
+            outcomes = await run_cases(cases, ask, judge=deps.judge, at_once=wish.at_once, done=done, tell=tell)
     unfinished.unlink(missing_ok=True)
     new_calls = sum(tape.new_calls for tape in tapes.values() if tape) if is_replayed else None
     return Run(name, began_at, _shown(configuration), tuple(outcomes), new_calls)
@@ -237,13 +237,6 @@ def _keep(wish: EvaluationWish, runs: Sequence[Run], changes: Sequence[OutcomeCh
     _write(wish.out / JUNIT, junit_xml(runs))
     others = [*runs[1:], *([before] if before and len(runs) == 1 else [])]
     _write(wish.out / PAGE, page_of(runs[0], others[0] if others else None, changes))
-
-
-def _last_run(path: Path) -> Run | None:
-    """None for none, and for one that another gorkd has written."""
-    with suppress(OSError, StoreError):
-        return read_run(path.read_text("utf-8"))
-    return None
 
 
 def _done(path: Path) -> dict[str, Outcome]:

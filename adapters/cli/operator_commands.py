@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Coroutine, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Annotated
@@ -239,25 +240,12 @@ def print_changes(console: Console, trials: Sequence[Trial]) -> None:
 
 
 def trials_json(trials: Sequence[Trial]) -> dict[str, Json]:
-    return {
-        "usable": all(trial.is_usable for trial in trials),
-        "endpoints": [
-            {
-                "title": trial.title,
-                "findings": [
-                    {
-                        "part": found.part,
-                        "state": found.state,
-                        "says": found.says,
-                        "instead": found.instead,
-                        "change": list(found.change),
-                    }
-                    for found in trial.findings
-                ],
-            }
-            for trial in trials
-        ],
-    }
+    told = ("part", "state", "says", "instead", "change")
+    endpoints: list[Json] = [
+        {"title": trial.title, "findings": [{name: getattr(found, name) for name in told} for found in trial.findings]}
+        for trial in trials
+    ]
+    return {"usable": all(trial.is_usable for trial in trials), "endpoints": endpoints}
 
 
 # `gorkd cache`: what may be given again, and letting go of it. Jobs and their answers stay; `forget` removes those
@@ -424,20 +412,12 @@ def print_trace(
 def trace_json(
     job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool, tool_trace: ToolTrace | None = None
 ) -> dict[str, Json]:
-    totals = totals_of(entries)
+    totals = asdict(totals_of(entries))
     return {
         "job_id": job.id,
         "status": job.status.value,
         "question": job.query,
-        "totals": {
-            "model_calls": totals.model_calls,
-            "tokens": totals.tokens,
-            "cost_usd": totals.cost_usd,
-            "searches": totals.searches,
-            "pages_read": totals.pages_read,
-            "pages_failed": totals.pages_failed,
-            "models_without_price": list(totals.unpriced),
-        },
+        "totals": {"models_without_price": totals.pop("unpriced"), **totals},
         "tool_trace": tool_trace_json(tool_trace) if tool_trace else None,
         "entries": [_trace_entry_json(entry, with_prompts=with_prompts) for entry in in_order(entries)],
     }
@@ -473,23 +453,14 @@ def _print_exchange(console: Console, entry: TraceEntry) -> None:
 
 def _trace_entry_json(entry: TraceEntry, *, with_prompts: bool) -> dict[str, Json]:
     row: dict[str, Json] = {
-        "kind": entry.kind,
-        "name": entry.name,
-        "at": iso_utc(entry.at),
-        "seconds": round(entry.seconds, 4),
-        "outcome": entry.outcome,
-        "detail": entry.detail,
-    }
+        "kind": entry.kind, "name": entry.name, "at": iso_utc(entry.at), "seconds": round(entry.seconds, 4),
+        "outcome": entry.outcome, "detail": entry.detail,
+    }  # fmt: skip
     if entry.kind in ("search", "page"):
         row["results"] = entry.results
     if entry.kind == "model":
-        row |= {
-            "prompt_tokens": entry.prompt_tokens,
-            "completion_tokens": entry.completion_tokens,
-            "is_estimated": entry.is_estimated,
-            "cost_usd": entry.cost_usd,
-        }
+        figures = ("prompt_tokens", "completion_tokens", "is_estimated", "cost_usd")
+        row |= {name: getattr(entry, name) for name in figures}
         if with_prompts:
-            said = entry.exchange
-            row["exchange"] = {"system": said.system, "user": said.user, "answer": said.answer}
+            row["exchange"] = asdict(entry.exchange)
     return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -18,7 +18,6 @@ from rich.text import Text
 from adapters.cli.running import Exit, Operating, print_json, read_file, say, write_file
 from adapters.proxies import Proxies
 from core.model.errors import FetchError, InvalidQuery, JobNotFound
-from core.model.job import Json
 from core.model.ports import PageFetcher
 from core.presentation.exports import EXPORTS
 from core.presentation.render import one_line
@@ -86,10 +85,9 @@ async def verify_command(
         async with operating.open_pages() as pages:
             found = replace(found, checks=(*found.checks, *await _live(pages, found.receipt)))
     if as_json:
-        parts: list[Json] = [{"name": one.name, "state": one.state, "says": one.says} for one in found.checks]
         print_json({
             "sound": found.is_sound, "intact": found.is_intact, "signed_by": found.signer, "ending": found.ending,
-            "checks": parts,
+            "checks": [asdict(one) for one in found.checks],
         })  # fmt: skip
     else:
         print_verification(Console(highlight=False), found)
@@ -102,17 +100,9 @@ def print_verification(console: Console, found: Verification) -> None:
     if receipt is not None:
         console.print(Text(one_line(receipt.question), "bold"), soft_wrap=True)
         answered = re.sub(r"\.\d+", "", receipt.answered_at or "")  # nobody reads microseconds
-        console.print(
-            Text(
-                said(
-                    "{level} confidence, answered {moment}, {job}",
-                    level=say_level(receipt.confidence),
-                    moment=answered,
-                    job=receipt.job_id,
-                )
-            ),
-            soft_wrap=True,
-        )
+        level = say_level(receipt.confidence)
+        told = said("{level} confidence, answered {moment}, {job}", level=level, moment=answered, job=receipt.job_id)
+        console.print(Text(told), soft_wrap=True)
     width = max(len(check.name) for check in found.checks)
     for check in found.checks:
         sign, style = _SIGNS[check.state]
@@ -132,19 +122,15 @@ async def _live(pages: PageFetcher, receipt: Receipt) -> list[Check]:
         left_s = ends_at - loop.time()
         if left_s <= 0 or room <= 0:
             break
+        page, why_not = None, ""
         try:
             page = await asyncio.wait_for(pages.fetch(source.url), left_s)
-        except TimeoutError:
-            checks.append(
-                compare_live(
-                    receipt, source, None, said("not read within {number} s of all", number=f"{LIVE_WITHIN_S:g}")
-                )
-            )
-        except FetchError as error:
-            checks.append(compare_live(receipt, source, None, error.reason))
-        else:
             room -= len(page.text)
-            checks.append(compare_live(receipt, source, page))
+        except TimeoutError:
+            why_not = said("not read within {number} s of all", number=f"{LIVE_WITHIN_S:g}")
+        except FetchError as error:
+            why_not = error.reason
+        checks.append(compare_live(receipt, source, page, why_not))
     if rest := len(cited) - len(checks):
         bounds = {"pages": LIVE_PAGES, "seconds": f"{LIVE_WITHIN_S:g}", "characters": LIVE_CHARS}
         one = "{number} cited page not looked at: at most {pages} pages, {seconds} s and {characters} characters"

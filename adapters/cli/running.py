@@ -70,7 +70,9 @@ def bound(command: Command, given: object) -> Callable[..., None]:
 
 def run_command(command: Callable[[], Coroutine[None, None, Exit]], *, as_json: bool = False) -> None:
     """Carry a command to its exit code; whatever goes wrong becomes a sentence."""
-    make_encodable()
+    for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show becomes a question mark, not a traceback
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="replace")
     try:
         code = asyncio.run(command())
     except KeyboardInterrupt:
@@ -189,13 +191,6 @@ def write_file(path: Path, content: bytes | str) -> None:
         raise InvalidQuery(said("{file} cannot be written: {why}.", file=path, why=exc.strerror), rule="file") from exc
 
 
-def make_encodable() -> None:
-    """A terminal that cannot show a character gets a question mark, not a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if reconfigure := getattr(stream, "reconfigure", None):
-            reconfigure(errors="replace")
-
-
 # Live progress on stderr: one calm block on a terminal, plain short lines elsewhere
 
 
@@ -278,10 +273,7 @@ class LiveProgress:
 
 @dataclass(frozen=True)
 class Chatting:
-    """`folder` is the data folder, where results are saved and papers that are opened lie.
-
-    `viewer` is the program that shows a PDF on this machine's screen, "" for none.
-    """
+    """`folder` keeps results and opened papers; `viewer` is the program that shows a PDF here, "" for none."""
 
     talks: LibraryTalks
     folder: Path

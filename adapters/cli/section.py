@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,16 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.running import (
-    Exit,
-    OpenResearcher,
-    follow,
-    print_json,
-    read_file,
-    say,
-    say_failure,
-    write_file,
-)
+from adapters.cli.running import Exit, OpenResearcher, follow, print_json, read_file, say, say_failure, write_file
 from core.model.answer import Confidence, JobResult
 from core.model.errors import InvalidQuery
 from core.model.job import MAX_ATTACHMENT_BYTES, Attachment, JobStatus, Json, ResearchRequest, rows
@@ -59,8 +49,8 @@ async def section_command(
     author_years: _AuthorYears = False,
     as_json: _Json = False,
 ) -> Exit:
-    wish = _Wish(f"Write the section: {name}", (context, experiment), output, author_years, as_json)
-    return await _write(open_researcher, wish)
+    query = f"Write the section: {name}"
+    return await _write(open_researcher, query, context, experiment, output, author_years=author_years, as_json=as_json)
 
 
 async def paper_command(
@@ -72,41 +62,33 @@ async def paper_command(
     author_years: _AuthorYears = False,
     as_json: _Json = False,
 ) -> Exit:
-    wish = _Wish("Write the whole paper", (context, experiment), output, author_years, as_json)
-    return await _write(open_researcher, wish)
+    query = "Write the whole paper"
+    return await _write(open_researcher, query, context, experiment, output, author_years=author_years, as_json=as_json)
 
 
-@dataclass(frozen=True)
-class _Wish:
-    """`files` are the context and the experiment."""
-
-    query: str
-    files: tuple[Path, Path | None]
-    output: Path | None
-    has_author_years: bool
-    as_json: bool
-
-
-async def _write(open_researcher: OpenResearcher, wish: _Wish) -> Exit:
-    sections_in(wish.query)
-    attachments = [_attachment(file) for file in wish.files if file is not None]
+async def _write(
+    open_researcher: OpenResearcher, query: str, context: Path, experiment: Path | None, output: Path | None,
+    *, author_years: bool, as_json: bool,
+) -> Exit:  # fmt: skip
+    sections_in(query)
+    attachments = [_attachment(file) for file in (context, experiment) if file is not None]
     read_brief([(entry.name, entry.text) for entry in attachments])  # what is wrong with it is said before anything
     async with open_researcher() as researcher:
-        job = await researcher.submit(ResearchRequest(wish.query, modes=("section",)), attachments=attachments)
+        job = await researcher.submit(ResearchRequest(query, modes=("section",)), attachments=attachments)
         job = await follow(researcher, job.id)
         result = await researcher.result(job.id)
-        if wish.as_json:
+        if as_json:
             print_json(job_json(job, result, await researcher.sources(job.id)))
     if job.status is not JobStatus.COMPLETED or result is None or result.answer is None:
         return say_failure(job)
     markdown = _text(result, "markdown")
-    if wish.has_author_years:
+    if author_years:
         labels = result.details.get("labels")
         named = {key: str(label) for key, label in labels.items()} if isinstance(labels, dict) else {}
         markdown = with_labels(markdown, named)
-    if wish.output is not None:
-        _save(wish.output, {"md": markdown, "tex": _text(result, "latex"), "bib": _text(result, "bibtex")})
-    elif not wish.as_json:
+    if output is not None:
+        _save(output, {"md": markdown, "tex": _text(result, "latex"), "bib": _text(result, "bibtex")})
+    elif not as_json:
         sys.stdout.write(printable(markdown))
     _tell(job.id, result)
     return Exit.ANSWERED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -96,10 +97,7 @@ async def _log(operating: Operating, *, tenant: _Tenant = "local", as_json: _Jso
     async with operating.open_settings() as desk:
         changes = await desk.log(tenant, limit=LOG_LENGTH)
     if as_json:
-        rows: list[Json] = [
-            {"at": iso_utc(one.at), "who": one.who, "key": one.key, "before": one.before, "after": one.after}
-            for one in changes
-        ]
+        rows: list[Json] = [{**asdict(one), "at": iso_utc(one.at)} for one in changes]
         print_json({"tenant": tenant, "changes": rows})
         return Exit.ANSWERED
     for one in changes:

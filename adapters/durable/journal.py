@@ -44,10 +44,7 @@ WAL_WITHIN_S = 5.0  # as long as a write waits for another
 
 
 def open_client(settings: DurableSettings) -> DBOSClient:
-    """A client of the journal, created and migrated where needed; several processes may do so at once. Blocks.
-
-    Raises `SetupError`.
-    """
+    """A client of the journal, which is made and migrated where needed. Blocks. Raises `SetupError`."""
     from dbos import error
     from sqlalchemy.exc import SQLAlchemyError
 

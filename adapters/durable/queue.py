@@ -39,10 +39,7 @@ _LOOK_EVERY_S = 0.1
 
 
 class DurableQueue:
-    """A `JobQueue` on DBOS. The journal is opened, and DBOS imported, with the first use.
-
-    `on_cancelled(job_id)` ends a job that no worker runs.
-    """
+    """A `JobQueue` on DBOS, opened with its first use. `on_cancelled(job_id)` ends a job that no worker runs."""
 
     def __init__(
         self, settings: DurableSettings, jobs: JobStore, *, on_cancelled: Callable[[str], Awaitable[None]]

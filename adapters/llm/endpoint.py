@@ -65,6 +65,11 @@ class Endpoint(BaseModel, frozen=True):
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     @property
+    def is_openai(self) -> bool:
+        """Whose windows are larger than any prompt of ours, and who do not tell them."""
+        return self.base_url == OPENAI_URL or (urlsplit(self.base_url).hostname or "").endswith(".azure.com")
+
+    @property
     def address(self) -> tuple[str, dict[str, str]]:
         """`base_url` without its query, and that query, as Azure's `?api-version=…`, for every call."""
         parts = urlsplit(self.base_url)
@@ -248,10 +253,8 @@ class Dialect:
 
 def first_dialect(endpoint: Endpoint) -> Dialect:
     """OpenAI's own models take the newer name of the limit alone, and some local servers the older one alone."""
-    host = urlsplit(endpoint.base_url).hostname or ""
-    is_openai = endpoint.base_url == OPENAI_URL or host.endswith(".azure.com")
     thinking = endpoint.max_tokens.get("thinking", 0)
-    return Dialect(limit="max_completion_tokens" if is_openai else "max_tokens", thinking=thinking)
+    return Dialect(limit="max_completion_tokens" if endpoint.is_openai else "max_tokens", thinking=thinking)
 
 
 def request_body(endpoint: Endpoint, request: ChatRequest, dialect: Dialect) -> dict[str, object]:

@@ -148,7 +148,7 @@ def _translations() -> tuple[tuple[type[Exception], Callable[..., ModelError]], 
         (openai.APIStatusError, _status),
         (openai.APIError, _event),
         (openai.LengthFinishReasonError, _garbled),
-        (openai.ContentFilterFinishReasonError, _filtered),
+        (openai.ContentFilterFinishReasonError, lambda *_: declined("content filter")),
         (openai.OpenAIError, _unconnected),  # sign-in flows and sockets, which we do not use
         (httpx2.TimeoutException, _timed_out),
         (httpx2.DecodingError, _garbled),
@@ -173,10 +173,6 @@ def _unconnected(exc: Exception, endpoint: Endpoint) -> ModelError:
 def _garbled(exc: Exception, endpoint: Endpoint) -> ModelError:
     said = f"{endpoint.host} sent what is no answer: {type(exc).__name__}: {endpoint.redact(str(exc))}"
     return ModelGarbled(said, operator_message=GARBLED)
-
-
-def _filtered(exc: Exception, endpoint: Endpoint) -> ModelError:
-    return declined("content filter")
 
 
 def _wrong_address(exc: Exception, endpoint: Endpoint) -> ModelError:
@@ -216,7 +212,8 @@ def _by_words(
     if codes & _LENGTH_CODES or (_TOO_LONG.search(words) and not codes & {"429", "401", "403"}):
         window, sent = _number(_WINDOW, words), _number(_SENT, words)
         told = f" of {window:,} tokens" if window else ""
-        message = f"The question and its sources are too long for the model's window{told}; {_larger(endpoint)}"
+        mend = f"set GORKD_CONTEXT_TOKENS, or a {endpoint.model_setting} with a larger one"
+        message = f"The question and its sources are too long for the model's window{told}; {mend}."
         return PromptTooLong(said, window=window, sent=sent, operator_message=message)
     for pattern, cause in _CAUSES:
         if pattern.search(words) and not codes & _QUOTA_CODES:
@@ -251,10 +248,6 @@ _CAUSES = (
 def _number(pattern: re.Pattern[str], words: str) -> int:
     found = pattern.search(words)
     return int(next(filter(None, found.groups())).replace(",", "")) if found else 0
-
-
-def _larger(endpoint: Endpoint) -> str:
-    return f"set GORKD_CONTEXT_TOKENS, or a {endpoint.model_setting} with a larger one."
 
 
 def _by_code(codes: set[str], said: str, endpoint: Endpoint, *, wait_s: float | None = None) -> ModelError | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from adapters.llm.endpoint import OPENAI_URL, Endpoint, timeout
+from adapters.llm.endpoint import Endpoint, timeout
 from adapters.llm.failures import call_failures
 from adapters.llm.reading import attribute
 from core.llm.prices import estimate_tokens
@@ -64,7 +64,7 @@ class Window:
 
     async def known(self, client: openai.AsyncOpenAI, request: ChatRequest) -> None:
         """Ask once, in the background; only a prompt that may be too long waits for the answer."""
-        if self._asking is None and not self.tokens and not _is_openai(self._endpoint.base_url):
+        if self._asking is None and not self.tokens and not self._endpoint.is_openai:
             self._asking = asyncio.create_task(asked_window(client, self._endpoint))
             self._asking.add_done_callback(self._take)
         if self._asking is not None and self._estimate(request) + request.max_tokens > SMALL_PROMPT:
@@ -240,11 +240,6 @@ async def _post(client: openai.AsyncOpenAI, path: str, model: str) -> object:
 def _root(base_url: str) -> str:
     parts = urlsplit(base_url)
     return urlunsplit((parts.scheme, parts.netloc, "", "", ""))
-
-
-def _is_openai(base_url: str) -> bool:
-    """Whose windows are larger than any prompt of ours, and who do not tell them."""
-    return base_url == OPENAI_URL or (urlsplit(base_url).hostname or "").endswith(".azure.com")
 
 
 def is_local(base_url: str) -> bool:

@@ -26,18 +26,11 @@ from aiolimiter import AsyncLimiter
 from yarl import URL
 
 from adapters.pages.body import ACCEPT_ENCODING, document_kind, may_be_readable, media_type, read_body
-from adapters.pages.extraction import DocumentKind, Extraction, PageDocument
+from adapters.pages.extraction import Extraction, PageDocument
 from adapters.pages.guard import Guard, GuardedResolver, IPNetwork, NewSocket, Refused, check_url, parse_allow
 from adapters.pages.workers import AttachedFiles, ExtractionWorkers
 from adapters.proxies import DaemonResolver, read_proxy
-from core.model.errors import (
-    AddressBlocked,
-    FetchError,
-    PageStatus,
-    PageTimeout,
-    PageUnreadable,
-    RobotsDisallowed,
-)
+from core.model.errors import AddressBlocked, FetchError, PageStatus, PageTimeout, PageUnreadable, RobotsDisallowed
 from core.model.ports import Clock, utc_now
 from core.model.source import Page
 
@@ -66,15 +59,6 @@ class FetchLimits:
     at_once: int = 64  # pages; bounds memory to this many times `max_bytes`
     per_host_at_once: int = 4  # a browser opens six connections to a host
     per_host_per_second: float = 5.0
-
-
-@dataclass(frozen=True)
-class Downloaded:
-    """A document as it came; `url` is the address after redirects."""
-
-    url: str
-    kind: DocumentKind
-    body: bytes
 
 
 @dataclass(frozen=True)
@@ -179,16 +163,12 @@ class WebPages:
         page = _page(str(answer.url), extraction, self._clock())
         return replace(page, etag=answer.etag, last_modified=answer.last_modified)
 
-    async def download(self, url: str, *, max_bytes: int, within_s: float) -> Downloaded:
-        """The bytes behind `url`, under the rules of a page but larger and slower. Raises `FetchError`."""
-        try:
-            async with asyncio.timeout(within_s), self._places:
-                answer = await self._follow(check_url(url), None, max_bytes=max_bytes)
-        except TimeoutError as exc:
-            raise PageTimeout(url, f"not downloaded within {within_s:g} s") from exc
+    async def download(self, url: str, *, max_bytes: int, within_s: float) -> PageDocument:
+        """What is behind `url`, under the rules of a page but larger and slower. Raises `FetchError`."""
+        answer = await self._answered(url, None, max_bytes, within_s, is_raw=False)
         if answer.document is None:
             raise PageStatus(url, _NOT_MODIFIED)
-        return Downloaded(str(answer.url), answer.document.kind, answer.document.body)
+        return answer.document
 
     async def fetch_raw(
         self, url: str, *, known: Page | None = None, max_bytes: int, within_s: float
@@ -196,17 +176,22 @@ class WebPages:
         """Whatever is behind `url`, a list or a feed, under the rules of a page: its address and validators, and its
         bytes, which are none where its server says that it is the same as `known`. Raises `FetchError`.
         """
-        try:
-            async with asyncio.timeout(within_s), self._places:
-                answer = await self._follow(check_url(url), known, max_bytes=max_bytes, is_raw=True)
-        except TimeoutError as exc:
-            raise PageTimeout(url, f"not downloaded within {within_s:g} s") from exc
+        answer = await self._answered(url, known, max_bytes, within_s, is_raw=True)
         if known is not None and answer.document is None:
             return replace(known, read_at=self._clock()), b""
         if answer.document is None:
             raise PageStatus(url, _NOT_MODIFIED)
         page = Page(str(answer.url), "", "", self._clock(), etag=answer.etag, last_modified=answer.last_modified)
         return page, answer.document.body
+
+    async def _answered(
+        self, url: str, known: Page | None, max_bytes: int, within_s: float, *, is_raw: bool
+    ) -> _Answer:
+        try:
+            async with asyncio.timeout(within_s), self._places:
+                return await self._follow(check_url(url), known, max_bytes=max_bytes, is_raw=is_raw)
+        except TimeoutError as exc:
+            raise PageTimeout(url, f"not downloaded within {within_s:g} s") from exc
 
     async def warm_up(self) -> None:
         """Start the parsing processes, so that the first page need not wait for them. Raises `SetupError`."""
@@ -233,8 +218,7 @@ class WebPages:
                 if conditions and response.status == _NOT_MODIFIED:
                     return _Answer(url, None)
                 if target is None:
-                    download = self._download_raw if is_raw else self._download
-                    document = await download(response, url, max_bytes or self._limits.max_bytes)
+                    document = await _download(response, url, max_bytes or self._limits.max_bytes, is_raw=is_raw)
                     return _Answer(url, document, *(_validator(response, name) for name in ("ETag", "Last-Modified")))
             url = target
         raise FetchError(str(start), f"more than {self._limits.max_redirects} redirects")
@@ -266,24 +250,6 @@ class WebPages:
                 raise
             return RobotsAnswer(None)
         return RobotsAnswer("")  # too many redirects count as "not available" (2.3.1.2)
-
-    async def _download(self, response: aiohttp.ClientResponse, url: URL, max_bytes: int) -> PageDocument:
-        if not 200 <= response.status < 300:
-            raise PageStatus(str(url), response.status)
-        kind, charset = media_type(response.headers.get("Content-Type", ""))
-        if not may_be_readable(kind):
-            raise PageUnreadable(str(url), f"{kind} is not a readable kind of page")
-        body = await read_body(response, str(url), max_bytes=max_bytes)
-        document = document_kind(kind, body)
-        if document is None:
-            raise PageUnreadable(str(url), f"{kind or 'unlabelled'} data is not a readable kind of page")
-        return PageDocument(str(url), document, charset, body)
-
-    async def _download_raw(self, response: aiohttp.ClientResponse, url: URL, max_bytes: int) -> PageDocument:
-        if not 200 <= response.status < 300:
-            raise PageStatus(str(url), response.status)
-        body = await read_body(response, str(url), max_bytes=max_bytes)
-        return PageDocument(str(url), "text", "", body)
 
     @asynccontextmanager
     async def _get(
@@ -335,6 +301,20 @@ class WebPages:
                 max_field_size=_MAX_HEADER_BYTES,
             )
         return self._session
+
+
+async def _download(response: aiohttp.ClientResponse, url: URL, max_bytes: int, *, is_raw: bool) -> PageDocument:
+    """What is raw may be of any kind."""
+    if not 200 <= response.status < 300:
+        raise PageStatus(str(url), response.status)
+    kind, charset = media_type(response.headers.get("Content-Type", ""))
+    if not (is_raw or may_be_readable(kind)):
+        raise PageUnreadable(str(url), f"{kind} is not a readable kind of page")
+    body = await read_body(response, str(url), max_bytes=max_bytes)
+    document = "text" if is_raw else document_kind(kind, body)
+    if document is None:
+        raise PageUnreadable(str(url), f"{kind or 'unlabelled'} data is not a readable kind of page")
+    return PageDocument(str(url), document, "" if is_raw else charset, body)
 
 
 def _conditions(known: Page) -> dict[str, str]:
@@ -486,10 +466,7 @@ class Robots:
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def allow(self, url: str, site: str) -> bool | None:
-        """Whether `url` of `site` (its scheme, host and port) may be read.
-
-        None when the site cannot say, which means no (RFC 9309, 2.3.1.4).
-        """
+        """Whether `url` of `site` (its origin) may be read; None is a no of a site that cannot say (RFC 9309)."""
         lock = self._asking.setdefault(site, asyncio.Lock())
         try:
             async with lock:

@@ -70,10 +70,7 @@ class Refused(OSError):
 
 
 def check_address(address: str, port: int, allow: Sequence[IPNetwork] = ()) -> None:
-    """Raise `Refused` unless `address` (an IP literal) is globally reachable and `port` is a usual web port.
-
-    An address within `allow` passes on any port.
-    """
+    """Raise `Refused` unless an IP literal is global and `port` a usual web port, or it is within `allow`."""
     ip = _embedded(ip_address(address.partition("%")[0]))
     if any(ip in network for network in allow):
         return

@@ -24,7 +24,7 @@ from adapters.pages.extraction import (
     find_tesseract,
     plain_reason,
 )
-from adapters.pages.fetch import Downloaded, WebPages
+from adapters.pages.fetch import WebPages
 from adapters.pages.workers import ExtractionWorkers
 from core.library.ingest import MAX_PAPER_BYTES, FoundPaper, PaperRecord, PaperText, PaperUnreadable
 from core.model.errors import FetchError, PageUnreadable
@@ -168,7 +168,9 @@ class PapersElsewhere:
                 with suppress(FetchError):
                     found = await self._download(copy.url)
                     if found.kind == "pdf" and work is not None:
-                        return FoundPaper(_name_of(found), found.body, _record_of_work(work, doi, found.url))
+                        # a registry's record, under the file's own id as from its publisher
+                        told = PaperRecord("", work.title, work.authors, work.year, doi, found.url, work.abstract)
+                        return FoundPaper(_name_of(found), found.body, told)
             raise
 
     async def _from_page(self, url: str, reference: str, known: PaperRecord) -> FoundPaper:
@@ -183,17 +185,12 @@ class PapersElsewhere:
             found = await self._download(urljoin(found.url, pdf))
         return FoundPaper(_name_of(found), found.body, record)
 
-    async def _download(self, url: str) -> Downloaded:
+    async def _download(self, url: str) -> PageDocument:
         return await self._pages.download(url, max_bytes=MAX_PAPER_BYTES, within_s=DOWNLOAD_S)
 
 
-def _name_of(found: Downloaded) -> str:
+def _name_of(found: PageDocument) -> str:
     return PurePath(urlsplit(found.url).path).name or "paper.pdf"
-
-
-def _record_of_work(work: WorkRecord, doi: str, url: str) -> PaperRecord:
-    """A registry's record, under the file's own id as from its publisher."""
-    return PaperRecord("", work.title, work.authors, work.year, doi, url, work.abstract)
 
 
 def _unreadable(name: str, why: str) -> PaperUnreadable:

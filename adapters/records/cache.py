@@ -155,12 +155,11 @@ _TRIM_REUSED = """
 """
 
 
-class SqlAnswerCache:
+class SqlAnswerCache(TimedStore):
     """An `AnswerCache`. Each put drops what has expired and the oldest over `max_rows`."""
 
     def __init__(self, tables: Tables, *, clock: Clock, max_rows: int = MAX_ENTRIES) -> None:
-        self._tables = tables
-        self._clock = clock
+        super().__init__(tables, clock=clock)
         self._max_rows = max_rows
         self._mirrors = VectorMirrors(tables, "answers", "grouping", max_rows=max_rows)
 
@@ -207,12 +206,11 @@ class SqlAnswerCache:
         return await self._tables.write(change)
 
 
-class SqlReuseStore:
+class SqlReuseStore(TimedStore):
     """A `ReuseStore`."""
 
     def __init__(self, tables: Tables, *, clock: Clock, max_rows: int = MAX_REUSED) -> None:
-        self._tables = tables
-        self._clock = clock
+        super().__init__(tables, clock=clock)
         self._max_rows = max_rows
 
     async def get(self, key: str) -> str | None:

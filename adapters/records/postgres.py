@@ -75,10 +75,7 @@ class PostgresDatabase(Tables):
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
         statement_timeout_s: float = STATEMENT_TIMEOUT_S,
     ) -> PostgresDatabase:
-        """Connect and migrate. Raises `SetupError` when the database cannot be used.
-
-        `connect_timeout_s` also bounds how long a call waits for a connection.
-        """
+        """Connect, or wait `connect_timeout_s` for it, and migrate. Raises `SetupError`."""
         address, name = _address(url, connect_timeout_s, statement_timeout_s)
         try:
             async with asyncio.timeout(connect_timeout_s), await AsyncConnection.connect(address):

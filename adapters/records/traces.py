@@ -102,10 +102,7 @@ _VOTES = Template(f"""
 
 
 class SqlTraceStore(SqlStore):
-    """A `TraceStore` that also books model calls to the job's asker and tenant, for `SqlSpending`.
-
-    Of a watch, whose looks are no jobs, the calls are booked and nothing is kept.
-    """
+    """A `TraceStore` that books model calls for `SqlSpending`; of a watch's looks nothing else is kept."""
 
     async def put(self, trace: ToolTrace) -> ToolTrace:
         def put(sql: Sql) -> ToolTrace:

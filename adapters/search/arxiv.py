@@ -20,7 +20,6 @@ from adapters.search.service import (
     keywords,
     name_authors,
     parse_time,
-    parse_xml,
     reach,
     text_of,
 )
@@ -78,7 +77,7 @@ class ArxivSearch(GetSearch):
     async def look_up(self, arxiv_id: str) -> PaperRecord | None:
         """What arXiv's catalogue says of a paper; None for an id it does not know. Raises `ProviderError`."""
         async with deadline(SERVICE, self._search_s):
-            root = parse_xml(SERVICE, await self._api.get(self._url, {"id_list": arxiv_id, "max_results": "1"}))
+            root = await self._api.ask_xml(self._url, {"id_list": arxiv_id, "max_results": "1"})
         entry = root.find(f"{ATOM}entry")
         return _record(entry) if entry is not None else None
 
@@ -100,7 +99,7 @@ class ArxivSearch(GetSearch):
             search_query = f"({search_query}) AND submittedDate:[{now - span:%Y%m%d%H%M} TO {now:%Y%m%d%H%M}]"
         parameters = {"search_query": search_query, "start": "0", "max_results": str(min(limit, MAX_RESULTS))}
         parameters |= {"sortBy": "relevance", "sortOrder": "descending"}
-        root = parse_xml(SERVICE, await self._api.get(self._url, parameters))
+        root = await self._api.ask_xml(self._url, parameters)
         if root.tag != f"{ATOM}feed":
             raise garbled(SERVICE, f"not an Atom feed but <{root.tag[:40]}>")
         entries = root.findall(f"{ATOM}entry")

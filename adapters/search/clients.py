@@ -14,13 +14,16 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from xml.etree.ElementTree import Element
 
 import aiohttp
 import stamina
 from aiolimiter import AsyncLimiter
+from pydantic import AliasChoices, BaseModel, Field
 
 from adapters.proxies import DaemonResolver, authorities
 from adapters.search.service import (
+    Item,
     Service,
     Surroundings,
     TimeLimits,
@@ -28,6 +31,10 @@ from adapters.search.service import (
     deadline,
     error_in_answer,
     garbled,
+    parse_answer,
+    parse_json,
+    parse_time,
+    parse_xml,
     status_error,
     tidy,
     too_late,
@@ -101,6 +108,19 @@ class GetSearch(OnlineSearch):
         super().__init__(self._api, around)
 
 
+class WebResult(BaseModel):
+    """A page as web searches list it; `content` is what they took of it."""
+
+    url: str
+    title: str | None = None
+    content: str | None = None
+    published: str | None = Field(default=None, validation_alias=AliasChoices("publishedDate", "published_date"))
+
+    def hit(self, service: Service) -> SearchHit:
+        title, text = self.title or "", self.content or ""
+        return SearchHit(service.name, self.url, title, text, published_at=parse_time(self.published))
+
+
 class GetClient:
     """Holds the connections to one service that is asked by GET. `attempts` counts the first one.
 
@@ -130,6 +150,21 @@ class GetClient:
             attempts=self._attempts, timeout=None, wait_initial=0.1, wait_max=0.5, wait_jitter=0.3
         )
         return await again(self._is_hiccup, self._get_in_turn, url, parameters, none_at)
+
+    async def ask(self, model: type[Item], url: str, parameters: Mapping[str, str]) -> Item:
+        """What an answer in JSON says. Raises `ProviderError`, as those below."""
+        return self._parsed(model, await self.get(url, parameters))
+
+    async def ask_for_one(self, model: type[Item], url: str, parameters: Mapping[str, str]) -> Item | None:
+        """Likewise; None for a 404, which says that the service has none."""
+        body = await self.get(url, parameters, none_at=404)
+        return self._parsed(model, body) if body else None
+
+    async def ask_xml(self, url: str, parameters: Mapping[str, str]) -> Element:
+        return parse_xml(self._service, await self.get(url, parameters))
+
+    def _parsed(self, model: type[Item], body: bytes) -> Item:
+        return parse_answer(self._service, model, parse_json(self._service, body))
 
     async def warm_up(self) -> None:
         """There is nothing to import."""

@@ -22,9 +22,7 @@ from adapters.search.service import (
     deadline,
     hit_of_work,
     keywords,
-    parse_answer,
     parse_items,
-    parse_json,
     parse_time,
     parse_xml,
     reach,
@@ -109,10 +107,7 @@ class EuropePmc(GetSearch, Registry):
         return [_record(found) for found in await self._search(asked, TITLES, SearchFilters())]
 
     async def full_text(self, pmcid: str) -> str:
-        """The text of an open article with its sections' headings, "" where none may be read.
-
-        Raises `ProviderError`.
-        """
+        """An open article with the headings of its sections, "" where none may be read. Raises `ProviderError`."""
         body = await self._api.get(f"{self._url}/{pmcid}/fullTextXML", {}, none_at=404)
         return _full_text(parse_xml(SERVICE, body)) if body else ""
 
@@ -133,10 +128,8 @@ class EuropePmc(GetSearch, Registry):
             now = self._clock()
             asked = f"({asked}) AND FIRST_PDATE:[{now - span:%Y-%m-%d} TO {now:%Y-%m-%d}]"
         parameters = {"query": asked, "format": "json", "resultType": "core", "pageSize": str(most)}
-        body = await self._api.get(f"{self._url}/search", parameters)
-        return parse_items(
-            SERVICE, _FoundPaper, parse_answer(SERVICE, _EuropePmcAnswer, parse_json(SERVICE, body)).list.result
-        )
+        answer = await self._api.ask(_EuropePmcAnswer, f"{self._url}/search", parameters)
+        return parse_items(SERVICE, _FoundPaper, answer.list.result)
 
 
 class _PaperAuthor(BaseModel):

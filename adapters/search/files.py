@@ -227,10 +227,7 @@ class FileIndex:
         self._turn = threading.RLock()  # closing a connection that another thread uses crashes the process
 
     def search(self, words: Sequence[str], limit: int, *, within: Sequence[Path] | None = None) -> list[FoundFile]:
-        """The best `limit` files with any of `words`, best first: `within` these alone of what lies below the roots.
-
-        Raises `ProviderUnavailable`.
-        """
+        """The best files with any of `words`, best first, of those `within`. Raises `ProviderUnavailable`."""
         with self._turn:
             return self._search_mending(words, limit, self._roots if within is None else within)
 

@@ -21,9 +21,7 @@ from adapters.search.service import (
     deadline,
     hit_of_work,
     keywords,
-    parse_answer,
     parse_items,
-    parse_json,
     parse_time,
     reach,
 )
@@ -93,11 +91,10 @@ class OpenAlex(GetSearch, Registry):
         text = query.text if query.is_verbatim else " ".join(words)
         if not words:
             return []
-        works = await self._search({"search": text, "per_page": str(min(limit, MAX_RESULTS))}, query.filters)
+        most = {"per_page": str(min(limit, MAX_RESULTS))}
+        works = await self._search({"search": text, **most}, query.filters)
         if not works and not query.is_verbatim and len(words) > 2:  # nothing has them all
-            works = await self._search(
-                {"search": " OR ".join(words), "per_page": str(min(limit, MAX_RESULTS))}, query.filters
-            )
+            works = await self._search({"search": " OR ".join(words), **most}, query.filters)
         return works
 
     async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
@@ -111,8 +108,8 @@ class OpenAlex(GetSearch, Registry):
         if not place:
             return None
         address = f"{self._url}/works/{quote(place, safe=':/')}"
-        body = await self._api.get(address, {**self._key, "select": _FIELDS}, none_at=404)
-        return [_record(parse_answer(SERVICE, _Work, parse_json(SERVICE, body)))] if body else []
+        found = await self._api.ask_for_one(_Work, address, {**self._key, "select": _FIELDS})
+        return [_record(found)] if found else []
 
     async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
         words = " ".join(_SYNTAX.sub(" ", title).split())
@@ -124,8 +121,8 @@ class OpenAlex(GetSearch, Registry):
     async def _search(self, parameters: Mapping[str, str], filters: SearchFilters) -> list[_Work]:
         span = reach(filters.recency)
         since = {"filter": f"from_publication_date:{self._clock() - span:%Y-%m-%d}"} if span is not None else {}
-        body = await self._api.get(f"{self._url}/works", {**self._key, "select": _FIELDS, **since, **parameters})
-        return parse_items(SERVICE, _Work, parse_answer(SERVICE, _WorkList, parse_json(SERVICE, body)).results)
+        parameters = {**self._key, "select": _FIELDS, **since, **parameters}
+        return parse_items(SERVICE, _Work, (await self._api.ask(_WorkList, f"{self._url}/works", parameters)).results)
 
 
 class _WhereHosted(BaseModel):

@@ -16,19 +16,7 @@ from xml.etree.ElementTree import Element
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetSearch
-from adapters.search.service import (
-    Service,
-    Surroundings,
-    admits,
-    garbled,
-    hit_of_work,
-    keywords,
-    parse_answer,
-    parse_json,
-    parse_xml,
-    reach,
-    text_of,
-)
+from adapters.search.service import Service, Surroundings, admits, garbled, hit_of_work, keywords, reach, text_of
 from core.model.errors import ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
@@ -79,10 +67,7 @@ build_registry = build
 
 
 class Pubmed(GetSearch, Registry):
-    """A provider, and a `Registry` that is not searched: Europe PMC has the same records.
-
-    `base_url` is the folder of esearch.fcgi, or an origin; a key triples its rate.
-    """
+    """A provider, and a `Registry` that is not searched. `base_url` is the folder of esearch.fcgi, or an origin."""
 
     service = SERVICE
     strength: ProviderStrength = "scholarly"
@@ -147,8 +132,8 @@ class Pubmed(GetSearch, Registry):
         parameters = {"term": term, "retmode": "json", "retmax": str(most), "sort": "relevance"}
         if span is not None:
             parameters |= {"datetype": "pdat", "reldate": str(span.days)}
-        body = await self._api.get(f"{self._url}/esearch.fcgi", {**self._always, **parameters})
-        result = parse_answer(SERVICE, _PubmedAnswer, parse_json(SERVICE, body)).esearchresult
+        url = f"{self._url}/esearch.fcgi"
+        result = (await self._api.ask(_PubmedAnswer, url, {**self._always, **parameters})).esearchresult
         if result.error:
             raise ProviderRejected(SERVICE.name, f"esearch: {result.error[:200]}")
         return [pmid for pmid in result.idlist if _is_number(pmid)]
@@ -157,8 +142,7 @@ class Pubmed(GetSearch, Registry):
         if not ids:
             return []
         parameters = {"id": ",".join(ids), "retmode": "xml", "rettype": "abstract"}
-        body = await self._api.get(f"{self._url}/efetch.fcgi", {**self._always, **parameters})
-        root = parse_xml(SERVICE, body)
+        root = await self._api.ask_xml(f"{self._url}/efetch.fcgi", {**self._always, **parameters})
         if root.tag != "PubmedArticleSet":
             raise garbled(SERVICE, f"efetch gave <{root.tag[:40]}>")
         articles = root.iterfind("PubmedArticle")

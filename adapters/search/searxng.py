@@ -11,18 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from adapters.search.clients import GetSearch
-from adapters.search.service import (
-    Service,
-    Surroundings,
-    clean_line,
-    parse_answer,
-    parse_items,
-    parse_json,
-    parse_time,
-    shorten,
-    with_path,
-)
+from adapters.search.clients import GetSearch, WebResult
+from adapters.search.service import Service, Surroundings, clean_line, parse_items, shorten, with_path
 from core.model.errors import ProviderError, ProviderUnavailable
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery
@@ -82,13 +72,12 @@ class SearxngSearch(GetSearch):
             return []
 
     async def _page(self, query: SearchQuery, text: str, number: int) -> list[SearchHit]:
-        body = await self._api.get(self._url, _parameters(query, text, number))
-        answer = parse_answer(SERVICE, _SearxngAnswer, parse_json(SERVICE, body))
-        boxes = [_SearxngResult(url=box.id, title=box.infobox, content=box.content) for box in _boxes(answer)]
-        results = [*parse_items(SERVICE, _SearxngResult, answer.results), *boxes]
+        answer = await self._api.ask(_SearxngAnswer, self._url, _parameters(query, text, number))
+        boxes = [box for box in answer.infoboxes if isinstance(box, dict) and isinstance(box.get("id"), str)]
+        results = [*parse_items(SERVICE, WebResult, answer.results), *parse_items(SERVICE, _InfoBox, boxes)]
         if not results and answer.unresponsive_engines and number == 1:
             raise _silent(answer.unresponsive_engines)
-        return [_hit(result) for result in results]
+        return [result.hit(SERVICE) for result in results]
 
 
 def _parameters(query: SearchQuery, text: str, number: int) -> dict[str, str]:
@@ -128,31 +117,8 @@ class _SearxngAnswer(BaseModel):
     unresponsive_engines: list[object] = []
 
 
-class _SearxngResult(BaseModel):
-    url: str
-    title: str | None = None
-    content: str | None = None
-    published: str | None = Field(default=None, alias="publishedDate")
-
-
-class _InfoBox(BaseModel):
+class _InfoBox(WebResult):
     """What an encyclopedia says of the subject; `id` is the article's address."""
 
-    id: str
-    infobox: str = ""
-    content: str | None = None
-
-
-def _boxes(answer: _SearxngAnswer) -> list[_InfoBox]:
-    boxes = [box for box in answer.infoboxes if isinstance(box, dict) and isinstance(box.get("id"), str)]
-    return parse_items(SERVICE, _InfoBox, boxes)
-
-
-def _hit(result: _SearxngResult) -> SearchHit:
-    return SearchHit(
-        provider=SERVICE.name,
-        url=result.url,
-        title=result.title or "",
-        text=result.content or "",
-        published_at=parse_time(result.published),
-    )
+    url: str = Field(alias="id")
+    title: str = Field(default="", alias="infobox")

@@ -98,10 +98,7 @@ class Service:
 
 
 def rates_of(services: Iterable[Service], env: Mapping[str, str]) -> dict[str, CallRate]:
-    """The rate of each service that has one: what the operator set in `GORKD_SEARCH_RATES`, else what is published.
-
-    Raises `SetupError` when the setting cannot be read.
-    """
+    """What `GORKD_SEARCH_RATES` sets, else what is published, of each service with a rate. Raises `SetupError`."""
     known = {service.name: service for service in services}
     rates = {name: rate for name, service in known.items() if (rate := service.published_rate(env)) is not None}
     for entry in filter(None, map(str.strip, env.get(RATES, "").split(","))):
@@ -433,10 +430,7 @@ def parse_items(service: Service, model: type[Item], values: Sequence[object]) -
 
 
 def parse_xml(service: Service, body: bytes) -> ElementTree.Element:
-    """The root element. Raises `ProviderGarbled` on bad XML and on any declaration of entities.
-
-    Only UTF-8 is read, so that no other encoding can hide a declaration.
-    """
+    """The root; UTF-8 alone, so that nothing hides a declaration. Raises `ProviderGarbled`, also for entities."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as exc:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from adapters.search.clients import OnlineSearch, VendorClient
-from adapters.search.service import Service, Surroundings, parse_answer, parse_items, parse_time, shorten, status_error
+from adapters.search.clients import OnlineSearch, VendorClient, WebResult
+from adapters.search.service import Service, Surroundings, parse_answer, parse_items, shorten, status_error
 from core.model.ports import ProviderStrength
 from core.model.source import SearchHit, SearchQuery
 from core.pipeline.limits import CallRate
@@ -52,8 +52,8 @@ class TavilySearch(OnlineSearch):
     async def find(self, query: SearchQuery, limit: int) -> Iterable[SearchHit]:
         async with self._tavily.turn() as client:
             answer = await self._ask(client, query, min(limit, MAX_RESULTS))
-        results = parse_items(SERVICE, _TavilyResult, parse_answer(SERVICE, _TavilyAnswer, answer).results)
-        return map(_hit, results)
+        results = parse_items(SERVICE, WebResult, parse_answer(SERVICE, _TavilyAnswer, answer).results)
+        return [result.hit(SERVICE) for result in results]
 
     async def _ask(self, client: AsyncTavilyClient, query: SearchQuery, limit: int) -> object:
         import httpx
@@ -81,20 +81,3 @@ class TavilySearch(OnlineSearch):
 
 class _TavilyAnswer(BaseModel):
     results: list[object]
-
-
-class _TavilyResult(BaseModel):
-    url: str
-    title: str | None = None
-    content: str | None = None
-    published_date: str | None = None
-
-
-def _hit(result: _TavilyResult) -> SearchHit:
-    return SearchHit(
-        provider=SERVICE.name,
-        url=result.url,
-        title=result.title or "",
-        text=result.content or "",
-        published_at=parse_time(result.published_date),
-    )

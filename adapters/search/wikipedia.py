@@ -16,17 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import BaseModel
 
 from adapters.search.clients import GetSearch
-from adapters.search.service import (
-    Service,
-    Surroundings,
-    admits,
-    garbled,
-    keywords,
-    parse_answer,
-    parse_items,
-    parse_json,
-    parse_time,
-)
+from adapters.search.service import Service, Surroundings, admits, garbled, keywords, parse_items, parse_time
 from core.model.errors import ProviderError, ProviderRateLimited, ProviderRejected
 from core.model.ports import ProviderStrength
 from core.model.source import SearchFilters, SearchHit, SearchQuery, SourceKind
@@ -155,11 +145,8 @@ class WikipediaSearch(GetSearch):
     async def _query(self, parameters: Mapping[str, str], language: str) -> list[object]:
         """The `pages` of one `action=query` call; none when nothing matched."""
         always = {"action": "query", "format": "json", "formatversion": "2"}
-        answer = parse_answer(
-            SERVICE,
-            _WikipediaAnswer,
-            parse_json(SERVICE, await self._api.get(self._url.format(language=language), {**always, **parameters})),
-        )
+        url = self._url.format(language=language)
+        answer = await self._api.ask(_WikipediaAnswer, url, {**always, **parameters})
         if answer.error is not None and answer.error.code == "ratelimited":
             raise ProviderRateLimited(SERVICE.name, f"API error ratelimited: {answer.error.info[:200]}")
         if answer.error is not None:

@@ -15,7 +15,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from aiohttp import web
@@ -25,12 +24,9 @@ from adapters.web.prose import safe_link
 from adapters.web.settings import WebSettings, is_local_peer, is_loopback
 from core.model.errors import JobNotFound
 from core.model.job import ResearchJob
+from core.pipeline.researcher import Researcher
 from core.presentation.page_links import PageLinks, Revocations, is_private
 from core.text.saying import known_language, say, speaking
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Researcher
-
 
 RESEARCHER: web.AppKey[Researcher] = web.AppKey("researcher")
 SETTINGS = web.AppKey("settings", WebSettings)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -24,7 +25,6 @@ from core.tenancy.usage import (
     Origin,
     Period,
     Usage,
-    UsageKey,
     VotedCase,
     calibration,
     cost_words,
@@ -45,17 +45,6 @@ class ChartPart:
 
     name: str
     label: str
-
-
-@dataclass(frozen=True)
-class Chart:
-    """`summary` says in words what can be seen; `top` is the value of the highest bar with its unit."""
-
-    title: str
-    summary: str
-    top: str
-    parts: tuple[ChartPart, ...]
-    svg: Markup
 
 
 def draw_bars(bars: Sequence[Sequence[float]], parts: Sequence[ChartPart], *, summary: str) -> Markup:
@@ -162,14 +151,7 @@ async def get_admin(request: web.Request) -> web.Response:
     return page("admin.html", request, context)
 
 
-@dataclass(frozen=True)
-class Calibration:
-    title: str
-    rows: Sequence[CalibrationRow]
-    svg: Markup
-
-
-async def _calibrations(request: web.Request, wish: Wish) -> list[Calibration]:
+async def _calibrations(request: web.Request, wish: Wish) -> list[SimpleNamespace]:
     """What votes told, and evaluations where all workspaces are looked at; nothing where nothing was judged."""
     if EVALUATIONS not in request.app:
         return []
@@ -178,7 +160,7 @@ async def _calibrations(request: web.Request, wish: Wish) -> list[Calibration]:
     for origin, title in _ORIGINS.items():
         rows = calibration(judged, origin)
         if any(row.judged for row in rows):
-            found.append(Calibration(say(title), rows, draw_intervals(rows)))
+            found.append(SimpleNamespace(title=say(title), rows=rows, svg=draw_intervals(rows)))
     return found
 
 
@@ -202,30 +184,22 @@ async def _looks_after(request: web.Request, job: ResearchJob) -> bool:
     return own is not None and own in ("", job.scope.tenant)
 
 
-async def voted_view(request: web.Request, job: ResearchJob) -> VotedView | None:
-    """None for who may make no test of it, and where nobody found the answer bad."""
+async def voted_view(request: web.Request, job: ResearchJob) -> SimpleNamespace | None:
+    """None for who may make no test of it, and where nobody found the answer bad. `made` is the test that somebody made
+    of the question, None for none.
+    """
     if not await _looks_after(request, job):
         return None
     evaluations = request.app[EVALUATIONS]
     good, bad = await evaluations.votes(job.id)
     made = next((case for case in await evaluations.cases(job.scope.tenant) if case.job_id == job.id), None)
-    return VotedView(good, bad, made) if bad or made else None
-
-
-@dataclass(frozen=True)
-class VotedView:
-    """`made` is the test that somebody made of the question, None for none."""
-
-    good: int
-    bad: int
-    made: VotedCase | None
+    return SimpleNamespace(good=good, bad=bad, made=made) if bad or made else None
 
 
 async def get_csv(request: web.Request) -> web.Response:
     wish = await _wish(request)
     period = Period.of_days(wish.days, now=request.app[LINKS].clock())
-    key: UsageKey = "tenant and day"
-    table = usage_csv(await request.app[USAGE](period, wish.tenant, key))
+    table = usage_csv(await request.app[USAGE](period, wish.tenant, "tenant and day"))
     name = f"gorkd-usage-{period.first:%F}-{period.last:%F}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return web.Response(text=table, content_type="text/csv", charset="utf-8", headers=headers)
@@ -241,7 +215,7 @@ async def _wish(request: web.Request) -> Wish:
     return Wish(own or request.query.get("tenant", "")[:200], days, is_bound=bool(own))
 
 
-def _charts(days: Sequence[Usage]) -> list[Chart]:
+def _charts(days: Sequence[Usage]) -> list[SimpleNamespace]:
     parts = tuple(ChartPart(name, say(label)) for name, label in _OUTCOMES.items())
     asked = [(one.answered - one.cached, one.cached, one.failed, one.cancelled + one.running) for one in days]
     seconds = [(one.p50_s or 0.0, (one.p95_s or 0.0) - (one.p50_s or 0.0)) for one in days]
@@ -271,7 +245,8 @@ def _charts(days: Sequence[Usage]) -> list[Chart]:
 def _chart(
     title: str, days: Sequence[Usage], bars: Sequence[Sequence[float]], parts: Sequence[ChartPart], unit: str,
     *, digits: int = 0, is_summed: bool = True,
-) -> Chart:  # fmt: skip
+) -> SimpleNamespace:  # fmt: skip
+    """`summary` says in words what can be seen; `top` is the value of the highest bar with its unit."""
     heights = [sum(bar) for bar in bars]
     highest = max(heights)
     when = days[heights.index(highest)].day
@@ -288,4 +263,4 @@ def _chart(
         summary = say(
             "{title} a day: most on {day} with {top}. The table has every day.", title=title, day=when, top=top
         )
-    return Chart(title, summary, top, tuple(parts), draw_bars(bars, parts, summary=summary))
+    return SimpleNamespace(title=title, top=top, parts=parts, svg=draw_bars(bars, parts, summary=summary))

@@ -20,7 +20,7 @@ from typing import TypeVar
 import yaml
 from aiohttp import web
 from aiohttp_sse import EventSourceResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from adapters.web.access import (
     FOLLOW_UP,
@@ -61,19 +61,15 @@ from core.watch import words
 from core.watch.watch import Watch, WatchNotFound, WatchNotice
 
 
-class AttachedText(BaseModel):
+class AttachedText(BaseModel, frozen=True):
     """A file of text that comes with a question; its name tells its kind."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str = Field(min_length=1, max_length=200)
     text: str = Field(min_length=1)
 
 
-class QuestionBody(BaseModel):
+class QuestionBody(BaseModel, frozen=True, str_max_length=32_000):
     """The body of `POST /v1/research`. Its text is judged by the intake, as everywhere."""
-
-    model_config = ConfigDict(frozen=True, str_max_length=32_000)
 
     query: str
     mode: str | tuple[str, ...] = DEFAULT_MODE
@@ -99,27 +95,21 @@ class QuestionBody(BaseModel):
         )
 
 
-class SaidInBody(BaseModel):
+class SaidInBody(BaseModel, frozen=True):
     """The body of `POST /v1/jobs/{job_id}/steering`."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: SteeringKind
     text: str = Field(default="", max_length=MAX_STEERING_CHARS)
 
 
-class WishBody(BaseModel):
+class WishBody(BaseModel, frozen=True):
     """The body of `POST /v1/jobs/{job_id}/improve`."""
-
-    model_config = ConfigDict(frozen=True)
 
     feedback: str = Field(default="", max_length=MAX_FEEDBACK_CHARS)
 
 
-class WatchBody(BaseModel):
+class WatchBody(BaseModel, frozen=True):
     """The body of `PUT /v1/jobs/{job_id}/watch`; `every` is as `gorkd watch add --every` takes it."""
-
-    model_config = ConfigDict(frozen=True)
 
     every: str = Field(default="day", max_length=100)
     zone: str = Field(default="UTC", max_length=64)
@@ -141,6 +131,10 @@ def add_routes(app: web.Application) -> None:
     app.router.add_put("/v1/jobs/{job_id}/watch", put_watch)
     app.router.add_get("/v1/jobs/{job_id}/watch", get_watch)
     app.router.add_delete("/v1/jobs/{job_id}/watch", delete_watch)
+    app.router.add_get("/openapi.json", get_description)
+    app.router.add_get("/v1/jobs/{job_id}/stream", get_stream, allow_head=False)
+    app[CLOSING] = asyncio.Event()
+    app.on_shutdown.append(_close)
 
 
 async def post_research(request: web.Request) -> web.Response:
@@ -315,10 +309,7 @@ def _idempotency_key(request: web.Request, asker: str) -> str:
 
 
 async def _unused_or_ours(request: web.Request, key: str, digest: str, *scopes: Scope) -> str:
-    """The dedupe key of this question. What was turned away since too many waited was not asked: it may come again.
-
-    Raises `KeyReused`.
-    """
+    """The dedupe key; of what was turned away as too much a new one. Raises `KeyReused`."""
     for number in count():
         numbered = f"{key}:{number}" if number else key
         found = [await request.app[RESEARCHER].asked(numbered, scope=scope) for scope in scopes]
@@ -344,10 +335,6 @@ def _json(document: dict[str, Json]) -> web.Response:
 FILE = Path(__file__).with_name("openapi.yaml")
 
 
-def add_description_routes(app: web.Application) -> None:
-    app.router.add_get("/openapi.json", get_description)
-
-
 async def get_description(_: web.Request) -> web.Response:
     body = await asyncio.to_thread(_document)  # reading it takes a tenth of a second, once
     return web.Response(body=body, content_type="application/json", headers={"Cache-Control": "max-age=300"})
@@ -367,12 +354,6 @@ RETRY_MS = 1000  # after which a browser comes back (G-04)
 CLOSING = web.AppKey("closing", asyncio.Event)
 
 log = logging.getLogger(__name__)
-
-
-def add_stream_routes(app: web.Application) -> None:
-    app[CLOSING] = asyncio.Event()
-    app.on_shutdown.append(_close)
-    app.router.add_get("/v1/jobs/{job_id}/stream", get_stream, allow_head=False)
 
 
 async def get_stream(request: web.Request) -> web.StreamResponse:

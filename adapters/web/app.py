@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import aiohttp_jinja2
 import jinja2
@@ -18,7 +17,6 @@ from markupsafe import Markup, escape
 
 from adapters.web import access, admin, api, pages, preview
 from adapters.web.access import add_sign_in_routes, speak
-from adapters.web.api import add_description_routes, add_stream_routes
 from adapters.web.faults import Handler, show_faults
 from adapters.web.limits import (
     BODY_WITHIN_S,
@@ -34,23 +32,20 @@ from adapters.web.limits import (
     tell_allowance,
 )
 from adapters.web.monitor import Ready, add_health_routes
-from adapters.web.pages import add_export_routes, add_paper_routes, add_receipt_routes
+from adapters.web.pages import add_paper_routes, add_receipt_routes
 from adapters.web.prose import claimed, quoted
 from adapters.web.settings import WebSettings
 from adapters.web.view import thousands
 from core.library.paper import PaperViews
 from core.pipeline.limits import SharedLimits
+from core.pipeline.researcher import Researcher
+from core.pipeline.trace import TraceStore
 from core.presentation.page_links import PageLinks, Revocations
 from core.presentation.render import cut, one_line, printable
+from core.receipts.container import Receipts
+from core.tenancy.usage import CountUsage, EvaluationStore
 from core.text import saying
 from core.text.saying import LANGUAGES, say_number, spoken
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Researcher
-    from core.pipeline.trace import TraceStore
-    from core.receipts.container import Receipts
-    from core.tenancy.usage import CountUsage, EvaluationStore
-
 
 _HERE = Path(__file__).parent
 _METRICS: web.AppKey[Callable[[], bytes]] = web.AppKey("metrics")
@@ -111,10 +106,7 @@ def build_web(
     add_health_routes(app, ready)
     app.router.add_get("/metrics", _metrics)
     app.router.add_static("/static", _HERE / "static")
-    for add_routes in (
-        api.add_routes, pages.add_routes, add_description_routes, add_export_routes, add_sign_in_routes,
-        add_stream_routes,
-    ):  # fmt: skip
+    for add_routes in (api.add_routes, pages.add_routes, add_sign_in_routes):
         add_routes(app)
     if usage is not None:
         admin.add_routes(app, usage, evaluations)

@@ -9,7 +9,8 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NoReturn, get_args
+from types import SimpleNamespace
+from typing import NoReturn, get_args
 
 from aiohttp import web
 
@@ -30,7 +31,7 @@ from adapters.web.api import local_job, renewal_in
 from adapters.web.faults import page
 from adapters.web.prose import drawn
 from adapters.web.source_view import figure_of, passages_of, reading_view
-from adapters.web.view import SUM_WORDS, JobView, code_view, job_view, timeline_view
+from adapters.web.view import SUM_WORDS, code_view, job_view, timeline_view
 from core.deep.viewing import trace_lines
 from core.findings.viewing import read_view
 from core.library.ingest import PaperUnreadable
@@ -43,21 +44,18 @@ from core.modes import DEFAULT_MODE, MODES, can_be_steered, option_words, read_m
 from core.modes.mode import CONTEXT, DEPTH, ROUNDS, TOP_K, NumberOption
 from core.pipeline.conversation import following, read_steering
 from core.pipeline.researcher import RENEWALS, Renewal
+from core.pipeline.trace import TraceStore
 from core.presentation import wording
 from core.presentation.card import is_searching, stage_states
 from core.presentation.exports import EXPORTS, OWN_KINDS, Export, exports_of
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import marks_legend
 from core.presentation.snapshot import Snapshot
+from core.receipts.container import Receipts
 from core.tenancy.usage import MAX_MUST_CHARS
 from core.text.saying import say
 from core.watch import words as watch_words
 from core.watch.words import told_change
-
-if TYPE_CHECKING:
-    from core.pipeline.trace import TraceStore
-    from core.receipts.container import Receipts
-
 
 TRACES: web.AppKey[TraceStore] = web.AppKey("traces")
 FORM_REFERRER = "same-origin"  # behind `no-referrer` forms post with `Origin: null`; no other site is told either way
@@ -90,6 +88,7 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get("/jobs/{job_id}/trace", get_trace)
     app.router.add_get("/jobs/{job_id}/sources/{number}", get_source)
     app.router.add_get("/jobs/{job_id}/code/{number}", get_code)
+    app.router.add_get(f"/jobs/{{job_id}}/answer.{{kind:{'|'.join([*EXPORTS, *OWN_KINDS])}}}", get_export)
 
 
 async def get_ask(request: web.Request) -> web.Response:
@@ -133,9 +132,7 @@ async def get_job(request: web.Request) -> web.Response:
     if view.is_running:
         shown = page("running.html", request, context | await _running(request, job))
     else:
-        changes = None
-        if view.card.renewing:
-            changes = await researcher.changes(job.id, scope=job.scope)
+        changes = await researcher.changes(job.id, scope=job.scope) if view.card.renewing else None
         watch = await researcher.watching.of_job(job)
         told = [(notice, [told_change(one) for one in notice.changes])
                 for notice in (await researcher.watching.timeline(watch) if watch else [])]  # fmt: skip
@@ -292,7 +289,7 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
     }
 
 
-def _finished(request: web.Request, view: JobView, exports: Mapping[str, Export]) -> dict[str, object]:
+def _finished(request: web.Request, view: SimpleNamespace, exports: Mapping[str, Export]) -> dict[str, object]:
     verdicts = {citation.verdict for citation in view.card.answer.citations} if view.card.answer else set()
     return {
         "has_receipts": RECEIPTS in request.app,
@@ -416,11 +413,6 @@ def _file(job: ResearchJob, body: bytes, media_type: str) -> web.Response:
 
 
 # A finished answer as a file to keep: under the page's address, for whoever may read the page
-
-
-def add_export_routes(app: web.Application) -> None:
-    kinds = "|".join([*EXPORTS, *OWN_KINDS])
-    app.router.add_get(f"/jobs/{{job_id}}/answer.{{kind:{kinds}}}", get_export)
 
 
 async def get_export(request: web.Request) -> web.Response:

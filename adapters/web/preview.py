@@ -10,6 +10,7 @@ import html
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import regex
@@ -68,17 +69,6 @@ class PreviewPart:
     buttons: tuple[Button, ...] = ()
 
 
-@dataclass(frozen=True)
-class PreviewCard:
-    """An embed: `colour` is `#rrggbb`."""
-
-    title: Markup
-    colour: str
-    text: Markup
-    fields: tuple[tuple[str, Markup], ...]
-    footer: str
-
-
 def add_routes(app: web.Application, previews: Mapping[str, Preview]) -> None:
     app[PREVIEWS] = previews
     app.router.add_get("/jobs/{job_id}/preview", get_preview)
@@ -98,13 +88,8 @@ async def get_preview(request: web.Request) -> web.Response:
         if only in ("", name)
     }
     slack, discord = payloads.get("slack", {}), payloads.get("discord", {})
-    context: dict[str, object] = {
-        "slack": slack_parts(slack),
-        "thread": slack_parts(slack.get("threaded") or {}),
-        "cards": discord_cards(discord),
-        "rows": discord_rows(discord),
-    }
-    return page("preview.html", request, context)
+    shown = {"slack": slack_parts(slack), "thread": slack_parts(slack.get("threaded") or {})}
+    return page("preview.html", request, shown | {"cards": discord_cards(discord), "rows": discord_rows(discord)})
 
 
 def slack_parts(message: Payload) -> tuple[PreviewPart, ...]:
@@ -112,19 +97,18 @@ def slack_parts(message: Payload) -> tuple[PreviewPart, ...]:
     return tuple(_slack_part(block) for block in message.get("blocks") or () if block.get("type") in _SLACK_BLOCKS)
 
 
-def discord_cards(message: Payload) -> tuple[PreviewCard, ...]:
-    return tuple(
-        PreviewCard(
+def discord_cards(message: Payload) -> list[SimpleNamespace]:
+    """The embeds."""
+    return [
+        SimpleNamespace(
             title=_pictured(str(embed.get("title") or "")),
             colour=f"#{int(embed.get('color') or 0x4E5058):06x}",
             text=discord_markdown(str(embed.get("description") or "")),
-            fields=tuple(
-                (str(field["name"]), discord_markdown(str(field["value"]))) for field in embed.get("fields") or ()
-            ),
+            fields=[(str(one["name"]), discord_markdown(str(one["value"]))) for one in embed.get("fields") or ()],
             footer=str((embed.get("footer") or {}).get("text") or ""),
         )
         for embed in message.get("embeds") or ()
-    )
+    ]
 
 
 def discord_rows(message: Payload) -> tuple[PreviewPart, ...]:

@@ -10,7 +10,7 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from adapters.secrets import read_tokens
 from core.model.errors import SetupError
@@ -34,15 +34,13 @@ TRUSTS_LOCAL = (
 _TOKENS = ("GORKD_API_TOKENS", "GORKD_STATS_TOKENS")
 
 
-class WebSettings(BaseModel):
+class WebSettings(BaseModel, frozen=True):
     """`api_tokens` let ask. Of `stats_tokens`, each a tenant, `=` and a token, every one shows that tenant's usage and
     nothing else. Without any, on a server for this machine alone, or with `trust_local`, this machine needs none.
 
     `proxies` are the networks whose `X-Forwarded-For` is believed, besides this machine's. The limits
     are those of one address (G-01).
     """
-
-    model_config = ConfigDict(frozen=True)
 
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)  # 0 takes any free port

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import PurePosixPath
+from types import SimpleNamespace
 from typing import Literal
 from urllib.parse import unquote
 
@@ -53,10 +54,7 @@ _OWN_LINE = re.compile(rf"{_INDENT}|\s*(?:[-*+•#|>]|\d{{1,3}}[.)]\s|```)|\S.{{
 
 @dataclass(frozen=True)
 class CitedPassage:
-    """A span of a source that the answer rests on. `id` is the claim's, or `conflict-0-1` for a side of a conflict.
-
-    `start` and `end` are None for a citation without a passage.
-    """
+    """A span of a source; `id` is the claim's or a conflict side's, `start` and `end` None without a passage."""
 
     id: str
     claim: str
@@ -82,65 +80,14 @@ class CitedPassage:
         return one_line(self.claim).rstrip(".") in one_line(self.quote)
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A page of a paper: its picture, and the PDF opened there."""
-
-    page: int
-    picture: str
-    pdf: str
-
-
-@dataclass(frozen=True)
-class QuoteView:
-    """`claim` begins the sentence that it carries, "" where the quote says it; `others` counts the rest.
-
-    `figure` is the page it stands on, None where there is none to show.
-    """
-
-    passage: CitedPassage
-    address: str
-    claim: str
-    others: int
-    figure: Figure | None = None
-
-
-@dataclass(frozen=True)
-class ScoreView:
-    """One of the four scores, 0…100, and in a few words why."""
-
-    name: str
-    value: int
-    why: str
-
-
-@dataclass(frozen=True)
-class SourceView:
-    """`address` is its text as read, here; `link` the live page, "" where the address may not be a link.
-
-    `more` counts the passages that are cited besides `quotes`; `pdf` is the paper itself, "" where it is none.
-    """
-
-    number: int
-    title: str
-    address: str
-    link: str
-    domain: str
-    remarks: str
-    score: int
-    scores: tuple[ScoreView, ...]
-    quotes: tuple[QuoteView, ...]
-    more: int
-    language: str
-    pdf: str = ""
-
-
 def source_view(
     source: Source, answer: ResearchAnswer | None, links: JobLinks, *, has_file: bool = False
-) -> SourceView:
-    """`has_file` says that it is a paper whose pages can be shown."""
+) -> SimpleNamespace:
+    """`has_file` says that it is a paper whose pages can be shown. `address` is its text as read, here; `link` the live
+    page, "" where the address may not be a link; `more` counts the passages that are cited besides `quotes`.
+    """
     quotes = _quotes(source, answer, links, has_file=has_file)
-    return SourceView(
+    return SimpleNamespace(
         number=source.number,
         title=one_line(source.title) or place_of(source),
         address=links.source(source.number),
@@ -151,40 +98,38 @@ def source_view(
         scores=_scores(source),
         quotes=quotes[:_QUOTES],
         more=len(quotes[_QUOTES:]),
-        language=_language(source),
+        language=language_of(source.content[:_LANGUAGE_CHARS]),
         pdf=links.paper(source.number) if has_file else "",
     )
 
 
-def _language(source: Source) -> str:
-    """By its small words, "" where they do not tell: a page tells browsers and screen readers what to speak."""
-    return language_of(source.content[:_LANGUAGE_CHARS])
+def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks, *, has_file: bool) -> list[SimpleNamespace]:
+    """Each cited passage once, in the answer's order; sides of a conflict stand in its own table.
 
-
-def _quotes(source: Source, answer: ResearchAnswer | None, links: JobLinks, *, has_file: bool) -> tuple[QuoteView, ...]:
-    """Each cited passage once, in the answer's order; sides of a conflict stand in its own table."""
+    `claim` begins the sentence that it carries, "" where the quote says it; `others` counts the rest.
+    """
     cited: dict[tuple[str, Verdict], list[CitedPassage]] = {}
     for passage in passages_of(source, answer):
         if passage.quote and "conflict" not in passage.id:
             cited.setdefault((passage.quote, passage.verdict), []).append(passage)
-    return tuple(
-        QuoteView(
-            first := same[0],
-            links.source(source.number, first.id),
-            "" if first.is_said_by_quote else cut(one_line(first.claim), _CLAIM_CHARS),
-            len(same) - 1,
-            figure_of(source, first, links) if has_file else None,
+    return [
+        SimpleNamespace(
+            passage=(first := same[0]),
+            address=links.source(source.number, first.id),
+            claim="" if first.is_said_by_quote else cut(one_line(first.claim), _CLAIM_CHARS),
+            others=len(same) - 1,
+            figure=figure_of(source, first, links) if has_file else None,
         )
         for same in cited.values()
-    )
+    ]
 
 
-def figure_of(source: Source, passage: CitedPassage, links: JobLinks) -> Figure | None:
-    """The page of a paper that the passage stands on."""
-    if passage.page is None:
-        return None
+def figure_of(source: Source, passage: CitedPassage, links: JobLinks) -> SimpleNamespace | None:
+    """The page of a paper that the passage stands on: its picture, and the PDF opened there."""
     number, page = source.number, passage.page
-    return Figure(page, links.picture(number, passage.id), links.paper(number, page))
+    if page is None:
+        return None
+    return SimpleNamespace(page=page, picture=links.picture(number, passage.id), pdf=links.paper(number, page))
 
 
 def passages_of(source: Source, answer: ResearchAnswer | None) -> list[CitedPassage]:
@@ -244,18 +189,19 @@ def place_of(source: Source) -> str:
     return one_line(f"{name} § {heading}" if heading else name)
 
 
-def _scores(source: Source) -> tuple[ScoreView, ...]:
-    """What decided its rank (core/stages/ranking.py)."""
+def _scores(source: Source) -> list[SimpleNamespace]:
+    """What decided its rank (core/stages/ranking.py): 0…100, and in a few words why."""
     scores, metadata = source.scores, source.metadata
     published = metadata.published_at
     dated = say("published {day}", day=wording.day(published)) if published else say("no date is given")
     words = say_many("{number} word of text", "{number} words of text", metadata.word_count)
-    return (
-        ScoreView(say("Relevance"), _hundredths(scores.relevance), say("how much of the question its text is about")),
-        ScoreView(say("Authority"), _hundredths(scores.authority), say(_KINDS[metadata.kind])),
-        ScoreView(say("Recency"), _hundredths(scores.recency), dated),
-        ScoreView(say("Quality"), _hundredths(scores.quality), words),
+    rows = (
+        (say("Relevance"), scores.relevance, say("how much of the question its text is about")),
+        (say("Authority"), scores.authority, say(_KINDS[metadata.kind])),
+        (say("Recency"), scores.recency, dated),
+        (say("Quality"), scores.quality, words),
     )
+    return [SimpleNamespace(name=name, value=_hundredths(value), why=why) for name, value, why in rows]
 
 
 def _hundredths(score: float) -> int:
@@ -301,42 +247,14 @@ class Paragraph:
         return cells[1 : -1 if is_closed else None]
 
 
-@dataclass(frozen=True)
-class ReadingView:
-    """`asked` is the passage that was asked for, None for the text as such; `before` and `after` are addresses of
-    the rest of the text, "" where there is none.
-    """
-
-    number: int
-    title: str
-    language: str
-    domain: str
-    remarks: tuple[str, ...]
-    live: str
-    has_fragment: bool
-    asked: CitedPassage | None
-    others: tuple[tuple[CitedPassage, str], ...]
-    paragraphs: tuple[Paragraph, ...]
-    before: str
-    after: str
-    characters: int
-
-    @property
-    def blocks(self) -> list[tuple[Paragraph, ...]]:
-        """Each paragraph by itself, and the rows of a table together as far as a page goes."""
-        blocks: list[tuple[Paragraph, ...]] = []
-        for paragraph in self.paragraphs:
-            if paragraph.kind == "row" and paragraph.page is None and blocks and blocks[-1][0].kind == "row":
-                blocks[-1] += (paragraph,)
-            else:
-                blocks.append((paragraph,))
-        return blocks
-
-
 def reading_view(
     source: Source, answer: ResearchAnswer | None, links: JobLinks, *, passage_id: str = "", start: int | None = None
-) -> ReadingView:
-    """From `start` on, or around the passage asked for, or from the beginning."""
+) -> SimpleNamespace:
+    """From `start` on, or around the passage asked for, or from the beginning.
+
+    `asked` is that passage, None for the text as such; `before` and `after` are addresses of the rest of the text, ""
+    where there is none.
+    """
     passages = passages_of(source, answer)
     asked = next((passage for passage in passages if passage.id == passage_id), None)
     first, last = _window(source.content, asked, start)
@@ -347,25 +265,36 @@ def reading_view(
         for one in passages
         if one.start is not None and one.end is not None
     ]
-    return ReadingView(
+    return SimpleNamespace(
         number=source.number,
         title=one_line(source.title) or place_of(source),
-        language=_language(source),
+        language=language_of(source.content[:_LANGUAGE_CHARS]),
         domain=place_of(source),
-        remarks=tuple(one_line(remark) for remark in remarks_on(source)),
+        remarks=[*map(one_line, remarks_on(source))],
         live=live_link(source.url, asked.quote if asked else "", asked.page if asked else None),
         has_fragment=bool(asked and asked.quote),
         asked=asked,
-        others=tuple(
+        others=[
             (passage, links.source(source.number, passage.id))
             for passage in passages
             if passage.start is not None and passage is not asked
-        ),
-        paragraphs=_paragraphs(source, first, last, spans),
+        ],
+        blocks=_with_tables(_paragraphs(source, first, last, spans)),
         before=links.source(source.number, start=max(0, first - WINDOW_CHARS)) if first else "",
         after=links.source(source.number, start=last) if last < len(source.content) else "",
         characters=len(source.content),
     )
+
+
+def _with_tables(paragraphs: Sequence[Paragraph]) -> list[list[Paragraph]]:
+    """Each paragraph by itself, and the rows of a table together as far as a page goes."""
+    blocks: list[list[Paragraph]] = []
+    for paragraph in paragraphs:
+        if paragraph.kind == "row" and paragraph.page is None and blocks and blocks[-1][0].kind == "row":
+            blocks[-1].append(paragraph)
+        else:
+            blocks.append([paragraph])
+    return blocks
 
 
 def _window(text: str, asked: CitedPassage | None, start: int | None) -> tuple[int, int]:
@@ -383,7 +312,7 @@ def _window(text: str, asked: CitedPassage | None, start: int | None) -> tuple[i
     return first, last
 
 
-def _paragraphs(source: Source, first: int, last: int, spans: Sequence[tuple[int, int, str]]) -> tuple[Paragraph, ...]:
+def _paragraphs(source: Source, first: int, last: int, spans: Sequence[tuple[int, int, str]]) -> list[Paragraph]:
     paragraphs: list[Paragraph] = []
     is_new = True  # whether the asked passage has not begun
     page = source.page_at(first)
@@ -395,7 +324,7 @@ def _paragraphs(source: Source, first: int, last: int, spans: Sequence[tuple[int
         begun = source.page_at(start)
         paragraphs.append(Paragraph(pieces, begun if begun != page or not paragraphs else None, kind))
         page = begun
-    return tuple(paragraphs)
+    return paragraphs
 
 
 def _blocks(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from markupsafe import Markup
 
 from adapters.web.access import JobLinks
 from adapters.web.prose import Cite, Target, claim_tag, highlighted, prose
-from adapters.web.source_view import CitedPassage, SourceView, hint_of, passages_of, place_of, source_view
+from adapters.web.source_view import CitedPassage, hint_of, passages_of, place_of, source_view
 from core.evidence.citations import Grammar, strip_markers
 from core.evidence.confidence import HIGH_SCORE, MEDIUM_SCORE
 from core.findings.judging import OTHER_LEVEL, level_name
-from core.findings.results import TITLES, CodeBlock, Remark
+from core.findings.results import TITLES, CodeBlock
 from core.findings.viewing import FindingsView, FoundItem
-from core.model.answer import Claim, ConfidencePart, JobResult, RemovedSentence, ResearchAnswer
+from core.model.answer import JobResult, ResearchAnswer
 from core.model.errors import places_of, say_place
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
@@ -44,93 +44,6 @@ SUM_WORDS = {  # the parts of a confidence (core/evidence/confidence.py, core/wo
 }
 
 
-@dataclass(frozen=True)
-class PositionView:
-    """`address` is the passage in the source, "" where the source is unknown."""
-
-    position: str
-    source: str
-    number: int | None
-    address: str
-    date: str
-    quote: str
-
-
-@dataclass(frozen=True)
-class ConflictView:
-    subject: str
-    positions: tuple[PositionView, ...]
-
-
-@dataclass(frozen=True)
-class SumView:
-    """How the confidence was computed. `lost` is how far the score stays below the support, 0…1.
-
-    `claims` are those that are carried least, weakest first; `stronger` counts the others.
-    """
-
-    parts: tuple[ConfidencePart, ...]
-    score: float
-    lost: float
-    bars: tuple[float, float]
-    claims: tuple[Claim, ...]
-    stronger: int
-
-
-@dataclass(frozen=True)
-class RemovedView:
-    """A sentence that was cut, once, and how often the writer tried it."""
-
-    sentence: RemovedSentence
-    times: int
-
-    @property
-    def reason(self) -> str:
-        return say_again(self.sentence.reason)
-
-
-@dataclass(frozen=True)
-class AnswerView:
-    """`findings` are shown instead of summary and detail, None where there are none."""
-
-    findings: FindingsPage | None
-    summary: Markup
-    detail: Markup
-    headline: str
-    sum: SumView | None
-    conflicts: tuple[ConflictView, ...]
-    removed: tuple[RemovedView, ...]
-
-
-@dataclass(frozen=True)
-class JobView:
-    """`card` says what stands there, the rest adds what only a page has; `costs` are pairs of words.
-
-    `preview` is title and text for a link's preview: nothing of a private job's.
-    """
-
-    links: JobLinks
-    job: ResearchJob
-    card: AnswerCard
-    question: str
-    language: str
-    is_running: bool
-    is_private: bool
-    can_be_retried: bool
-    can_be_asked_again: bool
-    can_be_followed: bool
-    notices: tuple[str, ...]
-    costs: tuple[tuple[str, str], ...]
-    preview: tuple[str, str]
-    queries: tuple[str, ...]
-    providers: tuple[str, ...]
-    answer: AnswerView | None
-    cited: tuple[SourceView, ...]
-    uncited: tuple[SourceView, ...]
-    evidence: tuple[EvidenceSearch, ...]
-    references: tuple[ReferenceRow, ...]
-
-
 def job_view(
     job: ResearchJob,
     result: JobResult | None,
@@ -138,11 +51,13 @@ def job_view(
     links: JobLinks,
     *,
     papers: frozenset[str] = frozenset(),
-) -> JobView:
-    """`papers` are the ids of sources whose pages can be shown."""
+) -> SimpleNamespace:
+    """`papers` are the ids of sources whose pages can be shown. `card` says what stands there, the rest adds what only
+    a page has; `preview` is title and text for a link's preview: nothing of a private job's.
+    """
     card = answer_card(job, result, sources)
     views = {source.id: source_view(source, card.answer, links, has_file=source.id in papers) for source in sources}
-    return JobView(
+    return SimpleNamespace(
         links=links,
         job=job,
         card=card,
@@ -155,20 +70,20 @@ def job_view(
         can_be_asked_again=job.scope == LOCAL and not needs_files(job.request.modes),
         can_be_followed=job.scope.tenant == LOCAL.tenant and card.answer is not None,
         # What must be known to read the answer right: which question it answers, and when it was given.
-        notices=tuple(one_line(line) for name in ("understood", "earlier") if (line := card.part(name).line)),
+        notices=[one_line(line) for name in ("understood", "earlier") if (line := card.part(name).line)],
         costs=_costs(job, result, sources),
         preview=_preview(job, card.answer),
-        queries=tuple(one_line(query) for query in result.queries) if result else (),
-        providers=tuple(map(say_place, places_of(result.providers))) if result else (),
+        queries=[one_line(query) for query in result.queries] if result else [],
+        providers=[*map(say_place, places_of(result.providers))] if result else [],
         answer=_answer_view(card, card.answer, links) if card.answer else None,
-        cited=tuple(views[source.id] for source in card.cited),
-        uncited=tuple(views[source.id] for source in card.uncited),
+        cited=[views[source.id] for source in card.cited],
+        uncited=[views[source.id] for source in card.uncited],
         evidence=evidence_searches(result),
-        references=tuple(map(_reference, reference_rows(result))),
+        references=[*map(_reference, reference_rows(result))],
     )
 
 
-def _answer_view(card: AnswerCard, answer: ResearchAnswer, links: JobLinks) -> AnswerView:
+def _answer_view(card: AnswerCard, answer: ResearchAnswer, links: JobLinks) -> SimpleNamespace:
     by_number = {source.number: source for source in card.sources}
     passages = {source.number: {one.id: one for one in passages_of(source, answer)} for source in card.sources}
 
@@ -180,7 +95,7 @@ def _answer_view(card: AnswerCard, answer: ResearchAnswer, links: JobLinks) -> A
         return Target(links.source(number, passage.id if passage else ""), hint)
 
     confidence = card.part("confidence")
-    return AnswerView(
+    return SimpleNamespace(
         findings=findings_page(card.findings, answer, card.sources, cite, links)
         if card.findings and card.found
         else None,
@@ -189,19 +104,24 @@ def _answer_view(card: AnswerCard, answer: ResearchAnswer, links: JobLinks) -> A
         headline=confidence.text if card.outcome == "insufficient" else confidence.line,
         sum=_sum_view(answer),
         conflicts=_conflicts(answer, by_number, passages, links),
-        removed=tuple(RemovedView(sentence, times) for sentence, times in Counter(answer.removed).items()),
+        removed=list(Counter(answer.removed).items()),
     )
 
 
-def _sum_view(answer: ResearchAnswer) -> SumView | None:
+def _sum_view(answer: ResearchAnswer) -> SimpleNamespace | None:
+    """How the confidence was computed. `lost` is how far the score stays below the support, 0…1; `claims` are those
+    that are carried least, weakest first, and `stronger` counts the others.
+    """
     values = {part.name: part.value for part in answer.confidence_sum}
     if "score" not in values:
         return None
     lost = values.get("support", values["score"]) - values["score"]
     rated = [claim for claim in answer.claims if claim.strength is not None]
     weakest = sorted(rated, key=lambda claim: claim.strength or 0.0)[:_WEAKEST]
-    bars = (MEDIUM_SCORE, HIGH_SCORE)
-    return SumView(answer.confidence_sum, values["score"], lost, bars, tuple(weakest), len(rated) - len(weakest))
+    return SimpleNamespace(
+        parts=answer.confidence_sum, score=values["score"], lost=lost, bars=(MEDIUM_SCORE, HIGH_SCORE), claims=weakest,
+        stronger=len(rated) - len(weakest),
+    )  # fmt: skip
 
 
 def _conflicts(
@@ -209,37 +129,37 @@ def _conflicts(
     by_number: dict[int, Source],
     passages: dict[int, dict[str, CitedPassage]],
     links: JobLinks,
-) -> tuple[ConflictView, ...]:
+) -> list[SimpleNamespace]:
     numbers = {source.id: number for number, source in by_number.items()}
-    views: list[ConflictView] = []
+    views: list[SimpleNamespace] = []
     for place, conflict in enumerate(answer.conflicts):
-        rows: list[PositionView] = []
+        rows: list[SimpleNamespace] = []
         for side, position in enumerate(conflict.positions):
             number = numbers.get(position.source_id)
             passage_id = f"conflict-{place}-{side}"
             is_found = number is not None and passage_id in passages[number]
             rows.append(
-                PositionView(
-                    one_line(position.position),
-                    place_of(by_number[number]) if number is not None else position.source_id,
-                    number,
-                    links.source(number, passage_id if is_found else "") if number is not None else "",
-                    one_line(position.date),
-                    one_line(position.quote),
+                SimpleNamespace(
+                    position=one_line(position.position),
+                    source=place_of(by_number[number]) if number is not None else position.source_id,
+                    number=number,
+                    address=links.source(number, passage_id if is_found else "") if number is not None else "",
+                    date=one_line(position.date),
+                    quote=one_line(position.quote),
                 )
             )
-        views.append(ConflictView(one_line(conflict.subject), tuple(rows)))
-    return tuple(views)
+        views.append(SimpleNamespace(subject=one_line(conflict.subject), positions=rows))
+    return views
 
 
-def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
+def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> list[tuple[str, str]]:
     """What the answer took, as pairs of a word and a figure."""
     rows = [
         (say("Asked"), f"{wording.day(job.created_at)}, {job.created_at:%H:%M} UTC"),
         (say("Mode"), ", ".join(say(MODES[name].title) if name in MODES else name for name in job.request.modes)),
     ]
     if result is None:
-        return tuple(rows)
+        return rows
     took = wording.duration(result.duration_s)
     if result.cached_at:
         took = say("{duration} (an earlier answer, given {day})", duration=took, day=result.cached_at[:10])
@@ -259,7 +179,7 @@ def _costs(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]
         rows += [(say("Model"), calls), (say("Cost"), _dollars(usage.cost_usd))]
     elif usage:
         rows.append((say("Model"), say("none")))
-    return tuple(rows)
+    return rows
 
 
 def thousands(number: int) -> str:
@@ -290,128 +210,90 @@ _SHOWN_CHARS = 4_000
 QUERY_ROOM = 200  # characters; a default query is made of the whole context
 
 
-@dataclass(frozen=True)
-class CodeView:
-    """`install` is what installs the dependencies, "" where they are none or not Python's.
-
-    `whole` is the address of all its `lines` where `html` is only the first of them, else "".
-    """
-
-    language: str
-    html: Markup
-    dependencies: str
-    install: str
-    lines: int
-    whole: str = ""
-
-
-@dataclass(frozen=True)
-class ItemView:
-    """`standing` is "" for a place of which nothing is known. `address` leads to the source's text here."""
-
-    number: int
-    text: Markup
-    place: str
-    address: str
-    standing: str
-    remarks: tuple[Remark, ...]
-    code: CodeView | None
-
-
-@dataclass(frozen=True)
-class ListView:
-    """`kind` is the mode's name."""
-
-    kind: str
-    title: str
-    items: tuple[ItemView, ...]
-
-
-@dataclass(frozen=True)
-class SectionView:
-    id: str
-    title: str
-    text: Markup
-
-
-@dataclass(frozen=True)
-class FindingsPage:
-    """`lists` in the order asked for; `unverified` are pairs of an address, shown as text, and why.
-
-    `before` and `after` are what modes of other kinds answered.
-    """
-
-    before: tuple[SectionView, ...]
-    lists: tuple[ListView, ...]
-    report: tuple[SectionView, ...]
-    report_title: str
-    after: tuple[SectionView, ...]
-    unverified: tuple[tuple[str, str], ...]
-
-
 def findings_page(
     view: FindingsView, answer: ResearchAnswer, sources: Sequence[Source], cite: Cite, links: JobLinks
-) -> FindingsPage:
+) -> SimpleNamespace:
+    """`lists` in the order asked for; `unverified` are pairs of an address, shown as text, and why. `before` and
+    `after` are what modes of other kinds answered.
+    """
     by_id = {source.id: source for source in sources}
     lists = [
-        ListView(mode, say(TITLES[mode]), tuple(_item(item, answer, by_id, cite, links) for item in view.found(mode)))
+        SimpleNamespace(
+            kind=mode,
+            title=say(TITLES[mode]),
+            items=[_item(item, answer, by_id, cite, links) for item in view.found(mode)],
+        )
         for mode in view.findings.modes
         if mode != "freeform"
     ]
     report = [
-        SectionView(title.casefold().replace(" ", "-") or "report", title, _prose(text, answer, cite))
+        _section(title.casefold().replace(" ", "-") or "report", title, _prose(text, answer, cite))
         for title, text in view.sections
     ]
     unverified = [(one_line(item.url) or say("no address"), item.why_unverified) for item in view.unverified]
     before, after = (
-        tuple(
-            SectionView(
+        [
+            _section(
                 f"part-{side}-{place}",
                 one_line(other.title),
                 _prose("\n\n".join(filter(None, [other.summary, other.detail])), answer, cite),
             )
             for place, other in enumerate(others)
-        )
+        ]
         for side, others in (("before", view.before), ("after", view.after))
     )
-    return FindingsPage(before, tuple(lists), tuple(report), say(TITLES["freeform"]), after, tuple(unverified))
-
-
-def _item(item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, links: JobLinks) -> ItemView:
-    source = sources.get(item.source_id)
-    place = place_of(source) if source else ""
-    is_known = item.standing != level_name(OTHER_LEVEL, item.mode)
-    return ItemView(
-        item.number,
-        _prose(item.text, answer, cite),
-        place,
-        links.source(source.number) if source else "",
-        say_again(item.standing) if is_known else "",
-        tuple(remark for remark in item.remarks if remark.kind != "language"),
-        _code(item, links.code(item.number)) if item.code else None,
+    return SimpleNamespace(
+        before=before,
+        lists=lists,
+        report=report,
+        report_title=say(TITLES["freeform"]),
+        after=after,
+        unverified=unverified,
     )
 
 
-def code_view(view: FindingsView, number: str) -> CodeView | None:
+def _section(id: str, title: str, text: Markup) -> SimpleNamespace:
+    return SimpleNamespace(id=id, title=title, text=text)
+
+
+def _item(
+    item: FoundItem, answer: ResearchAnswer, sources: dict[str, Source], cite: Cite, links: JobLinks
+) -> SimpleNamespace:
+    """`standing` is "" for a place of which nothing is known; `address` leads to the source's text here."""
+    source = sources.get(item.source_id)
+    is_known = item.standing != level_name(OTHER_LEVEL, item.mode)
+    return SimpleNamespace(
+        text=_prose(item.text, answer, cite),
+        place=place_of(source) if source else "",
+        address=links.source(source.number) if source else "",
+        standing=say_again(item.standing) if is_known else "",
+        remarks=[remark for remark in item.remarks if remark.kind != "language"],
+        code=_code(item, links.code(item.number)) if item.code else None,
+    )
+
+
+def code_view(view: FindingsView, number: str) -> SimpleNamespace | None:
     """All lines of an implementation's code, None where there is none."""
     found = (item for item in view.found("implementation") if item.code and str(item.number) == number)
     return next(map(_code, found), None)
 
 
-def _code(item: FoundItem, whole: str = "") -> CodeView:
-    """Cut where `whole` says where all of it is."""
+def _code(item: FoundItem, whole: str = "") -> SimpleNamespace:
+    """`html` is cut where `whole` says where all of its `lines` are; `install` is what installs the dependencies, ""
+    where they are none or not Python's.
+    """
     block = CodeBlock(item.language, printable(item.code))
     lines = block.text.splitlines(keepends=True)
     text = "".join(lines[:_SHOWN_LINES])[:_SHOWN_CHARS] if whole else block.text
     has_packages = item.dependencies not in ("", "none")
     install = f"pip install {item.dependencies.replace(',', '')}" if has_packages and item.language == "python" else ""
-    return CodeView(
-        block.language,
-        highlighted(text, block.language),
-        one_line(item.dependencies),
-        install,
-        len(lines),
-        whole if text != block.text else "",
+    return SimpleNamespace(
+        language=block.language,
+        html=highlighted(text, block.language),
+        dependencies=one_line(item.dependencies),
+        install=install,
+        lines=len(lines),
+        whole=whole if text != block.text else "",
     )
 
 
@@ -419,73 +301,47 @@ def _prose(text: str, answer: ResearchAnswer, cite: Cite) -> Markup:
     return prose(marked_text(text, answer.claims, tag=claim_tag), cite)
 
 
-@dataclass(frozen=True)
-class EvidenceRow:
-    """What one chunk says. `page` is "" where there is none; `cited_in` are sentences of the section."""
-
-    key: str
-    page: str
-    summary: str
-    scores: tuple[str, str, str]
-    cited_in: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class EvidenceSearch:
-    """One search for a section, and what it found, best first."""
-
-    section: str
-    query: str
-    is_custom: bool
-    rows: tuple[EvidenceRow, ...]
-
-
-@dataclass(frozen=True)
-class ReferenceRow:
+def _reference(row: Mapping[str, Json]) -> SimpleNamespace:
     """A reference of a list that was checked. `links` are words and the addresses behind them."""
-
-    number: str
-    name: str
-    sign: str
-    said: str
-    links: tuple[tuple[str, str], ...]
-    uses: tuple[str, ...]
-
-
-def _reference(row: Mapping[str, Json]) -> ReferenceRow:
     named = ((say("record"), "url"), (say("notice"), "notice_url"), (say("free to read"), "open_copy"))
     links = [(words, _text(row, name)) for words, name in named]
-    return ReferenceRow(
+    return SimpleNamespace(
         number=_text(row, "number"),
         name=cut(_text(row, "reference"), QUERY_ROOM),
         sign=_text(row, "sign"),
         said=_text(row, "said"),
-        links=tuple((words, url) for words, url in links if url.startswith(("https://", "http://"))),
-        uses=tuple(
+        links=[(words, url) for words, url in links if url.startswith(("https://", "http://"))],
+        uses=[
             f"{verdict_words(_text(use, 'verdict'))}: {_text(use, 'sentence')}" for use in rows(row.get("cited_for"))
-        ),
+        ],
     )
 
 
-def evidence_searches(result: JobResult | None) -> tuple[EvidenceSearch, ...]:
-    """In the order in which they were made; none for a job that wrote no section."""
+def evidence_searches(result: JobResult | None) -> list[SimpleNamespace]:
+    """In the order in which they were made, `rows` best first; none for a job that wrote no section."""
     searches: dict[tuple[str, str], list[Mapping[str, Json]]] = {}
     for row in rows(result.details.get("evidence")) if result else ():
         searches.setdefault((_text(row, "section"), _text(row, "query")), []).append(row)
-    return tuple(
-        EvidenceSearch(section, cut(query, QUERY_ROOM), bool(found[0].get("is_custom")), tuple(map(_row, found)))
+    return [
+        SimpleNamespace(
+            section=section,
+            query=cut(query, QUERY_ROOM),
+            is_custom=bool(found[0].get("is_custom")),
+            rows=[*map(_row, found)],
+        )
         for (section, query), found in searches.items()
-    )
+    ]
 
 
-def _row(row: Mapping[str, Json]) -> EvidenceRow:
+def _row(row: Mapping[str, Json]) -> SimpleNamespace:
+    """What one chunk says. `page` is "" where there is none; `cited_in` are sentences of the section."""
     cited = row.get("cited_in")
-    return EvidenceRow(
+    return SimpleNamespace(
         key=_text(row, "key") or _text(row, "paper_id"),
         page=_text(row, "page"),
         summary=_text(row, "summary"),
         scores=(_score(row, "vector_score"), _score(row, "llm_score"), _score(row, "combined_score")),
-        cited_in=tuple(one_line(str(sentence)) for sentence in cited) if isinstance(cited, list) else (),
+        cited_in=[one_line(str(sentence)) for sentence in cited] if isinstance(cited, list) else [],
     )
 
 
@@ -507,45 +363,21 @@ MAX_ROWS = 300
 _MIN_WIDTH = 0.6  # of 100: a step of a millisecond is still seen
 
 
-@dataclass(frozen=True)
-class RowView:
-    """`left` and `width` are the bar's, of 100; `exchange` holds what was sent and said, by heading."""
-
-    kind: str
-    began: str
-    took: str
-    name: str
-    what: str
-    tokens: str
-    cost: str
-    outcome: str
-    left: float
-    width: float
-    exchange: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class TimelineView:
-    rows: tuple[RowView, ...]
-    totals: str
-    has_prompts: bool
-    left_out: int
-
-
-def timeline_view(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool) -> TimelineView:
+def timeline_view(job: ResearchJob, entries: Sequence[TraceEntry], *, with_prompts: bool) -> SimpleNamespace:
     """In the order in which things began. Without `with_prompts` no exchange is in it."""
     rows = without_repeats(in_order(entries))
     start = job.created_at
     whole = max([(entry.at - start).total_seconds() for entry in entries], default=0.0) or 1.0
-    return TimelineView(
-        rows=tuple(_step(job, entry, times, whole, with_prompts=with_prompts) for entry, times in rows[:MAX_ROWS]),
+    return SimpleNamespace(
+        rows=[_step(job, entry, times, whole, with_prompts=with_prompts) for entry, times in rows[:MAX_ROWS]],
         totals=totals_line(totals_of(entries)),
         has_prompts=with_prompts,
         left_out=max(0, len(rows) - MAX_ROWS),
     )
 
 
-def _step(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with_prompts: bool) -> RowView:
+def _step(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with_prompts: bool) -> SimpleNamespace:
+    """`left` and `width` are the bar's, of 100; `exchange` holds what was sent and said, by heading."""
     began = max((entry.at - job.created_at).total_seconds() - entry.seconds, 0.0)
     left = min(100 * began / whole, 100 - _MIN_WIDTH)
     tokens = f"{thousands(entry.prompt_tokens)} + {thousands(entry.completion_tokens)}"
@@ -553,7 +385,7 @@ def _step(job: ResearchJob, entry: TraceEntry, times: int, whole: float, *, with
         tokens = say("{tokens} (estimated)", tokens=tokens)
     outcome = "" if entry.outcome == "done" else entry.outcome
     repeated = " " + say_many("({number} time)", "({number} times)", times) if times > 1 else ""
-    return RowView(
+    return SimpleNamespace(
         kind=entry.kind,
         began=f"{say_number(began, 2)} s",
         took=f"{say_number(entry.seconds, 2)} s" if entry.kind != "mark" else "",

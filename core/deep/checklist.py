@@ -41,7 +41,15 @@ async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> R
         ),
         user=f"{said_before(turns)}\n{asked(job)}" if turns else asked(job),
         schema_name="refined_question",
-        schema=_refined_schema(settings.max_items),
+        schema=strict(
+            {
+                "question": {"type": "string"},
+                "in_scope": strings(MAX_BOUNDARIES),
+                "out_of_scope": strings(MAX_BOUNDARIES),
+                "key_terms": strings(MAX_TERMS),
+                "checklist": strings(settings.max_items),
+            }
+        ),
         within_s=within_s,
     )
     question = line(said.fields.get("question")) or job.query
@@ -52,18 +60,6 @@ async def refine_question(job: ResearchJob, deps: Deps, *, within_s: float) -> R
         key_terms=listed(said.fields.get("key_terms"), most=MAX_TERMS),
         checklist=generate_checklist(said, job, most=settings.max_items),
         usage=said.usage,
-    )
-
-
-def _refined_schema(max_items: int) -> dict[str, Json]:
-    return strict(
-        {
-            "question": {"type": "string"},
-            "in_scope": strings(MAX_BOUNDARIES),
-            "out_of_scope": strings(MAX_BOUNDARIES),
-            "key_terms": strings(MAX_TERMS),
-            "checklist": strings(max_items),
-        }
     )
 
 
@@ -221,7 +217,12 @@ def question_frame(state: DeepState) -> str:
 
 def checklist_frame(items: Iterable[ChecklistItem], *, with_coverage: bool = False) -> str:
     """`1. description`, with what is still missing; with coverage also how far it is covered."""
-    return _frame("checklist", "\n".join(_item_line(item, with_coverage=with_coverage) for item in items))
+    lines: list[str] = []
+    for item in items:
+        coverage = f" [{item.coverage.value}]" if with_coverage else ""
+        missing = f" (still missing: {item.missing})" if item.missing else ""
+        lines.append(f"{item.id}.{coverage} {item.description}{missing}")
+    return _frame("checklist", "\n".join(lines))
 
 
 def facts_frame(facts: Sequence[Fact], *, max_tokens: int) -> str:
@@ -240,12 +241,6 @@ def queries_frame(state: DeepState) -> str:
     """Earlier queries with how many new facts came of their round."""
     lines = [f"- {query} ({round_.new_facts} new facts)" for round_ in state.rounds for query in round_.queries]
     return _frame("queries", "\n".join(lines[-MAX_SHOWN_QUERIES:])) if lines else ""
-
-
-def _item_line(item: ChecklistItem, *, with_coverage: bool) -> str:
-    coverage = f" [{item.coverage.value}]" if with_coverage else ""
-    missing = f" (still missing: {item.missing})" if item.missing else ""
-    return f"{item.id}.{coverage} {item.description}{missing}"
 
 
 def _fact_line(fact: Fact) -> str:

@@ -69,10 +69,11 @@ def check_pubmed_query(query: str) -> str:
     tokens = _TOKEN.findall(query)
     if not any(_kind(token) == "term" for token in tokens):
         return "no search term"
+    named = [token.strip("[]").strip().lower() for token in tokens if token.startswith("[")]
     for reason, is_broken in (
         ("a quotation mark or bracket is not closed", any(token in {'"', "[", "]"} for token in tokens)),
         ("parentheses do not match", not _is_balanced(tokens)),
-        ("an unknown field", any(not _is_field(token) for token in tokens if token.startswith("["))),
+        ("an unknown field", any(not (name in FIELDS or _NEAR.fullmatch(name)) for name in named)),
         ("an operator without a term on both sides", not _is_joined(tokens)),
     ):
         if is_broken:
@@ -126,11 +127,6 @@ def _kind(token: str) -> str:
     if token in _OPERATORS:
         return "operator"
     return {"(": "(", ")": ")", "[": "field"}.get(token[0], "term")
-
-
-def _is_field(token: str) -> bool:
-    name = token.strip("[]").strip().lower()
-    return name in FIELDS or _NEAR.fullmatch(name) is not None
 
 
 def _is_balanced(tokens: list[str]) -> bool:
@@ -261,9 +257,7 @@ def fresh(found: Sequence[Source], known: Sequence[Source], *, most: int, per_ow
 
 
 def web_providers(work: Work) -> tuple[str, ...]:
-    """All but the catalogues of papers; web searches alone where there is one, since the others answer a question's
-    words poorly.
-    """
+    """All but the catalogues of papers; web searches alone where there are any: others answer plain words poorly."""
     strengths = {name: strength for name, strength in awake(work.deps).items() if name not in PAPERS}
     web = [name for name, strength in strengths.items() if strength in ("factual", "conceptual", "files")]
     has_web = any(strengths[name] != "files" for name in web)

@@ -1,6 +1,4 @@
-"""Deep research as people and programs see it: the plan and progress in a message that waits, the trace in lines, and
-the shapes of its specification.
-"""
+"""Deep research as people and programs see it: plan and progress as they go, the trace, the specification's shapes."""
 
 from __future__ import annotations
 
@@ -89,9 +87,7 @@ def read_card(data: Json) -> ChecklistCard | None:
 
 @dataclass(frozen=True)
 class CoveredItem:
-    """An item of the checklist when the research has ended; `line` is a sentence of the answer with its citations, ""
-    where none is about it.
-    """
+    """An item when the research has ended; `line` is the answer's sentence about it with its citations, "" for none."""
 
     description: str
     coverage: Coverage
@@ -123,9 +119,7 @@ def covered_items(result: JobResult) -> tuple[CoveredItem, ...]:
 
 
 def _covered(item: str, coverage: Coverage, claims: Sequence[Claim]) -> CoveredItem:
-    """An item that is covered by a sentence whose sources were retracted is no longer covered by it, and of what is
-    covered in part something stands there.
-    """
+    """A sentence whose sources were retracted covers nothing, and what is covered in part has a sentence there."""
     best = _claim_on(item, [claim for claim in claims if claim.evidence])
     if coverage is not Coverage.UNSATISFIED and best and best.verdict is Verdict.UNSUPPORTED:
         coverage = Coverage.PARTIAL

@@ -158,11 +158,7 @@ def _as_answer(outcome: Outcome) -> ResearchAnswer:
 
 def changes_in_words(changes: AnswerChanges) -> list[str]:
     """How many sentences are new, gone and contradicted."""
-    counts = (
-        (len(changes.contradicted), "contradicted"),
-        (len(changes.added), "new"),
-        (len(changes.dropped), "gone"),
-    )
+    counts = ((len(changes.contradicted), "contradicted"), (len(changes.added), "new"), (len(changes.dropped), "gone"))
     return [f"{counted(number, 'sentence')} {word}" for number, word in counts if number]
 
 
@@ -171,9 +167,7 @@ def disagreements(one: Run, other: Run) -> list[tuple[Outcome, Outcome, AnswerCh
     theirs = {outcome.case_id: outcome for outcome in other.outcomes}
     pairs = [(mine, theirs[mine.case_id]) for mine in one.outcomes if mine.case_id in theirs]
     found = [(mine, their, disagreement(mine, their)) for mine, their in pairs]
-    differing = [
-        entry for entry in found if not entry[2].is_nothing or state_of(entry[0]) != state_of(entry[1])
-    ]  # fmt: skip
+    differing = [entry for entry in found if not entry[2].is_nothing or state_of(entry[0]) != state_of(entry[1])]
     return sorted(differing, key=lambda entry: -len(entry[2].contradicted))
 
 
@@ -190,15 +184,12 @@ def grades_of(run: Run, *, of_jobs: bool = False) -> list[Grade]:
     """
     found = []
     for outcome in run.outcomes:
-        looked = [one.is_met for one in outcome.met if one.is_met is not None and _is_of_content(one.expectation)]
+        of_content = [one for one in outcome.met if one.expectation.partition(":")[0] in _OF_CONTENT]
+        looked = [one.is_met for one in of_content if one.is_met is not None]
         if looked and outcome.is_answered:
             job_id = outcome.case_id if of_jobs else ""
             found.append(Grade(f"{run.name}/{outcome.case_id}", Confidence(outcome.confidence), all(looked), job_id))
     return found
-
-
-def _is_of_content(expectation: str) -> bool:
-    return expectation.partition(":")[0] in _OF_CONTENT
 
 
 # As files

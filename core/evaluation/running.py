@@ -1,6 +1,4 @@
-"""Running the questions of an evaluation: several at once, each with ports of its own, what is done told at once; and
-what is recorded of each, to be asked again.
-"""
+"""Running the questions of an evaluation: several at once, each with its own ports; and recordings, to ask again."""
 
 from __future__ import annotations
 
@@ -22,7 +20,6 @@ from core.model.ports import (
     ChatDelta,
     ChatModel,
     ChatRequest,
-    Clock,
     PageFetcher,
     ProviderStrength,
     SearchedText,
@@ -116,9 +113,7 @@ async def _run(case: Case, ask: Ask, judge: SupportJudge | None) -> Outcome:
     met = await check_expectations(case, answered, judge)
     job, answer = answered.job, answered.answer
     if answer is None:
-        return Outcome(
-            case.id, case.question, job.id, seconds=answered.seconds, met=met, error=failure_sentence(job)
-        )  # fmt: skip
+        return Outcome(case.id, case.question, job.id, seconds=answered.seconds, met=met, error=failure_sentence(job))
     spent = answer.metadata
     cited = {citation.source_id for citation in answer.citations}
     return Outcome(
@@ -273,9 +268,9 @@ class Tape:
 def taped(deps: Deps, tape: Tape) -> Deps:
     """The ports recorded on the tape, or played from it; then the clock stands at the recording's day."""
     names = dict.fromkeys(search.provider for search in tape.searches) if tape.is_replayed else deps.providers
-    providers: Mapping[str, SearchProvider] = {
-        name: TapedSearch(name, deps.providers.get(name), tape) for name in names
-    }  # fmt: skip
+    providers = {name: TapedSearch(name, deps.providers.get(name), tape) for name in names}
+
+    back = deps.clock() - tape.at  # replayed, it is as if it were then, and going: prompts name the day
 
     def model_of(model: ChatModel) -> ChatModel:
         return TapedModel(model, tape)
@@ -288,14 +283,8 @@ def taped(deps: Deps, tape: Tape) -> Deps:
         models={mode: model_of(model) for mode, model in deps.models.items()},
         check_model=model_of(deps.check_model) if deps.check_model else None,
         web_model=TapedWebSearch(deps.web_model, tape) if deps.web_model else None,
-        clock=_clock_at(tape.at, deps.clock) if tape.is_replayed else deps.clock,
+        clock=(lambda: deps.clock() - back) if tape.is_replayed else deps.clock,
     )
-
-
-def _clock_at(recorded: datetime, clock: Clock) -> Callable[[], datetime]:
-    """As if it were then, and going: prompts name the day."""
-    back = clock() - recorded
-    return lambda: clock() - back
 
 
 class TapedSearch:

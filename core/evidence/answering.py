@@ -207,7 +207,7 @@ def unanswered_by_rules(question: str, text: str, *, language: str = "en") -> st
 def expected_answer(question: str, language: str = "en") -> Expected | None:
     """The kind of answer that the question's own words ask for; None when they do not tell."""
     asked = question.rpartition("¿")[2].casefold().strip()
-    for part in reversed(asked.split(",")):
+    for part in reversed(regex.split(r"[,?]", asked)):  # of two questions the last is asked, unless it names nothing
         for expected, pattern in _asks(language):
             if pattern.match(part.strip()):
                 is_choice = expected is Expected.VERDICT and _OR[language] in asked.split()

@@ -530,8 +530,7 @@ def _failures(found: SourceCollection) -> Iterator[str]:
     for reason, names in by_reason.items():
         *first, last = dict.fromkeys(names)
         listed = f"{', '.join(first)} {say('and')} {last}" if first else last
-        nothing = "{places} gave nothing: {reason}."
-        told = say_many(nothing, nothing, len(first) + 1, places=listed, reason=reason)
+        told = say("{places} gave nothing: {reason}.", places=listed, reason=reason)
         yield told if told.startswith("arXiv") else f"{told[:1].upper()}{told[1:]}"
 
 

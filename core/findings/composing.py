@@ -361,7 +361,10 @@ def _titles_of(marks: Sequence[regex.Match[str]]) -> list[str]:
     titles = [_section_title(found["title"]) for found in marks]
     levels = [len(found["marks"]) if found["marks"] else 9 for found in marks]
     bare = [not found["marks"] and not found["bold"] for found in marks]
-    outer = [at for at, level in enumerate(levels) if not bare[at] and level == _outer_level(levels, bare)]
+    real = [level for level, is_bare in zip(levels, bare, strict=True) if not is_bare]
+    # The outermost level with more than one heading: a single one above it is the report's own title.
+    outermost = min((level for level in real if real.count(level) > 1), default=0)
+    outer = [at for at, level in enumerate(levels) if not bare[at] and level == outermost]
     if len(outer) == len(SECTIONS) and all(
         titles[at] in ("", title) for at, title in zip(outer, SECTIONS, strict=True)
     ):
@@ -373,12 +376,6 @@ def _titles_of(marks: Sequence[regex.Match[str]]) -> list[str]:
             if SECTIONS[place + 1 : place + 2] == (titles[after],) and SECTIONS[place] not in titles:
                 titles[at] = SECTIONS[place]
     return titles
-
-
-def _outer_level(levels: Sequence[int], bare: Sequence[bool]) -> int:
-    """The outermost level with more than one heading: a single one above it is the report's own title."""
-    real = [level for level, is_bare in zip(levels, bare, strict=True) if not is_bare]
-    return min((level for level in real if real.count(level) > 1), default=0)
 
 
 def section_text(section: ReportSection) -> str:

@@ -303,10 +303,6 @@ def _group(url: str, kind: SourceKind) -> str:
     if domain in _EDUCATORS or owner in _EDUCATORS:
         return "educator"
     if domain in _REPOSITORIES:
-        return "repository" if _repository_owner(url) in _REPUTABLE_OWNERS else "other"
+        path = regex.sub(r"^https?://[^/]+/", "", url, flags=regex.IGNORECASE)
+        return "repository" if path.partition("/")[0].casefold() in _REPUTABLE_OWNERS else "other"
     return "vendor" if owner in _VENDORS else "other"
-
-
-def _repository_owner(url: str) -> str:
-    path = regex.sub(r"^https?://[^/]+/", "", url, flags=regex.IGNORECASE)
-    return path.partition("/")[0].casefold()

@@ -1,6 +1,4 @@
-"""A draft read and its sources opened: what the model wrote becomes results, and of their addresses those that a search
-gave are trusted to exist and opened, like all sources.
-"""
+"""A draft read, and those of its addresses opened that a search gave: only these are trusted to exist."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from string import Template
 
 from core.evidence.authority import is_retracted
 from core.evidence.grounding import Grounder
@@ -61,18 +60,18 @@ async def conduct(work: Work) -> JobResult:
         mode for name in work.job.request.modes for mode in ALL_MODES if mode == name
     )
     telling = Telling(work.progress, modes)
-    drafts = await work.steps.run("draft", lambda: _draft(work, model, modes, telling), Drafts)
-    return await work.steps.run("check", lambda: _check(work, modes, drafts), JobResult)
 
+    async def draft() -> Drafts:
+        with work.deps.stage("draft"):
+            return await draft_all(work, model, modes, telling)
 
-async def _draft(work: Work, model: ChatModel, modes: Sequence[ResearchMode], telling: Telling) -> Drafts:
-    with work.deps.stage("draft"):
-        return await draft_all(work, model, modes, telling)
+    drafts = await work.steps.run("draft", draft, Drafts)
 
+    async def check() -> JobResult:
+        with work.deps.stage("check"):
+            return await _checked(work, modes, drafts)
 
-async def _check(work: Work, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
-    with work.deps.stage("check"):
-        return await _checked(work, modes, drafts)
+    return await work.steps.run("check", check, JobResult)
 
 
 async def _checked(work: Work, modes: Sequence[ResearchMode], drafts: Drafts) -> JobResult:
@@ -244,14 +243,6 @@ _FLAVOURS: dict[ResearchMode, tuple[str, str]] = {
 }  # of each mode's own search, and of its next round at depth `deep`
 
 
-def web_search_request(
-    job: ResearchJob, mode: ResearchMode, deps: Deps, *, again: str, timeout_s: float
-) -> ChatRequest:
-    """For a model that searches by itself; `again` is what its second round is told."""
-    user = "\n\n".join(filter(None, [asked(job), again]))
-    return _request(job, mode, deps, searching=BY_WEB_SEARCH, user=user, timeout_s=timeout_s)
-
-
 def sources_request(
     job: ResearchJob, mode: ResearchMode, sources: Sequence[Source], deps: Deps, *, timeout_s: float
 ) -> ChatRequest:
@@ -282,6 +273,8 @@ def _request(
 
 def _system(job: ResearchJob, mode: ResearchMode, deps: Deps, searching: str) -> str:
     top_k = str(job.request.top_k)
+    prompts = load_prompt("idea"), load_prompt("implementation"), load_prompt("freeform")
+    instructions = prompts[ALL_MODES.index(mode)]
     return load_prompt("research_envelope").substitute(
         query=fenced(" ".join(job.query.split())),
         search_instructions=searching,
@@ -290,14 +283,8 @@ def _system(job: ResearchJob, mode: ResearchMode, deps: Deps, searching: str) ->
         depth=_DEPTHS[job.request.depth],
         today=deps.clock().date().isoformat(),
         language=language_name(job.intent.language),
-        mode_instructions=_instructions(mode).substitute(top_k=top_k),
+        mode_instructions=instructions.substitute(top_k=top_k),
     )
-
-
-def _instructions(mode: ResearchMode) -> Template:
-    if mode == "idea":
-        return load_prompt("idea")
-    return load_prompt("implementation") if mode == "implementation" else load_prompt("freeform")
 
 
 def search_again(first: SearchedText, mode: ResearchMode, top_k: int) -> str:
@@ -450,7 +437,9 @@ async def _deepened(
 
 
 async def _search_and_write(work: Work, model: WebSearchModel, mode: ResearchMode, *, again: str = "") -> SearchedText:
-    request = web_search_request(work.job, mode, work.deps, again=again, timeout_s=_left_s(work))
+    """By a model that searches by itself; `again` is what its second round is told."""
+    user = "\n\n".join(filter(None, [asked(work.job), again]))
+    request = _request(work.job, mode, work.deps, searching=BY_WEB_SEARCH, user=user, timeout_s=_left_s(work))
     depth = work.job.request.depth
     return await remembered(
         work.deps.memo,

@@ -191,12 +191,6 @@ class Drafts:
     considered: int = 0
 
 
-def _imported(names: Sequence[str]) -> str:
-    if not names:
-        return say("imports: standard library only")
-    return say("imports: {names}", names=", ".join(names))
-
-
 class Telling:
     """The job's status is that of the mode that is furthest behind."""
 
@@ -314,7 +308,8 @@ class CodeCheck:
         if self.parses is False:
             said.append(Remark(say("does not parse ({fault})", fault=self.fault), "doubt"))
         if self.parses:
-            said += [Remark(say("parses")), Remark(_imported(self.imports))]
+            own = say("imports: {names}", names=", ".join(self.imports)) if self.imports else ""
+            said += [Remark(say("parses")), Remark(own or say("imports: standard library only"))]
         if self.undeclared:
             said.append(Remark(say("not among the dependencies: {names}", names=", ".join(self.undeclared)), "doubt"))
         if not self.has_dependencies:
@@ -418,11 +413,7 @@ def _language(stated: str, code: str) -> str:
     if stated:
         name = stated.casefold()
         return _NAMES.get(name, name)
-    if _PYTHON_SIGNS.search(code) and _parses_as_python(code):
+    if _PYTHON_SIGNS.search(code) and check_code(CodeBlock("python", code), None).parses:
         return "python"
     guess = next((name for name, sign in _SIGNS if sign.search(code)), "")
     return guess or ("python" if _PYTHON_SIGNS.search(code) else "")
-
-
-def _parses_as_python(code: str) -> bool:
-    return check_code(CodeBlock("python", code), None).parses is True

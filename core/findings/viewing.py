@@ -1,6 +1,4 @@
-"""A finding as interfaces show it: written into `JobResult.details` by the modes, read back by who shows it; and its
-code as files to keep, where a message has no room for it.
-"""
+"""Findings as interfaces show them, kept in `JobResult.details`; and code as files, where a message has no room."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What people do with a shelf of papers, the same on every interface: add, list, show, remove, read anew, check;
-and the lists of papers that others have read.
-"""
+"""What people do with a shelf of papers on every interface; and the lists of papers that others have read."""
 
 from __future__ import annotations
 
@@ -20,9 +18,11 @@ from core.model.errors import GorkdError, InvalidQuery
 from core.model.job import Json, ResearchJob, Scope
 from core.model.works import ARXIV_ID
 from core.presentation.render import one_line
+from core.text.numbers import MONTHS
 from core.text.saying import say, say_again
 
 INGESTION_S = 600.0  # a paper (D2)
+_OF_CATALOGUES = ("id", "title", "authors", "published", "doi", "url", "abstract")
 
 
 NOTHING_NAMED = "{name} cannot be added: the list names no file, arXiv id, DOI or address of it."
@@ -73,8 +73,9 @@ class LibraryDesk:
         return await self._within(self.ingestion.add(shelf, found.name, found.content, found.record))
 
     async def add_listed(self, shelf: Scope, listed: ListedPaper, file: bytes = b"") -> Ingested:
-        """A paper of a reading list, from the file beside it or from elsewhere; one that is there is left, but for the
-        BibTeX entry that it lacks. Raises as `add_file`.
+        """From the file beside the list or from elsewhere; one that is there gets at most the BibTeX entry it lacks.
+
+        Raises as `add_file`.
         """
         record = replace(listed.record, id=listed.reference if ARXIV_ID.fullmatch(listed.reference) else "")
         known = await self.library.papers([shelf])
@@ -84,7 +85,8 @@ class LibraryDesk:
                 words = say(NOTHING_NAMED, name=listed.name)
                 raise PaperUnreadable("nothing to fetch", user_message=words)
             found = await self.find_elsewhere(listed.reference)
-            record = _completed(found.record, listed.record)
+            told = {name: value for name, value in vars(found.record).items() if value and name in _OF_CATALOGUES}
+            record = replace(listed.record, **told)  # a catalogue's; what it does not know, as the list has it
             known = await self.library.papers([shelf])  # fetching takes its time
             there = next((paper for paper in known if record.id and paper.id == record.id), None)
             file = found.content
@@ -210,20 +212,6 @@ def _alone(paper: Paper) -> str:
     return f"{paper.id}#alone"
 
 
-def _completed(found: PaperRecord, listed: PaperRecord) -> PaperRecord:
-    """A catalogue's record; what it does not know, as the list has it."""
-    return PaperRecord(
-        id=found.id,
-        title=found.title or listed.title,
-        authors=found.authors or listed.authors,
-        published=found.published or listed.published,
-        doi=found.doi or listed.doi,
-        url=found.url or listed.url,
-        abstract=found.abstract or listed.abstract,
-        bibtex=listed.bibtex,
-    )
-
-
 def pick(papers: Sequence[Paper], paper_id: str) -> Paper:
     """Raises `NoSuchPaper` with a sentence that helps."""
     found = find_papers(papers, paper_id)
@@ -256,6 +244,7 @@ _FIELD = re.compile(r"\s*+,?+\s*+([A-Za-z][\w-]*+)\s*+=\s*+")
 _JOINED = re.compile(r"\s*+#\s*+")
 _CLOSING = re.compile(r"\s*+,?+\s*+\}")
 _BARE = re.compile(r"[^\s,}#]*")
+_UNBRACED = re.compile(r"\A\{(.*)\}\Z", re.DOTALL)
 _NO_WORK = frozenset({"string", "preamble", "comment"})
 _RIS = re.compile(r"^([A-Z][A-Z0-9])  - ?(.*)$")
 _COMBINING = "\u0308 \u0301 \u0300 \u0302 \u0303 \u0327 \u030c \u0306 \u0304 \u0307 \u030b \u030a \u0328 \u0323"
@@ -363,7 +352,11 @@ def _fields(text: str, at: int, last: int) -> tuple[int, dict[str, str]]:
         at = found.end()
         while True:
             end = _value_end(text, at, last)
-            parts.append(text[at:end].strip().strip('"{}') if text[at : at + 1] == '"' else _unbraced(text[at:end]))
+            parts.append(
+                text[at:end].strip().strip('"{}')
+                if text[at : at + 1] == '"'
+                else _UNBRACED.sub(r"\1", text[at:end].strip())
+            )
             at = end
             joined = _JOINED.match(text, at, last)
             if joined is None:
@@ -392,11 +385,6 @@ def _value_end(text: str, at: int, last: int) -> int:
     return last
 
 
-def _unbraced(value: str) -> str:
-    value = value.strip()
-    return value[1:-1] if value.startswith("{") and value.endswith("}") else value
-
-
 def plain(value: str) -> str:
     """A BibTeX value as people read it: accents as letters, no braces."""
     value = _LETTER.sub(lambda found: _LETTERS[found[1]], value)
@@ -410,7 +398,9 @@ def _listed(fields: Mapping[str, str], *, bibtex: str) -> ListedPaper:
     url = plain(fields.get("url", ""))
     arxiv = eprint if ARXIV_ID.fullmatch(eprint) else _arxiv_in(url)
     names = bibtex_names(fields.get("author", ""))
-    date = plain(fields.get("date", "")) or "-".join(filter(None, (plain(fields.get("year", "")), _month(fields))))
+    said = plain(fields.get("month", "")).lower()[:3]
+    month = next((f"{number:02}" for number, name in enumerate(MONTHS, 1) if name[:3] == said), "")
+    date = plain(fields.get("date", "")) or "-".join(filter(None, (plain(fields.get("year", "")), month)))
     record = PaperRecord(
         title=plain(fields.get("title", "")),
         authors=names,
@@ -427,12 +417,6 @@ def bibtex_names(text: str) -> tuple[str, ...]:
     """The names in a field of authors, without `and others`."""
     names = (plain(name) for name in re.split(r"\s+and\s+", text) if name.strip())
     return tuple(name for name in names if name != "others")
-
-
-def _month(fields: Mapping[str, str]) -> str:
-    months = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-    said = plain(fields.get("month", "")).lower()[:3]
-    return f"{months.index(said) + 1:02}" if said in months else ""
 
 
 def _attached(file: str) -> str:

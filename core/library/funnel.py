@@ -213,11 +213,16 @@ class _SharedWords:
 
 
 def _words_in(query: str, found: Sequence[SearchResult]) -> list[_SharedWords]:
+    """Of a query in another language than all texts those words count that are in any: names, and what is alike."""
     language = detect_language(query)
     weights = {term: rarity(term, language) for term in terms(ARXIV_ID.sub(" ", query))}
-    total = sum(weights.values()) or 1.0
-    texts = (f"{chunk.paper.title}\n{chunk.heading}\n{chunk.chunk_text}" for chunk in (entry.chunk for entry in found))
+    chunks = [entry.chunk for entry in found]
+    texts = [f"{chunk.paper.title}\n{chunk.heading}\n{chunk.chunk_text}" for chunk in chunks]
     held = [weights.keys() & terms(text) for text in texts]
+    if language not in map(detect_language, texts):
+        shared = frozenset().union(*held)
+        weights = {term: weight if term in shared and weight >= TELLING else 0.0 for term, weight in weights.items()}
+    total = sum(weights.values()) or 1.0
     return [_SharedWords(sum(map(weights.__getitem__, have)) / total, _telling(have, weights)) for have in held]
 
 

@@ -106,9 +106,7 @@ class PaperUnreadable(GorkdError):
 
 @dataclass(frozen=True)
 class PaperText:
-    """A file as read: Markdown, its pages parted by form feeds; `labels` are the numbers printed on them, `gap` says
-    what of the file is missing, "" for nothing.
-    """
+    """Markdown, pages parted by form feeds; `labels` are the numbers printed on them, `gap` what is missing or ""."""
 
     title: str
     text: str

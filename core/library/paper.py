@@ -243,12 +243,6 @@ def _names_paper(query: str, paper_id: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(paper_id)}(?!\w)", query) is not None
 
 
-def cited_papers(text: str) -> list[str]:
-    """The ids that `[PAPER_ID, page N]` markers name, each once, in arXiv's order; also those with ranges and lists."""
-    found = {mark.target.paper_id for mark in parse_markers(text, Grammar.PAGE) if isinstance(mark.target, PageRef)}
-    return sorted(found, key=arxiv_order)
-
-
 def arxiv_order(paper_id: str) -> tuple[int, str]:
     """Old ids (`hep-th/9901001`) come before new ones, as they did; other names come last, by alphabet."""
     return (0 if "/" in paper_id else 1 if _SEVERAL.fullmatch(paper_id) else 2, paper_id)
@@ -267,11 +261,6 @@ def format_reference(number: int, paper: Paper) -> str:
     return "\n".join(lines)
 
 
-def format_references(papers: Sequence[Paper]) -> str:
-    """`papers` in the given order, under its heading."""
-    return "\n\n".join([HEADING, *(format_reference(number, paper) for number, paper in enumerate(papers, start=1))])
-
-
 def names_no_page(answer: str, paper: Paper) -> bool:
     """Whether the answer cites the paper somewhere by its id alone, or with a section."""
     return re.search(rf"\[{re.escape(paper.id)}(?:\]|, (?!page \d))", answer) is not None
@@ -282,11 +271,12 @@ def format_research_result(answer: str, papers: Sequence[Paper]) -> tuple[str, l
 
     A marker that names no such paper leaves no reference; a paper may be cited by its id alone.
     """
-    cited = set(cited_papers(answer))
-    known = in_order(paper for paper in papers if paper.id in cited or names_no_page(answer, paper))
+    marked = {mark.target.paper_id for mark in parse_markers(answer, Grammar.PAGE) if isinstance(mark.target, PageRef)}
+    known = in_order(paper for paper in papers if paper.id in marked or names_no_page(answer, paper))
     if not known:
         return answer, []
-    return f"{answer.rstrip()}\n\n{format_references(known)}\n", [paper.id for paper in known]
+    listed = "\n\n".join([HEADING, *(format_reference(number, paper) for number, paper in enumerate(known, start=1))])
+    return f"{answer.rstrip()}\n\n{listed}\n", [paper.id for paper in known]
 
 
 # What a cosine of an embedding model means: measured once per model with texts of our own, kept with its vectors

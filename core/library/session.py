@@ -1,6 +1,4 @@
-"""Everybody's conversations with their libraries: kept by thread, with jobs run for what is researched, and each reply
-as a card.
-"""
+"""Everybody's conversations with their libraries: kept by thread, researched as jobs, each reply shown as a card."""
 
 from __future__ import annotations
 
@@ -130,9 +128,7 @@ def _said_at(address: Address) -> tuple[str | None, str, Address]:
 
 @dataclass
 class LibraryTalks:
-    """The library on every interface: what somebody says in a thread, and what is answered. Without `rules` every
-    channel is.
-    """
+    """The library on every interface: what is said in a thread, and answered. Without `rules` every channel is."""
 
     researcher: Researcher
     desk: LibraryDesk
@@ -471,9 +467,7 @@ def _confidence(said: SaidToLibrary) -> tuple[str, ...]:
 
 
 def _text(said: SaidToLibrary) -> str:
-    """The reply, below help how a chat is given papers; above a picture the sentence that it marks, in place of how
-    the page begins.
-    """
+    """The reply; below help how papers are given, above a picture the sentence it marks instead of its page."""
     if said.reply.title == say("Help"):
         return f"{said.reply.text}\n\n{say(wording.ADD_WHAT)}"
     if said.reply.file:

@@ -1,6 +1,4 @@
-"""The conversation with a library as a state machine (S000-28 … S000-30, S000-50): what may be said when, and what
-follows; which words are meant for it, and where it is kept between two messages.
-"""
+"""The conversation with a library as a state machine (S000-28 … S000-30, S000-50), and the words meant for it."""
 
 from __future__ import annotations
 
@@ -343,7 +341,8 @@ def read_words(text: str, conversation: Conversation | None, *, is_addressed: bo
         rest = said[lead.end() :]
         return Words(rest or "help", is_certain=True) if not rest or _has_shape(read_command(rest)) else None
     command = read_command(said)
-    if not _has_shape(command) or (text.strip().endswith("?") and _first_word(said) in ("improve", "notes")):
+    is_question = text.strip().endswith("?") and command is not None and command.name in ("improve", "notes")
+    if is_question or not _has_shape(command):
         return None
     if is_going_on(conversation):
         return Words(said)
@@ -389,10 +388,6 @@ def _can_be_nothing_else(command: Command) -> bool:
     if rule.takes_paper:
         return first.isdecimal() or ARXIV_ID.fullmatch(first) is not None
     return not rule.argument or "-" in command.name
-
-
-def _first_word(said: str) -> str:
-    return said.partition(" ")[0].casefold().rstrip(":")
 
 
 @dataclass(frozen=True)

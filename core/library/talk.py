@@ -52,9 +52,7 @@ _PAGE = re.compile(r"(?:p\.|page)? ?(\d{1,5})", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Reply:
-    """`text` is Markdown. `title` heads a panel, "" for a plain line; `file` is a name and a text to hand over;
-    `page` a paper and the page of it to show, None for its first.
-    """
+    """`text` is Markdown. `title` heads a panel, "" for none; `file` is name and text; of `page` None is the first."""
 
     text: str
     title: str = ""

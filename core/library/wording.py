@@ -12,6 +12,10 @@ FOUND_PAPERS = "   Found {papers} relevant papers"
 FOUND_CHUNKS = "   Retrieved {chunks} content chunks"
 EMPTY = "The library is empty; send a PDF and say “add to library”, or name an arXiv id, a DOI or an address."
 NO_PAPERS = '❌ No papers found relevant to query: "{query}". Try refining your search terms.'
+OTHER_LANGUAGE = (
+    "Without embeddings, papers in another language than the question are found only by names, numbers and words that "
+    "both share: ask in theirs, or have the admin set up embeddings."
+)
 BY_WORDS = "Meanings could not be compared just now, so papers were found by their words alone."
 FOUND_IN = "Found in {places}"
 ADD_FOUND = "Add one with `summarize <number>`."
@@ -75,11 +79,8 @@ def not_whole(gap: str) -> str:
 
 def without_vectors(reason: str) -> str:
     """Why a paper (`Ingested`) has no vectors yet, as a sentence and what follows; "" where it has them."""
-    return (
-        say("⚠️ {why} It is found by its words; its vectors come with the next paper or question.", why=one_line(reason))
-        if reason
-        else ""
-    )
+    later = "⚠️ {why} It is found by its words; its vectors come with the next paper or question."
+    return say(later, why=one_line(reason)) if reason else ""
 
 
 def without_summary(reason: str) -> str:
@@ -89,6 +90,4 @@ def without_summary(reason: str) -> str:
 
 def beside(other_id: str) -> str:
     """That another version of the work is there too, as a sentence; "" for none."""
-    if not other_id:
-        return ""
-    return say(BESIDE, id=other_id)
+    return say(BESIDE, id=other_id) if other_id else ""

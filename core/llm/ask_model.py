@@ -121,9 +121,7 @@ async def complete(
 
 @dataclass(frozen=True)
 class Told(Generic[T]):
-    """What was read of an answer. Where nothing could be, `value` is None, `unread` the error that this is, and
-    `text` what stood there instead.
-    """
+    """What was read of an answer; where nothing could be, `unread` is the error, and `text` what stood there."""
 
     value: T | None
     text: str
@@ -215,17 +213,12 @@ async def retry_once(
     try:
         return await call()
     except GorkdError as exc:
-        wait_s = _wait_before_retry_s(exc, delay_s)
+        is_garbled = isinstance(exc, ModelGarbled)  # it answered: there is nothing to wait for
+        wait_s = 0.0 if is_garbled else max(exc.retry_after_s or 0.0, delay_s)
         if not exc.retryable or wait_s > MAX_RETRY_WAIT_S or wait_s >= remaining_s():
             raise
     await sleep(wait_s)
     return await call()
-
-
-def _wait_before_retry_s(exc: GorkdError, delay_s: float) -> float:
-    if isinstance(exc, ModelGarbled):
-        return 0.0  # it answered: there is nothing to wait for
-    return max(exc.retry_after_s or 0.0, delay_s)
 
 
 # An answer of a model as it grows, and as a draft. Pure
@@ -311,12 +304,13 @@ class AnswerStream:
         fields = _answer_fields(self._json.value)
         if not any(section in fields for section in SECTIONS):
             fields, is_complete = streamed, False
+        asked = fields.get("follow_ups")
         return DraftAnswer(
             summary=_text_of(fields.get("summary")),
             detail=_text_of(fields.get("detail")),
             citations=_citations_of(fields.get("citations")),
             is_complete=is_complete,
-            follow_ups=_questions_of(fields.get("follow_ups")),
+            follow_ups=tuple(one for one in asked if isinstance(one, str)) if isinstance(asked, list) else (),
         )
 
 
@@ -360,10 +354,6 @@ def _citations_of(value: Json) -> tuple[DraftCitation, ...]:
     )
 
 
-def _questions_of(value: Json) -> tuple[str, ...]:
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
-
-
 def read_answer(text: str) -> DraftAnswer:
     """The best that can be made of a finished text, as `AnswerStream` reads it."""
     stream = AnswerStream()
@@ -378,9 +368,7 @@ def is_answer(text: str) -> bool:
 
 
 def read_prose(text: str) -> DraftAnswer | None:
-    """An answer in plain prose, its first paragraph as the summary, with the next one where that only leads to it; None
-    for what is rather broken JSON, or nothing.
-    """
+    """Plain prose with its first paragraph as the summary, and the one it leads to; None for broken JSON or nothing."""
     plain = _FENCE_LINE.sub("", _THOUGHT_END.split(text)[-1]).strip()
     if plain.startswith(("{", "[{", "<think")) or plain.count('":') > 2 or len(plain.split()) < MIN_PROSE_WORDS:
         return None

@@ -49,9 +49,7 @@ class SearchProvider(Protocol):
 
 
 def unread(part: object, scope: Scope) -> str:
-    """What an answer of now lacks of the documents that a place to search reads beforehand, in a sentence; "" for
-    nothing, and for a part that reads none.
-    """
+    """In a sentence what a search of now lacks of documents that are read beforehand; "" for nothing."""
     told: Callable[[Scope], str] | None = getattr(part, "unread", None)
     return told(scope) if told else ""
 
@@ -222,10 +220,7 @@ class JobStore(Protocol):
         """In the order given."""
 
     async def steer(self, job_id: str, steering: Steering) -> int:
-        """Keep what was said to a running job behind what was said before; its number, from 1.
-
-        Raises `StoreError` when the job is not stored.
-        """
+        """Keep what was said to a running job; its number, from 1. Raises `StoreError` when the job is not stored."""
 
     async def steered(self, job_id: str, *, after: int = 0) -> list[Steering]:
         """Everything said after number `after`."""

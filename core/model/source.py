@@ -47,9 +47,7 @@ class SearchFilters:
 
 @dataclass(frozen=True)
 class SearchQuery:
-    """`only` names the providers that get it, all of the plan's when empty. One that `is_verbatim` is written in
-    the search syntax of its provider and sent as it stands.
-    """
+    """`only` names its providers, all when empty; one that `is_verbatim` is in its provider's own search syntax."""
 
     text: str
     filters: SearchFilters = SearchFilters()

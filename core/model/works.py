@@ -77,9 +77,7 @@ NO_IDS = WorkIds()
 
 @dataclass(frozen=True)
 class PublishedWork:
-    """`versions` are what is known of it here, the newest first: ids of papers, or addresses. `year` is "" or four
-    digits.
-    """
+    """`versions` are ids of papers or addresses, the newest first; `year` is "" or four digits."""
 
     ids: WorkIds
     title: str

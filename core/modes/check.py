@@ -62,7 +62,11 @@ class Claims:
 
 async def run(work: Work) -> JobResult:
     """Split, search, compare: each a durable step."""
-    claims = await work.steps.run("claims", lambda: _claims(work), Claims)
+
+    async def split() -> Claims:
+        return split_claims(work.job.request.quoted)
+
+    claims = await work.steps.run("claims", split, Claims)
     outcome = await work.steps.run("search", lambda: _search(work, claims), SearchOutcome)
     sources = await work.deps.sources.sources(work.job.id)
     compared = await work.steps.run("compare", lambda: _compare(work, claims, sources), ComparedClaims)
@@ -89,7 +93,8 @@ def split_claims(message: str) -> Claims:
     said: list[str] = []
     for sentence in split_sentences(without_addresses(message)):
         text = one_line(strip_markers(sentence.plain))
-        if sentence.asserts and _is_checkable(text) and text not in said:
+        is_checkable = len(set(terms(text))) >= _MIN_TERMS and not _PERSONAL.search(text)
+        if sentence.asserts and is_checkable and text not in said:
             said.append(text)
     if len(said) > MAX_CLAIMS:
         notes.append(say("Only the first {few} of {all} claims were checked.", few=MAX_CLAIMS, all=len(said)))
@@ -98,17 +103,8 @@ def split_claims(message: str) -> Claims:
     for place, text in enumerate(said):
         before = [Turn(said[place - 1], "")] if place else []
         alone = standalone_by_rules(text, before)
-        meant.append(text if "(" in alone.removeprefix(text) else alone)
+        meant.append(text if alone.casefold().endswith(text.casefold()) else alone)
     return Claims(tuple(said), tuple(meant), tuple(notes))
-
-
-def _is_checkable(text: str) -> bool:
-    """Not what somebody feels or asks for, nor a cry without content."""
-    return len(set(terms(text))) >= _MIN_TERMS and not _PERSONAL.search(text)
-
-
-async def _claims(work: Work) -> Claims:
-    return split_claims(work.job.request.quoted)
 
 
 async def _search(work: Work, claims: Claims) -> SearchOutcome:
@@ -119,18 +115,13 @@ async def _search(work: Work, claims: Claims) -> SearchOutcome:
     await work.progress.status(JobStatus.SEARCHING, data={"queries": [*told], "providers": [*providers]})
     if not queries:
         return SearchOutcome(SearchMetadata(notes=claims.notes), 0)
-    gathering = _lean(work)
+    few = replace(work.deps.settings.search, pages_to_fetch=SOURCES_A_CLAIM + 2, max_sources=SOURCES_A_CLAIM)
+    gathering = Gathering(work.job, replace(work.deps, settings=replace(work.deps.settings, search=few)))
     try:
         with work.deps.stage("search"):
             return await _collect(work, claims, gathering, queries, providers)
     finally:
         await gathering.aclose()
-
-
-def _lean(work: Work) -> Gathering:
-    """Reads few pages of each search: there are up to `MAX_CLAIMS` of them."""
-    search = replace(work.deps.settings.search, pages_to_fetch=SOURCES_A_CLAIM + 2, max_sources=SOURCES_A_CLAIM)
-    return Gathering(work.job, replace(work.deps, settings=replace(work.deps.settings, search=search)))
 
 
 async def _collect(

@@ -25,6 +25,7 @@ from core.model.job import JobStatus, Json
 from core.model.source import Source
 from core.modes.mode import Mode
 from core.pipeline.work import Work
+from core.text.language import detect_language
 from core.text.saying import later, say
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ async def run(work: Work) -> JobResult:
     shelves = Shelves(work.deps.library, shelves_of(work.job.scope), work.deps.embedder)
     selected = await work.steps.run("select", partial(_select, work, shelves), Selected)
     if not selected.paper_ids:
-        return _nothing(work, is_empty=not await work.deps.library.papers(shelves.scopes))
+        return _nothing(work, await work.deps.library.papers(shelves.scopes))
     gathered = await work.steps.run("gather", partial(_gather, work, shelves, selected), Gathered)
     if not gathered.paper_ids:
         raise NothingIndexed(
@@ -161,15 +162,15 @@ async def _synthesize(
             raise ModelError(str(exc), user_message=words) from exc
 
 
-def _nothing(work: Work, *, is_empty: bool) -> JobResult:
+def _nothing(work: Work, papers: Sequence[Paper]) -> JobResult:
     """S000-31: a completed answer that says so."""
+    written_in = {detect_language(f"{paper.title}. {paper.summary}") for paper in papers}
+    is_foreign = work.deps.embedder is None and work.job.intent.language not in written_in
     answer = ResearchAnswer(
         summary=say(wording.NO_PAPERS, query=work.job.query),
-        detail=say(wording.EMPTY) if is_empty else "",
+        detail="" if papers and not is_foreign else say(wording.OTHER_LANGUAGE if papers else wording.EMPTY),
         confidence=Confidence.INSUFFICIENT,
-        confidence_reasons=(
-            say("there is no paper yet") if is_empty else say("no paper of the library is about this"),
-        ),
+        confidence_reasons=(say("no paper of the library is about this") if papers else say("there is no paper yet"),),
     )
     return JobResult(answer=answer, queries=(work.job.query,), providers=("library",))
 

@@ -1,6 +1,4 @@
-"""What a mode is: a name, words for people, a deadline, what can be chosen within it, and how it turns a job into an
-answer.
-"""
+"""What a mode is: a name, words for people, a deadline, choices, and how it turns a job into an answer."""
 
 from __future__ import annotations
 
@@ -15,10 +13,6 @@ from core.pipeline.work import Work
 from core.text.saying import later, say
 
 FilesOf = Callable[[JobResult], tuple[AnswerFile, ...]]
-
-
-def no_files(result: JobResult) -> tuple[AnswerFile, ...]:
-    return ()
 
 
 @dataclass(frozen=True)
@@ -36,7 +30,7 @@ class Mode:
     deadline_s: float
     run: Callable[[Work], Awaitable[JobResult]] = field(repr=False)
     is_steerable: bool = False
-    files: FilesOf = field(default=no_files, repr=False)
+    files: FilesOf = field(default=lambda result: (), repr=False)
     options: tuple[Option, ...] = ()
     needs_files: bool = False
     needs_model: bool = False

@@ -52,7 +52,9 @@ async def _run(work: Work, head: HeadStart) -> JobResult:
         return _repeated(earlier, plan, work)
     if plan.question and (earlier := await cached_result(_asking(work.job, plan.question), work.deps)):
         return replace(earlier, understood=plan.question)
-    asked, work = work.job, replace(work, job=replace(_researching(work.job, plan), intent=plan.intent))
+    searched = without_addresses(plan.question or work.job.query)  # what was understood
+    request = replace(work.job.request, query=searched)
+    asked, work = work.job, replace(work, job=replace(work.job, request=request, intent=plan.intent))
     work.gathering.job = work.job
     outcome = await work.steps.run("search", lambda: _search(work, plan, asked, head), SearchOutcome)
     sources = await work.deps.sources.sources(work.job.id)
@@ -73,11 +75,6 @@ async def _run(work: Work, head: HeadStart) -> JobResult:
 def _asking(job: ResearchJob, question: str) -> ResearchJob:
     """The job as if it had asked `question`."""
     return replace(job, request=replace(job.request, query=question, thread=""), intent=parse_intent(question))
-
-
-def _researching(job: ResearchJob, plan: ResearchPlan) -> ResearchJob:
-    """The job with the words that are looked for: what was understood, without addresses."""
-    return replace(job, request=replace(job.request, query=without_addresses(plan.question or job.query)))
 
 
 def _repeated(earlier: JobResult, plan: ResearchPlan, work: Work) -> JobResult:

@@ -297,7 +297,11 @@ def _merged_answer(answers: Sequence[tuple[MergedPart, ResearchAnswer]], failure
     spent = [answer.metadata for _, answer in answers]
     costs = [one.cost_usd for one in spent if one.model_calls]
     return ResearchAnswer(
-        summary="\n\n".join(_headed(part, answer) for part, answer in answers if answer.summary),
+        summary="\n\n".join(
+            f"{part.title}:\n\n{answer.summary}" if len(part.modes) == 1 else answer.summary  # they have put their own
+            for part, answer in answers
+            if answer.summary
+        ),
         detail="\n\n".join(answer.detail for _, answer in answers if answer.detail),
         confidence=min((answer.confidence for _, answer in answers), key=_WEAKEST_FIRST.index),
         confidence_reasons=tuple(_reasons(answers)),
@@ -321,11 +325,6 @@ def _merged_answer(answers: Sequence[tuple[MergedPart, ResearchAnswer]], failure
     )
 
 
-def _headed(part: MergedPart, answer: ResearchAnswer) -> str:
-    """Under its mode's title; modes of one function have put their own."""
-    return f"{part.title}:\n\n{answer.summary}" if len(part.modes) == 1 else answer.summary
-
-
 def _reasons(answers: Sequence[tuple[MergedPart, ResearchAnswer]]) -> list[str]:
     """What is true of all parts, then each with what is true of it alone."""
     shared = [
@@ -341,15 +340,12 @@ def _limitations(answers: Sequence[tuple[MergedPart, ResearchAnswer]]) -> list[s
     for part, answer in answers:
         for line in answer.limitations:
             by_line.setdefault(line, []).append(part)
-    return [
-        line if len(parts) == len(answers) or _is_titled(line, parts[0]) else f"{parts[0].title}: {line}"
-        for line, parts in by_line.items()
-    ]
-
-
-def _is_titled(line: str, part: MergedPart) -> bool:
-    """Modes of one function have put their own titles."""
-    return any(line.startswith(f"{title}: ") for title in part.title.split(", "))
+    told: list[str] = []
+    for line, parts in by_line.items():
+        title = parts[0].title
+        own = tuple(f"{one}: " for one in title.split(", "))  # modes of one function have put their own titles
+        told.append(line if len(parts) == len(answers) or line.startswith(own) else f"{title}: {line}")
+    return told
 
 
 def _renamed(claims: Sequence[Claim]) -> list[Claim]:

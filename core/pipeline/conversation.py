@@ -173,7 +173,8 @@ _GREETING = regex.compile(
 )
 _EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")
-_PLACED = regex.compile(r"^\s*(?P<preposition>in|at|of|for|on|from|by|with|to)\s+", regex.IGNORECASE)
+_BETWEEN = regex.compile(r"(?<=[?.!])\s+")  # what was asked one after the other
+_MAX_SINCE = 2  # follow-ups kept behind the first question: more of them mean too much at once to be searched
 
 
 @dataclass(frozen=True)
@@ -186,9 +187,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What somebody wrote under an answer. `rest` is the question, or what `improve`, `deeper`, `test` are to mind, or
-    why something is `wrong`.
-    """
+    """What somebody wrote under an answer. `rest` is the question, a wish for the deed, or why something is `wrong`."""
 
     kind: ReplyKind
     rest: str = ""
@@ -311,7 +310,7 @@ async def _read_turns(job: ResearchJob, jobs: JobStore) -> tuple[Turn, ...]:
             continue
         said = strip_markers(result.answer.summary, Grammar.NUMBER)
         turn = Turn(result.understood or past.query, cut(one_line(said), MAX_ANSWER_CHARS))
-        if is_new_topic and not _shares_words(turns[-1], turn):
+        if is_new_topic and set(terms(turns[-1].question)).isdisjoint(terms(f"{turn.question} {turn.answer}")):
             break
         turns.append(turn)
         moment = past.created_at
@@ -334,10 +333,6 @@ def _is_direct(job: ResearchJob) -> bool:
     """Whether its conversation is all that one person writes in private, not a thread."""
     request = job.request
     return job.scope.is_one_persons and not request.channel and request.thread.count(":") == 1
-
-
-def _shares_words(turn: Turn, earlier: Turn) -> bool:
-    return not set(terms(turn.question)).isdisjoint(terms(f"{earlier.question} {earlier.answer}"))
 
 
 def needs_context(question: str) -> bool:
@@ -364,7 +359,7 @@ def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     """The question so that it can be understood alone; unchanged where it can be, or where nothing was said before.
 
     A pronoun takes the last question's subject, an elliptic question takes that question's words with its own
-    name in the place of the old one; where neither fits, the last question's words are added. Questions that we have
+    name in the place of the old one; where neither fits, it comes behind the last question. Questions that we have
     offered are asked of the last one that was none of them.
     """
     if not turns or not needs_context(question):
@@ -378,29 +373,38 @@ def standalone_by_rules(question: str, turns: Sequence[Turn]) -> str:
     pointer = first_pointer(core)
     if names and pointer and (language_of(core) or "en") == "en" and pointer.group().casefold() in _REPLACED:
         subject = f"the {names[0]}" if regex.search(rf"\bthe\s+{regex.escape(names[0])}", last, regex.I) else names[0]
-        return _capitalised(f"{core[: pointer.start()]}{_named(pointer, subject)}{core[pointer.end() :]}")
+        said = f"{core[: pointer.start()]}{_named(pointer, subject)}{core[pointer.end() :]}"
+        return said[:1].upper() + said[1:]
     if names and own and not is_clause(core) and len(_telling_words(core)) <= len(_WORD.findall(own[0])):
-        return _in_place_of(last, names, own[0], core)
-    return _with_words_of(last, core)
+        return _in_place_of(last, names, own[0], core) or _after(last, question)
+    return _after(last, question)
 
 
 def _in_place_of(last: str, names: Sequence[str], name: str, core: str) -> str:
-    """`What is the capital of Germany?` and `France` make `What is the capital of France?`."""
-    placed = _PLACED.match(core)
-    old = names[-1]
-    if placed:
-        for candidate in names:
-            if regex.search(rf"\b{placed['preposition']}\s+(?:the\s+)?{regex.escape(candidate)}\b", last, regex.I):
-                old = candidate
-    if language_of(last) == "de":  # where every noun is a name by its capital
-        old = old.rpartition(" ")[2]
-    return last.replace(old, name) if old in last and old != name else _with_words_of(last, core)
+    """`What is the capital of Germany?` and `France` make `What is the capital of France?`; "" where none gives way.
+
+    Words before the name say which: `in Blackpool` goes where one says `in Paris`.
+    """
+    before = regex.escape(core.partition(name)[0].strip())
+    if language_of(last) == "de":  # where every noun is a name by its capital; one with an article would be declined
+        names, before = [one.rpartition(" ")[2] for one in names], before or r"(?:von|in|aus|nach|für|mit|bei|über)"
+    behind = regex.compile(
+        rf"\b{before}\s+(?:the\s+)?(\L<names>)\b" if before else r"(\L<names>)", regex.I, names=names
+    )
+    old = next((found[1] for found in reversed(list(behind.finditer(last)))), "")
+    return last.replace(old, name) if old not in {"", name} else ""
 
 
-def _with_words_of(last: str, core: str) -> str:
-    known = {word.casefold() for word in _WORD.findall(core)}
-    added = [word for word in _telling_words(last) if word.casefold() not in known]
-    return f"{core.rstrip(' ?.!')} ({' '.join(added)})?" if added else core
+def _after(last: str, question: str) -> str:
+    """Both, as one who says all at once: `How does caffeine affect sleep? And in children?`"""
+    asked, *since = (_ended(one) for one in _BETWEEN.split(last.strip()))
+    return " ".join([asked, *since[-_MAX_SINCE:], _ended(question)])
+
+
+def _ended(question: str) -> str:
+    """As a sentence is written, with its first capital and its mark."""
+    bare = question.strip().lstrip("¿¡ ")
+    return f"{'¿' * question.startswith('¿')}{bare[:1].upper()}{bare[1:]}{'?' * bare[-1:].isalnum()}"
 
 
 def _named(found: regex.Match[str], name: str) -> str:
@@ -409,14 +413,9 @@ def _named(found: regex.Match[str], name: str) -> str:
     return name
 
 
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _telling_words(text: str) -> list[str]:
-    return [
-        word for word in (found.rstrip(".'’-") for found in _WORD.findall(text)) if word.casefold() not in STOPWORDS
-    ]
+    found = (word.rstrip(".'’-") for word in _WORD.findall(text))
+    return [word for word in found if word.casefold() not in STOPWORDS]
 
 
 # What somebody says to a job that is running

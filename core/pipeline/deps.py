@@ -1,6 +1,4 @@
-"""What a job is given to work with: every port, the settings, time and chance as arguments, and what this process has
-learnt of its providers and its model.
-"""
+"""What a job is given to work with: ports, settings, time and chance, and what was learnt of providers and model."""
 
 from __future__ import annotations
 
@@ -80,16 +78,12 @@ async def _spend_all(request: ResearchRequest) -> None:
 
 @dataclass(frozen=True)
 class Deps:
-    """`providers` are in the order of preference; `model`, `embedder` and `web_model` (a model
-    that searches by itself) are None where none is configured.
-
-    `models` are, by mode, those that work instead of `model` there; `check_model` judges citations instead of it.
+    """`providers` are in the order of preference; `model`, `embedder` and `web_model` (which searches by itself) are
+    None where none is configured. `models` work by mode instead of `model`; `check_model` judges citations instead.
 
     `setbacks` are what providers failed at of late, by any job of this process, `two_at_once` is what was measured of
-    the model at its start; all jobs of this process compute by `turns`.
-
-    `works` knows published works, `standing` which answers are to be looked at again for them; None where no registry
-    is asked.
+    the model at its start; all jobs of this process compute by `turns`. `works` knows published works, `standing`
+    which answers are to be looked at again for them; None where no registry is asked.
 
     `check_budget` raises `BudgetSpent` for a request that may cost no more this month (core/tenancy/admission.py).
     `clock` gives UTC times; `new_id` gives job ids (`job_` and at least 128 random bits).

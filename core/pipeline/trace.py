@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from core.model.job import Json, Scope
 from core.model.ports import Clock
@@ -120,9 +120,7 @@ class TraceStore(Protocol):
         """The traces of everybody in this scope that ended well, newest first: for who learns from earlier runs."""
 
     async def append(self, job_id: str, entries: Sequence[TraceEntry]) -> None:
-        """Add to what a job did, in this order. What belongs to no job that is stored, or no longer, is dropped
-        silently.
-        """
+        """Add to what a job did, in this order; silently nothing for a job that is not stored, or no longer."""
 
     async def read(self, job_id: str) -> list[TraceEntry]:
         """In the order they were added; empty when there are none (any more)."""
@@ -187,21 +185,14 @@ class ToolTraces:
 
     async def complete_trace(self, trace_id: str, result: Mapping[str, Json], metrics: Mapping[str, Json]) -> ToolTrace:
         """At progress 1; one that has ended already stays as it is, here as in the next two."""
-
-        def complete(trace: ToolTrace) -> ToolTrace:
-            return replace(self._end(trace, TraceStatus.COMPLETED), progress=1.0, result=result, metrics=metrics)
-
-        return await self._change(trace_id, complete)
+        return await self._end(trace_id, TraceStatus.COMPLETED, progress=1.0, result=result, metrics=metrics)
 
     async def fail_trace(self, trace_id: str, error_message: str) -> ToolTrace:
         """Progress and state stay as they were, so that one sees how far it came."""
-        said = _text(error_message)
-        return await self._change(
-            trace_id, lambda trace: replace(self._end(trace, TraceStatus.FAILED), error_message=said)
-        )
+        return await self._end(trace_id, TraceStatus.FAILED, error_message=_text(error_message))
 
     async def cancel_trace(self, trace_id: str) -> ToolTrace:
-        return await self._change(trace_id, lambda trace: self._end(trace, TraceStatus.CANCELLED))
+        return await self._end(trace_id, TraceStatus.CANCELLED)
 
     async def get_trace(self, trace_id: str) -> ToolTrace | None:
         return await self.store.get(trace_id)
@@ -215,9 +206,12 @@ class ToolTraces:
     async def _change(self, trace_id: str, change: Change) -> ToolTrace:
         return await self.store.change(trace_id, lambda trace: trace if trace.has_ended else change(trace))
 
-    def _end(self, trace: ToolTrace, status: TraceStatus) -> ToolTrace:
-        now = self.clock()
-        return replace(trace, status=status, started_at=trace.started_at or now, completed_at=now)
+    async def _end(self, trace_id: str, status: TraceStatus, **more: Any) -> ToolTrace:
+        def end(trace: ToolTrace) -> ToolTrace:
+            now = self.clock()
+            return replace(trace, status=status, started_at=trace.started_at or now, completed_at=now, **more)
+
+        return await self._change(trace_id, end)
 
 
 def trace_id_of(job_id: str) -> str:

@@ -201,13 +201,8 @@ class Tracer:
                 log.exception("trace not kept", extra={"job_id": job_id})
 
     def _clean(self, entry: TraceEntry) -> TraceEntry:
-        said = entry.exchange
-        return replace(
-            entry,
-            detail=self._text(entry.detail),
-            outcome=self._text(entry.outcome),
-            exchange=Exchange(self._text(said.system), self._text(said.user), self._text(said.answer)),
-        )
+        exchange = Exchange(*map(self._text, (entry.exchange.system, entry.exchange.user, entry.exchange.answer)))
+        return replace(entry, detail=self._text(entry.detail), outcome=self._text(entry.outcome), exchange=exchange)
 
     def _text(self, text: str) -> str:
         """Without secrets, and storable: half a surrogate pair, which endpoints send, becomes U+FFFD."""

@@ -49,9 +49,7 @@ SET_A_MODEL = "Set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible 
 
 
 class DirectSteps:
-    """Runs the steps of a job in order, each where it stands: after a crash the job starts anew. A durable runner skips
-    those that finished before.
-    """
+    """Runs a job's steps in order: after a crash it starts anew. A durable runner skips those that finished before."""
 
     async def run(self, name: str, step: Callable[[], Awaitable[T]], returns: type[T]) -> T:
         """`returns` is the frozen type a durable runner stores and restores (core/model/codec.py)."""

@@ -8,6 +8,7 @@ keep ends in such entries, and is written here.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -26,6 +27,7 @@ from core.model.source import Source, SourceKind
 from core.presentation import wording
 from core.presentation.card import answer_card
 from core.presentation.render import is_used, iso_utc, one_line, printable
+from core.text.numbers import MONTHS
 from core.text.saying import say, say_again
 
 MAX_AUTHORS = 50  # a line of more is a list of something else
@@ -202,7 +204,6 @@ def _day(day: date) -> str:
 
 _BREAKING = regex.compile(r"[{}\\\s\"<>^`|]|[^\x00-\x7f]")  # no address has them as they are (RFC 3986)
 _STOP_WORDS = frozenset("a an and for from how in is of on or the to what when where which who why with".split())
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # macros that every style knows
 
 
 def bibtex(works: Sequence[CitedWork], keys: Sequence[str] | None = None) -> str:
@@ -228,22 +229,17 @@ def _entry(work: CitedWork, key: str) -> str:
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     if work.published_on and not work.is_year_only:
-        lines.append(f"  month = {_MONTHS[work.published_on.month - 1]},")
+        lines.append(f"  month = {MONTHS[work.published_on.month - 1][:3]},")  # a macro that every style knows
     return "\n".join([f"@{'article' if work.is_article else 'misc'}{{{key},", *lines, "}", ""])
 
 
 def _authors(work: CitedWork) -> str:
-    names = [_author(name) for name in work.authors]
-    if names and work.has_more_authors:
-        names.append("others")
-    return " and ".join(names)
-
-
-def _author(name: Name) -> str:
-    """`Moore, Ann`; in braces what is one name, so that no style takes it apart."""
-    if not name.given:
-        return f"{{{latex_text(name.family)}}}"
-    return f"{_part(name.family)}, {_part(name.given)}"
+    """`Moore, Ann and …`; in braces what is one name, so that no style takes it apart."""
+    names = [
+        f"{_part(name.family)}, {_part(name.given)}" if name.given else f"{{{latex_text(name.family)}}}"
+        for name in work.authors
+    ]
+    return " and ".join([*names, "others"] if names and work.has_more_authors else names)
 
 
 def _part(text: str) -> str:
@@ -257,11 +253,10 @@ def _verbatim(address: str) -> str:
 
 def _keys(works: Sequence[CitedWork]) -> list[str]:
     """`moore2024lighthouse`; the second of the same is `moore2024lighthouse-2`."""
-    taken: dict[str, int] = {}
+    taken: Counter[str] = Counter()
     keys: list[str] = []
-    for work in works:
-        key = key_of(work)
-        taken[key] = taken.get(key, 0) + 1
+    for key in map(key_of, works):
+        taken[key] += 1
         keys.append(key if taken[key] == 1 else f"{key}-{taken[key]}")
     return keys
 

@@ -158,9 +158,7 @@ def answer_card(
     unattached: Sequence[AnswerFile] = (),
     explains: bool = False,
 ) -> AnswerCard:
-    """`may_offer` is False once deep research was declined below this answer (D9). Of `unattached` files it is said
-    where they are. It `explains` its marks to whoever sees them for the first time.
-    """
+    """`may_offer` is False once deep research was declined here (D9); of `unattached` files it says where they are."""
     answer = result.answer if result and job.status is JobStatus.COMPLETED else None
     show = [CardButton("show_sources")] if sources else []
     view, again = CardButton("view_full_analysis", page_url), CardButton("ask_again")
@@ -276,13 +274,6 @@ def asked_part(job: ResearchJob) -> CardPart:
     return CardPart("question", job.query, say(wording.QUESTION))
 
 
-def understood_part(job: ResearchJob, result: JobResult | None) -> CardPart:
-    """What a follow-up was taken to ask."""
-    understood = one_line(result.understood) if result else ""
-    is_other = understood not in ("", job.query)
-    return CardPart("understood", wording.understood_as(understood) if is_other else "")
-
-
 def first_quotes(answer: ResearchAnswer | None) -> dict[str, str]:
     """What is shown of a source, by its id: the first quote that is cited, else what it says in a conflict.
 
@@ -306,10 +297,10 @@ def _parts(
 ) -> tuple[CardPart, ...]:
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
     elsewhere = wording.files_elsewhere([file.name for file in unattached]) if unattached else ""
-    items = covered_items(result)
+    items, understood = covered_items(result), one_line(result.understood)
     limitations = wording.limitations_line(wording.limitations_beside(answer, has_plan=bool(items)))
     parts = [
-        understood_part(job, result),
+        CardPart("understood", wording.understood_as(understood) if understood not in ("", job.query) else ""),
         CardPart("earlier", *wording.earlier_question(job, result)),
         CardPart("answer", marked_section(answer, "summary").strip() or say(wording.NO_ANSWER), say(wording.ANSWER)),
         CardPart("detail", marked_section(answer, "detail")),

@@ -17,7 +17,7 @@ from core.model.answer import Confidence, JobResult, ResearchAnswer
 from core.model.errors import places_of, say_place
 from core.model.job import QuestionType, ResearchJob
 from core.presentation.render import one_line
-from core.presentation.wording import NO_ANSWER
+from core.presentation.wording import NO_ANSWER, OTHER_LANGUAGE
 from core.text.injection import is_instruction
 from core.text.language import KNOWN, language_of
 from core.text.saying import ENGLISH, LANGUAGES, say, speaking
@@ -129,14 +129,17 @@ SEARCHED = "Searched for {queries} in {places}."
 ADVICE = "Try naming the subject in full, asking one thing at a time, or leaving out a date or a place."
 
 
-def no_answer(language: str, queries: Sequence[str], providers: Sequence[str]) -> str:
-    """With what was searched for and where, where anything was. `language` is a code; English for an unknown one."""
+def no_answer(language: str, queries: Sequence[str], providers: Sequence[str], *, is_foreign: bool = False) -> str:
+    """With what was searched for and where, where anything was. `language` is a code; English for an unknown one.
+
+    `is_foreign` says that rules alone would have had to bring words of two languages together.
+    """
     with speaking(language):
-        if not providers:
-            return say(NO_ANSWER)
         named = ", ".join(f'"{query}"' for query in queries[:MAX_NAMED])
         places = ", ".join(map(say_place, places_of(providers)))
-        return f"{say(NO_ANSWER)} {say(SEARCHED, queries=named, places=places)}"
+        searched = say(SEARCHED, queries=named, places=places) if providers else ""
+        why = say(OTHER_LANGUAGE) if is_foreign else ""
+        return " ".join(filter(None, (say(NO_ANSWER), why, searched)))
 
 
 def advice_in(language: str) -> str:

@@ -28,9 +28,7 @@ PAPERS = "`{command}` talks with this place's papers; its word `help` lists what
 
 @dataclass(frozen=True)
 class Typed:
-    """What people type and open on a platform. `reply` says how one goes on below an answer, `options` how they are
-    given.
-    """
+    """What people type and open on a platform; `reply` is how one goes on below an answer, `options` how to choose."""
 
     ask: str
     menu: str
@@ -45,10 +43,7 @@ class Typed:
 def help_entries(typed: Typed) -> tuple[tuple[str, str], ...]:
     """What can be done, each with how: plain text, commands between backticks."""
     return (
-        (
-            say("Ask"),
-            say(ASK, command=typed.ask),
-        ),
+        (say("Ask"), say(ASK, command=typed.ask)),
         (
             say("Check a message"),
             say("open its menu, {menu}, “{button}”.", menu=typed.menu, button=say(wording.RESEARCH_THIS)),

@@ -23,9 +23,7 @@ _EXPIRY_DIGITS = 11  # seconds since 1970 until the year 5138; more is no honest
 
 
 class Revocations(Protocol):
-    """Who is let in no longer: links of jobs, by when they were last taken back, and signed-in sessions that were ended
-    before their time. Each method raises `StoreError`.
-    """
+    """Links of jobs that were taken back, and sessions that were ended before their time. All raise `StoreError`."""
 
     async def revoke(self, job: ResearchJob, at: datetime) -> None:
         """Links that were signed up to `at` are void; links that are signed later are not. Idempotent."""

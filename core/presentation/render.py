@@ -9,13 +9,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 import regex
 
 from core.evidence.authority import quality_of
 from core.evidence.citations import MARKS
-from core.model.answer import Citation, Claim, Conflict, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
+from core.model.answer import Claim, JobResult, ResearchAnswer, Section, SynthesisMetadata, Verdict
 from core.model.job import Json, ResearchJob
 from core.model.source import Source
 from core.presentation import wording
@@ -46,15 +47,15 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a cell begins with tha
 
 def job_json(job: ResearchJob, result: JobResult | None, sources: Sequence[Source]) -> dict[str, Json]:
     """The job as S003 gives it, and more: `answer` is null until there is one."""
-    answer = result.answer if result else None
+    answer, error = result.answer if result else None, job.error
     return {
         "job_id": job.id,
         "status": job.status.value,
         "question": job.query,
         "mode": ",".join(job.request.modes),
-        "error": _error_json(job),
+        "error": {"code": error.code, "message": error.message, "retryable": error.retryable} if error else None,
         "answer": _answer_json(answer) if answer else None,
-        "citations": [_citation_json(citation) for citation in answer.citations] if answer else [],
+        "citations": [{**asdict(one), "verdict": one.verdict.value} for one in answer.citations] if answer else [],
         "sources": [_source_json(source, answer) for source in sources],
         "result": dict(result.details) if result and result.details else None,
         "offer": _offer_json(job, result),
@@ -188,12 +189,6 @@ def _offer_json(job: ResearchJob, result: JobResult | None) -> Json:
     }
 
 
-def _error_json(job: ResearchJob) -> Json:
-    if job.error is None:
-        return None
-    return {"code": job.error.code, "message": job.error.message, "retryable": job.error.retryable}
-
-
 def _answer_json(answer: ResearchAnswer) -> dict[str, Json]:
     return {
         "summary": answer.summary,
@@ -201,36 +196,17 @@ def _answer_json(answer: ResearchAnswer) -> dict[str, Json]:
         "confidence": answer.confidence.value,
         "limitations": list(answer.limitations),
         "confidence_reasons": list(answer.confidence_reasons),
-        "confidence_sum": [
-            {"name": part.name, "value": part.value, "note": part.note} for part in answer.confidence_sum
-        ],
+        "confidence_sum": [asdict(part) for part in answer.confidence_sum],
         "claims": [
             {"id": claim.id, "text": claim.text, "verdict": claim.verdict.value, "strength": claim.strength}
             for claim in answer.claims
         ],
-        "conflicts": [_conflict_json(conflict) for conflict in answer.conflicts],
-        "removed": [{"text": removed.text, "reason": removed.reason} for removed in answer.removed],
+        "conflicts": [
+            {"subject": conflict.subject, "positions": [asdict(side) for side in conflict.positions]}
+            for conflict in answer.conflicts
+        ],
+        "removed": [asdict(removed) for removed in answer.removed],
         "notice": answer.notice,
-    }
-
-
-def _conflict_json(conflict: Conflict) -> dict[str, Json]:
-    positions: list[Json] = [
-        {"position": side.position, "source_id": side.source_id, "date": side.date, "quote": side.quote}
-        for side in conflict.positions
-    ]
-    return {"subject": conflict.subject, "positions": positions}
-
-
-def _citation_json(citation: Citation) -> dict[str, Json]:
-    return {
-        "claim": citation.claim,
-        "source_id": citation.source_id,
-        "quote": citation.quote,
-        "verdict": citation.verdict.value,
-        "start": citation.start,
-        "end": citation.end,
-        "page": citation.page,
     }
 
 

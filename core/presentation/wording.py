@@ -178,6 +178,10 @@ REMOVED_HEADING = "Removed: could not be confirmed"
 SHARES = "Everyone who reaches this address can read the answer."
 SHARES_PRIVATE = "Private: everyone who has this link can read the answer until the link expires."
 NO_ANSWER = "I couldn't find reliable sources that answer this."
+OTHER_LANGUAGE = (
+    "Without a language model, sources in another language than the question are found only by names, numbers and "
+    "words that both share: ask in theirs, or have the admin set up a model."
+)
 BACK_SOON = "I am being restarted; your answer will appear here."
 RECORDS_AWAY = "What is kept here cannot be reached now; I go on as soon as it can be."
 SOMETHING_BROKE = "Something went wrong on our side; please try again."
@@ -210,9 +214,7 @@ LEVELS = {level.value: words.lower() for level, words in CONFIDENCE_WORDS.items(
 
 
 def caveats(source: Source) -> list[str]:
-    """How much of a source was read, what of a paper, what was published about it since, and whether it gave orders, in
-    a few words each.
-    """
+    """How much was read, what of a paper, what was published of it since, whether it gave orders: a few words each."""
     why = say_again(source.extract_of_page)
     read = [say("only an extract: {why}", why=why)] if why else []
     read += [say("read as {version}", version=say_again(source.metadata.version))] if source.metadata.version else []
@@ -359,9 +361,7 @@ def relevance(source: Source) -> str:
 
 
 def offers_deep(job: ResearchJob, result: JobResult | None) -> bool:
-    """Whether deep research is proposed below the answer, with Start and Not now (D9): where a model wrote it and
-    it is not sure.
-    """
+    """Whether deep research is proposed below the answer (D9): where a model wrote it and it is not sure."""
     answer = result.answer if result else None
     if answer is None or job.status is not JobStatus.COMPLETED or job.request.modes != ("quick",):
         return False
@@ -408,9 +408,7 @@ def confidence_headline(answer: ResearchAnswer) -> str:
     summary = [claim for claim in answer.claims if claim.id.startswith("summary")] or answer.claims
     if any(len(claim.evidence) > 1 for claim in summary):
         return say_many(CORROBORATING_ONE, CORROBORATING, len(corroborating), level=word)
-    return say_many(
-        "{level} ({number} cited source)", "{level} ({number} cited sources)", len(corroborating), level=word
-    )
+    return say_many(CITED_ONE, CITED, len(corroborating), level=word)
 
 
 def confidence_sentence(answer: ResearchAnswer) -> str:

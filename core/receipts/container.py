@@ -328,9 +328,8 @@ class Verification:
 
 def key_place(receipt: Receipt) -> str:
     """Where the server that a receipt says it is from publishes its key."""
-    return (
-        f"{one_line(receipt.issuer).rstrip('/')}/.well-known/gorkd-key" if receipt.issuer else say("its server's key")
-    )
+    issuer = one_line(receipt.issuer).rstrip("/")
+    return f"{issuer}/.well-known/gorkd-key" if receipt.issuer else say("its server's key")
 
 
 def verify_receipt(content: bytes, *, keys: Sequence[str] = ()) -> Verification:
@@ -340,48 +339,30 @@ def verify_receipt(content: bytes, *, keys: Sequence[str] = ()) -> Verification:
     except NoReceipt as error:
         return Verification(None, (Check("file", "failed", str(error)),))
     receipt = opened.receipt
-    return Verification(
-        receipt,
-        (
-            _file(opened),
-            _check_signature(opened, keys),
-            _spans(receipt),
-            _answer(receipt),
-            *_rules(receipt),
-            _judged(receipt),
-            _texts(receipt),
-        ),
-        opened.signer if opened.is_genuine else "",
-    )
+    whole = (_file(opened), _check_signature(opened, keys), _spans(receipt), _answer(receipt))
+    checks = (*whole, *_rules(receipt), _judged(receipt), _texts(receipt))
+    return Verification(receipt, checks, opened.signer if opened.is_genuine else "")
 
 
 def _file(opened: OpenedReceipt) -> Check:
     if opened.problems:
         return Check("file", "failed", "; ".join(opened.problems))
-    return Check(
-        "file",
-        "ok",
-        say_many("{number} member, as it was written", "{number} members, as they were written", len(opened.members)),
-    )
+    one, many = "{number} member, as it was written", "{number} members, as they were written"
+    return Check("file", "ok", say_many(one, many, len(opened.members)))
 
 
 def _check_signature(opened: OpenedReceipt, keys: Sequence[str]) -> Check:
     if not opened.signer:
-        state: State = "failed" if keys else "told"
-        return Check(
-            SIGNATURE_CHECK, state, say("unsigned: integrity only; whoever changed it could have written it anew")
-        )
+        unsigned = say("unsigned: integrity only; whoever changed it could have written it anew")
+        return Check(SIGNATURE_CHECK, "failed" if keys else "told", unsigned)
     if not opened.is_genuine:
         return Check(SIGNATURE_CHECK, "failed", say("the signature is not genuine"))
     if not keys:
         key = say(VOUCHED_BY_NOBODY, signer=opened.signer, where=key_place(opened.receipt))
         return Check(SIGNATURE_CHECK, "told", say("signed with {key}", key=key))
     if opened.signer not in keys:
-        return Check(
-            SIGNATURE_CHECK,
-            "failed",
-            say("signed with {key}, which is another key than the given one", key=opened.signer),
-        )
+        another = say("signed with {key}, which is another key than the given one", key=opened.signer)
+        return Check(SIGNATURE_CHECK, "failed", another)
     return Check(SIGNATURE_CHECK, "ok", say("signed with the given key {key}", key=opened.signer))
 
 
@@ -411,7 +392,11 @@ def _spans(receipt: Receipt) -> Check:
 def _answer(receipt: Receipt) -> Check:
     """Each claim is a sentence of the answer, and its verdict the best of its evidence."""
     texts = {"summary": _letters(receipt.summary), "detail": _letters(receipt.detail)}
-    wrong = [say("{claim} is not in the answer", claim=one.id) for one in receipt.claims if not _is_said(one, texts)]
+    wrong = [
+        say("{claim} is not in the answer", claim=one.id)
+        for one in receipt.claims
+        if _letters(one.text) not in texts.get(one.id.partition("-")[0], "")
+    ]
     for claim in receipt.claims:
         best = min((entry.verdict for entry in claim.evidence), key=_WEIGHT.index, default=claim.verdict)
         if best is not claim.verdict:
@@ -419,15 +404,9 @@ def _answer(receipt: Receipt) -> Check:
             wrong.append(
                 say(was, claim=claim.id, **{name: say(MARK_MEANINGS[found]) for name, found in verdicts.items()})
             )
-    one, many = (
-        "{number} sentence with the verdict of its evidence",
-        "{number} sentences with the verdict of their evidence",
-    )
+    one = "{number} sentence with the verdict of its evidence"
+    many = "{number} sentences with the verdict of their evidence"
     return _concluded("answer", wrong, say_many(one, many, len(receipt.claims)), say("does not fit"))
-
-
-def _is_said(claim: ReceiptClaim, texts: Mapping[str, str]) -> bool:
-    return _letters(claim.text) in texts.get(claim.id.partition("-")[0], "")
 
 
 def _letters(text: str) -> str:

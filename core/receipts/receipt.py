@@ -186,6 +186,7 @@ def build_receipt(
     read = {source.id: source for source in sources}
     said = answer.claims or _looked_up(answer)
     claims = tuple(_claim(claim, said[:place], read) for place, claim in enumerate(said))
+    judges = (entry.detail for entry in trace if entry.kind == "model" and entry.name == "check")
     return Receipt(
         format=FORMAT,
         issuer=issuer,
@@ -210,15 +211,9 @@ def build_receipt(
         queries=result.queries,
         providers=result.providers,
         model=answer.metadata.model,
-        judges=judges_in(trace),
+        judges=tuple(dict.fromkeys(filter(None, judges))),
         versions=versions(),
     )
-
-
-def judges_in(trace: Sequence[TraceEntry]) -> tuple[str, ...]:
-    """The models that were asked to check, each once."""
-    asked = [entry.detail for entry in trace if entry.kind == "model" and entry.name == "check"]
-    return tuple(dict.fromkeys(filter(None, asked)))
 
 
 @cache

@@ -103,9 +103,7 @@ def with_labels(text: str, labels: Mapping[str, str]) -> str:
 
 
 def as_prose(text: str, *, title: str, authors: Mapping[str, str]) -> str:
-    """What a writer has written, as Markdown: LaTeX's citations and fonts read, without the section's own heading and
-    without a list of references. `authors` are by key, as a sentence names them.
-    """
+    """As Markdown: LaTeX read, without the section's own heading or a list of references. `authors` are by key."""
     text = _CITE.sub(lambda found: _cited(found, authors), text)
     for _ in range(2):  # bold within italics
         text = _FONT.sub(r"\1", text)
@@ -234,16 +232,12 @@ def exported(papers: Sequence[Paper], form: str) -> str:
 def author_years(papers: Sequence[Paper], keys: Mapping[str, str]) -> dict[str, str]:
     """By key: `Smith et al., 2024`, with a letter where several papers would have the same. `keys` are by paper id."""
     papers = sorted(papers, key=lambda paper: keys[paper.id])
-    plain = {keys[paper.id]: _author_year(paper) for paper in papers}
+    plain = {keys[paper.id]: f"{author(paper)}, {paper.year or 'n.d.'}" for paper in papers}
     alike = {label: [key for key, other in plain.items() if other == label] for label in plain.values()}
     return {
         key: f"{label}{_endings()[1 + alike[label].index(key)]}" if len(alike[label]) > 1 else label
         for key, label in plain.items()
     }
-
-
-def _author_year(paper: Paper) -> str:
-    return f"{author(paper)}, {paper.year or 'n.d.'}"
 
 
 def author(paper: Paper) -> str:

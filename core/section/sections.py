@@ -1,6 +1,4 @@
-"""The sections of a paper: what each is for, what it is searched for first, and what an agent may look for (S001); and
-how people ask for one.
-"""
+"""The sections of a paper: what each is for, and what is looked for (S001); and how people ask for one."""
 
 from __future__ import annotations
 
@@ -204,16 +202,16 @@ def read_section_request(request: ResearchRequest, attachments: Sequence[Attachm
 
 def asks_for_section(text: str, attachments: Sequence[Attachment]) -> bool:
     """`write the introduction` with a file that has a `concept`, or `write related work from this thread`."""
-    if not is_order(text):
-        return False
-    if _FROM_THREAD.search(text):
-        return True
-    return any(is_brief(entry.name) and _holds_concept(entry) for entry in attachments)
+    briefs = (entry for entry in attachments if is_brief(entry.name))
+    return is_order(text) and bool(_FROM_THREAD.search(text) or any(map(_holds_concept, briefs)))
 
 
 def is_order(text: str) -> bool:
     """Whether it says to write a section, from whatever: a question of a thread that is no question."""
-    return bool(_WRITE.search(text)) and _names_section(text)
+    try:
+        return bool(_WRITE.search(text) and sections_in(text))
+    except InvalidQuery:
+        return False
 
 
 def words_for(choice: str) -> str:
@@ -232,13 +230,6 @@ def check_request(text: str, attachments: Sequence[Attachment], *, is_in_thread:
         possible_sections(sections, read_brief(files))
     elif not is_in_thread:
         raise InvalidQuery(say(NO_BRIEF), rule="brief")
-
-
-def _names_section(text: str) -> bool:
-    try:
-        return bool(sections_in(text))
-    except InvalidQuery:
-        return False
 
 
 def _holds_concept(attachment: Attachment) -> bool:

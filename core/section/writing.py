@@ -117,9 +117,8 @@ class Writer:
         shown = with_keys(assemble(judged, marks_cuts=False).detail, self.keys)
         unknown = tuple(dict.fromkeys(grounder.unknown))
         usage = tuple(self._usage)
-        return Written(
-            self.section, shown, tuple(judged), unknown, tuple(cut), rephrased, is_checked, usage, self._note
-        )
+        said = (shown, tuple(judged), unknown, tuple(cut), rephrased)
+        return Written(self.section, *said, is_checked, usage, self._note)
 
     async def _draft(self) -> str:
         """The model's text, also in plain prose; of a model that wrote nothing readable, what the evidence says."""
@@ -386,15 +385,12 @@ class SectionDocument:
         )
         quoted = sum(len(part.written.cut) for part in self.parts)
         unknown = len({key for part in self.parts for key in part.written.unknown_keys})
-        removed = [
-            *([say_many("{number} unsupported sentence", "{number} unsupported sentences", unsaid)] if unsaid else []),
-            *([say_many("{number} quotation", "{number} quotations", quoted)] if quoted else []),
-            *(
-                [say_many("{number} key that no paper has", "{number} keys that no paper has", unknown)]
-                if unknown
-                else []
-            ),
-        ]
+        counted = (
+            (unsaid, say_many("{number} unsupported sentence", "{number} unsupported sentences", unsaid)),
+            (quoted, say_many("{number} quotation", "{number} quotations", quoted)),
+            (unknown, say_many("{number} key that no paper has", "{number} keys that no paper has", unknown)),
+        )
+        removed = [said for number, said in counted if number]
         return say("Removed: {what}.", what=", ".join(removed)) if removed else say("Nothing had to be removed.")
 
     def _cited(self, part: DocumentPart) -> list[str]:

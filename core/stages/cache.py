@@ -1,5 +1,4 @@
-"""Answered before? The same question in the same scope, word for word or in others, while the answer is fresh
-(S003-04, D12).
+"""Answered before? The same question in the same scope, in any words, while the answer is fresh (S003-04, D12).
 
 A cache that fails costs time, never an answer.
 """
@@ -91,7 +90,10 @@ def is_worth_keeping(job: ResearchJob, result: JobResult, sources: Sequence[Sour
     if any(claim.verdict is Verdict.UNCHECKED for claim in answer.claims):
         return False
     is_shareable = request.stands_alone and not is_hidden(job) and not leans_on_thread(job)
-    return is_shareable and all(map(_is_public, sources))
+    return is_shareable and all(
+        source.metadata.kind is not SourceKind.LOCAL and source.url.startswith(("https://", "http://"))
+        for source in sources
+    )
 
 
 async def repeat_result(earlier_id: str, job: ResearchJob, deps: Deps, *, answered_at: datetime) -> JobResult | None:
@@ -146,10 +148,6 @@ async def _look_up(job: ResearchJob, deps: Deps) -> JobResult | None:
     except GorkdError as exc:
         deps.count_error("cache", exc)
         return None
-
-
-def _is_public(source: Source) -> bool:
-    return source.metadata.kind is not SourceKind.LOCAL and source.url.startswith(("https://", "http://"))
 
 
 # The exact key of a question: two requests with one key are the same question, to the letter that matters (S003-04)
@@ -280,7 +278,9 @@ async def shown_meanwhile(earlier: Sequence[EarlierAnswer], deps: Deps, progress
         await _show(near, progress)
     yield showing
     if near is not None and showing.confirmed != near.job_id:
-        await _take_back(near, progress)
+        for claim in _claims(near):
+            await progress.retract(claim.id)
+        await progress.status(JobStatus.PLANNING, data={"earlier": None})
 
 
 async def _show(earlier: EarlierAnswer, progress: Progress) -> None:
@@ -292,12 +292,6 @@ async def _show(earlier: EarlierAnswer, progress: Progress) -> None:
         numbers = ", ".join(str(int(one.source_id.removeprefix("src_"))) for one in claim.evidence)
         await progress.sentence(claim, f"{claim.text} [{numbers}]" if numbers else claim.text)
     await progress.status(JobStatus.PLANNING, message=message, data={"earlier": asked})
-
-
-async def _take_back(earlier: EarlierAnswer, progress: Progress) -> None:
-    for claim in _claims(earlier):
-        await progress.retract(claim.id)
-    await progress.status(JobStatus.PLANNING, data={"earlier": None})
 
 
 def _claims(earlier: EarlierAnswer) -> list[Claim]:

@@ -285,9 +285,8 @@ class _Detail:
             await self.deps.turns.take(read_ahead, more)
             writing.grounder.extend(more)
             looking = self._start(writing.look_again([source.id for source in self.late]))
-        while not (
-            script.is_sure or writing.has_begun or begun.task.done()
-        ):  # a try that failed at once has said nothing yet
+        # A try that failed at once has said nothing yet.
+        while not (script.is_sure or writing.has_begun or begun.task.done()):
             writing.summary_begun.clear()
             await asyncio.wait([begun.task, self._start(writing.summary_begun.wait())], return_when=FIRST_COMPLETED)
         if script.is_sure or writing.has_begun:

@@ -222,7 +222,7 @@ class Stragglers:
 
 def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract: str = "") -> Source:
     """The document as it was read, now or when it was found; it gets its number from whoever keeps it."""
-    domain = domain_of(hit.url)
+    domain, known = domain_of(hit.url), gathering.deps.providers.get(hit.provider)
     text = _storable(text)
     return Source(
         id="src_0",  # ids are given in the order shown, after ranking
@@ -242,17 +242,11 @@ def make_source(gathering: Gathering, hit: SearchHit, text: str, *, why_extract:
             ids=ids_in_url(hit.url).joined(hit.ids) if domain else NO_IDS,
             cited_by=hit.cited_by,
             notices=hit.notices,
-            version=ABSTRACT if hit.is_complete and is_catalogue(gathering, hit.provider) else "",
+            version=ABSTRACT if hit.is_complete and known is not None and known.strength == "scholarly" else "",
         ),
         extract_of_page=why_extract,
         instructs=tuple(instructions_in(text)),
     )
-
-
-def is_catalogue(gathering: Gathering, provider: str) -> bool:
-    """Whether a provider gives the abstracts of papers."""
-    known = gathering.deps.providers.get(provider)
-    return known is not None and known.strength == "scholarly"
 
 
 def renumbered(sources: Sequence[Source]) -> list[Source]:
@@ -329,10 +323,8 @@ async def reused_page(job: ResearchJob, deps: Deps, url: str, read: Callable[[Pa
     kept = None if job.request.is_fresh else _kept(await deps.reuse.get(key), KeptPage)
     if kept is not None and sha256(kept.page.text.encode()).hexdigest() != kept.content_hash:
         kept = None
-    kind = kind_of(url)
-    if kept is not None and now - kept.checked_at <= _longest(
-        job, settings, settings.pages.get(kind, settings.other_pages)
-    ):
+    usual = settings.pages.get(kind_of(url), settings.other_pages)
+    if kept is not None and now - kept.checked_at <= _longest(job, settings, usual):
         return kept.page
     page = await read(kept.page if kept is not None and (kept.page.etag or kept.page.last_modified) else None)
     fresh = KeptPage(page, sha256(page.text.encode()).hexdigest(), now)

@@ -13,9 +13,10 @@ import regex
 
 from core.model.config import MAX_QUERY_CHARS, Lifetime
 from core.model.errors import InvalidQuery
-from core.model.job import Importance, QueryIntent, QuestionType, TimeConstraint
+from core.model.job import QueryIntent, QuestionType, TimeConstraint
 from core.text.injection import without_quoted
 from core.text.language import detect_language
+from core.text.numbers import MONTHS
 from core.text.saying import say
 from core.text.sentences import split_sentences
 
@@ -45,16 +46,7 @@ _ASKS_ABOUT = regex.compile(
     r"|what(?!(?:\s+(?:is|are|was|were)|['’]s)\s+(?:your\b|the\s+(?:\w+\s+){0,2}(?:prompt|message|instructions?)(?:\s+above)?\W*$)))\b",
     regex.IGNORECASE,
 )
-_KEYBOARD_ROWS = (
-    "qwertyuiop",
-    "asdfghjkl",
-    "zxcvbnm",
-    "qwertzuiop",
-    "azertyuiop",
-    "1234567890",
-    "йцукенгшщзхъ",
-    "фывапролджэ",
-)
+_KEYBOARD_ROWS = "qwertyuiop asdfghjkl zxcvbnm qwertzuiop azertyuiop 1234567890 йцукенгшщзхъ фывапролджэ".split()
 _VOWELS = frozenset("aeiouyäöüéèêáàâíìîóòôúùûåæøœı")
 
 _COMPARISON = regex.compile(
@@ -79,9 +71,8 @@ _HISTORICAL = regex.compile(
     r"\b(?:histor(?:y|ical|ically)|origins?|ancient|medieval|century|centuries|in\s+the\s+past|formerly)\b",
     regex.IGNORECASE,
 )
-_MONTHS = "january february march april may june july august september october november december".split()
 _DATE = regex.compile(
-    rf"\b(?:(?P<month>{'|'.join(_MONTHS)})\s+)?(?P<year>1[0-9]{{3}}|20[0-9]{{2}})\b(?!\s*(?:%|\w*metres|km|dollars))",
+    rf"\b(?:(?P<month>{'|'.join(MONTHS)})\s+)?(?P<year>1[0-9]{{3}}|20[0-9]{{2}})\b(?!\s*(?:%|\w*metres|km|dollars))",
     regex.I,
 )
 _ISO_DATE = regex.compile(r"\b(?:1\d|20)\d{2}-\d{2}(?:-\d{2})?\b")
@@ -129,18 +120,13 @@ def parse_intent(query: str) -> QueryIntent:
         entities=_entities(query),
         time_constraint=_time_constraint(query),
         language=detect_language(query),
-        importance=_importance(query),
+        importance="high" if _IMPORTANT.search(query) else "normal",
     )
 
 
 def _is_controlled(query: str) -> bool:
-    return (
-        any(unicodedata.category(char) in {"Cc", "Cs"} and char not in "\n\t\r" for char in query) or "\ufffd" in query
-    )
-
-
-def _has_no_letter(query: str) -> bool:
-    return not any(char.isalpha() for char in query)
+    strange = (char for char in query if char not in "\n\t\r")
+    return any(char == "\ufffd" or unicodedata.category(char) in {"Cc", "Cs"} for char in strange)
 
 
 def _asks_for_prompt(query: str) -> bool:
@@ -186,7 +172,7 @@ _RULES: Mapping[str, Callable[[str], bool]] = {
     "empty": lambda query: not query,
     "too-long": lambda query: len(query) > MAX_QUERY_CHARS,
     "control-characters": _is_controlled,
-    "no-letters": _has_no_letter,
+    "no-letters": lambda query: not any(map(str.isalpha, query)),
     "prompt-extraction": _asks_for_prompt,
     "payload": _is_payload,
     "key-mash": _is_key_mash,
@@ -220,7 +206,7 @@ def _time_constraint(query: str) -> TimeConstraint | None:
     if dated:
         month = dated["month"]
         return TimeConstraint(
-            "date", f"{dated['year']}-{_MONTHS.index(month.casefold()) + 1:02}" if month else dated["year"]
+            "date", f"{dated['year']}-{MONTHS.index(month.casefold()) + 1:02}" if month else dated["year"]
         )
     if _CURRENT.search(query) or regex.search(r"\brecent\b", query, regex.I):
         return TimeConstraint("recent")
@@ -234,13 +220,9 @@ def _entities(query: str) -> tuple[str, ...]:
         name = match.group().strip(" .'’-")
         while name.split(" ", 1)[0].casefold() in _QUESTION_WORDS:  # a sentence's first capital names nothing
             name = name.partition(" ")[2].strip()
-        if len(name) > 1 and name.casefold() not in _QUESTION_WORDS and name.casefold() not in _MONTHS:
+        if len(name) > 1 and name.casefold() not in _QUESTION_WORDS and name.casefold() not in MONTHS:
             found.append(name)
     return tuple(dict.fromkeys(found))[:8]
-
-
-def _importance(query: str) -> Importance:
-    return "high" if _IMPORTANT.search(query) else "normal"
 
 
 # How long an answer to a question may be repeated, and whether it is an answer of one day only. Rules of words, in the
@@ -309,13 +291,8 @@ def time_to_live(
     if planned is not None and planned is not intent.question_type:
         lifetimes.append(table[_OF_TYPE[planned]])
     if is_of_the_day(query, intent) or planned is QuestionType.CURRENT_EVENT:
-        lifetimes.append(_rest_of_day(now))
+        moment = now.astimezone(UTC)
+        lifetimes.append(moment.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1) - moment)
     if retention is not None:
         lifetimes.append(retention)
     return min(lifetimes)
-
-
-def _rest_of_day(now: datetime) -> timedelta:
-    moment = now.astimezone(UTC)
-    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    return midnight - moment

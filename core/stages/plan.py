@@ -50,8 +50,6 @@ _PLAN_SCHEMA: Mapping[str, Json] = strict(
         "time": {"type": "string"},
     }
 )
-# What only some plans say comes first: the queries are worded after it.
-_QUESTION: Mapping[str, Json] = {"question": {"type": "string"}}
 
 
 @dataclass(frozen=True)
@@ -104,10 +102,9 @@ async def plan_research(
         if planned.unread:
             raise planned.unread
         answer = planned.value or {}
-        refined = replace(
-            _read_plan(answer, by_rules, told, job if turns else None),
-            same_as=_read_same_as(answer.get("same_as"), earlier),
-        )
+        offered = {str(number): one.job_id for number, one in enumerate(earlier, start=1)}
+        same_as = offered.get(str(answer.get("same_as")).strip(), "")
+        refined = replace(_read_plan(answer, by_rules, told, job if turns else None), same_as=same_as)
         is_academic = any(query.filters.content_type == "academic" for query in refined.search.queries)
         of_papers = [name for name, one in awake(deps).items() if one == "scholarly" and is_academic]
         providers = {*by_rules.search.providers, *_providers(job, deps, refined.intent), *of_papers}
@@ -129,7 +126,11 @@ def plan_by_rules(job: ResearchJob, deps: Deps, *, turns: Sequence[Turn] = ()) -
     texts = [searched[:MAX_QUERY_TEXT_CHARS], keywords(f"{searched} {wish}")]
     queries = tuple(SearchQuery(text, filters) for text in dict.fromkeys(texts) if text)
     understood = question if question != job.query else ""
-    return ResearchPlan(intent, _search_plan(job, deps, queries, intent), question=understood)
+    settings = deps.settings.search
+    search = SearchPlan(
+        queries, _providers(job, deps, intent), max_sources=settings.max_sources, timeout_s=settings.provider_timeout_s
+    )
+    return ResearchPlan(intent, search, question=understood)
 
 
 def is_otherwise(plan: ResearchPlan, by_rules: ResearchPlan) -> bool:
@@ -186,17 +187,8 @@ def keywords(question: str) -> str:
     language = detect_language(question)
     small = STOPWORDS if language == "en" else STOPWORDS | asking_words(language)
     kept = [word for word in without_wish(question).split() if word.strip("?!.,;:\"'()").casefold() not in small]
-    whole = [word if word.count("(") == word.count(")") else word.strip("()?!.,;:") for word in kept]
+    whole = [word.strip("?!,;:" if word.count("(") == word.count(")") else "()?!.,;:") for word in kept]
     return " ".join(whole).strip(" ?!.,;:")[:200] or question.strip()[:200]
-
-
-def _search_plan(job: ResearchJob, deps: Deps, queries: Sequence[SearchQuery], intent: QueryIntent) -> SearchPlan:
-    return SearchPlan(
-        queries=tuple(queries),
-        providers=_providers(job, deps, intent),
-        max_sources=deps.settings.search.max_sources,
-        timeout_s=deps.settings.search.provider_timeout_s,
-    )
 
 
 def _providers(job: ResearchJob, deps: Deps, intent: QueryIntent) -> tuple[str, ...]:
@@ -211,29 +203,28 @@ def _filters(intent: QueryIntent) -> SearchFilters:
     return SearchFilters()
 
 
-def _max_variations(job: ResearchJob) -> int:
-    """One fewer where nothing much hangs on the answer: a query costs a third of a second of writing."""
-    needs_more = job.intent.importance == "high" or job.request.depth == "deep"
-    return MAX_QUERIES - 1 if needs_more else MAX_QUERIES - 2
-
-
 def _plan_request(
     job: ResearchJob, deps: Deps, turns: Sequence[Turn], earlier: Sequence[EarlierAnswer], *, timeout_s: float
 ) -> ChatRequest:
     settings = deps.settings.synthesis
-    system = load_prompt("plan_research").substitute(
-        today=deps.clock().date().isoformat(), max_variations=str(_max_variations(job))
-    )
+    # One variation fewer where nothing much hangs on the answer: a query costs a third of a second of writing.
+    needs_more = job.intent.importance == "high" or job.request.depth == "deep"
+    most = MAX_QUERIES - 1 if needs_more else MAX_QUERIES - 2
+    today = deps.clock().date().isoformat()
+    system = load_prompt("plan_research").substitute(today=today, max_variations=str(most))
     user = f"{said_before(turns)}\n{asked(job)}" if turns else asked(job)
+    first: dict[str, Json] = {"question": {"type": "string"}} if turns else {}
     if earlier:  # else not a token more
         system = f"{system}\n\n{load_prompt('compare_questions').substitute()}"
         user = f"{user}\n{format_earlier([answer.question for answer in earlier])}"
+        numbers = [str(number) for number in range(1, len(earlier) + 1)]
+        first |= {"same_as": {"type": ["string", "null"], "enum": [*numbers, None]}}
     return ChatRequest(
         purpose="plan",
         system=system,
         user=user,
         schema_name="plan",
-        schema=_schema({**(_QUESTION if turns else {}), **(_same_as(len(earlier)) if earlier else {})}),
+        schema=_schema(first),
         max_tokens=settings.max_plan_tokens,
         timeout_s=min(settings.plan_timeout_s, timeout_s),
         temperature=0.0,
@@ -305,24 +296,13 @@ def _with_question(answer: Mapping[str, Json], by_rules: ResearchPlan, job: Rese
 
 
 def _schema(first: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The plan's schema with more fields before all others."""
+    """The plan's schema with what only some plans say before all others: the queries are worded after it."""
     required = [*first, *cast("list[Json]", _PLAN_SCHEMA["required"])]
     return {
         **_PLAN_SCHEMA,
         "required": required,
         "properties": {**first, **cast("dict[str, Json]", _PLAN_SCHEMA["properties"])},
     }
-
-
-def _same_as(offered: int) -> dict[str, Json]:
-    numbers: list[Json] = [str(number) for number in range(1, offered + 1)]
-    return {"same_as": {"type": ["string", "null"], "enum": [*numbers, None]}}
-
-
-def _read_same_as(value: Json, earlier: Sequence[EarlierAnswer]) -> str:
-    """The job of the question that the model names by its number; "" for null and for what was not offered."""
-    named = {str(number): answer.job_id for number, answer in enumerate(earlier, start=1)}
-    return named.get(str(value).strip(), "")
 
 
 def _finished_queries(growing: Mapping[str, Json], told: _Told) -> list[SearchQuery]:

@@ -22,14 +22,7 @@ from core.model.errors import (
     SearchFailed,
 )
 from core.model.ports import unread
-from core.model.source import (
-    SearchHit,
-    SearchMetadata,
-    SearchPlan,
-    SearchQuery,
-    Source,
-    SourceCollection,
-)
+from core.model.source import SearchHit, SearchMetadata, SearchPlan, SearchQuery, Source, SourceCollection
 from core.presentation.wording import no_provider_allowed
 from core.stages.gathering import Gathering, Stragglers, make_source, renumbered
 from core.stages.plan import stand_ins
@@ -146,10 +139,8 @@ class _Searching:
         """Until enough have answered and the others had their grace, all are done, or the time is up."""
         now, grace_s = asyncio.get_running_loop().time, self._deps.settings.search.straggler_s
         asked_at = [self._gathering.asked_at[call] for call in self._calls]
-        ends_at, next_ask = (
-            now() + within_s,
-            max(asked_at) + grace_s,
-        )  # the plan's searches began before the plan was made
+        ends_at = now() + within_s
+        next_ask = max(asked_at) + grace_s  # the plan's searches began before the plan was made
         while True:
             pending = {call for call, name in self._calls.items() if not call.done()}
             if self._is_enough():

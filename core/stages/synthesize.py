@@ -47,7 +47,8 @@ from core.stages.drafting import (
     write_in_parts,
 )
 from core.stages.prompting import Script, answer_script, early_script
-from core.text.saying import later, say
+from core.text.language import detect_language
+from core.text.saying import ENGLISH, later, say
 
 log = logging.getLogger(__name__)
 
@@ -145,11 +146,8 @@ async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress
     for entry in judged:
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
-    return Draft(
-        judged,
-        notice=notice,
-        unanswered=quoted.unanswered or ("" if quoted.is_direct else say(NOT_DIRECT)),
-    )
+    unanswered = quoted.unanswered or ("" if quoted.is_direct else say(NOT_DIRECT))
+    return Draft(judged, notice=notice, unanswered=unanswered)
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
@@ -301,7 +299,6 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
     if unanswered:
         near = say("This is near the question, but may not answer it ({why}).", why=unanswered)
         limitations = (near, *limitations)
-    asked_on = draft.writing.given_follow_ups if draft.writing else ()
     return ResearchAnswer(
         summary=grounded.summary,
         detail=grounded.detail,
@@ -314,7 +311,9 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         conflicts=conflicts,
         removed=(*draft.removed, *grounded.removed),
         notice=draft.shown_notice,
-        follow_ups=worth_asking(asked_on, job.query, job.intent.language),
+        follow_ups=worth_asking(
+            draft.writing.given_follow_ups if draft.writing else (), job.query, job.intent.language
+        ),
         stopped_because=draft.stopped_because,
     )
 
@@ -361,8 +360,10 @@ def _insufficient(
 ) -> ResearchAnswer:
     """An honest answer that says what was searched (D11)."""
     language, searched = job.intent.language, found.search_metadata
+    read = {detect_language(source.content[:600]) for source in found.sources} or {ENGLISH}
+    is_foreign = deps.model is None and language not in read
     return ResearchAnswer(
-        summary=no_answer(language, searched.queries_executed, searched.providers_used),
+        summary=no_answer(language, searched.queries_executed, searched.providers_used, is_foreign=is_foreign),
         detail=advice_in(language),
         confidence=Confidence.INSUFFICIENT,
         confidence_reasons=(say("no source that was read answers this"),),

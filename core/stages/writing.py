@@ -541,7 +541,7 @@ class Tries:
             await self.writing.write(self.model, request if self.tries == 1 else self.vary(request), self.part)
         except ModelError as exc:
             if not isinstance(exc, ModelGarbled):
-                self.vary = replace  # as it was
+                self.vary = lambda request: request  # as it was
             self.count_error("synthesize", exc)
             if not self.writing.written[self.part].is_done:  # else nobody misses what should have followed
                 raise

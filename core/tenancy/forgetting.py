@@ -31,9 +31,7 @@ TOLD_S = 0.5  # followers in other processes look every 0.15 s; without their la
 
 @dataclass(frozen=True)
 class Whose:
-    """What is to be forgotten: one job, all of a user (within `tenant` when given), all of a tenant, or, when all
-    are empty, nothing beyond the jobs that are named with it.
-    """
+    """One job, all of a user (within `tenant` when given), or all of a tenant; all empty: only jobs named with it."""
 
     job_id: str = ""
     user_id: str = ""
@@ -236,9 +234,8 @@ class Departure:
 
 
 class AppTenants(Protocol):
-    """Tenants that have an app, and that have had it and are to be forgotten: what each gave the app when it was
-    installed, one text a tenant, kept encrypted; what was handed to a browser to bring back, of which nothing is kept
-    but a digest; and who has left. Each method raises `StoreError`.
+    """Tenants that have an app, or have left: what each gave it when it was installed, one text, kept encrypted; and
+    what was handed to a browser to bring back, kept as a digest. Each method raises `StoreError`.
     """
 
     async def put_token(self, tenant: str, text: str) -> None: ...

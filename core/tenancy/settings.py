@@ -212,9 +212,7 @@ class SettingsRefused(GorkdError):
 
 @dataclass(frozen=True)
 class Field:
-    """`unset` is the word for no restriction; `choices` are words with what each means, where there are only these;
-    `example` is what may stand in a list.
-    """
+    """`unset` is the word for no restriction; `choices` are all words with what each means; `example` is of a list."""
 
     key: str
     group: Group

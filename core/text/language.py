@@ -29,14 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from py3langid.langid import LanguageIdentifier
 
+_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 # A script, the language it stands for, letters that only some of its languages have, and whether it has many more.
 _SCRIPTS = (
-    (
-        regex.compile(r"[\p{Hiragana}\p{Katakana}\p{Han}]"),
-        "zh",
-        (("ja", regex.compile(r"[\p{Hiragana}\p{Katakana}]")),),
-        False,
-    ),
+    (regex.compile(r"[\p{Hiragana}\p{Katakana}\p{Han}]"), "zh", (("ja", _KANA),), False),
     (regex.compile(r"\p{Hangul}"), "ko", (), False),
     (regex.compile(r"\p{Cyrillic}"), "ru", (("uk", regex.compile(r"[іїєґІЇЄҐ]")),), True),
     (regex.compile(r"\p{Arabic}"), "ar", (("fa", regex.compile(r"[پچژگکی]")),), True),
@@ -214,14 +210,10 @@ def _languages_by_word() -> Mapping[str, Sequence[tuple[str, float]]]:
     known: dict[str, dict[str, float]] = defaultdict(dict)
     for code in _CODES:
         words = numerals(code)
-        for listed, weight in (
-            (words.calendar, 0.6),
-            (words.numbers, 0.6),
-            (words.scales, 0.6),
-            (small_words(code), 1.0),
-        ):
-            for word in listed:
-                known[word][code] = weight
+        for word in (*words.calendar, *words.numbers, *words.scales):
+            known[word][code] = 0.6
+        for word in small_words(code):
+            known[word][code] = 1.0
     return {word: tuple(weights.items()) for word, weights in known.items()}
 
 

@@ -68,9 +68,7 @@ def split_passages(content: str) -> tuple[Passage, ...]:
 
 @kept_by_length
 def passage_terms(content: str) -> tuple[tuple[str, ...], ...]:
-    """The terms of each of `split_passages(content)`, each once, without its heading's. Three stages ask; a page is
-    read once.
-    """
+    """The terms of each of `split_passages(content)`, each once, without its heading's; three stages ask."""
     return tuple(tuple(set(terms(passage.text))) for passage in split_passages(content))
 
 

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from babel.messages.catalog import Catalog
-
 ENGLISH = "en"
 # By ISO 639-1 code, each under its own name. A language more is a file core/locale/<code>.po and a line here.
 LANGUAGES = {
@@ -248,9 +246,9 @@ def say_many(one: str, many: str, number: int, /, **values: object) -> str:
     language = spoken()
     text = one if number == 1 else many
     if language != ENGLISH:
-        message = _catalog(language).get((one, many))
-        forms = message.string if message else ()
-        text = (forms[_plural(language)(number)] if isinstance(forms, tuple) else "") or text
+        messages, plural = _catalog(language)
+        forms = messages.get((one, many))
+        text = (forms[plural(number)] if isinstance(forms, tuple) else "") or text
     return text.format(number=number, **values)
 
 
@@ -326,22 +324,18 @@ def _decimal_sign(language: str) -> str:
 
 @cache
 def _translated(language: str, text: str) -> str:
-    message = _catalog(language).get(text)
-    return message.string if message and isinstance(message.string, str) and message.string else text
+    said = _catalog(language)[0].get(text)
+    return said if isinstance(said, str) and said else text
 
 
 @cache
-def _plural(language: str) -> Callable[[int], int]:
-    from gettext import c2py  # English has its rule in the code
-
-    return c2py(_catalog(language).plural_expr)
-
-
-@cache
-def _catalog(language: str) -> Catalog:
+def _catalog(language: str) -> tuple[dict[object, object], Callable[[int], int]]:
+    """What each message is, of a plural one every form, and the plural rule; Babel's own objects take 1 MB more."""
+    from gettext import c2py
     from importlib.resources import files
 
     from babel.messages.pofile import read_po  # English never needs it
 
     with files("core").joinpath("locale", f"{language}.po").open("rb") as opened:
-        return read_po(opened, locale=language)
+        read = read_po(opened, locale=language)
+    return {message.id: message.string for message in read}, c2py(read.plural_expr)

@@ -134,9 +134,10 @@ def compare_page(page: WatchedPage, text: str, topic: frozenset[str]) -> PageDif
         used.update(instead)
         carriers.append(replace(carrier, sentence=instead[0]) if instead else carrier)
         found += [change] if change else []
-    fresh = [said for said in added if said not in used and is_on_topic(said, topic)]
+    fresh = [said for said in added if said not in used and _is_on_topic(said, topic)]
     news = [said for said in fresh if not any(restates(other, said) for other in nearness.nearest(said, removed))]
-    found += [_news(page, said) for said in news[:MAX_NEWS]]
+    of_page = Change("new", now_url=page.url, places=(page.url,), is_primary=page.kind in PRIMARY_KINDS)
+    found += [replace(of_page, now=said, now_quote=said) for said in news[:MAX_NEWS]]
     return PageDifference(tuple(found), replace(page, text=text, carriers=tuple(carriers), away_since=None))
 
 
@@ -149,26 +150,15 @@ def _instead(
     if same:
         return None, same
     change = Change(
-        "gone",
-        before=carrier.claim,
-        before_quote=carrier.sentence,
-        before_url=page.url,
-        now_url=page.url,
-        places=(page.url,),
-        is_primary=page.kind in PRIMARY_KINDS,
-    )
+        "gone", before=carrier.claim, before_quote=carrier.sentence, before_url=page.url, now_url=page.url,
+        places=(page.url,), is_primary=page.kind in PRIMARY_KINDS,
+    )  # fmt: skip
     if not near:
         return change, []
     for said in near:
         if find_difference(carrier.sentence, said) or find_difference(carrier.claim, said):
             return replace(change, kind="value", now=said, now_quote=said, is_certain=True), [said]
     return replace(change, kind="value", now=near[0], now_quote=near[0]), near[:1]
-
-
-def _news(page: WatchedPage, said: str) -> Change:
-    return Change(
-        "new", now=said, now_quote=said, now_url=page.url, places=(page.url,), is_primary=page.kind in PRIMARY_KINDS
-    )
 
 
 def carriers_of(answer: ResearchAnswer, source_id: str, text: str) -> tuple[Carrier, ...]:
@@ -192,7 +182,7 @@ def topic_of(question: str, claims: Iterable[str]) -> frozenset[str]:
     return frozenset(terms(" ".join([question, *claims])))
 
 
-def is_on_topic(sentence: str, topic: frozenset[str]) -> bool:
+def _is_on_topic(sentence: str, topic: frozenset[str]) -> bool:
     words = set(terms(sentence))
     return len(sentence) >= MIN_SAID and len(words & topic) >= min(MIN_ON_TOPIC, max(1, len(words)))
 

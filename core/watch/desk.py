@@ -169,10 +169,8 @@ class WatchDesk:
         return await self._change(watch, lambda now: replace(now, strictness=min(now.strictness + 1, MOST_STRICT)))
 
     async def place_gone(self, address: Address, *, asker: str = "") -> bool:
-        """Nothing can be told there any more, or not to its `asker`, who has left: what was to be told there of theirs,
-        of a watch or a digest, ends. Whether something of others is still to be told.
-
-        The place of an answer is no watch's, which may tell elsewhere. Raises `StoreError`.
+        """Nothing can be told there any more, or not to its `asker`, who has left: what was to be told there of theirs
+        ends, unless it is an answer. Whether something of others is still to be told. Raises `StoreError`.
         """
         key = _key(address)
         notice = await self._deps.watches.told_at(key)
@@ -292,12 +290,9 @@ class WatchDesk:
                 user_message=say("You have {number} watches already; please stop one first.", number=len(theirs)),
             )
         if len(here) >= limits.workspace:
-            is_shared = Tenant.read(request.scope.tenant).account
-            here_or_there = (
-                "There are {number} watches here already; stop one first."
-                if is_shared
-                else "There are {number} watches on this machine already; stop one first."
-            )
+            shared = "There are {number} watches here already; stop one first."
+            local = "There are {number} watches on this machine already; stop one first."
+            here_or_there = shared if Tenant.read(request.scope.tenant).account else local
             raise WatchRefused("too many of a workspace", user_message=say(here_or_there, number=len(here)))
 
 

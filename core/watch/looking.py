@@ -95,9 +95,9 @@ async def look_at_source(watch: Watch, page: WatchedPage | None, deps: Deps, *, 
 async def _look_at_page(
     watch: Watch, page: WatchedPage | None, found: Page, deps: Deps, *, now: datetime
 ) -> SourceLook:
-    fresh = WatchedPage(
-        watch.url, found.title, found.text, found.etag, found.last_modified, kind_of(watch.url), _carried(found.text)
-    )
+    said = [one for one in sentences_in(found.text) if len(one) >= MIN_SAID and not _BESIDE.search(one)]
+    carried, kind = tuple(Carrier(one, one) for one in said[:MAX_CARRIED]), kind_of(watch.url)
+    fresh = WatchedPage(watch.url, found.title, found.text, found.etag, found.last_modified, kind, carried)
     if page is None or page.kind in (FEED, PAPER):
         return SourceLook(fresh)
     topic = topic_of(page.title, [carrier.claim for carrier in page.carriers])
@@ -162,11 +162,6 @@ async def _read(page: WatchedPage, deps: Deps) -> Page | None:
         why = exc.reason if isinstance(exc, FetchError) else "no answer in time"
         log.info("a watched page is away", extra={"host": domain_of(page.url), "reason": why})
         return None
-
-
-def _carried(text: str) -> tuple[Carrier, ...]:
-    said = [one for one in sentences_in(text) if len(one) >= MIN_SAID and not _BESIDE.search(one)]
-    return tuple(Carrier(one, one) for one in said[:MAX_CARRIED])
 
 
 async def _told(watch: Watch, page: Page, changes: Sequence[Change], deps: Deps, now: datetime) -> ResearchJob:
@@ -377,7 +372,8 @@ def _compare(seen: _Seen, page: WatchedPage, found: Page | None, topic: frozense
         seen.away += 1
         since = page.away_since or now
         if now - since >= GONE_AFTER:  # found again, it is a new page
-            seen.changes += [_gone(page, carrier) for carrier in page.carriers]
+            gone = Change("gone", before_url=page.url, because=say("the page is no longer there"))
+            seen.changes += [replace(gone, before=one.claim, before_quote=one.sentence) for one in page.carriers]
         else:
             seen.pages.append(replace(page, away_since=since))
         return
@@ -389,16 +385,6 @@ def _compare(seen: _Seen, page: WatchedPage, found: Page | None, topic: frozense
     difference = compare_page(known, found.text, topic)
     seen.changes += difference.candidates
     seen.pages.append(difference.page)
-
-
-def _gone(page: WatchedPage, carrier: Carrier) -> Change:
-    return Change(
-        "gone",
-        before=carrier.claim,
-        before_quote=carrier.sentence,
-        before_url=page.url,
-        because=say("the page is no longer there"),
-    )
 
 
 def _compare_new(

@@ -185,9 +185,7 @@ class WatchNotice:
 
 @dataclass(frozen=True)
 class WatchTelling:
-    """What goes out with the end of a run: the job that is delivered to the watch's place, with words of its own or
-    as an answer.
-    """
+    """What goes out with the end of a run: a job to the watch's place, with words of its own or as an answer."""
 
     job_id: str
     notice: WatchNotice | None = None

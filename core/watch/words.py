@@ -15,14 +15,14 @@ import regex
 
 from core.presentation.render import cut, one_line
 from core.presentation.wording import say_level
-from core.text.saying import ENGLISH, LANGUAGES, say, say_day, say_number, say_weekdays, speaking, spoken
+from core.text.numbers import WEEKDAYS
+from core.text.saying import ENGLISH, say, say_day, say_number, say_weekdays, spoken
 from core.text.urls import domain_of
 from core.watch.desk import WatchOffer, check_zone
 from core.watch.watch import DIGEST_AT, ENDINGS, NEW_ENTRY, Change, Manner, Rhythm, Watch, WatchNotice
 
 WishKind = Literal["watch", "schedule", "source", "list", "stop", "renew"]
 
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 RHYTHMS = {"hours": Rhythm(6), "day": Rhythm(24), "week": Rhythm(168)}  # what a button offers, by its word
 HELP = (
     "Say `watch this daily` under an answer, `watch https://… weekly`, `every Monday 9:00: your question`, "
@@ -37,7 +37,7 @@ _EVERY = (
     r"|(?P<hourly>hourly|every hour)|every (?P<number>\d{1,3}) ?(?P<unit>hours?|days?|weeks?)"
     r"|(?P<hours>every few hours)"
 )
-_CLOCK = rf"(?:every|each) (?P<days>day|weekday|(?:{'|'.join(DAYS)})(?:(?:,? and |, )(?:{'|'.join(DAYS)}))*)"
+_CLOCK = rf"(?:every|each) (?P<days>day|weekday|(?:{'|'.join(WEEKDAYS)})(?:(?:,? and |, )(?:{'|'.join(WEEKDAYS)}))*)"
 _AT = r"(?: at)? (?P<hour>[01]?\d|2[0-3])[:.](?P<minute>[0-5]\d)"
 _MANNER = r"(?:,? in (?:(?P<fresh>a new thread)|(?P<digest>(?:a|the|one)(?: daily)? digest)))?"
 _WATCH = regex.compile(
@@ -72,7 +72,14 @@ _BEGINNINGS = {
     "watch": r"beobachten|suivre|seguir|segui|acompanhar|volgen"
     r"|(?:beobachte|suis|suivez|sigue|siga|segua|acompanh[ae]|volg)(?= https?:)",
 }
-_PARTS = {
+_PARTS = {  # days stand here too: Babel's own tables of six languages take 8 MB
+    "monday": "montag|lundi|lunes|lunedì|segunda-feira|maandag",
+    "tuesday": "dienstag|mardi|martes|martedì|terça-feira|dinsdag",
+    "wednesday": "mittwoch|mercredi|miércoles|mercoledì|quarta-feira|woensdag",
+    "thursday": "donnerstag|jeudi|jueves|giovedì|quinta-feira|donderdag",
+    "friday": "freitag|vendredi|viernes|venerdì|sexta-feira|vrijdag",
+    "saturday": "samstag|samedi|sábado|sabato|zaterdag",
+    "sunday": "sonntag|dimanche|domingo|domenica|zondag",
     "in the digest": r"in einer täglichen zusammenfassung|dans un résumé quotidien|en un resumen diario"
     r"|in un riepilogo quotidiano|num resumo diário|in een dagelijks overzicht",
     "in a new thread": r"in einem neuen thread|dans un nouveau fil|en un hilo nuevo|in un nuovo thread|num novo fio"
@@ -126,13 +133,7 @@ def _in_english(said: str) -> str:
 @cache
 def _means() -> list[tuple[str, regex.Pattern[str]]]:
     """What words in other languages mean, days among them, in the order in which they are read."""
-    days: dict[str, list[str]] = {day: [] for day in DAYS}
-    for language in LANGUAGES:
-        with speaking(language):
-            for place, day in enumerate(DAYS):
-                days[day].append(say_weekdays((place,)))
     said = [(means, f"^(?:{words})") for means, words in _BEGINNINGS.items()]
-    said += [(day, f"(?<!\\p{{L}})(?:{'|'.join(names)})") for day, names in days.items()]
     said += [(means, f"(?<!\\p{{L}})(?:{words})") for means, words in _PARTS.items()]
     return [(means, regex.compile(rf"{words}(?![\p{{L}}\p{{N}}-])", regex.IGNORECASE)) for means, words in said]
 
@@ -295,9 +296,7 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class ToldChange:
-    """One change as it is told: lines of a label and text, and the passages behind them with their addresses; a
-    passage that stands in a line already is "".
-    """
+    """Lines of a label and text, and the passages behind them with their addresses, "" for one told in a line."""
 
     lines: tuple[tuple[str, str], ...]
     quotes: tuple[tuple[str, str], ...]
@@ -386,7 +385,7 @@ def _by_the_clock(found: regex.Match[str]) -> Rhythm:
     said = found["days"].casefold()
     days = {"day": (), "weekday": (0, 1, 2, 3, 4)}.get(said)
     if days is None:
-        days = tuple(place for place, day in enumerate(DAYS) if day in said)
+        days = tuple(place for place, day in enumerate(WEEKDAYS) if day in said)
     return Rhythm(at=f"{int(found['hour']):02d}:{found['minute']}", weekdays=days)
 
 

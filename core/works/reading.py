@@ -321,9 +321,7 @@ def _entries(text: str, *, is_printed: bool) -> list[tuple[str, str]]:
 
 
 def _in_sequence(lines: Sequence[str], marked: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Lines and where entries begin. Of numbers a line is cut before the one that is expected; a number that is out of
-    order is part of an entry.
-    """
+    """Lines and where entries begin: cut before each number that is expected; one out of order is part of an entry."""
     marks = [mark for place in marked if (mark := _MARK.match(lines[place]))]
     kind = Counter(mark.lastgroup or "" for mark in marks).most_common(1)[0][0]
     first = next((mark[kind] for mark in marks if mark.lastgroup == kind), "")

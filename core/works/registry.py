@@ -60,9 +60,8 @@ ReadFullText = Callable[[str], Awaitable[str]]
 
 @dataclass(frozen=True)
 class Looked:
-    """What was found, and who was asked. `answered` are registries that said something, be it that they know none;
-    `failed` are those that gave nothing, with a few words why. `is_stale` says that some of it was kept for longer
-    than a day. Who cannot be asked for such a thing is in neither.
+    """What was found. `answered` are registries that said something, be it that they know none; `failed` those that
+    gave nothing, with a few words why; `is_stale` says that some was kept for longer than a day.
     """
 
     records: tuple[WorkRecord, ...] = ()
@@ -126,10 +125,8 @@ class Works:
     async def by_title(self, title: str, *, author: str = "", year: str = "", within_s: float = WITHIN_S) -> Looked:
         """What the registries find, records of one work joined, best first. Never raises but for cancellation."""
         key = f"title:{title}|{author}|{year}"
-        asking = await self._ask(
-            lambda registry: (key, lambda: registry.by_title(title, author=author, year=year)), within_s
-        )
-        looked = _looked(asking, self._clock())
+        told = await self._ask(lambda one: (key, lambda: one.by_title(title, author=author, year=year)), within_s)
+        looked = _looked(told, self._clock())
         return replace(looked, records=tuple(_grouped(looked.records)))
 
     async def full_text(self, pmcid: str) -> str:
@@ -174,11 +171,8 @@ class Works:
         within_s: float,
     ) -> list[_RegistrySaid]:
         ends_at = asyncio.get_running_loop().time() + within_s
-        return list(
-            await asyncio.gather(
-                *(self._told(registry.name, *question(registry), ends_at) for registry in self._registries)
-            )
-        )
+        asking = (self._told(registry.name, *question(registry), ends_at) for registry in self._registries)
+        return list(await asyncio.gather(*asking))
 
     async def _told(
         self, name: str, asked: str, ask: Callable[[], Awaitable[Sequence[WorkRecord] | None]], ends_at: float

@@ -83,7 +83,7 @@ def record_text(record: WorkRecord) -> str:
     """What the registries say of a work, as a text that can be cited: its title on the first line."""
     where = ", ".join(filter(None, (record.venue, record.year)))
     notices = [
-        "".join([one.kind.capitalize(), one.date and f" on {one.date}", one.url and f" ({one.url})"])
+        " ".join(filter(None, (one.kind.capitalize(), one.date and f"on {one.date}", one.url and f"({one.url})")))
         for one in record.notices
     ]
     lines = [record.title, "; ".join(record.authors), where, *notices, record.abstract]
@@ -147,14 +147,10 @@ def _stand_words(one: CheckedReference) -> str:
 
 
 def difference_words(differences: Sequence[PartDiffers]) -> str:
-    return "; ".join(
-        say(
-            PARTS_DIFFER[one.part],
-            known=cut(one_line(one.known), MAX_NAME_CHARS),
-            given=cut(one_line(one.given), MAX_NAME_CHARS),
-        )
-        for one in differences
-    )
+    def short(text: str) -> str:
+        return cut(one_line(text), MAX_NAME_CHARS)
+
+    return "; ".join(say(PARTS_DIFFER[one.part], known=short(one.known), given=short(one.given)) for one in differences)
 
 
 def _standing_words(one: CheckedReference) -> list[str]:
@@ -281,12 +277,12 @@ def _cell(value: Json) -> str:
 def corrected_bibtex(checked: Sequence[CheckedReference]) -> str:
     """Each entry under a comment that says what became of it; of lists in prose entries made from the records."""
     taken: set[str] = set()
-    return "\n".join(_commented(one, _entry(one, taken)) for one in checked)
-
-
-def _commented(one: CheckedReference, entry: str) -> str:
-    said = one_line(said_of(one)).replace("@", " at ").replace("{", "(").replace("}", ")")
-    return f"% {said}\n{entry}\n" if entry else f"% {one.reference.number}: {said}\n"
+    written: list[str] = []
+    for one in checked:
+        entry = _entry(one, taken)
+        said = one_line(said_of(one)).replace("@", " at ").replace("{", "(").replace("}", ")")
+        written.append(f"% {said}\n{entry}\n" if entry else f"% {one.reference.number}: {said}\n")
+    return "\n".join(written)
 
 
 def _entry(one: CheckedReference, taken: set[str]) -> str:

@@ -1,5 +1,4 @@
-"""What the registries know, put to an answer's sources: the whole of a paper instead of its abstract, and whether it
-stands, asked before the answer is delivered, again behind it, and for months.
+"""What registries know of an answer's sources: a paper's full text, and whether it stands, asked again for months.
 
 A registry that is late delays nothing: the answer goes out, and is corrected where it stands when the word has come.
 """
@@ -264,15 +263,10 @@ async def with_full_texts(
     return [source if task.cancelled() or task.exception() else task.result() for source, task in found]
 
 
-def may_have_more(source: Source) -> bool:
-    """Whether what was read is an abstract, or the extract of a paper's page."""
+async def _whole(source: Source, works: Works, read: ReadPage, within_s: float) -> Source:
     is_paper = source.metadata.kind in (SourceKind.PEER_REVIEWED, SourceKind.PREPRINT)
     is_short = source.metadata.version == ABSTRACT or bool(source.extract_of_page)
-    return is_paper and is_short and not source.metadata.ids.is_none
-
-
-async def _whole(source: Source, works: Works, read: ReadPage, within_s: float) -> Source:
-    if not may_have_more(source):
+    if not is_paper or not is_short or source.metadata.ids.is_none:
         return source
     looked = await works.by_ids(source.metadata.ids, within_s=within_s)
     found = await _find(source, looked.record, works, read)

@@ -19,8 +19,6 @@ from adapters.chat.discord.payload import (
     SHARE_HERE,
     SHARED_SOURCES,
     DiscordMessage,
-    JobButton,
-    LinkButton,
     MoreMenu,
 )
 from adapters.chat.discord.render import CONTENT_LIMIT, DiscordVoice
@@ -104,12 +102,10 @@ def discord_buttons(message: DiscordMessage) -> dict[str, str]:
     found: dict[str, str] = {}
     for row in message.rows:
         for button in row:
-            if isinstance(button, LinkButton):
-                found["view_full_analysis"] = button.label
-            elif isinstance(button, JobButton):
-                found[str(button.press)] = button.label
-            elif isinstance(button, MoreMenu):
+            if isinstance(button, MoreMenu):
                 found |= {str(press): label for press, label in button.choices}
+            else:
+                found[button.custom_id.partition(":")[0] or "view_full_analysis"] = button.label
     return found
 
 

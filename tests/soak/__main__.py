@@ -1,4 +1,4 @@
-"""`make soak`: all processes over PostgreSQL and Redis, random faults and kills, and a look at what is left.
+"""`make soak`: random faults and kills, and a look at what is left, on SQLite and on PostgreSQL with Redis.
 
 Prints how it went; ends with 1 when something was lost, doubled or left open, or memory or descriptors grew.
 `make soak ARGS=kills` counts what kills alone cost, and goes on where an earlier run ended (kills.py).
@@ -32,10 +32,10 @@ MORE_MEMORY, MORE_MIB, MORE_DESCRIPTORS = 1.25, 20.0, 8  # what may be left over
 MOST_POOLED = 10 + 5 + 8 + 1 + 5 * 8 + 1
 
 
-async def soak(minutes: float, seed: int) -> bool:
+async def soak(minutes: float, seed: int, database: str) -> bool:
     rng = random.Random(seed)
-    print(f"soak: {minutes:g} minutes, seed {seed}", flush=True)
-    async with soak_house(rng) as house:
+    print(f"soak on {database}: {minutes:g} minutes, seed {seed}", flush=True)
+    async with soak_house(rng, database) as house:
         await settled(house)
         traffic, inflicted = Traffic(house), Counter[str]()
         seconds = minutes * 60
@@ -66,9 +66,9 @@ async def during(
             await asking
         await house.tend()
         if with_kills is not None:
-            name = pick(house.rng, with_kills=with_kills)
+            name = pick(house.rng, INFLICTED[house.database], with_kills=with_kills)
             inflicted[name] += 1
-            await INFLICTED[name](house)
+            await INFLICTED[house.database][name](house)
     house.heal()
     asking.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -99,7 +99,8 @@ def _report(house: SoakHouse, traffic: Traffic, inflicted: Counter[str], verdict
     asked = len(traffic.discord) + len(traffic.slack) + len(traffic.jobs)
     print(f"asked: {asked} ({len(traffic.discord)} Discord, {len(traffic.slack)} Slack, {len(traffic.jobs)} HTTP)")
     print(f"refused at the door: {dict(traffic.refused)}; unheard in Discord: {verdict.unheard}")
-    print(f"faults: {sum(inflicted.values())} of {len(inflicted)} kinds of {len(INFLICTED)}; ended: {house.strikes}")
+    kinds = f"{len(inflicted)} kinds of {len(INFLICTED[house.database])}"
+    print(f"faults: {sum(inflicted.values())} of {kinds}; ended: {house.strikes}")
     print(f"how the jobs over HTTP ended: {dict(verdict.ends)}")
     for name, found in (("lost", verdict.lost), ("doubled", verdict.doubled), ("unfinished", verdict.unfinished)):
         print(f"{name}: {len(found)} {found[:10] or ''}".rstrip())
@@ -121,12 +122,18 @@ def _report_usage(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> No
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument("part", nargs="?", choices=["faults", "kills"], default="faults")
-    parser.add_argument("--kills", type=int, default=100, help="of each pair of databases, over all runs")
+    parser.add_argument("--kills", type=int, default=100, help="on each database, over all runs")
     parser.add_argument("--folder", type=Path, default=KEPT, help="where the figures of earlier kills are")
-    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--database", choices=INFLICTED, help="this one alone; both, one after the other, if not given")
+    parser.add_argument("--minutes", type=float, default=30.0, help="on each database")
     parser.add_argument("--seed", type=int, default=None)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     seed = random.SystemRandom().randrange(10_000) if given.seed is None else given.seed
-    run = soak_kills(given.kills, seed, given.folder) if given.part == "kills" else soak(given.minutes, seed)
-    sys.exit(0 if asyncio.run(run) else 1)
+    databases = (given.database,) if given.database else tuple(INFLICTED)
+    if given.part == "kills":
+        runs = [soak_kills(given.kills, seed, given.folder, databases)]
+    else:
+        runs = [soak(given.minutes, seed, database) for database in databases]
+    went_well = [asyncio.run(run) for run in runs]
+    sys.exit(0 if all(went_well) else 1)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import random
 import resource
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tests.adapters.durable.outside import USUAL
+from tests.adapters.durable.test_disk import FILES, fill, locked
 from tests.loopback.discord_world import Fault as DiscordFault
 from tests.loopback.openai_responders import Fault as ModelFault
 from tests.loopback.openai_responders import Respond, by_schema
@@ -121,7 +123,7 @@ async def redis_away(house: SoakHouse) -> None:
 
 async def redis_away_at_start(house: SoakHouse) -> None:
     await asyncio.to_thread(house.redis.stop)
-    await house.strike(house.rng.choice(house.mortal))
+    await kill(house)
     await asyncio.sleep(LASTS_S)
     await asyncio.to_thread(house.redis.start)
 
@@ -167,8 +169,22 @@ async def embeddings_wrong(house: SoakHouse) -> None:
     house.world.model.embedding_fault = None
 
 
-async def model_limited(house: SoakHouse) -> None:
-    await model(ends(status=429, headers={"Retry-After": "1"}))(house)
+async def database_locked(house: SoakHouse) -> None:
+    file = house.data / house.rng.choice(FILES)
+
+    def hold() -> None:
+        with locked(file):
+            time.sleep(10)
+
+    await asyncio.to_thread(hold)
+
+
+async def disk_full(house: SoakHouse) -> None:
+    """Not the machine's own, where this user may have no other."""
+    if house.has_disk:
+        ballast = await asyncio.to_thread(fill, house.data)
+        await asyncio.sleep(LASTS_S)
+        ballast.unlink()
 
 
 async def discord_drops(house: SoakHouse) -> None:
@@ -188,7 +204,13 @@ async def slack_drops(house: SoakHouse) -> None:
 
 
 async def kill(house: SoakHouse) -> None:
-    await house.strike(house.rng.choice(house.mortal))
+    await house.strike(house.rng.choice(house.roles))
+
+
+async def kill_at_start(house: SoakHouse) -> None:
+    await kill(house)
+    await asyncio.sleep(house.rng.uniform(0, 3))
+    await kill(house)
 
 
 async def two_at_once(house: SoakHouse) -> None:
@@ -196,7 +218,7 @@ async def two_at_once(house: SoakHouse) -> None:
     await asyncio.gather(*(house.strike(name) for name in names))
 
 
-INFLICTED: Mapping[str, Inflict] = {
+ANYWHERE: Mapping[str, Inflict] = {
     "pf-01": search(SearchFault(kind="reset")),
     "pf-02": search(SearchFault(kind="hang")),
     "pf-03": search(SearchFault(kind="drip")),
@@ -229,7 +251,7 @@ INFLICTED: Mapping[str, Inflict] = {
     "pf-31": model(lambda text: ModelFault(text=text + " " * 200_000)),
     "pf-32": model(says(""), says("   "), says("[1][2]")),
     "pf-33": model(ends(status=400, code="context_length_exceeded")),
-    "pf-34": model_limited,
+    "pf-34": model(ends(status=429, headers={"Retry-After": "1"})),
     "pf-35": model(ends(status=401)),
     "pf-36": model(ends(status=500)),
     "pf-37": model(ends(text="", calls=(("unknown", "{half"),))),
@@ -237,12 +259,6 @@ INFLICTED: Mapping[str, Inflict] = {
     "pf-39": model(lambda text: ModelFault(text=text.replace("The tides", "Die Gezeiten"))),
     "pf-40": model(ends(hang_first=True)),
     "pf-41": embeddings_wrong,
-    "pf-42": redis_away_at_start,
-    "pf-43": redis_away,
-    "pf-44": redis("CONFIG", "SET", "maxmemory", "1mb", after=("CONFIG", "SET", "maxmemory", "0")),
-    "pf-45": redis("FLUSHALL"),
-    "pf-46": redis_spoiled,
-    "pf-47": redis_slow,
     "pf-56": slack_fails,
     "pf-59": slack_drops,
     "pf-62": discord_drops,
@@ -255,18 +271,33 @@ INFLICTED: Mapping[str, Inflict] = {
     "pf-69": web(behaviour="hang"),
     "pf-70": robots(PageSpec("", status=500)),
     "pf-71": kill,
-    "pf-72": two_at_once,
     "pf-74": few_descriptors,
-    "a database that restarts": postgres_restarts,
     "a reset of a page": web(behaviour="reset"),
     "a page without end": web(behaviour="huge"),
     "an event told twice": discord_repeats,
 }
+INFLICTED: Mapping[str, Mapping[str, Inflict]] = {  # by database
+    "sqlite": {
+        **ANYWHERE,
+        "pf-48": database_locked,
+        "pf-49": disk_full,
+        "a kill at the start": kill_at_start,
+    },
+    "postgres": {
+        **ANYWHERE,
+        "pf-42": redis_away_at_start,
+        "pf-43": redis_away,
+        "pf-44": redis("CONFIG", "SET", "maxmemory", "1mb", after=("CONFIG", "SET", "maxmemory", "0")),
+        "pf-45": redis("FLUSHALL"),
+        "pf-46": redis_spoiled,
+        "pf-47": redis_slow,
+        "pf-72": two_at_once,
+        "a database that restarts": postgres_restarts,
+    },
+}
 
 ELSEWHERE: Mapping[str, str] = {
     "pf-17": "tests/core/text/test_urls.py",
-    "pf-48": "tests/adapters/records/test_sqlite.py",
-    "pf-49": "tests/adapters/durable/test_disk.py",
     "pf-50": "tests/adapters/records/test_sqlite.py",
     "pf-51": "tests/adapters/durable/test_storm.py",
     "pf-52": "tests/adapters/chat/slack/test_faults.py",
@@ -284,12 +315,11 @@ ELSEWHERE: Mapping[str, str] = {
     "pf-73": "tests/adapters/durable/test_clock.py",
 }
 
-DEADLY = ("pf-42", "pf-71", "pf-72")
+DEADLY = ("pf-42", "pf-71", "pf-72", "a kill at the start")
 KILL_SHARE = 0.3  # of the faults, where processes may be killed
 
 
-def pick(rng: random.Random, *, with_kills: bool) -> str:
+def pick(rng: random.Random, faults: Iterable[str], *, with_kills: bool) -> str:
     """The name of the fault to come next."""
-    if with_kills and rng.random() < KILL_SHARE:
-        return rng.choice(DEADLY)
-    return rng.choice([name for name in INFLICTED if name not in DEADLY])
+    is_deadly = with_kills and rng.random() < KILL_SHARE
+    return rng.choice([name for name in faults if (name in DEADLY) is is_deadly])

@@ -1,4 +1,7 @@
-"""A whole deployment for the soak: web, both bots and three workers over PostgreSQL and Redis, in a loopback world."""
+"""Whole deployments for the soak, in a loopback world.
+
+Web, both bots and three workers over PostgreSQL and Redis; or all in one process over SQLite.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from psycopg import connect
 from tests.adapters.chat.slack.house import manifest_scopes
 from tests.adapters.durable.outside import PAGES
 from tests.adapters.durable.processes import Process
+from tests.adapters.durable.test_disk import disk
 from tests.bench.usage import rss_mib
 from tests.loopback.discord_house import LAUNCHER, SETTINGS
 from tests.loopback.discord_world import TOKEN, DiscordWorld, discord_world
@@ -26,7 +30,11 @@ from tests.loopback.slack_world import SlackWorld
 from tests.loopback.world import World
 from tests.servers import PostgresServer, RedisServer, free_port, running_postgres, running_redis
 
-ROLES = ("web", "discord", "slack", "worker 1", "worker 2", "worker 3")
+ROLES: Mapping[str, tuple[str, ...]] = {  # by database
+    "sqlite": ("all",),
+    "postgres": ("web", "discord", "slack", "worker 1", "worker 2", "worker 3"),
+}
+DISK_MIB = 256  # the disk of SQLite's files, which is filled at times
 API_TOKEN = "soak-" + "t" * 32
 
 
@@ -45,17 +53,19 @@ class Usage:
 
 @dataclass
 class SoakHouse:
-    """`mortal` are the processes that may be struck; each is started again at once."""
+    """Processes are started again at once. `postgres` and `redis` are there when `ports` are."""
 
     world: World
     discord: DiscordWorld
     slack: SlackWorld
-    postgres: PostgresServer
-    redis: RedisServer
     env: Mapping[str, str]
     rng: random.Random
-    port: int
-    mortal: tuple[str, ...] = ROLES
+    database: str
+    data: Path
+    has_disk: bool  # of its own, for `data`
+    postgres: PostgresServer = field(init=False)
+    redis: RedisServer = field(init=False)
+    ports: Collection[int] = ()
     processes: dict[str, Process] = field(default_factory=dict)
     strikes: int = 0
     errors: Counter[str] = field(default_factory=Counter)  # what processes logged as errors
@@ -63,11 +73,15 @@ class SoakHouse:
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self.env['PORT']}"
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return ROLES[self.database]
 
     @property
     def workers(self) -> list[str]:
-        return [role for role in ROLES if role.startswith("worker")]
+        return [role for role in self.roles if role.startswith(("worker", "all"))]
 
     @property
     def paths(self) -> list[str]:
@@ -75,7 +89,7 @@ class SoakHouse:
 
     async def start(self, role: str) -> None:
         name = role.split(maxsplit=1)[0]
-        module = LAUNCHER if name == "discord" else "bots"
+        module = LAUNCHER if name in {"discord", "all"} else "bots"
         self.processes[role] = await Process.start(name, self.env, module=module, wait=False, on_line=self._heard)
 
     def _heard(self, process: Process, line: dict[str, Any]) -> None:
@@ -110,8 +124,7 @@ class SoakHouse:
 
     def usage(self) -> dict[str, Usage]:
         """Of every process, by role."""
-        servers = {self.postgres.port, self.redis.port}
-        return {role: _usage(process.running.pid, servers) for role, process in self.processes.items()}
+        return {role: _usage(process.running.pid, self.ports) for role, process in self.processes.items()}
 
 
 def _usage(pid: int, servers: Collection[int]) -> Usage:
@@ -127,23 +140,28 @@ def _connections(ports: Collection[int]) -> set[str]:
     return {f"socket:[{row[9]}]" for row in rows if int(row[2].rpartition(":")[2], 16) in ports}
 
 
-@asynccontextmanager
-async def soak_house(rng: random.Random) -> AsyncIterator[SoakHouse]:
-    async with AsyncExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-        postgres, redis = stack.enter_context(running_postgres()), stack.enter_context(running_redis(folder))
+@contextmanager
+def servers(folder: Path) -> Iterator[tuple[PostgresServer, RedisServer]]:
+    with running_postgres() as postgres, running_redis(folder) as redis:
         with connect(postgres.url(), autocommit=True) as connection:
             connection.execute("CREATE DATABASE soak")
-            connection.execute(
-                "ALTER DATABASE soak SET synchronous_commit = on"
-            )  # it is restarted, and may lose nothing
+            # It is restarted, and may lose nothing.
+            connection.execute("ALTER DATABASE soak SET synchronous_commit = on")
+        yield postgres, redis
+
+
+@asynccontextmanager
+async def soak_house(rng: random.Random, database: str) -> AsyncIterator[SoakHouse]:
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        data = folder / "data"
+        has_disk = database == "sqlite" and not stack.enter_context(disk(data, DISK_MIB))
         world = await stack.enter_async_context(World.of(PAGES))
         discord = await stack.enter_async_context(discord_world())
         slack = await stack.enter_async_context(SlackWorld.open())
         slack.state.scopes = manifest_scopes()
-        port = free_port()
         env = {
-            **world.env(folder / "data", "tavily", model=True, embedder=True),
+            **world.env(data, "tavily", model=True, embedder=True),
             **slack.env(),
             **SETTINGS,
             "GORKD_DISCORD_GUILD_PER_MIN": "10000",
@@ -152,13 +170,15 @@ async def soak_house(rng: random.Random) -> AsyncIterator[SoakHouse]:
             "GORKD_SLACK_WORKSPACE_PER_MIN": "10000",
             "GORKD_API_TOKENS": API_TOKEN,
             "GORKD_ASKS_PER_MINUTE": "10000",
-            "DATABASE_URL": postgres.url("soak"),
-            "REDIS_URL": redis.url,
-            "PORT": str(port),
+            "PORT": str(free_port()),
         }
-        house = SoakHouse(world, discord, slack, postgres, redis, env, rng, port)
+        house = SoakHouse(world, discord, slack, env, rng, database, data, has_disk)
+        if database == "postgres":
+            house.postgres, house.redis = stack.enter_context(servers(folder))
+            house.ports = {house.postgres.port, house.redis.port}
+            env |= {"DATABASE_URL": house.postgres.url("soak"), "REDIS_URL": house.redis.url}
         try:
-            await asyncio.gather(*(house.start(role) for role in ROLES))
+            await asyncio.gather(*(house.start(role) for role in house.roles))
             yield house
         finally:
             await asyncio.gather(*(process.killed() for process in house.processes.values()))
@@ -171,9 +191,10 @@ async def settled(house: SoakHouse, *, within_s: float = 60.0) -> None:
     try:
         await house.discord.until(lambda: house.discord.gateway.is_connected, within_s=within_s)
     except TimeoutError:
-        raise AssertionError(f"the Discord bot is not back: {house.processes['discord'].lines[-5:]}") from None
+        said = [process.lines[-5:] for role, process in house.processes.items() if role in {"discord", "all"}]
+        raise AssertionError(f"the Discord bot is not back: {said}") from None
     await asyncio.wait_for(house.slack.socket.connected.wait(), max(1.0, ends_at - time.monotonic()))
-    for role in ROLES:
+    for role in house.roles:
         if role not in {"discord", "slack"}:
             try:
                 await house.processes[role].wait_ready()

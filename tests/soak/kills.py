@@ -15,22 +15,23 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, fields
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
+from redis import Redis
 
 from bots.wiring import House
 from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus
 from tests.adapters.durable.outside import PAGES
-from tests.adapters.durable.processes import Process, Reader, front
+from tests.adapters.durable.processes import Process, Reader, all_ended, front
 from tests.loopback.world import World
-from tests.servers import PostgresServer, free_port, fresh_database, running_postgres, running_redis
+from tests.servers import PostgresServer, RedisServer, free_port, fresh_database
+from tests.soak.house import API_TOKEN, servers
 
-TOKEN = "soak-" + "t" * 32
 ROLES = ("web", "worker 1", "worker 2")
 KILLS_A_ROUND = 20
 KILL_EVERY_S, ASK_EVERY_S = (0.3, 4.0), (0.1, 0.7)  # a process needs one to three seconds to start
@@ -120,7 +121,7 @@ class Round:
         self.figures.refused += not taken
 
     async def _send(self, key: str, question: str) -> bool:
-        headers = {"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": key}
+        headers = {"Authorization": f"Bearer {API_TOKEN}", "Idempotency-Key": key}
         self.figures.sent += 1
         with suppress(ClientError, ConnectionError, TimeoutError):
             async with (
@@ -134,10 +135,8 @@ class Round:
 
     async def judge(self, house: House) -> None:
         """Wait until everything has ended, then count."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(ENDS_WITHIN_S):
-                while await house.deps.jobs.unfinished(limit=1):  # noqa: ASYNC110  # other processes change it
-                    await asyncio.sleep(0.5)
+        with suppress(TimeoutError):  # what has not ended is counted
+            await all_ended(house, within_s=ENDS_WITHIN_S)
         found = {job.id: job for job in await house.deps.jobs.recent(LOCAL, limit=100_000)}
         known = set().union(*self.jobs.values())
         self.figures.lost += len(known - set(found))
@@ -191,7 +190,7 @@ async def run_round(database_env: Mapping[str, str], rng: random.Random, folder:
         port = free_port()
         env = {
             **world.env(folder, "tavily", model=True),
-            "GORKD_API_TOKENS": TOKEN,
+            "GORKD_API_TOKENS": API_TOKEN,
             "GORKD_ASKS_PER_MINUTE": "100000",
             "GORKD_LOG_LEVEL": "error",
             "PORT": str(port),
@@ -214,14 +213,8 @@ async def run_round(database_env: Mapping[str, str], rng: random.Random, folder:
     return one.figures
 
 
-@contextmanager
-def _servers(folder: Path) -> Iterator[tuple[PostgresServer, str]]:
-    with running_postgres() as postgres, running_redis(folder) as redis:
-        yield postgres, redis.url
-
-
-async def soak_kills(kills: int, seed: int, folder: Path, databases: tuple[str, ...] = ("sqlite", "postgres")) -> bool:
-    """Rounds on both in turn until each has had `kills`; prints the figures after every one. Whether all was well."""
+async def soak_kills(kills: int, seed: int, folder: Path, databases: tuple[str, ...]) -> bool:
+    """Rounds on each in turn until each has had `kills`; prints the figures after every one. Whether all was well."""
     rng, file = random.Random(seed), folder / "kills.json"
     totals = {name: Figures() for name in databases} | _read(file)
     print(f"kills: until {kills} on each of {', '.join(databases)}; figures in {file}", flush=True)
@@ -231,7 +224,7 @@ async def soak_kills(kills: int, seed: int, folder: Path, databases: tuple[str, 
             name = min(waiting, key=lambda one: totals[one].kills)
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as data:
                 if name == "postgres":
-                    served = served or stack.enter_context(_servers(folder))
+                    served = served or stack.enter_context(servers(folder))
                     figures = await _on_postgres(*served, rng, Path(data))
                 else:
                     figures = await run_round({}, rng, Path(data))
@@ -252,13 +245,11 @@ def _keep(totals: Mapping[str, Figures], file: Path) -> None:
     draft.replace(file)
 
 
-async def _on_postgres(postgres: PostgresServer, redis_url: str, rng: random.Random, folder: Path) -> Figures:
-    from redis import Redis
-
-    with Redis.from_url(redis_url) as connection:
+async def _on_postgres(postgres: PostgresServer, redis: RedisServer, rng: random.Random, folder: Path) -> Figures:
+    with Redis.from_url(redis.url) as connection:
         connection.flushall()
     with fresh_database(postgres) as url:
-        return await run_round({"DATABASE_URL": url, "REDIS_URL": redis_url, "GORKD_SECRET": "s" * 32}, rng, folder)
+        return await run_round({"DATABASE_URL": url, "REDIS_URL": redis.url, "GORKD_SECRET": "s" * 32}, rng, folder)
 
 
 def _line(name: str, figures: Figures) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -12,7 +13,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 from bots.wiring import House
 from core.model.job import TERMINAL_STATUSES
 from tests.adapters.chat.slack.house import ENDINGS
-from tests.adapters.durable.processes import Reader, front
+from tests.adapters.durable.processes import Reader, all_ended, front
 from tests.loopback.discord_data import Interaction, Message, user
 from tests.loopback.discord_house import is_final
 from tests.loopback.slack_delivery import NotAcknowledged
@@ -102,26 +103,16 @@ class Verdict:
 async def judge(traffic: Traffic) -> Verdict:
     """Wait until all jobs have ended and all messages were edited for the last time, then look."""
     async with front(traffic.house.env) as house:
-        await _all_ended(house)
-        try:
+        with suppress(TimeoutError):  # the verdict names them
+            await all_ended(house, within_s=ENDS_WITHIN_S)
+        with suppress(TimeoutError):
             async with asyncio.timeout(ENDS_WITHIN_S):
                 while _waiting(traffic):  # noqa: ASYNC110  # other processes change it
                     await asyncio.sleep(0.5)
-        except TimeoutError:
-            pass  # the verdict names them
         ends, unfinished, doubled = await _read_jobs(house, traffic)
     lost = _waiting(traffic)
     unheard = sum(not traffic.house.discord.replies_to(one) for one in traffic.discord)
     return Verdict(ends, unheard, lost, doubled + _twice(traffic), unfinished)
-
-
-async def _all_ended(house: House) -> None:
-    try:
-        async with asyncio.timeout(ENDS_WITHIN_S):
-            while await house.deps.jobs.unfinished(limit=1):  # noqa: ASYNC110  # other processes change it
-                await asyncio.sleep(0.5)
-    except TimeoutError:
-        pass  # the verdict names them
 
 
 async def _read_jobs(house: House, traffic: Traffic) -> tuple[Counter[str], list[str], list[str]]:

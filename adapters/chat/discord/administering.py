@@ -12,7 +12,7 @@ from discord import app_commands
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import open_form
 from adapters.chat.discord.markup import plain
-from adapters.chat.discord.payload import DiscordMessage, PanelButton, submitted, word
+from adapters.chat.discord.payload import DiscordButton, DiscordMessage, submitted, word
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from core.model.errors import GorkdError
 from core.presentation import wording
@@ -81,7 +81,7 @@ async def press_settings(bot: ResearchClient, interaction: Asked, group: str) ->
     try:
         form = SettingsForm(cast("Group", group), await bot.rules.show(tenant), bot.rules.ceilings(tenant))
     except GorkdError as error:
-        await bot.whisper(interaction, partial(_refusal, bot, error.user_message))
+        await bot.whisper(interaction, bot.voice.refusal(error.user_message))
         return
     await open_form(interaction, form)
 
@@ -135,8 +135,8 @@ async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -
         embed.add_field(name=say(title), value=_listed(group, kept.settings), inline=False)
     if changes:
         embed.set_footer(text=f"{word('settings.last_changed')} {wording.day(changes[0].at)}")
-    buttons = [PanelButton(f"settings:{group}", say(title)) for group, title in GROUPS.items()]
-    log = PanelButton(f"settings:{LOG}", word("settings.log"))
+    buttons = [DiscordButton(say(title), f"settings:{group}") for group, title in GROUPS.items()]
+    log = DiscordButton(word("settings.log"), f"settings:{LOG}")
     said = "\n".join([notice, *(f"{field.name}\n{field.value}" for field in embed.fields)]).strip()
     return DiscordMessage(embed, said[:2000], rows=(tuple(buttons), (log,)))
 
@@ -149,10 +149,6 @@ async def _log_of(bot: ResearchClient, interaction: Asked) -> DiscordMessage:
     lines = [_told(change) for change in changes if change.key in FIELDS]
     said = "\n".join(lines) or say(wording.NO_CHANGES_YET)
     return bot.voice.notice(f"**{say(wording.SETTINGS_LOG)}**\n{said}"[:2000])
-
-
-async def _refusal(bot: ResearchClient, sentence: str) -> DiscordMessage:
-    return bot.voice.refusal(sentence)
 
 
 def _component(field: Field, settings: TenantSettings, ceilings: Ceilings) -> discord.ui.Item[Any] | None:

@@ -32,13 +32,7 @@ from adapters.chat.discord.administering import (
 from adapters.chat.discord.buttons import choose, press_button, submit_form, watch_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
-from adapters.chat.discord.incoming import (
-    conversation_of,
-    elsewhere,
-    forget_messages,
-    hear,
-    hear_edited,
-)
+from adapters.chat.discord.incoming import conversation_of, elsewhere, forget_messages, hear, hear_edited
 from adapters.chat.discord.library import DiscordLibraryVoice, library_command, press_library
 from adapters.chat.discord.payload import (
     OF_JOB,
@@ -47,11 +41,10 @@ from adapters.chat.discord.payload import (
     PRESSES,
     CommandWords,
     DiscordMessage,
-    LibraryButton,
-    form_of,
     pressed,
-    wish_of,
+    submitted,
     word,
+    written,
 )
 from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
@@ -210,13 +203,14 @@ class ResearchBot(ResearchClient):
         elif (found := re.fullmatch(OF_MENU, custom_id)) and chosen in PRESSES:
             await choose(self, interaction, chosen, found["job_id"])
         elif found := re.fullmatch(OF_LIBRARY, custom_id):
-            await press_library(self, interaction, LibraryButton(found["words"], "", found["tag"]))
+            await press_library(self, interaction, found["words"], found["tag"])
         elif found := re.fullmatch(OF_SETTINGS, custom_id):
             await press_settings(self, interaction, found["group"])
-        elif form := form_of(interaction):
-            await submit_form(self, interaction, *form)
-        elif wish := wish_of(interaction):
-            await press_library(self, interaction, wish)
+        elif (form := submitted(interaction, OF_JOB))[0]:
+            await submit_form(self, interaction, form[0]["press"], form[0]["job_id"], written(form[1]))
+        elif (form := submitted(interaction, OF_LIBRARY))[0]:
+            words = f"{form[0]['words']} {written(form[1])}"
+            await press_library(self, interaction, words, form[0]["tag"])
         elif given := settings_of(interaction):
             await submit_settings(self, interaction, *given)
 
@@ -348,11 +342,7 @@ def add_commands(bot: ResearchClient) -> None:
     @bot.tree.error
     async def failed(interaction: Asked, error: app_commands.AppCommandError) -> None:
         _log.error("command failed", exc_info=error)
-
-        async def apology() -> DiscordMessage:
-            return bot.voice.refusal(say(wording.SOMETHING_BROKE))
-
-        await bot.whisper(interaction, apology)
+        await bot.whisper(interaction, bot.voice.refusal(say(wording.SOMETHING_BROKE)))
 
 
 def _research(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:

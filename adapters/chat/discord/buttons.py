@@ -15,7 +15,14 @@ from adapters.chat.desk import Deed, Renew, Say, renew, thanks_for_vote, told_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
-from adapters.chat.discord.payload import SHARE_HERE, SHARED_SOURCES, DiscordMessage, JobButton, job_form
+from adapters.chat.discord.payload import (
+    SHARE_HERE,
+    SHARED_SOURCES,
+    DiscordButton,
+    DiscordMessage,
+    wish_form,
+    wrong_form,
+)
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
 from adapters.chat.reply import AddressDead, best_effort
 from adapters.chat.watching import WatchPlace
@@ -31,7 +38,8 @@ _log = logging.getLogger(__name__)
 async def press_button(bot: ResearchClient, interaction: Asked, press: str, job_id: str) -> None:
     """Every press is acknowledged, and ends in words or an answer."""
     if press in ("improve", "bad"):
-        await open_form(interaction, job_form(press, job_id))
+        form = wish_form if press == "improve" else wrong_form
+        await open_form(interaction, form(f"{press}:{job_id}"))
         if press == "bad":  # the vote counts although nobody says why
             with best_effort(_log.info, "vote not kept"):
                 job = await _visible(bot, interaction, job_id)
@@ -174,7 +182,7 @@ async def _told(bot: ResearchClient, interaction: Asked, press: str, job: Resear
     if deed is not None and (said := await told_of(deed, bot.speaking(place, where))):
         return replace(said, details=())
     if press == "share":  # what only Discord asks, or only shows
-        confirm = JobButton(SHARE_HERE, job.id, say(wording.SHARE), is_primary=True)
+        confirm = DiscordButton(say(wording.SHARE), f"{SHARE_HERE}:{job.id}", is_primary=True)
         return bot.voice.question(f"{say(wording.SHARE_TITLE)} {say(wording.SHARE_QUESTION)}", confirm)
     if press == SHARE_HERE:
         result = await bot.researcher.result(job.id)

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import aiohttp
 import discord
@@ -43,7 +43,7 @@ from adapters.chat.watching import Elsewhere, WatchPlace, nowhere_else
 from adapters.proxies import Proxies
 from core.library.states import Incoming
 from core.library.wording import RESTARTED
-from core.model.delivery import Address
+from core.model.delivery import Address, Messages
 from core.model.errors import GorkdError
 from core.model.job import (
     MAX_ATTACHMENT_BYTES,
@@ -55,14 +55,11 @@ from core.model.job import (
     ResearchRequest,
     Scope,
 )
+from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.presentation.render import one_line
 from core.tenancy.settings import TenantSettings
 from core.text.saying import say, speak
-
-if TYPE_CHECKING:
-    from core.model.delivery import Messages
-    from core.pipeline.researcher import Researcher
 
 PACE = EditPace()
 MAX_REPLIES = 1000  # answers that go when their question is deleted; older ones stay, although nothing is kept of them
@@ -208,14 +205,18 @@ class ResearchClient(discord.AutoShardedClient):
         return reply
 
     async def whisper(
-        self, interaction: Asked, make: Callable[[], Awaitable[DiscordMessage]], *, ephemeral: bool = True
+        self,
+        interaction: Asked,
+        make: DiscordMessage | Callable[[], Awaitable[DiscordMessage]],
+        *,
+        ephemeral: bool = True,
     ) -> Sequence[Address]:
-        """Acknowledge, then show what `make` gives, or why there is nothing; where that now stands."""
+        """Acknowledge, then show what `make` is or gives, or why there is nothing; where that now stands."""
         spot = await acknowledge(interaction, ephemeral=ephemeral)
         if spot is None:
             return ()
         try:
-            said = await make()
+            said = make if isinstance(make, DiscordMessage) else await make()
         except GorkdError as error:
             said = self.voice.refusal(error.user_message)
         except Exception:  # noqa: BLE001 -- a chat's process boundary: the person must not be left waiting
@@ -333,10 +334,7 @@ class UnsubmittedQuestions:
             self._under_way.discard(key)
 
     async def end_left(self, reopen: Reopen) -> int:
-        """Have asked again what an earlier process left; how many. `reopen` is that of `LiveAnswers.resume`.
-
-        Raises `StoreError`.
-        """
+        """Have asked again what an earlier process left to `reopen`; how many. Raises `StoreError`."""
         ended = 0
         for key, note in await self._messages.begun(UNSUBMITTED):
             if key in self._under_way:

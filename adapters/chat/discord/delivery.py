@@ -229,10 +229,7 @@ class DiscordReply:
         self.spot = replace(self.spot, message_id=shown.id)
 
     async def _try(self, send: Callable[..., Awaitable[Any]], payload: DiscordMessage, *rest: str) -> Any:
-        """`send`, without the embed where embeds are not allowed.
-
-        Raises `AddressDead` where there is no way, `FilesRefused` where there is one without files.
-        """
+        """`send`, if need be without embed. Raises `AddressDead` for no way, `FilesRefused` for none with files."""
         try:
             return await send(payload, *rest)
         except discord.HTTPException as exc:
@@ -318,7 +315,9 @@ async def acknowledge(interaction: Asked, *, ephemeral: bool = False, in_place: 
             _log.info("acknowledged before")
         except discord.HTTPException as exc:
             if exc.code == TOO_LATE:
-                return _without_token(interaction, ephemeral=ephemeral)
+                at = _spot(interaction, ephemeral=False, in_place=False)
+                loose = replace(at, question_id=interaction.id, token="", token_until=0.0)
+                return loose if may_post(interaction) and not ephemeral else None
             if exc.code == ALREADY_ACKED:
                 interaction.extras[STANDS] = True  # which discord.py does not know
             elif exc.status < 500:
@@ -341,19 +340,12 @@ async def open_form(interaction: Asked, form: discord.ui.Modal) -> None:
 def _spot(interaction: Asked, *, ephemeral: bool, in_place: bool) -> MessageAddress:
     message = interaction.message if in_place else None
     is_hidden = ephemeral or bool(message and message.flags.ephemeral)
-    can_post, can_embed = may_post(interaction) and not is_hidden, may_embed(interaction)
-    until = time.time() + TOKEN_LIFE_S
+    # Where the bot is no member it may embed as everybody may.
+    can_embed = not interaction.is_guild_integration() or interaction.app_permissions.embed_links
     return MessageAddress(
-        interaction.channel_id or 0, interaction.user.id, token=interaction.token, token_until=until,
-        can_post=can_post, can_embed=can_embed,
+        interaction.channel_id or 0, interaction.user.id, token=interaction.token,
+        token_until=time.time() + TOKEN_LIFE_S, can_post=may_post(interaction) and not is_hidden, can_embed=can_embed,
     )  # fmt: skip
-
-
-def _without_token(interaction: Asked, *, ephemeral: bool) -> MessageAddress | None:
-    if ephemeral or not may_post(interaction):
-        return None
-    at = _spot(interaction, ephemeral=False, in_place=False)
-    return replace(at, question_id=interaction.id, token="", token_until=0.0)
 
 
 def may_post(interaction: Asked) -> bool:
@@ -365,8 +357,3 @@ def may_post(interaction: Asked) -> bool:
     allowed = interaction.app_permissions
     is_thread = isinstance(interaction.channel, discord.Thread)
     return allowed.view_channel and (allowed.send_messages_in_threads if is_thread else allowed.send_messages)
-
-
-def may_embed(interaction: Asked) -> bool:
-    """Where the bot is no member it may what everybody may."""
-    return not interaction.is_guild_integration() or interaction.app_permissions.embed_links

@@ -254,10 +254,7 @@ async def _spot(message: discord.Message) -> MessageAddress | None:
     allowed = message.channel.permissions_for(message.guild.me)
     is_thread = isinstance(message.channel, discord.Thread)
     if allowed.send_messages_in_threads if is_thread else allowed.send_messages:
-        return MessageAddress(
-            message.channel.id, message.author.id, question_id=message.id, can_post=True,
-            can_embed=allowed.embed_links,
-        )  # fmt: skip
+        return replace(spot, can_embed=allowed.embed_links)
     with best_effort(_log.warning, "may not write in a channel, nor to the author", of=discord.HTTPException):
         await message.author.send(word("asking.may_not_write", channel=message.channel.name))
     return None

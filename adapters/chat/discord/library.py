@@ -14,11 +14,10 @@ from adapters.chat.discord.client import ResearchClient, incoming
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, open_form
 from adapters.chat.discord.markup import is_linkable, plain, rich
 from adapters.chat.discord.payload import (
+    CUSTOM_ID_LIMIT,
+    DiscordButton,
     DiscordMessage,
     DiscordUpload,
-    JobButton,
-    LibraryButton,
-    LinkButton,
     Row,
     wish_form,
     word,
@@ -98,10 +97,7 @@ def library_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]
 async def hear_library(
     bot: ResearchClient, message: discord.Message, said: str, turn: TalkTurn, answered: ResearchJob | None
 ) -> bool:
-    """Whether a message was for the library, which has then answered it. `answered` is the job that it replies to.
-
-    Raises `StoreError`.
-    """
+    """Whether the library has answered a message, which replies to `answered`. Raises `StoreError`."""
     has_files = bool(message.attachments)
     heard = await bot.library.talks.hear(turn.place.scope, turn.place.talk, said, has_files=has_files)
     if isinstance(heard, Addition):
@@ -113,16 +109,16 @@ async def hear_library(
     return True
 
 
-async def press_library(bot: ResearchClient, interaction: Asked, button: LibraryButton) -> None:
-    """A button, or the form that one has opened."""
-    if button.words == "improve":
-        await open_form(interaction, wish_form(button.custom_id))
+async def press_library(bot: ResearchClient, interaction: Asked, words: str, tag: str) -> None:
+    """A button, or the form that one has opened. With a `tag` it counts only while what it stands under is shown."""
+    if words == "improve":
+        await open_form(interaction, wish_form(f"library:{tag}:{words}"))
         return
     spot = await acknowledge(interaction)
     if spot is None:
         return
     turn = TalkTurn(await bot.placed(place_of_interaction(interaction)), spot, str(interaction.id))
-    await _take(bot, turn, button.words, about=button.tag)
+    await _take(bot, turn, words, about=tag)
 
 
 async def _take(
@@ -206,7 +202,7 @@ class DiscordLibraryVoice:
         text = "\n".join([f"**{plain(asked, ASKED_ROOM)}**", "", *(told or ["…"])])
         title = f"📚 {word('library.working')}"
         embed = discord.Embed(title=title, description=text, colour=COLOUR_RUNNING)
-        rows = ((JobButton("cancel", job_id, say(wording.CANCEL)),),) if job_id else ()
+        rows = ((DiscordButton(say(wording.CANCEL), f"cancel:{job_id}"),),) if job_id else ()
         return DiscordMessage(embed, f"**{title}**\n{text}", rows)
 
     def said(self, speaker: Speaker, said: SaidToLibrary) -> DiscordMessage:
@@ -233,11 +229,11 @@ class DiscordLibraryVoice:
 def _rows(card: LibraryCard) -> tuple[Row, ...]:
     """The papers in rows of five, then what belongs to all that is shown; without ids that Discord could not carry."""
     papers, steps = (
-        [LibraryButton(one.says, one.label, one.about, is_primary=one.says == "yes") for one in some]
+        [DiscordButton(one.label, f"library:{one.about}:{one.says}", one.says == "yes") for one in some]
         for some in (card.of_list, card.steps)
     )
-    pdf = [LinkButton("PDF", card.pdf_url)] if is_linkable(card.pdf_url) else []
-    page = [LinkButton(say(wording.VIEW_FULL_ANALYSIS), card.page_url)] if is_linkable(card.page_url) else []
-    rows: list[list[LibraryButton | LinkButton]] = [[*papers[:5]], [*papers[5:]], [*pdf, *steps, *page]]
-    fitting = [[one for one in row if isinstance(one, LinkButton) or one.fits] for row in rows]
-    return tuple(tuple(row) for row in fitting if row)
+    pdf = [DiscordButton("PDF", url=card.pdf_url)] if is_linkable(card.pdf_url) else []
+    page = [DiscordButton(say(wording.VIEW_FULL_ANALYSIS), url=card.page_url)] if is_linkable(card.page_url) else []
+    rows = (papers[:5], papers[5:], [*pdf, *steps, *page])
+    fitting = [tuple(one for one in row if len(one.custom_id) <= CUSTOM_ID_LIMIT) for row in rows]
+    return tuple(row for row in fitting if row)

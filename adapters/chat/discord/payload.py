@@ -29,39 +29,13 @@ PRESSES = frozenset({*wording.BUTTONS, SHARED_SOURCES, SHARE_HERE}) - {"view_ful
 
 
 @dataclass(frozen=True)
-class JobButton:
-    press: str
-    job_id: str
+class DiscordButton:
+    """Does what its `custom_id` says, which whoever hears of the press reads; or leads to a `url`."""
+
     label: str
+    custom_id: str = ""
     is_primary: bool = False
-
-    @property
-    def custom_id(self) -> str:
-        return f"{self.press}:{self.job_id}"
-
-
-@dataclass(frozen=True)
-class LinkButton:
-    label: str
-    url: str
-
-
-@dataclass(frozen=True)
-class LibraryButton:
-    """Says `words` to the library; with a `tag` only while what it stands under is what is shown."""
-
-    words: str
-    label: str
-    tag: str = ""
-    is_primary: bool = False
-
-    @property
-    def custom_id(self) -> str:
-        return f"library:{self.tag}:{self.words}"
-
-    @property
-    def fits(self) -> bool:
-        return len(self.custom_id) <= CUSTOM_ID_LIMIT
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,15 +51,6 @@ class MoreMenu:
 
 
 @dataclass(frozen=True)
-class PanelButton:
-    """Below what is shown to one person; who hears it knows its `custom_id`."""
-
-    custom_id: str
-    label: str
-    is_primary: bool = False
-
-
-@dataclass(frozen=True)
 class DiscordUpload:
     """A file that is shown with the message."""
 
@@ -93,7 +58,7 @@ class DiscordUpload:
     content: bytes = field(repr=False)
 
 
-Row = tuple[JobButton | LibraryButton | LinkButton | PanelButton | MoreMenu, ...]
+Row = tuple[DiscordButton | MoreMenu, ...]
 
 
 @dataclass(frozen=True)
@@ -172,23 +137,15 @@ class TextForm(discord.ui.Modal):
         self.add_item(discord.ui.Label(text=label, component=field))
 
 
-def job_form(press: str, job_id: str) -> TextForm:
-    """What is wrong with an answer, which need not be said, or what is to be better."""
-    if press == "improve":
-        return wish_form(f"{press}:{job_id}")
+def wrong_form(custom_id: str) -> TextForm:
+    """What is wrong with an answer, which need not be said."""
     texts = say(wording.WRONG_TITLE), say(wording.WRONG_LABEL), say(wording.WRONG_HINT)
-    return TextForm(f"{press}:{job_id}", texts, is_required=False)
+    return TextForm(custom_id, texts, is_required=False)
 
 
 def wish_form(custom_id: str) -> TextForm:
     """What `improve` is to mind, of an answer or in the library."""
     return TextForm(custom_id, (say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT)))
-
-
-def wish_of(interaction: Asked) -> LibraryButton | None:
-    """What a submitted `wish_form` says to the library; None for any other interaction."""
-    found, rows = submitted(interaction, OF_LIBRARY)
-    return LibraryButton(f"{found['words']} {_written(rows)}", "", found["tag"]) if found else None
 
 
 def pressed(interaction: Asked) -> tuple[str, str]:
@@ -198,36 +155,30 @@ def pressed(interaction: Asked) -> tuple[str, str]:
     return (str(sent.get("custom_id") or ""), str((sent.get("values") or [""])[0])) if is_pressed else ("", "")
 
 
-def form_of(interaction: Asked) -> tuple[str, str, str] | None:
-    """Of a submitted form: what it is for, which job, and what was written; None for any other interaction."""
-    found, rows = submitted(interaction, OF_JOB)
-    return (found["press"], found["job_id"], _written(rows)) if found else None
-
-
 def submitted(interaction: Asked, custom_id: str) -> tuple[re.Match[str] | None, list[dict[str, Any]]]:
-    """Of a submitted form whose id matches, the match and its rows; None for any other interaction."""
+    """Of a submitted form whose id matches, the match and its rows, for `written`; None for any other interaction."""
     sent = cast("dict[str, Any]", interaction.data or {})
     is_form = interaction.type is discord.InteractionType.modal_submit
     found = re.fullmatch(custom_id, str(sent.get("custom_id") or "")) if is_form else None
     return found, sent.get("components") or []
 
 
-def _written(components: list[dict[str, Any]]) -> str:
+def written(components: list[dict[str, Any]]) -> str:
     """What was written, wherever in the form it stands."""
     found: list[str] = []
     for component in components:
         inner = component.get("components") or ([component["component"]] if "component" in component else [])
-        found.append(str(component["value"]) if "value" in component else _written(inner))
+        found.append(str(component["value"]) if "value" in component else written(inner))
     return " ".join(filter(None, found))
 
 
-def _item(button: JobButton | LibraryButton | LinkButton | PanelButton | MoreMenu, row: int) -> discord.ui.Item[Any]:
-    if isinstance(button, LinkButton):
-        return discord.ui.Button(label=button.label, url=button.url, row=row)
+def _item(button: DiscordButton | MoreMenu, row: int) -> discord.ui.Item[Any]:
     if isinstance(button, MoreMenu):
         options = [discord.SelectOption(label=label, value=press) for press, label in button.choices]
         said = word("answer.more")
         return discord.ui.Select(custom_id=button.custom_id, placeholder=said, options=options, row=row)
+    if button.url:
+        return discord.ui.Button(label=button.label, url=button.url, row=row)
     style = discord.ButtonStyle.primary if button.is_primary else discord.ButtonStyle.secondary
     return discord.ui.Button(label=button.label, custom_id=button.custom_id, style=style, row=row)
 

@@ -30,10 +30,9 @@ from adapters.chat.discord.markup import (
 )
 from adapters.chat.discord.payload import (
     SHARED_SOURCES,
+    DiscordButton,
     DiscordMessage,
     DiscordUpload,
-    JobButton,
-    LinkButton,
     MoreMenu,
     Row,
     word,
@@ -64,15 +63,7 @@ from core.presentation.snapshot import Snapshot
 from core.text.saying import later, say, say_many
 from core.text.urls import domain_of
 from core.watch.watch import WatchNotice
-from core.watch.words import (
-    DIGEST_HELP,
-    ToldChange,
-    digest_parts,
-    heading,
-    notice_buttons,
-    sentence,
-    told_change,
-)
+from core.watch.words import DIGEST_HELP, ToldChange, digest_parts, heading, notice_buttons, sentence, told_change
 
 DESCRIPTION_LIMIT = 4096  # characters of an embed's description (Discord, embed limits)
 CONTENT_LIMIT = 2000
@@ -128,11 +119,8 @@ class DiscordVoice:
         """Until there is a sentence, what is done; from then on the sentences as each is checked."""
         card = progress_card(job, snapshot, elapsed_s)
         items = card.plan.items if card.plan else ()
-        plan = (
-            [plain(card.plan.headline, LINE_ROOM), *(plain(item.line, ITEM_ROOM) for item in items)]
-            if card.plan
-            else []
-        )
+        plan = [plain(card.plan.headline, LINE_ROOM)] if card.plan else []
+        plan += [plain(item.line, ITEM_ROOM) for item in items]
         said = "" if snapshot.earlier else "".join(text for _, text in said_so_far(snapshot, "summary"))
         head, step = f"{_asked(card.asked)}\n\n", plain(card.message.rstrip(" .…"), LINE_ROOM)
         steps = [f"-# {step} …" if said else f"**{step}** …"]
@@ -185,7 +173,7 @@ class DiscordVoice:
         """A private answer, shown to a channel on its asker's wish."""
         message = self.outcome(job, result, sources, may_offer=False)
         message.embed.set_author(name=fit(one_line(say(wording.SHARED_BY, who=by)), LINE_ROOM))
-        show = JobButton(SHARED_SOURCES, job.id, say(wording.SHOW_SOURCES))
+        show = DiscordButton(say(wording.SHOW_SOURCES), f"{SHARED_SOURCES}:{job.id}")
         link = _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         return replace(message, rows=((*link, *([show] if sources else [])),), details=())
 
@@ -200,9 +188,8 @@ class DiscordVoice:
             lines += [line for change in part.changes for line in _changed(told_change(change))]
             lines.append("")
         lines += [say(DIGEST_HELP)] if notice.parts else []
-        embed = discord.Embed(
-            title=fit(f"🔔 {one_line(heading(notice))}", 256), colour=COLOUR_RUNNING
-        )  # Discord: titles have 256
+        title = fit(f"🔔 {one_line(heading(notice))}", 256)  # as long as titles may be (Discord, embed limits)
+        embed = discord.Embed(title=title, colour=COLOUR_RUNNING)
         view = [] if notice.parts else _row(job, [CardButton("view_full_analysis", self.links.link(job))])
         buttons = _row(job, [CardButton(name) for name in notice_buttons(notice)])
         rows = ((*view, *buttons),) if view or buttons else ()
@@ -241,13 +228,13 @@ class DiscordVoice:
         lines += [] if jobs else [say(wording.NO_HISTORY)]
         return replace(self.notice(within(lines, DESCRIPTION_LIMIT)), text=within(lines, CONTENT_LIMIT))
 
-    def question(self, text: str, *buttons: JobButton) -> DiscordMessage:
+    def question(self, text: str, *buttons: DiscordButton) -> DiscordMessage:
         """A question of our own, with the buttons that answer it."""
         return replace(self.notice(text), rows=(buttons,))
 
     def changed(self, offer: Offer) -> DiscordMessage:
         """Under an edited question, which it answers: what was edited is read there when the button is pressed."""
-        button = JobButton("changed", offer.job.id, say(wording.RESEARCH_IT), is_primary=True)
+        button = DiscordButton(say(wording.RESEARCH_IT), f"changed:{offer.job.id}", is_primary=True)
         return self.question(say(wording.QUESTION_CHANGED), button)
 
     def moved(self, page_url: str = "") -> DiscordMessage:
@@ -474,9 +461,7 @@ def _rows(job: ResearchJob, card: AnswerCard) -> tuple[Row, ...]:
 def _row(job: ResearchJob, buttons: Sequence[CardButton]) -> Row:
     """A link only where its address can be one."""
     return tuple(
-        LinkButton(button.label, button.url)
-        if button.url
-        else JobButton(button.name, job.id, button.label, is_primary=button.is_primary)
+        DiscordButton(button.label, "" if button.url else f"{button.name}:{job.id}", button.is_primary, button.url)
         for button in buttons
         if not (button.url or button.name == "view_full_analysis") or is_linkable(button.url)
     )

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -39,6 +39,7 @@ from adapters.chat.slack.translate import Payload, id_of, tenant_of
 from core.model.answer import JobResult
 from core.model.errors import GorkdError
 from core.model.job import JobStatus, Json, ResearchJob, Scope
+from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.presentation.help import HOW_TO_READ
 from core.presentation.page_links import PageLinks, is_private
@@ -57,9 +58,6 @@ from core.tenancy.settings import (
 )
 from core.tenancy.settings_desk import KeptSettings, SettingChange, SettingsChanged, SettingsDesk
 from core.text.saying import say
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Researcher
 
 LOG_LENGTH = 20
 KNOWN_WITHIN_S = 0.7  # whether somebody is an admin, before the form is acknowledged

@@ -190,22 +190,12 @@ def text_input(limit: int, hint: str, *, is_long: bool = True) -> Block:
 
 def thumbs(action_id: str, job_id: str) -> Block:
     """Slack's own pair of feedback buttons; the value says which was clicked."""
-    good: Block = {
-        "text": label(wording.GOOD, LABEL_LIMIT),
-        "value": f"good:{job_id}",
-        "accessibility_label": say("Good answer"),
-    }
-    bad: Block = {
-        "text": label(wording.BAD, LABEL_LIMIT),
-        "value": f"bad:{job_id}",
-        "accessibility_label": say("Bad answer"),
-    }
-    pair: Block = {
-        "type": "feedback_buttons",
-        "action_id": action_id,
-        "positive_button": good,
-        "negative_button": bad,
-    }
+
+    def thumb(sign: str, name: str, said: str) -> Block:
+        return {"text": label(sign, LABEL_LIMIT), "value": f"{name}:{job_id}", "accessibility_label": said}
+
+    good, bad = thumb(wording.GOOD, "good", say("Good answer")), thumb(wording.BAD, "bad", say("Bad answer"))
+    pair: Block = {"type": "feedback_buttons", "action_id": action_id, "positive_button": good, "negative_button": bad}
     return {"type": "context_actions", "elements": [pair]}
 
 

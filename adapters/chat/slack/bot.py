@@ -60,16 +60,7 @@ from adapters.chat.slack.installations import (
     hear_departure,
     hear_leaving,
 )
-from adapters.chat.slack.library import (
-    ASK,
-    IMPROVE,
-    OPEN,
-    PAPER,
-    SAVE,
-    WISH,
-    SlackLibrary,
-    SlackLibraryVoice,
-)
+from adapters.chat.slack.library import ASK, IMPROVE, OPEN, PAPER, SAVE, WISH, SlackLibrary, SlackLibraryVoice
 from adapters.chat.slack.poster import as_json, suggest_prompts
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
@@ -104,10 +95,12 @@ async def _check_tokens(client: AsyncWebClient, workspaces: Workspaces, settings
         if not settings.is_installable:
             await workspaces.find("")
         if settings.is_socket_mode:
-            await check_app_token(client, settings)
+            await client.apps_connections_open(app_token=settings.app_token)  # the SDK tries a refused one for ever
     except TokenRefused as refusal:
         raise SetupError(str(refusal)) from refusal
     except FAULTS as exc:
+        if reason(exc) in REFUSED:
+            raise SetupError(f"Slack refused SLACK_APP_TOKEN: {reason(exc)}.") from exc
         raise PlatformAway(reason(exc)) from exc
 
 
@@ -452,16 +445,6 @@ async def _until_given_up(handler: AsyncSocketModeHandler, patience_s: float) ->
         await asyncio.sleep(patience_s / LOOK_EVERY)
         if await handler.client.is_connected():
             seen_at = time.monotonic()
-
-
-async def check_app_token(client: AsyncWebClient, settings: SlackSettings) -> None:
-    """Raises `SetupError` for a refused token, which the SDK would try for ever, else one of `FAULTS`."""
-    try:
-        await client.apps_connections_open(app_token=settings.app_token)
-    except SlackApiError as exc:
-        if reason(exc) not in REFUSED:
-            raise
-        raise SetupError(f"Slack refused SLACK_APP_TOKEN: {reason(exc)}.") from exc
 
 
 # HTTP mode: `/slack/events` in the web process, for the same listeners as Socket Mode

@@ -18,14 +18,7 @@ from adapters.chat.slack.blocks import Block, SlackMessage, entry, modal, sectio
 from adapters.chat.slack.client import FAULTS, Workspace, open_view, reason
 from adapters.chat.slack.incoming import Entrance, key_of
 from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
-from adapters.chat.slack.render import (
-    FOLLOW_UP,
-    IMPROVE,
-    MORE,
-    RATE,
-    SHARE,
-    VIEW,
-)
+from adapters.chat.slack.render import FOLLOW_UP, IMPROVE, MORE, RATE, SHARE, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
 from adapters.chat.slack.translate import PLATFORM, Payload, carried_by, field_of, id_of, is_shown, typed_where

@@ -75,10 +75,7 @@ class StreamGate:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A team that has installed the app, and the client that speaks with its token.
-
-    `streams` is None where progress is shown by updates alone.
-    """
+    """A team that has installed the app, with its client; no `streams` where updates alone show progress."""
 
     team_id: str
     bot_id: str

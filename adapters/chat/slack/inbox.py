@@ -11,22 +11,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
+from adapters.chat.live import ChatTurns
 from adapters.chat.reply import best_effort
 from adapters.chat.slack.client import FAULTS, NotInstalled
 from adapters.chat.slack.reply import TakeAway
 from adapters.chat.slack.threads import Remembered
 from adapters.chat.slack.translate import PLATFORM, Payload, tenant_of
-from core.model.delivery import Address
+from core.model.delivery import Address, Messages
 from core.model.errors import GorkdError, RowUnreadable, StoreError, Unstorable
 from core.model.job import Scope
 from core.presentation.wording import RECORDS_AWAY
 from core.text.saying import say
-
-if TYPE_CHECKING:
-    from adapters.chat.live import ChatTurns
-    from core.model.delivery import Messages
 
 INBOX = f"{PLATFORM}:inbox"  # as a platform of its own: other messages without a job are the library's
 DROP_WITHIN_S = 0.5  # for one that is just being opened; what became of it by then is stored
@@ -83,10 +79,7 @@ class Inbox:
         self._unstored: dict[str, Letter] = {}  # taken while the records were away, and not opened yet
 
     async def take(self, letter: Letter) -> None:
-        """Returns when it is stored, and is opened from then on, once, however often it is sent.
-
-        Raises `StoreError` when it could be neither stored nor opened, so that Slack keeps it too.
-        """
+        """Returns when it is stored, to be opened once. Raises `StoreError` when it is neither stored nor opened."""
         if self._opened.get(letter.key):
             return
         opening = self._opening.get(letter.key) or self._begin(letter, self._stored_and_opened(letter))

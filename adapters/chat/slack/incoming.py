@@ -10,7 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slack_sdk.errors import SlackApiError
 
@@ -58,27 +58,17 @@ from adapters.chat.slack.reply import (
     untell_asker,
 )
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
-from adapters.chat.slack.translate import (
-    Payload,
-    SlackFile,
-    SlackPlace,
-    SlackSaid,
-    described_file,
-    field_of,
-    id_of,
-)
+from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid, described_file, field_of, id_of
 from adapters.chat.watching import HISTORY_LENGTH, WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, StoreError
 from core.model.job import Attachment, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.pipeline.conversation import read_reply
+from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.section.sections import CHOICES, check_request, words_for
 from core.text.saying import say
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Researcher
 
 OFFERED_CHARS = 1900  # of an edited question: it goes into a button's value, which has 2000
 OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant_delete_file", "is_archived"}

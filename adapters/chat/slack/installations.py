@@ -61,9 +61,6 @@ class Installations(AsyncInstallationStore):
     def logger(self) -> logging.Logger:
         return _log
 
-    async def async_save(self, installation: Installation) -> None:
-        await self.async_save_bot(installation.to_bot())
-
     async def async_save_bot(self, bot: Bot) -> None:
         await self._tenants.put_token(tenant_of(bot.team_id or ""), json.dumps(vars(bot)))
 
@@ -75,9 +72,6 @@ class Installations(AsyncInstallationStore):
             return Bot(**json.loads(text)) if text else None
         except (TypeError, ValueError) as exc:
             raise StoreError(f"the installation of {team_id} cannot be read: {type(exc).__name__}") from exc
-
-    async def async_delete_bot(self, *, enterprise_id: str | None, team_id: str | None) -> None:
-        await self._tenants.erase_token(tenant_of(team_id or ""))
 
     async def of(self, team_id: str) -> Bot:
         """Raises `NotInstalled`, `StoreError`."""
@@ -186,7 +180,7 @@ async def hear_departure(body: Payload, tenancy: Tenancy) -> None:
         _log.info("the end of an earlier installation", extra={"team": team_id})
         return
     await tenancy.leaving.leave(tenant_of(team_id))
-    await installations.async_delete_bot(enterprise_id=None, team_id=team_id)
+    await tenancy.tenants.erase_token(tenant_of(team_id))
 
 
 LEAVING = ("channel_archive", "channel_deleted", "channel_left", "member_left_channel", "user_change")
@@ -315,13 +309,12 @@ class InstallFlow(AsyncOAuthFlow):
             raise OrganisationRefused("an organisation as a whole")
         try:
             await self._begin_anew(installation.team_id)
-            await self._installations.async_save(installation)
+            await self._installations.async_save_bot(installation.to_bot())
         except GorkdError as exc:
             raise BoltError(str(exc)) from exc
         _log.info("installed", extra={"team": installation.team_id})
-        await welcome(
-            self._client_of(token), installation.user_id, f"{installation.team_id}:{installation.installed_at}"
-        )
+        key = f"{installation.team_id}:{installation.installed_at}"
+        await welcome(self._client_of(token), installation.user_id, key)
 
     async def _begin_anew(self, team_id: str) -> None:
         """Nothing of an earlier installation stays, also when nobody heard of its end. Raises `GorkdError`."""

@@ -42,7 +42,7 @@ from adapters.chat.slack.inbox import Inbox, Letter
 from adapters.chat.slack.render import CANCEL, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply
 from adapters.chat.slack.threads import Threads, named
-from adapters.chat.slack.translate import Payload, SlackFile, SlackSaid, field_of, id_of
+from adapters.chat.slack.translate import Payload, SlackSaid, field_of, id_of
 from core.library.ingest import MAX_PAPER_BYTES
 from core.library.paper import Paper
 from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
@@ -170,10 +170,9 @@ class SlackLibrary:
 
     async def follows(self, workspace: Workspace, said: SlackSaid, conversation: str) -> bool:
         """Whether what was only heard goes on a conversation with the library, by our own records."""
-        scopes = (
-            translate.scopes_of(workspace.team_id, said.channel_id, said.user_id) if may_be_words(said.text) else ()
-        )
-        for scope in scopes:
+        if not may_be_words(said.text):
+            return False
+        for scope in translate.scopes_of(workspace.team_id, said.channel_id, said.user_id):
             if await self.live.talks.hear(scope, conversation, said.text, is_addressed=False) is not None:
                 return True
         return False
@@ -181,7 +180,8 @@ class SlackLibrary:
     async def take(self, workspace: Workspace, said: SlackSaid, meant: Words | Addition) -> None:
         """Answer a message in its thread."""
         asked = AskedInForm(said.channel_id, said.thread_ts or said.ts, await self._conversation(workspace, said))
-        files = [self._incoming(workspace, file) for file in said.files]
+        load = partial(download, workspace=workspace, max_bytes=MAX_PAPER_BYTES)
+        files = [Incoming(file.name, file.size, partial(load, file)) for file in said.files]
         words = meant.text if isinstance(meant, Words) else meant
         await self._say(workspace, said.user_id, asked, words, key=f"{said.channel_id}:{said.ts}", files=files)
 
@@ -220,10 +220,6 @@ class SlackLibrary:
             await self._noted(self.live.add(speaker, said, files, reply))
         else:
             await self._noted(self.live.say(speaker, said, reply, about=asked.about))
-
-    def _incoming(self, workspace: Workspace, file: SlackFile) -> Incoming:
-        load = partial(download, file, workspace, max_bytes=MAX_PAPER_BYTES)
-        return Incoming(file.name, file.size, load)
 
 
 async def _logged(work: Coroutine[None, None, None]) -> None:
@@ -379,10 +375,8 @@ class SlackLibraryVoice:
         said = [fit(printable(line).rstrip(), ASKED_ROOM, escaped) for line in lines]
         told = "\n".join(last_lines([line for line in said if line.strip()], SECTION_LIMIT))
         cancel = actions([button(CANCEL, say(wording.CANCEL), job_id)]) if job_id else []
-        return message(
-            one_line(lines[-1]) if lines else f"{asked} …",
-            [_question_line(asked), section(told or "📚 …"), *cancel],
-        )
+        spoken = one_line(lines[-1]) if lines else f"{asked} …"
+        return message(spoken, [_question_line(asked), section(told or "📚 …"), *cancel])
 
     def said(self, speaker: Speaker, said: SaidToLibrary) -> SlackMessage:
         card, files = library_card(said, speaker.scope, self.links), _files(said)
@@ -392,10 +386,8 @@ class SlackLibraryVoice:
         blocks += [section(piece) for piece in mrkdwn_pieces(text)]
         if card.next_steps:
             blocks.append(context("\n".join(plain(line, ASKED_ROOM) for line in card.next_steps)))
-        links = [
-            *(link_button(PDF, "PDF", card.pdf_url) if card.pdf_url else []),
-            *(link_button(VIEW, say(wording.VIEW_FULL_ANALYSIS), card.page_url) if card.page_url else []),
-        ]
+        page = link_button(VIEW, say(wording.VIEW_FULL_ANALYSIS), card.page_url)
+        links = [*link_button(PDF, "PDF", card.pdf_url), *page]
         blocks += actions([*_buttons(card, speaker.thread), *links])
         spoken = one_line(_HEADINGS.sub("", text))
         whole = message(f"{card.title}: {spoken}" if card.title else spoken, blocks)

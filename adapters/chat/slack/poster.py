@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -19,11 +19,9 @@ from adapters.chat.desk import REACTIONS, Reaction
 from adapters.chat.reply import StoppedByPerson, best_effort
 from adapters.chat.slack.blocks import Block, Plan, SlackMessage, sentence_message
 from adapters.chat.slack.client import FAULTS, RATE_LIMITED, StreamGate, reason, was_refused
+from adapters.chat.slack.translate import Payload
 from core.presentation import wording
 from core.text.saying import say
-
-if TYPE_CHECKING:
-    from adapters.chat.slack.translate import Payload
 
 ATTEMPTS = 4
 PAUSE_S = 0.5  # before looking for a message whose reply was lost; doubled each time
@@ -47,10 +45,7 @@ class ThreadAddress:
 
 @dataclass(frozen=True)
 class Mark:
-    """What a message is found by: the key of what was asked, and which part of the answer it is.
-
-    `conversation` is the one it belongs to, so that a reply in its thread is understood.
-    """
+    """What a message is found by, and the `conversation` that a reply in its thread belongs to."""
 
     key: str
     part: Part = "answer"

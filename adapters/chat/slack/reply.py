@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout
 from slack_sdk.errors import SlackApiError
@@ -35,9 +35,6 @@ from core.model.answer import AnswerFile
 from core.model.delivery import Address
 from core.model.job import Json
 from core.text.saying import say
-
-if TYPE_CHECKING:
-    from adapters.chat.slack.poster import ThreadAddress
 
 RESPOND_TIMEOUT_S = 5
 NO_FILES = "Slack did not take the file; please try again later."

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from adapters.chat.reply import Tongues
 from adapters.chat.slack.client import FAULTS, Workspace, reason
@@ -24,12 +24,10 @@ from adapters.chat.slack.translate import PLATFORM, SlackPlace, SlackSaid, is_op
 from adapters.chat.watching import WatchPlace, WatchSaid, last_answer, obey_wish, said_or_why
 from core.model.delivery import Address
 from core.model.job import ResearchJob, Scope
+from core.pipeline.researcher import Researcher
 from core.tenancy.settings_desk import SettingsDesk
 from core.text.saying import speak
 from core.watch.words import WatchWish, command_wish, read_wish
-
-if TYPE_CHECKING:
-    from core.pipeline.researcher import Researcher
 
 REMEMBERED = 5_000  # threads and channels; more are looked up again
 REMEMBERED_S = 600.0  # of what may change: a channel that is closed, a person who is an admin no more
@@ -98,10 +96,7 @@ class Threads:
         return watch_place(there, there.scope, conversation=named(channel, "watch")) if is_known else None
 
     async def recorded(self, workspace: Workspace, said: SlackSaid) -> str:
-        """The conversation of the message of ours that a thread hangs on; "" where our records know of none.
-
-        Raises `StoreError`.
-        """
+        """The conversation of our message that a thread hangs on; "" where none is on record. Raises `StoreError`."""
         team, channel, root_ts = workspace.team_id, said.channel_id, said.thread_ts
         known = self._roots.get(team, channel, root_ts)
         if known is not None:

@@ -110,10 +110,7 @@ class SlackFile:
 
 @dataclass(frozen=True)
 class SlackSaid:
-    """What a person said to the app. `thread_ts` is the thread it was said in, "" outside of any.
-
-    `raw` is the text as Slack writes it, with mentions.
-    """
+    """What a person said to the app, in `thread_ts` or "" for none; `raw` is as Slack writes it, with mentions."""
 
     channel_id: str
     user_id: str

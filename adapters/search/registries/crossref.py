@@ -13,16 +13,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient
-from adapters.search.service import (
-    Service,
-    Surroundings,
-    clean_line,
-    clean_text,
-    parse_answer,
-    parse_items,
-    parse_json,
-    with_path,
-)
+from adapters.search.service import Service, Surroundings, clean_line, clean_text, parse_items, with_path
 from core.model.works import Notice, NoticeKind, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
 from core.works.registry import Registry
@@ -82,16 +73,15 @@ class Crossref(Registry):
         if not ids.doi:
             return None
         address = f"{self._url}/works/{quote(ids.doi, safe='')}"
-        body = await self._records.get(address, self._always, none_at=404)
-        return [_record(parse_answer(SERVICE, _CrossrefAnswer, parse_json(SERVICE, body)).message)] if body else []
+        found = await self._records.ask_for_one(_CrossrefAnswer, address, self._always)
+        return [_record(found.message)] if found else []
 
     async def by_title(self, title: str, *, author: str = "", year: str = "") -> Sequence[WorkRecord] | None:
         """The year is not asked for: a wrong one must not hide the work."""
         parameters = {**self._always, "query.bibliographic": title, "rows": str(ROWS)}
         parameters |= {"query.author": author} if author else {}
-        body = await self._lists.get(f"{self._url}/works", parameters)
-        found = parse_answer(SERVICE, _RecordList, parse_json(SERVICE, body)).message.items
-        return [_record(item) for item in parse_items(SERVICE, _Item, found)]
+        found = await self._lists.ask(_RecordList, f"{self._url}/works", parameters)
+        return [_record(item) for item in parse_items(SERVICE, _Item, found.message.items)]
 
     async def aclose(self) -> None:
         await self._records.aclose()

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 from adapters.search.clients import GetClient
-from adapters.search.service import Service, Surroundings, clean_line, parse_answer, parse_json, with_path
+from adapters.search.service import Service, Surroundings, clean_line, with_path
 from core.model.works import CopyVersion, OpenCopy, WorkIds, WorkRecord
 from core.pipeline.limits import CallRate
 from core.works.registry import Registry
@@ -49,8 +49,8 @@ class Unpaywall(Registry):
     async def by_ids(self, ids: WorkIds) -> Sequence[WorkRecord] | None:
         if not ids.doi:
             return None
-        body = await self._api.get(f"{self._url}/{quote(ids.doi, safe='/')}", self._always, none_at=404)
-        return [_record(parse_answer(SERVICE, _OpenWork, parse_json(SERVICE, body)))] if body else []
+        found = await self._api.ask_for_one(_OpenWork, f"{self._url}/{quote(ids.doi, safe='/')}", self._always)
+        return [_record(found)] if found else []
 
     async def aclose(self) -> None:
         await self._api.aclose()

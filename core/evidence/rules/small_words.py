@@ -76,7 +76,8 @@ def _check_negation(pair: Comparison) -> Iterator[Veto]:
     added = [scope for scope in ours if any(word in pair.partner for word in scope)]
     is_foreign = pair.language != "en"  # where a negation may stand far from what it denies
     denied = {word for scope in denials(pair.home, pair.language) for word in scope}
-    also = {word.stem for word in pair.home.content if word not in denied and _ITEM.search(pair.home.text)}  # undenied
+    undenied = (word for word in pair.home.content if word not in denied)
+    also = {word.stem for word in undenied} if _ITEM.search(pair.home.text) else set()
     dropped = [
         scope
         for scope in theirs

@@ -100,6 +100,13 @@ async def front(env: Mapping[str, str]) -> AsyncIterator[House]:
         yield house
 
 
+async def all_ended(house: House, *, within_s: float) -> None:
+    """Wait until no job is under way. Raises TimeoutError."""
+    async with asyncio.timeout(within_s):
+        while await house.deps.jobs.unfinished(limit=1):  # noqa: ASYNC110  # other processes change it
+            await asyncio.sleep(0.5)
+
+
 @dataclass
 class Reader:
     """Somebody who follows a job as it is shown: the sentences that stand on the screen, and every event."""

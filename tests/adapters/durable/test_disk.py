@@ -24,18 +24,26 @@ FILES = ("gorkd.db", "dbos.sqlite")
 WAITS = "the job waits for its store"
 
 
+@contextmanager
+def disk(folder: Path, mib: int) -> Iterator[str]:
+    """A new folder on a disk of its own; why this user may have none, or nothing."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={mib}m", "none", folder]
+    refused = subprocess.run(mount, capture_output=True, text=True, check=False).stderr.strip()
+    try:
+        yield refused
+    finally:
+        if not refused:
+            subprocess.run(["umount", "--lazy", folder], check=True)
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on a disk of its own, of 8 MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", folder], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"this user may not mount a small disk: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
+    with disk(tmp_path / "disk", 8) as refused:
+        if refused:
+            pytest.skip(f"this user may not mount a small disk: {refused}")
+        yield tmp_path / "disk"
 
 
 def fill(folder: Path) -> Path:

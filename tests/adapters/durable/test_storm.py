@@ -15,7 +15,7 @@ import pytest
 from bots.wiring import House
 from core.model.job import JobStatus, ResearchJob, ResearchRequest, Scope
 from tests.adapters.durable.outside import QUESTION
-from tests.adapters.durable.processes import Process, Reader, front
+from tests.adapters.durable.processes import Process, Reader, all_ended, front
 from tests.loopback.world import World
 
 JOBS = 200
@@ -72,7 +72,7 @@ async def test_nothing_is_lost_answered_twice_or_done_again(world: World, anywhe
         jobs = await asyncio.gather(*(submit(house, number) for number in range(JOBS)))
         raging = asyncio.create_task(storm.rage())
         try:
-            await all_ended(house)
+            await all_ended(house, within_s=WITHIN_S)
             took_s = time.monotonic() - started
         finally:
             storm.calm.set()
@@ -107,12 +107,6 @@ class End:
 async def submit(house: House, number: int) -> ResearchJob:
     scope = Scope(f"discord:{number % 7}", f"channel:{number % 3}")
     return await house.researcher.submit(ResearchRequest(f"{QUESTION} Number {number}?", scope=scope, is_fresh=True))
-
-
-async def all_ended(house: House) -> None:
-    async with asyncio.timeout(WITHIN_S):
-        while await house.deps.jobs.unfinished(limit=1):  # noqa: ASYNC110  # other processes change it
-            await asyncio.sleep(0.5)
 
 
 async def read_back(house: House, job: ResearchJob) -> End:

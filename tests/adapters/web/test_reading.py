@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import unquote
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.web.access import JobLinks, live_link
-from adapters.web.source_view import WINDOW_CHARS, ReadingView, reading_view
+from adapters.web.source_view import WINDOW_CHARS, Paragraph, reading_view
 from core.model.answer import Citation, Claim, Confidence, Conflict, ConflictPosition, Evidence, ResearchAnswer, Verdict
 from tests.fakes import make_source
 
@@ -24,8 +25,12 @@ def answer_of(content: str, start: int, end: int, *, page: int | None = None) ->
     return ResearchAnswer("What is said [1].", "", Confidence.LOW, citations=(citation,), claims=(claim,))
 
 
-def shown(reading: ReadingView, *roles: str) -> str:
-    pieces = [piece for paragraph in reading.paragraphs for piece in paragraph.pieces]
+def paragraphs(reading: SimpleNamespace) -> list[Paragraph]:
+    return [paragraph for block in reading.blocks for paragraph in block]
+
+
+def shown(reading: SimpleNamespace, *roles: str) -> str:
+    pieces = [piece for paragraph in paragraphs(reading) for piece in paragraph.pieces]
     return "".join(piece.text for piece in pieces if not roles or piece.role in roles)
 
 
@@ -43,7 +48,7 @@ def test_the_text_is_shown_whole_and_the_passage_is_what_is_marked(content: str,
 
     assert squeezed(shown(reading)) == squeezed(content)
     assert squeezed(shown(reading, "asked")) == squeezed(content[start:end])
-    firsts = [piece for paragraph in reading.paragraphs for piece in paragraph.pieces if piece.is_first]
+    firsts = [piece for paragraph in paragraphs(reading) for piece in paragraph.pieces if piece.is_first]
     assert len(firsts) <= 1
     assert (reading.before, reading.after) == ("", "")
 
@@ -83,7 +88,7 @@ def test_pages_of_a_document_are_numbered_and_the_live_page_opens_there():
 
     reading = reading_view(source, answer_of(content, start, start + 20, page=2), LINKS, passage_id="summary-0")
 
-    assert [paragraph.page for paragraph in reading.paragraphs] == [1, 2, 3]
+    assert [paragraph.page for paragraph in paragraphs(reading)] == [1, 2, 3]
     assert reading.live == "https://papers.example/a.pdf#page=2"
     assert reading.asked.reasons == ("a number differs",)
 
@@ -93,9 +98,9 @@ def test_hard_wrapped_lines_are_one_paragraph_and_lists_are_not():
 
     reading = reading_view(make_source(1, content), None, LINKS)
 
-    blocks = ["".join(piece.text for piece in paragraph.pieces).strip() for paragraph in reading.paragraphs]
+    blocks = ["".join(piece.text for piece in paragraph.pieces).strip() for paragraph in paragraphs(reading)]
     assert blocks == ["One line that goes\non in the next.", "- first", "- second", "# Heading", "Text", "code here"]
-    assert [paragraph.kind for paragraph in reading.paragraphs] == ["", "", "", "heading", "", "code"]
+    assert [paragraph.kind for paragraph in paragraphs(reading)] == ["", "", "", "heading", "", "code"]
 
 
 def test_headings_and_tables_are_drawn_as_such():
@@ -120,7 +125,7 @@ def test_rows_of_a_table_without_heads_are_lines_of_their_own():
 
     reading = reading_view(make_source(1, content), None, LINKS)
 
-    lines = ["".join(piece.text for piece in paragraph.pieces).strip() for paragraph in reading.paragraphs]
+    lines = ["".join(piece.text for piece in paragraph.pieces).strip() for paragraph in paragraphs(reading)]
     assert lines == ["What it takes:", "Depth | 12 cm", "Rain | 60 %", "It is enough."]
 
 

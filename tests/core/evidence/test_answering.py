@@ -34,6 +34,8 @@ from core.evidence.answering import (
         ("en", "What happens when water freezes?", None),
         ("en", "When water freezes, what happens?", None),
         ("en", "Why is the sky blue?", None),
+        ("en", "When did the war end? Who won it?", Expected.PERSON),
+        ("en", "When did the war end? And in the east?", Expected.DATE),
         ("en", "On which days does it meet?", Expected.DATE),
         ("de", "An welchen Tagen tagt der Rat?", Expected.DATE),
         ("es", "¿En qué días se reúne?", Expected.DATE),

@@ -195,13 +195,13 @@ def test_each_limitation_names_its_fact(found: tuple[str, ...], expected: tuple[
     assert found == expected
 
 
-def test_several_places_that_gave_nothing_take_the_plural() -> None:
+def test_several_places_that_gave_nothing_are_said_as_one_is() -> None:
     with speaking("de"):
         one = find(A, B, failures={"arxiv": "could not be reached"})
         two = find(A, B, failures={"arxiv": "could not be reached", "pubmed": "could not be reached"})
 
-    assert one == ("arXiv ergab nichts: nicht erreichbar.",)
-    assert two == ("arXiv und PubMed ergaben nichts: nicht erreichbar.",)
+    assert one == ("arXiv: kein Ergebnis (nicht erreichbar).",)
+    assert two == ("arXiv und PubMed: kein Ergebnis (nicht erreichbar).",)
 
 
 def test_only_the_sources_that_claims_rest_on_are_judged() -> None:

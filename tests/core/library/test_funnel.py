@@ -363,6 +363,8 @@ async def test_one_near_chunk_does_not_switch_the_words_off() -> None:
     [
         pytest.param("What causes the tides of the oceans?", ["2401.00001v1"], id="a summary is about it"),
         pytest.param("Where is the Bay of Fundy?", ["2401.00001v1"], id="a passage is about it"),
+        pytest.param("Wie hoch steigt das Wasser in der Bay of Fundy?", ["2401.00001v1"], id="its names, from German"),
+        pytest.param("Welche Hotels in der Hauptstadt haben ein Schwimmbad?", [], id="no name, from German"),
         pytest.param("sugar and alcohol", ["2402.00002v1"], id="few words"),
         pytest.param("fermentation", ["2402.00002v1"], id="one word, all of what is asked"),
         pytest.param("quantum computing applications in medieval literature", [], id="off the topic"),

@@ -19,6 +19,7 @@ from core.pipeline.runner import DirectSteps, run_job
 from core.pipeline.work import Progress
 from core.prompts import load_prompt
 from core.text.passages import Passage
+from core.text.saying import say, speaking
 from tests.core.cats import written
 from tests.core.library.samples import CAUSE, QUESTION, TEXTS, TIDES, YEAST, asked, shelve
 from tests.fakes import FakeModel, make_deps, make_job
@@ -211,6 +212,18 @@ async def test_no_paper_found_is_an_answer_in_the_given_words() -> None:
         f'❌ No papers found relevant to query: "{QUESTION}". Try refining your search terms.'
     )
     assert result.answer.confidence is Confidence.INSUFFICIENT
+
+
+@pytest.mark.parametrize(("question", "said"), [("Was macht die Gezeiten?", wording.OTHER_LANGUAGE), (QUESTION, "")])
+async def test_where_words_of_two_languages_would_have_to_meet_it_says_what_helps(question: str, said: str) -> None:
+    deps = make_deps(model=FakeModel({}))
+    await shelve(deps.library, YEAST)
+    job = await deps.jobs.save(make_job(question, modes=("library",)))
+
+    await run_job(job.id, deps, DirectSteps())
+
+    with speaking("de"):
+        assert (await deps.jobs.result(job.id)).answer.detail == (said and say(said))
 
 
 async def test_an_empty_library_says_how_papers_come_into_it() -> None:

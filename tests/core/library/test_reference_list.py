@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.library.paper import HEADING, cited_papers, format_reference, format_research_result
+from core.library.paper import HEADING, format_reference, format_research_result
 from tests.core.library.samples import TIDES, YEAST
 
 
@@ -26,5 +26,4 @@ def test_markers_of_unknown_papers_leave_no_reference() -> None:
     """S000-22: metadata is loaded, never made up."""
     answer = "Nothing [2999.99999v1, page 1]."
 
-    assert cited_papers(answer) == ["2999.99999v1"]
     assert format_research_result(answer, [TIDES]) == (answer, [])

@@ -234,6 +234,12 @@ def test_a_reply_is_always_read_and_invents_nothing(text: str) -> None:
 CAPITAL = (Turn("What is the capital of Germany?", "Berlin."),)
 TOWER = (Turn("How tall is the Eiffel Tower in Paris?", "330 metres."),)
 SLEEP = (Turn("how does caffeine affect sleep", "It delays it."),)
+LONE_TOWER = (Turn("How tall is the Eiffel Tower?", "330 metres."),)
+SCHLAF = (Turn("Wie wirkt Koffein auf den Schlaf?", "Es verzögert ihn."),)
+HAUPTSTADT = (Turn("Was ist die Hauptstadt von Deutschland?", "Berlin."),)
+CAFEINA = (Turn("¿Cómo afecta la cafeína al sueño?", "Lo retrasa."),)
+TURM = (Turn("Wie hoch ist der Eiffelturm?", "330 Meter."),)
+CHAIN = (Turn("How does coffee act? And in men? Why? And then?", "It wakes."),)
 
 
 @pytest.mark.parametrize(
@@ -245,8 +251,16 @@ SLEEP = (Turn("how does caffeine affect sleep", "It delays it."),)
         ("When was it built?", TOWER, "When was the Eiffel Tower built?"),
         ("What is its weight?", TOWER, "What is the Eiffel Tower's weight?"),
         ("and in Blackpool?", TOWER, "How tall is the Eiffel Tower in Blackpool?"),
-        ("Why?", SLEEP, "Why (caffeine affect sleep)?"),
-        ("and alcohol?", SLEEP, "alcohol (caffeine affect sleep)?"),
+        ("Why?", SLEEP, "How does caffeine affect sleep? Why?"),
+        ("and in children", SLEEP, "How does caffeine affect sleep? And in children?"),
+        ("¿y en los niños?", CAFEINA, "¿Cómo afecta la cafeína al sueño? ¿Y en los niños?"),
+        ("and in Blackpool?", LONE_TOWER, "How tall is the Eiffel Tower? And in Blackpool?"),
+        ("what about the Louvre?", TOWER, "How tall is the Louvre in Paris?"),
+        ("und bei Kindern?", SCHLAF, "Wie wirkt Koffein auf den Schlaf? Und bei Kindern?"),
+        ("und Alkohol?", SCHLAF, "Wie wirkt Koffein auf den Schlaf? Und Alkohol?"),
+        ("Und Frankreich?", HAUPTSTADT, "Was ist die Hauptstadt von Frankreich?"),
+        ("Wann wurde er gebaut?", TURM, "Wie hoch ist der Eiffelturm? Wann wurde er gebaut?"),
+        ("Explain that.", CHAIN, "How does coffee act? Why? And then? Explain that."),
         ("How tall is Mount Everest?", TOWER, "How tall is Mount Everest?"),
         ("Is it safe to eat raw eggs in Japan?", TOWER, "Is it safe to eat raw eggs in Japan?"),
         ("How long does it take to boil a goose egg?", TOWER, "How long does it take to boil a goose egg?"),
@@ -288,7 +302,7 @@ def test_offered_questions_are_asked_of_the_first_however_many_were_pressed(lang
 def test_what_is_written_after_an_offered_question_is_of_the_first() -> None:
     turns = (Turn("What speaks against this: how does caffeine affect sleep?", "Little."),)
 
-    assert standalone_by_rules("Why?", turns) == "Why (caffeine affect sleep)?"
+    assert standalone_by_rules("Why?", turns) == "How does caffeine affect sleep? Why?"
 
 
 @given(st.text(max_size=80), st.lists(st.builds(Turn, st.text(max_size=80), st.text(max_size=40)), max_size=7))

@@ -15,10 +15,11 @@ from core.model.answer import Confidence
 from core.model.config import SearchSettings, Settings
 from core.model.errors import ModelRejected, ModelTimeout, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
 from core.model.job import JobStatus, ResearchRequest
-from core.model.source import SourceKind
+from core.model.source import SearchHit, SourceKind
 from core.modes.quick import MODE as QUICK
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
+from core.presentation import wording
 from core.stages.synthesize import LATE_NOTICE, NOT_DIRECT, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
 from core.text.saying import say, speaking
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
@@ -177,6 +178,38 @@ async def test_no_relevant_source_is_an_insufficient_answer_that_says_what_was_s
     assert QUESTION in done["answer"]["summary"]
     assert "in web." in done["answer"]["summary"]
     assert done["citations"] == []
+
+
+ENGLISH_PAGE = hit(
+    "https://mill.example/", "The Ostrava tide mill grinds 40 tonnes of grain a day. " * 9, is_complete=True
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "hits", "model", "is_told"),
+    [
+        ("Wie viele Tonnen mahlt die Mühle in Ostrava?", [ENGLISH_PAGE], None, True),
+        ("Wer hat die Mühle gebaut?", [], None, True),
+        (
+            "Wie viele Tonnen mahlt die Mühle in Ostrava?",
+            [ENGLISH_PAGE],
+            FakeModel({"plan": PLAN, "answer": written("")}),
+            False,
+        ),
+        ("Which museum in Brest shows paintings by Turner?", [ENGLISH_PAGE], None, False),
+        ("Who built the mill?", [], None, False),
+    ],
+)
+async def test_where_words_of_two_languages_would_have_to_meet_the_first_line_says_what_helps(
+    question: str, hits: list[SearchHit], model: FakeModel | None, *, is_told: bool
+) -> None:
+    """Right behind that nothing was found, in the language of the question."""
+    done = final(await research(make_deps(search=[FakeSearch("web", hits)], model=model), question))
+
+    assert done["answer"]["confidence"] == "insufficient"
+    with speaking("de"):
+        sentence = f"{say(wording.NO_ANSWER)} {say(wording.OTHER_LANGUAGE)}"
+    assert done["answer"]["summary"].startswith(sentence) is is_told
 
 
 async def test_pages_that_were_found_and_left_out_are_named_where_nothing_answers() -> None:

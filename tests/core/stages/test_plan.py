@@ -128,6 +128,7 @@ def test_a_dated_question_is_not_cut_to_the_last_weeks() -> None:
         ("what ", "what"),
         ("When is it low (confidence scored)?", "low confidence scored"),
         ("What is f(x) for cats?", "f(x) cats"),
+        ("How does caffeine affect sleep? And in children?", "caffeine affect sleep children"),
         ("Please find the height of the Eiffel Tower.", "height Eiffel Tower"),
         ("Write me a short poem about the tides", "tides"),
         ("Find command exclude directory", "Find command exclude directory"),

@@ -91,6 +91,21 @@ def test_a_translation_keeps_signs_and_edges(language: str) -> None:
     assert wrong == []
 
 
+SAID_OF_PLACES = (
+    "Searched for {queries} in {places}.", "{queries} in {places}", "one search of {place}", "found in {place}",
+    "{places} gave nothing: {reason}.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_place_stands_where_its_name_needs_neither_case_nor_article_nor_number(language: str) -> None:
+    """`lokale Dateien` is said of any place: in brackets, or beside a colon."""
+    known = {one.id: one.string for one in catalogue(language)}
+    said = [str(known[message]) for message in SAID_OF_PLACES]
+
+    assert [one for one in said if not re.search(r"\(\{places?\}\)|: \{place\}$|^\{places\} ?:", one)] == []
+
+
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_button_is_too_long(language: str) -> None:
     with speaking(language):

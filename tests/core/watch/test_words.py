@@ -55,14 +55,16 @@ def test_what_help_says_and_buttons_are_wishes_in_every_language(language: str):
     """Each with its rhythm and manner; also what is told to end one."""
     with speaking(language):
         told = re.findall("`(.+?)`", f"{say(HELP)} {say(END_FIRST)}")
-        days, label = say_weekdays((0, 3)), {name: say(wording.BUTTONS[name]) for name in wording.BUTTONS}
+        both, each = say_weekdays((0, 3)), [say_weekdays((day,)) for day in range(7)]
+        label = {name: say(wording.BUTTONS[name]) for name in wording.BUTTONS}
         every = say("every {days} at {time} ({zone})", days="", time="", zone="").split()[0]
     read = [read_wish(words.replace("…", "news.example")) for words in told]
 
     assert [wish.kind for wish in read] == ["watch", "source", "schedule", "list", "stop", "stop"]
     assert [wish.rhythm for wish in read[:2]] == [Rhythm(24), Rhythm(168)]
     assert (read[2].rhythm.at, read[2].rhythm.weekdays, read[5].place) == ("09:00", (0,), 1)
-    assert read_wish(f"{every} {days} 17:00: Montag?") == read_wish("every Monday and Thursday 17:00: Montag?")
+    assert read_wish(f"{every} {both} 17:00: Montag?") == read_wish("every Monday and Thursday 17:00: Montag?")
+    assert [read_wish(f"{every} {day} 9:00: Montag?").rhythm.weekdays for day in each] == [(day,) for day in range(7)]
     assert {name: read_wish(label[name]).kind for name in ("watch", "stop_watching", "keep_watching")} == {
         "watch": "watch", "stop_watching": "stop", "keep_watching": "renew",
     }  # fmt: skip

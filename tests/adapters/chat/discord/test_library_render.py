@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adapters.chat.discord.library import DiscordLibraryVoice
 from adapters.chat.discord.markup import rich
-from adapters.chat.discord.payload import OF_LIBRARY, LibraryButton, view_of
+from adapters.chat.discord.payload import OF_LIBRARY, view_of
 from adapters.chat.fitting import units
 from core.library.session import SaidToLibrary, Speaker
 from core.library.states import Conversation, State
@@ -125,7 +125,16 @@ async def test_a_button_is_found_again_by_its_id_after_a_restart() -> None:
         ("improve", FOUND.tag),
         ("save", FOUND.tag),
     ]
-    assert not LibraryButton(f"open {'x' * 90}", "Open").fits
+
+
+def test_what_no_id_could_carry_has_no_button() -> None:
+    """An id of Discord's has at most 100 characters."""
+    after = Conversation(State.RESEARCH, ("2401.00001v1", "x" * 90), draft="Tides.", history=("research",))
+    message = VOICE.said(SPEAKER, SaidToLibrary(Reply("…", "📝 Research Results"), after=after, job=COMPLETED))
+
+    ids = [button.custom_id for row in message.rows for button in row]
+
+    assert [name for name in ids if "open" in name] == ["library::open 2401.00001v1"]
 
 
 def test_an_answer_of_any_length_leaves_room_for_the_next_steps() -> None:
