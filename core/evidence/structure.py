@@ -6,7 +6,7 @@ child and gone with its last. Where a sentence was cut, `[…]` says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile, zip_longest
 
@@ -160,14 +160,10 @@ def is_repeated(sentence: Sentence, own: Sequence[Judged]) -> bool:
         return False
     if any(entry.text.strip() == said for entry in own):
         return True
-    is_prose = not (ITEM.match(sentence.text) or said.startswith("|"))
     last = own[1 - MAX_IN_A_ROW :]
-    return is_prose and len(last) == MAX_IN_A_ROW - 1 and {_mould(entry.text) for entry in last} == {_mould(said)}
-
-
-def _mould(text: str) -> str:
-    """A sentence without its numbers."""
-    return regex.sub(r"\d[\d.,]*", "0", text.strip())
+    moulds = {regex.sub(r"\d[\d.,]*", "0", text.strip()) for text in (said, *(entry.text for entry in last))}
+    is_prose = not (ITEM.match(sentence.text) or said.startswith("|"))
+    return is_prose and len(last) == MAX_IN_A_ROW - 1 and len(moulds) == 1
 
 
 def before_of(judged: Sequence[Judged], section: Section, text: str, gap: str) -> str:
@@ -403,12 +399,8 @@ def _is_lost(entries: Sequence[Judged], at: int) -> bool:
 
 def _list_around(entries: Sequence[Judged], at: int) -> list[int]:
     """The items of the list that an entry stands in, with whatever stands below them."""
-    first = last = at
-    while first and _is_in_list(entries[first]) and _is_in_list(entries[first - 1]):
-        first -= 1
-    while last + 1 < len(entries) and _is_in_list(entries[last + 1]):
-        last += 1
-    return [place for place in range(first, last + 1) if entries[place].is_item]
+    around = _around(entries, at, lambda one, other: _is_in_list(one) and _is_in_list(other))
+    return [place for place in around if entries[place].is_item]
 
 
 def _is_in_list(entry: Judged) -> bool:
@@ -417,12 +409,18 @@ def _is_in_list(entry: Judged) -> bool:
 
 def _has_kept_row(entries: Sequence[Judged], at: int) -> bool:
     """Whether another row of the table is shown."""
+    around = _around(entries, at, lambda one, other: one.is_row and other.is_row and other.gap.count("\n") < 2)
+    return any(entries[place].is_claimed_row and entries[place].shown is not None for place in around)
+
+
+def _around(entries: Sequence[Judged], at: int, are_one: Callable[[Judged, Judged], bool]) -> range:
+    """The places around one of which each and the next are of one thing."""
     first = last = at
-    while first and entries[first - 1].is_row and entries[first].gap.count("\n") < 2:
+    while first and are_one(entries[first - 1], entries[first]):
         first -= 1
-    while last + 1 < len(entries) and entries[last + 1].is_row and entries[last + 1].gap.count("\n") < 2:
+    while last + 1 < len(entries) and are_one(entries[last], entries[last + 1]):
         last += 1
-    return any(entry.is_claimed_row and entry.shown is not None for entry in entries[first : last + 1])
+    return range(first, last + 1)
 
 
 def _line(entries: Sequence[Judged], at: int) -> str | None:

@@ -28,6 +28,7 @@ from core.findings.results import (
     without_code,
 )
 from core.model.source import Source, SourceKind
+from core.text.language import DENIES
 from core.text.saying import say, say_many
 from core.text.sentences import split_sentences
 from core.text.terms import terms
@@ -36,7 +37,6 @@ from core.text.urls import domain_of
 _BULLET = regex.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
 _STOP = regex.compile(r"[.!?。！？]*$")
 _MARKER = regex.compile(r"\[\d{1,3}\]")
-_DENIES = regex.compile(r"\b(?:no|not|never|none|without)\b|n['’]t\b", regex.IGNORECASE)
 _MAX_LABEL_CHARS = 90
 VERBATIM = Remark("code as on its page")
 ADAPTED = Remark("code written by the model, not on its page", "doubt")
@@ -150,9 +150,7 @@ def find_corroborators(item: JudgedItem, sources: Sequence[Source]) -> int:
 
 
 def rank_items(items: Sequence[JudgedItem]) -> list[JudgedItem]:
-    """Best first, each once: the model's own order (relevance) and the place's standing weigh alike; then the code's
-    state, and the verified ones before the others.
-    """
+    """Best first, each once: the model's own order (relevance) and the place's standing weigh alike; then code's."""
     count = max(len(items), 1)
 
     def cost(item: JudgedItem) -> float:
@@ -162,16 +160,11 @@ def rank_items(items: Sequence[JudgedItem]) -> list[JudgedItem]:
         return item.place / count + (item.level - 1) / FARM_LEVEL + flaws + 0.1 * (not item.corroborators)
 
     kept: list[JudgedItem] = []
-    for item in sorted(sorted(items, key=cost), key=lambda item: bool(item.why_unverified)):
-        if not any(_is_same_item(item, known) for known in kept):
+    for item in sorted(items, key=lambda item: (item.why_unverified != "", cost(item))):
+        said = prose_of(item.content)
+        if not any(one.code == item.code and is_same_claim(said, prose_of(one.content)) for one in kept):
             kept.append(item)
     return kept
-
-
-def _is_same_item(item: JudgedItem, known: JudgedItem) -> bool:
-    """Whether it says the same with the same code; what other address it names may carry it all the same."""
-    code, others = (_squeezed(one.code.text) if one.code else "" for one in (item, known))
-    return code == others and is_same_claim(prose_of(item.content), prose_of(known.content))
 
 
 def settle_item(item: JudgedItem) -> None:
@@ -198,7 +191,7 @@ def _with_citation(sentence: str, own: Source) -> str:
 def _is_label_of(text: str, known: set[str]) -> bool:
     """A title in the words of its page, which denies nothing."""
     said = set(terms(text))
-    return bool(said) and len(text) <= _MAX_LABEL_CHARS and said <= known and not _DENIES.search(text)
+    return bool(said) and len(text) <= _MAX_LABEL_CHARS and said <= known and not DENIES.search(text)
 
 
 def _squeezed(text: str) -> str:

@@ -36,15 +36,9 @@ from core.model.errors import GorkdError, JobNotFound
 from core.model.job import Event, JobStatus, ResearchJob, ResearchRequest, Scope
 from core.model.ports import Clock
 from core.model.source import Source
+from core.presentation import wording as answers
 from core.presentation.page_links import PageLinks, PaperPlace
 from core.presentation.render import one_line
-from core.presentation.wording import (
-    CONFIDENCE,
-    MARKS_EXPLAINED,
-    confidence_headline,
-    deciding_reason,
-    failure_sentence,
-)
 from core.tenancy.admission import check_channel
 from core.tenancy.settings_desk import SettingsDesk
 from core.text.saying import say, say_again, say_many
@@ -343,7 +337,7 @@ class LibraryTalks:
             raise
         ended, result = await self.researcher.job(job.id), await self.researcher.result(job.id)
         if ended.status is not JobStatus.COMPLETED or result is None or result.answer is None:
-            raise GorkdError(f"{job.id} {ended.status}", user_message=failure_sentence(ended))
+            raise GorkdError(f"{job.id} {ended.status}", user_message=answers.failure_sentence(ended))
         return Researched(job.id, result)
 
     async def _picture(self, speaker: Speaker, conversation: Conversation, reply: Reply) -> tuple[bytes, str]:
@@ -463,16 +457,13 @@ def next_steps(said: SaidToLibrary) -> tuple[str, ...]:
 
 
 def _confidence(said: SaidToLibrary) -> tuple[str, ...]:
-    """How sure what was researched is, and the reason that decided."""
+    """What its marks mean, how sure what was researched is, and the reason that decided."""
     answer = said.result.answer if said.result and next_steps(said) else None
     if answer is None:
         return ()
-    why = deciding_reason(answer, "")
-    is_first = (
-        len(said.after.history) == 1 and answer.citations
-    )  # of the conversation: its marks are new to whoever reads
-    sure = f"{say(CONFIDENCE)}: {confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}"
-    return (*([say(MARKS_EXPLAINED)] if is_first else []), sure)
+    why = answers.deciding_reason(answer, "")
+    sure = f"{say(answers.CONFIDENCE)}: {answers.confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}"
+    return (*([say(answers.MARKS_EXPLAINED)] if answer.citations else []), sure)
 
 
 def _text(said: SaidToLibrary) -> str:

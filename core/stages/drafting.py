@@ -20,7 +20,7 @@ from core.evidence.grounding import Grounder
 from core.evidence.judge import AnswerRuling, Judging
 from core.evidence.structure import Judged
 from core.llm.ask_model import kept_anew, remembered, retry_once
-from core.model.answer import Confidence, ModelUsage, RemovedSentence, Section, Verdict
+from core.model.answer import ModelUsage, RemovedSentence, Section, Verdict
 from core.model.errors import ModelError, ModelGarbled
 from core.model.job import ResearchJob
 from core.model.ports import ChatRequest
@@ -64,7 +64,6 @@ class Draft:
     judging: Judging | None = None
     answers: AnswerRuling = field(default_factory=lambda: AnswerRuling(None))
     unanswered: str = ""
-    cap: Confidence | None = None
     limitations: tuple[str, ...] = ()
     removed: tuple[RemovedSentence, ...] = ()  # of another draft, in whose place this one stands
     is_whole: bool = True  # False where one call has to write all of it anew

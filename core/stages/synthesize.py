@@ -57,7 +57,7 @@ LATE_NOTICE = later("quoted from the sources; the model did not answer in time")
 UNREAD_NOTICE = later("quoted from the sources; the model's answer could not be read")
 UNCONFIRMED_NOTICE = later("quoted from the sources; the model's own sentences could not be confirmed")
 SILENT_NOTICE = later("quoted from the sources; the model itself gave no answer")
-NOT_DIRECT = "This is near the question, but may not answer it."
+NOT_DIRECT = "no quoted sentence answers it directly"
 
 
 async def answer_question(
@@ -146,8 +146,8 @@ async def _show_quoted(quoted: QuotedAnswer, sources: Sequence[Source], progress
     for entry in judged:
         if entry.claim:
             await progress.sentence(entry.claim, entry.shown)
-    cap = None if quoted.is_direct else Confidence.LOW
-    return Draft(judged, notice=notice, unanswered=quoted.unanswered, cap=cap)
+    unanswered = quoted.unanswered or ("" if quoted.is_direct else say(NOT_DIRECT))
+    return Draft(judged, notice=notice, unanswered=unanswered)
 
 
 def _verbatim(section: str, place: int, quotation: Quotation, sources: Sequence[Source]) -> Judged:
@@ -285,7 +285,6 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         question=job.query,
         unanswered=unanswered,
         is_checked=draft.is_checked,
-        cap=draft.cap,
     )
     limitations = find_limitations(
         job.intent.question_type,
@@ -297,9 +296,9 @@ def conclude(job: ResearchJob, found: SourceCollection, deps: Deps, draft: Draft
         stopped_because=draft.stopped_because,
     )
     limitations = (*draft.limitations, *limitations)
-    if unanswered or draft.cap:
-        told = say("This is near the question, but may not answer it ({why}).", why=unanswered) if unanswered else ""
-        limitations = (told or say(NOT_DIRECT), *limitations)
+    if unanswered:
+        near = say("This is near the question, but may not answer it ({why}).", why=unanswered)
+        limitations = (near, *limitations)
     return ResearchAnswer(
         summary=grounded.summary,
         detail=grounded.detail,

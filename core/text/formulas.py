@@ -9,10 +9,11 @@ from collections.abc import Iterable
 
 import regex
 
-# Between dollars only where it is one: a single letter, or something that only formulae have; "$5 to $10" is money.
+# Between dollars only where it is one: a single letter or number, or what only formulae have; "$5 to $10" is money.
 _FORMULA = regex.compile(
     r"(?s)\$\$([^$]+)\$\$|\\\[(.{1,400}?)\\\]|\\\((.{1,400}?)\\\)|(?<=\p{L})\$([_^][^\s$]+)\$"
-    r"|(?<![\\$\p{L}\p{Nd}])\$(\p{L}|(?=[^$\n]*[\\^_={}])[^\s$](?:[^$\n]*[^\s$])?)\$(?!\p{Nd})"
+    r"|(?<![\\$\p{L}\p{Nd}])\$(\p{L}|-?\p{Nd}[\p{Nd}.,]*|\p{L} ?[<>] ?[\p{Nd}.,]+|"
+    r"(?=[^$\n]*[\\^_={}])[^\s$](?:[^$\n]*[^\s$])?)\$(?!\p{Nd})"
 )
 _GROUP = r"\s*\{((?:[^{}]|\{[^{}]*\})*)\}"
 _FRACTION, _ROOT = regex.compile(rf"\\[dt]?frac{_GROUP}{_GROUP}"), regex.compile(rf"\\sqrt{_GROUP}")

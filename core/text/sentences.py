@@ -170,7 +170,10 @@ def is_settled(text: str, start: int, end: int) -> bool:
         return True
     if _NEXT_LINE.match(behind) or (_NEXT_ITEM.match(behind) and _ENDED.search(sentence)):
         return True
-    return bool(_NEXT_PARAGRAPH.match(behind) and _ENDED.search(sentence))
+    if _HEADING.match(sentence):
+        return _NEXT_TEXT.match(behind) is not None
+    is_whole = _ENDED.search(sentence) or _EMPHASIZED.match(sentence) or sentence.endswith((":", "："))
+    return bool(is_whole and _NEXT_PARAGRAPH.match(behind))
 
 
 _NEXT_WORD = re.compile(r"\s*[^\w\s\[(【]*(?:[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2}|\w[\w'’]*[^\w'’])")
@@ -178,6 +181,7 @@ _NEXT_ITEM = re.compile(r"\n\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+\w")
 _NEXT_LINE = re.compile(r"\n\s*\S[^\n]*\n")
 _ROW = re.compile(r"\|.*\|")
 _NEXT_ROW = re.compile(r"[^\S\n]*\n[^\S\n]*(?:\|[^\S\n]*\w|\n\s*\S)")
+_NEXT_TEXT = re.compile(r"[^\S\n]*\n\s*\S")
 _NEXT_PARAGRAPH = re.compile(r"[^\S\n]*\n[^\S\n]*\n\s*\S")
 _OPEN_BRACKET = re.compile(r"[\[【(][^\])】]*$")
 _ENDED = re.compile(r"[^\w:：*_`|]$")

@@ -15,12 +15,12 @@ from core.model.answer import Confidence
 from core.model.config import SearchSettings, Settings
 from core.model.errors import ModelRejected, ModelTimeout, ModelUnavailable, PageStatus, ProviderUnavailable, StoreError
 from core.model.job import JobStatus, ResearchRequest
-from core.model.source import SearchHit
+from core.model.source import SearchHit, SourceKind
 from core.modes.quick import MODE as QUICK
 from core.pipeline.researcher import Researcher
 from core.pipeline.runner import DirectSteps, run_job
 from core.presentation import wording
-from core.stages.synthesize import LATE_NOTICE, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
+from core.stages.synthesize import LATE_NOTICE, NOT_DIRECT, QUOTED_NOTICE, SILENT_NOTICE, UNCONFIRMED_NOTICE
 from core.text.saying import say, speaking
 from tests.core.cats import PLAN, PURR, QUESTION, cat_search, final, research, written
 from tests.fakes import FakeModel, FakeSearch, Idle, Ledger, hit, is_control, make_deps
@@ -265,6 +265,18 @@ async def test_a_model_that_finds_no_answer_makes_it_insufficient(answer: str) -
     assert done["answer"]["notice"] == ""
     assert len(done["sources"]) == 1
     assert len(done["answer"]["removed"]) == (1 if answer else 0)
+
+
+async def test_a_quote_that_is_only_near_the_question_says_why_it_is_low() -> None:
+    """The reason beside the level is the one that decided, not that of a level above it."""
+    page = "Lazy imports should not be turned on by the user of a program. They are turned on by its developer alone."
+    press = SourceKind.ESTABLISHED_PRESS
+    found = hit("https://a.example/lazy", page, title="Lazy imports", is_complete=True, kind=press)
+
+    done = final(await research(make_deps(search=[FakeSearch("web", [found])]), "How do I turn on lazy imports?"))
+
+    assert (done["answer"]["confidence"], done["answer"]["confidence_reasons"][0]) == ("low", NOT_DIRECT)
+    assert sum(NOT_DIRECT in limitation for limitation in done["answer"]["limitations"]) == 1
 
 
 async def test_a_quote_of_which_the_judge_says_that_it_does_not_answer_is_not_shown() -> None:

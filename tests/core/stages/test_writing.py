@@ -199,6 +199,17 @@ async def test_a_row_is_shown_once_what_follows_it_has_begun(behind: str) -> Non
     assert told == [f"| Sea | {BULGES} [1] |"]
 
 
+@pytest.mark.parametrize("head", ["## Tides\n\n", "## Tides\n", "**Tides**\n\n", "Tides:\n\n"])
+async def test_below_a_heading_a_sentence_is_shown_before_its_paragraph_ends(head: str) -> None:
+    """And stays where the writer ends in the midst of the next one."""
+    writing, _ = await started()
+
+    await writing._take("summary", f"{head}{BULGES} [1]. {DEATHS}", is_final=False)
+    await writing.decided()
+
+    assert assemble(writing.judged).summary == f"{head}{BULGES} [1]."
+
+
 async def test_a_sentence_behind_a_cut_one_is_told_as_it_is_shown_in_the_end() -> None:
     """Nothing jumps: no "Similarly," that leads back to nothing, and goes once the answer is whole."""
     false = DEATHS.replace("40", "70")

@@ -245,6 +245,8 @@ def test_what_states_nothing_does_not_assert(text: str) -> None:
         "Here's a short summary of what I found.",
         "**Here is the answer in the requested format:**",
         "Sure!",
+        "Here's a breakdown:",
+        "Hier ist ein Überblick:",
         "Hier ist die Antwort auf deine Frage:",
         "Voici la réponse :",
         "Aquí tienes un breve resumen:",
@@ -263,6 +265,7 @@ def test_what_speaks_of_the_answer_alone_is_told_apart(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Here is an overview of the risks:",
         "Here is the answer: aspirin thins the blood.",
         "Here are the steps for macOS:",
         "In Germany:",

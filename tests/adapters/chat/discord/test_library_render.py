@@ -166,12 +166,11 @@ def test_how_sure_an_answer_is_stands_below_it() -> None:
     assert re.fullmatch(r"-# Confidence: Low \(\d corroborating sources\) · it rests on one paper", said[0][0])
 
 
-def test_the_first_answer_of_a_conversation_explains_its_marks() -> None:
-    """As the first answer to anybody does."""
-    first = SaidToLibrary(Reply("…", "📝 Research Results"), after=Conversation(history=("tides",)), result=RESULT)
-    second = replace(first, after=Conversation(history=("tides", "and ebb")))
+def test_an_answer_of_the_library_explains_its_marks() -> None:
+    cited = SaidToLibrary(Reply("…", "📝 Research Results"), after=FOUND, result=RESULT)
+    bare = replace(cited, result=replace(RESULT, answer=replace(ANSWER, citations=())))
 
-    assert [VOICE.said(SPEAKER, one).text.count("✓ the source says so") for one in (first, second)] == [1, 0]
+    assert [VOICE.said(SPEAKER, one).text.count("✓ the source says so") for one in (cited, bare)] == [1, 0]
 
 
 def test_an_answer_of_the_library_has_its_marks() -> None:
