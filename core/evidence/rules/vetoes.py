@@ -516,12 +516,12 @@ def _check_frame(pair: Comparison) -> Iterator[Veto]:
         return
     if pair.is_close and (frame := find_frame(content, at, at + len(pair.sentence), pair.claim.text)):
         yield Veto("frame", Force.DOUBTS, frame)
-    elif not denials(pair.claim, pair.language) and 2 * len(pair.claimed) >= len(pair.home.content) > 0:
+    elif not (pair.is_close or denials(pair.claim, pair.language)) and 2 * len(pair.claimed) >= len(pair.home.content):
         for lead in leads_above(content, at):  # an item of what it denies, told in other words
             opposed = [
                 word for word in read(lead).content for own in pair.claim.content if are_opposite(own.stem, word.stem)
             ]
-            if opposed or denials(read(lead), pair.language):
+            if lead.endswith(":") and (opposed or denials(read(lead), pair.language)):
                 yield Veto("frame", Force.DOUBTS, f'it stands under "{lead}"')
                 return
 
