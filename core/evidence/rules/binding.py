@@ -44,7 +44,7 @@ from core.evidence.rules.words import (
     senses,
 )
 from core.evidence.verbatim import points_back, quotations_in, start_of, subject_of, verify_quote
-from core.text.language import KNOWN, Cue
+from core.text.language import KNOWN
 from core.text.numbers import is_loose, unit_of
 from core.text.sentences import sentences_of
 
@@ -155,12 +155,13 @@ def _holders(pair: Comparison) -> list[Token]:
         opening = [word for word in pair.before.content[:1] if word.text[0].isupper()]
         names = (word for word in pair.before.names if not calendar_of(word) and not word.text.endswith(("'s", "’s")))
         return [*opening, *names]
-    first = pair.claim.units[0] if pair.claim.units else ()
+    first = next((unit for unit in pair.claim.units if not _NOBODY.fullmatch(unit[0].text)), ())
     is_name = bool(first) and (first[0].kind is Kind.NAME or first[0].stem in pair.wider.name_stems)
     is_thing = bool(first) and first[0].stem in pair.wider.stems and points_back(pair.home.text)
     return list(first) if (is_name or is_thing) and not calendar_of(first[0]) else []
 
 
+_NOBODY = regex.compile(r"\p{Lu}|\p{Ll}+ly")  # an initial: G. Mennen Williams; it was officially opened
 _PERSON = regex.compile(r"(?:he|she|his|her|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|zij)\b", regex.IGNORECASE)
 
 
@@ -181,10 +182,20 @@ def check_list(pair: Comparison) -> Iterator[Veto]:
         if len(there) != 1 or is_loose(number.text) or is_range_end(home, number):
             continue
         own = there[0][1]
-        if any(_is_told_of(words, part[1], own) for part in rivals):
+        heads = [_head_of_bracket(home, part[0]) for part in (there[0], *rivals)]
+        told = [head for head in heads if head and any(match_tokens(one, head) for one in words)]
+        is_heads = heads[0] is not None and bool(told) and heads[0] not in told
+        if is_heads or any(_is_told_of(words, part[1], own) for part in rivals):
             name = next((word for word in own if word.kind is Kind.NAME), own[0])
             yield Veto("list", Force.DOUBTS, f"the source says {number.text} of {name.text}")
             return
+
+
+def _head_of_bracket(reading: Reading, number: Token) -> Token | None:
+    """The word before a bracket that begins with the number: specificity (96.4%)."""
+    at = reading.positions[number] - 1
+    is_first = at >= 0 and reading.text[reading.tokens[at].end : number.start] == " ("
+    return reading.tokens[at] if is_first and reading.tokens[at].kind is Kind.WORD else None
 
 
 def _is_told_of(words: Sequence[Token], part: Sequence[Token], own: Sequence[Token]) -> bool:
@@ -308,47 +319,6 @@ def _own_subject(home: Reading) -> int:
 _HER_PUPIL = regex.compile(r"(?:[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) (?:\p{Ll}+ ){1,3}\p{Lu}")
 
 
-def check_clause(pair: Comparison) -> Iterator[Veto]:
-    """What another clause of the sentence says of somebody else: "Davis won, while Ward lost"."""
-    holders = _holders(pair)
-    rest = [word for word in pair.claim.content if word not in holders]
-    if not holders or pair.is_translated or not any(has_name(word, pair.home) for word in holders):
-        return
-    clauses = [read(part) for part in _CLAUSES.split(pair.home.text) if part.strip()]
-    if len(clauses) < 2:
-        return
-    found = [sum(clause.match(word) > 0 for word in rest) for clause in clauses]
-    best = max(range(len(clauses)), key=found.__getitem__)
-    clause = clauses[best]
-    first = clause.units[0][0] if clause.units else None
-    if first is None or not first.text[:1].isupper() or calendar_of(first) or pair.claim.match(first):
-        return
-    is_said_there = found[best] >= max(MIN_REST, HALF * len(rest)) and not any(has_name(one, clause) for one in holders)
-    if is_said_there and not _ANY_BY.search(clause.text):
-        yield Veto("clause", Force.DOUBTS, f"the source says it of {first.text}")
-
-
-def check_gender(pair: Comparison) -> Iterator[Veto]:
-    """He, where of the same deed the source says she."""
-    ours, theirs = (_subjects(reading) for reading in (pair.claim, pair.home))
-    are_one = len(set(ours.values())) == 1 == len(set(theirs.values()))
-    is_same_deed = (
-        pair.language == "en" and are_one and any(match_tokens(one, other) for one in ours for other in theirs)
-    )
-    if is_same_deed and set(ours.values()) != set(theirs.values()):
-        yield Veto("gender", Force.DOUBTS, f'the source says "{next(iter(theirs.values()))}"')
-
-
-def _subjects(reading: Reading) -> dict[Token, str]:
-    """The two content words behind each he or she of a text, and which it is."""
-    return {
-        word: token.text.lower()
-        for at, token in enumerate(reading.tokens)
-        if token.text.lower() in ("he", "she")
-        for word in [other for other in reading.tokens[at + 1 : at + 8] if other.is_content][:2]
-    }
-
-
 def check_event_date(pair: Comparison) -> Iterator[Veto]:
     """The month or year of something else: "died in March", where the book came out in March and she died in May."""
     theirs, is_back = _dated_clauses(read(pair.passage)), points_back(pair.claim.text)  # she: no word of hers is a name
@@ -410,8 +380,6 @@ _CLAUSE_END = regex.compile(
     r"\n|[.!?;](?=\s)|,(?=\s)|\s(?:and|but|while|whereas|before|after|und|aber|y|pero|et|mais|e|ma|mas|en|maar)\s",
     regex.IGNORECASE,
 )
-_CLAUSES = regex.compile(r";|,? (?:while|whereas|though|although)\b|, (?:and|but) (?=\p{Lu})")
-_ANY_BY = regex.compile(r"\b(?:by|von|par|por|door|da)\b")
 
 
 # Who speaks and who acts
@@ -424,28 +392,6 @@ def _check_quotations(pair: Comparison) -> Iterator[Veto]:
         is_title = quotation[:1].isupper() and 2 * sum(not word.text[0].islower() for word in words) > len(words) + 1
         if not is_title and verify_quote(quotation, pair.wider.text) is None:
             yield Veto("quotations", Force.DOUBTS, f'the source does not have the words "{quotation}"')
-
-
-_SPOKEN = regex.compile(
-    r'["“„](?P<words>[^"“”]{20,600})["”“],?\s*(?:[\p{L}.]+\s){0,3}(?:said|says|argued|told|wrote|warned|added|explained)\b'
-    r'|\b(?:said|says|argued|told|wrote|warned|added|explained)\b[^"“.]{0,30}["“](?P<others>[^"“”]{20,600})["”]'
-)
-
-
-def _check_spoken(pair: Comparison) -> Iterator[Veto]:
-    """What the source has somebody say in quotation marks, told as a fact."""
-    if (
-        pattern("telling").search(pair.claim.text)
-        or Cue.SAID.first(pair.language, pair.claim.text)
-        or '"' in pair.claim.text
-    ):
-        return
-    for match in _SPOKEN.finditer(pair.home.text):
-        start, end = match.span("words" if match["words"] else "others")
-        inside = sum(start <= word.start < end for word in pair.claimed)
-        if pair.is_close and inside > len(pair.claimed) / 2:
-            yield Veto("said", Force.DOUBTS, "in the source somebody says it")
-            return
 
 
 def _check_speaker(pair: Comparison) -> Iterator[Veto]:
@@ -513,6 +459,7 @@ def _share_kind(reading: Reading, number: Token) -> str:
 
 _CAUSAL = frozenset("because therefore thus hence".split())
 _CAUSES = frozenset("because so therefore thus hence thereby as since due owing caus reason".split())
+_DOES, _LINKED = pattern("does"), pattern("linked")
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own
 
 
@@ -523,6 +470,9 @@ def _check_additions(pair: Comparison) -> Iterator[Veto]:
     cause = next((token for token in pair.claim.tokens if token.text.lower() in _CAUSAL), None)
     if cause is not None and not any(word.stem in _CAUSES for word in pair.wider.tokens):
         yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
+    does = _DOES.search(pair.claim.text)
+    if does and _LINKED.search(pair.wider.text) and read(does.group()).stems.isdisjoint(pair.wider.stems):
+        yield Veto("additions", Force.DOUBTS, f'the source does not say "{does.group()}"')
     for gap in pair.alignment.gaps:
         is_end = gap.after and not gap.before and pair.is_mostly
         is_end = is_end and (not gap.said or _JOINED.search(pair.claim.text, 0, gap.claimed[0].start) is not None)
@@ -593,6 +543,6 @@ def _rival_kind(word: Token) -> str:
 
 
 BINDING_RULES: tuple[Rule, ...] = (
-    check_invention, check_list, check_holder, check_clause, check_gender, check_event_date,
-    check_factors, _check_additions, _check_mixture, _check_quotations, _check_spoken, _check_speaker,
+    check_invention, check_list, check_holder, check_event_date,
+    check_factors, _check_additions, _check_mixture, _check_quotations, _check_speaker,
 )  # fmt: skip

@@ -5,7 +5,7 @@ Five milligrams are not five grams; "a third", "33 %" and "40 of 120" are one sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
@@ -72,14 +72,17 @@ def _measures(reading: Reading) -> dict[Token, Measure | None]:
 
 def _measured(reading: Reading, number: Token) -> Measure | None:
     position = reading.positions[number]
-    after = reading.tokens[position + 1] if position + 1 < len(reading.tokens) else None
+    following = reading.tokens[position + 1 : position + 4]
+    last, after = number, following[0] if following else None
+    if after is not None and after.text == "±" and len(following) == 3:  # 9.9 ± 2.8 min
+        last, after = following[1:]
     before = reading.tokens[position - 1] if position else None
     if number.value is None:
         return None
     is_word = after is not None and (
         after.kind is not Kind.FUNCTION or len(after.text) == 1
     )  # "an" is a year in French
-    is_near = after is not None and is_word and reading.text[number.end : after.start] in JOINTS
+    is_near = after is not None and is_word and reading.text[last.end : after.start] in JOINTS
     if after is not None and is_near and (behind := measure_at(reading.text, after.start, after.text)):
         dimension, worth, end = behind
         return Measure(dimension, number.value * worth, reading.text[after.start : end], end)
@@ -161,7 +164,7 @@ def has_number(claim: Reading, number: Token, reading: Reading) -> bool:
         and len(number.text) > 1
         and regex.search(rf"(?<!\p{{Nd}}){number.text}(?!\p{{Nd}})", reading.text) is not None
     )
-    if is_written or _has_share(claim, number, reading):
+    if is_written or has_share(claim, number, reading):
         return True
     is_near = is_about(claim, number) and any(near(claim, number, reading, other) for other in reading.numbers)
     is_span = measured is not None and measured.dimension == "time" and _is_span(measured.amount / YEAR, reading)
@@ -224,6 +227,22 @@ def is_gap(claim: Reading, number: Token, reading: Reading) -> bool:
     return any(abs(abs(one - other) / number.value - 1) <= EXACT for one, other in combinations(alike, 2))
 
 
+def is_gap_turned(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether it is the other way round: 89 km shorter, of what is 431 km, than what is 342 km."""
+    compares, than = _COMPARES.match(claim.text, number.end), _THAN.search(claim.text, number.end)
+    kind = dimension_of(claim, number)
+    counts = [other for other in reading.numbers if other.value and dimension_of(reading, other) == kind]
+    if compares is None or than is None or len(counts) != 2:
+        return False
+    ours = {word.stem for word in claim.content if word.start < number.start}
+    theirs = {word.stem for word in claim.content if word.start > than.end()}
+    is_first = _is_told_first(reading, ours - theirs, theirs - ours)
+    is_more = (counts[0].value or 0) > (counts[1].value or 0)
+    return is_first is not None and (is_more is is_first) is (_LESS.search(compares.group()) is not None)
+
+
+_THAN = regex.compile(r"\b(?:than|als|que)\b")
+_LESS = regex.compile(r"(?i)\b(?:less|fewer|(?:short|low|small|young|light|cheap|earli|slow)er|weniger|menos|moins)$")
 EXACT = 1e-6  # share; two decimals differ by a hair of what they are written as
 _COMPARES = regex.compile(  # behind the number and its unit
     r"(?i)(?:[ -]?[\p{L}%°/]{1,15}){0,2}"
@@ -319,18 +338,22 @@ def multiple_in(reading: Reading) -> Multiple | None:
 
 def amounts_to(ours: Multiple, reading: Reading) -> bool:
     """Whether the text has numbers of the two, in the order in which it names them, that stand to each other so."""
-    places = [
-        next((word.start for word in reading.content if word.stem in side), -1) for side in (ours.more, ours.than)
-    ]
+    is_first = _is_told_first(reading, ours.more, ours.than)
     numbers = [other for other in reading.numbers if other.value and not is_year(other.text, other.value)]
-    if -1 in places or places[0] == places[1] or len(numbers) > MAX_WORKED:
+    if is_first is None or len(numbers) > MAX_WORKED:
         return False
-    times = ours.times if places[0] < places[1] else 1 / ours.times
+    times = ours.times if is_first else 1 / ours.times
     return any(
         abs((one.value or 0.0) / (other.value or 1.0) / times - 1) <= ABOUT
         for one, other in combinations(numbers, 2)
         if len({dimension_of(reading, one), dimension_of(reading, other)} - {""}) < 2
     )
+
+
+def _is_told_first(reading: Reading, one: Set[str], other: Set[str]) -> bool | None:
+    """Whether the text names the first of the stems before the others; None where it lacks either."""
+    places = [next((word.start for word in reading.content if word.stem in side), -1) for side in (one, other)]
+    return None if -1 in places or places[0] == places[1] else places[0] < places[1]
 
 
 _GROWN = pattern("grown")
@@ -462,7 +485,8 @@ def ratio_of(claim: Reading, number: Token, reading: Reading, other: Token) -> f
     return other.value / number.value
 
 
-def _has_share(claim: Reading, number: Token, reading: Reading) -> bool:
+def has_share(claim: Reading, number: Token, reading: Reading) -> bool:
+    """Whether the text has the share that the number of the claim is part of."""
     ours = next((share for share in shares(claim) if share.start <= number.start < share.end), None)
     if ours is None or dimension_of(claim, number) not in ("", "share"):
         return False  # half an hour

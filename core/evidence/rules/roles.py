@@ -8,7 +8,6 @@ from itertools import combinations, pairwise, product
 import regex
 
 from core.evidence.rules.alignment import (
-    MAX_SENTENCES,
     MIN_KEPT,
     TOLD,
     Comparison,
@@ -16,7 +15,6 @@ from core.evidence.rules.alignment import (
     Rule,
     Veto,
     calendar_of,
-    has_name,
     is_called,
     only_place,
 )
@@ -32,7 +30,6 @@ from core.evidence.rules.words import (
     read,
 )
 from core.text.language import negations
-from core.text.sentences import sentences_of
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
 MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
@@ -211,26 +208,14 @@ def _check_compared(pair: Comparison) -> Iterator[Veto]:
 _MORE = regex.compile(r"\b(?:more|less|\p{Ll}{2,}er)\b", regex.IGNORECASE)
 
 
-def _check_agent(pair: Comparison) -> Iterator[Veto]:
-    """By somebody, of whom the source does not say it, while it names another who does."""
-    for match in _BY_NAME.finditer(pair.claim.text):
-        deed = next(word for word in pair.claim.tokens if word.start == match.start("deed"))
-        agents = [word for word in pair.claim.names if match.start("name") <= word.start < match.end()]
-        lines = [read(sentence.text) for sentence in sentences_of(pair.passage)[:MAX_SENTENCES]]
-        doing = [line for line in lines if deed.stem in line.stems]
-        if not agents or not doing or any(has_name(agent, line) for line in doing for agent in agents):
-            continue
-        doers = [
-            name
-            for line in doing
-            for name, word in pairwise(line.content)
-            if word.stem == deed.stem and name.text[0].isupper() and not calendar_of(name)
-        ]
-        if doers:
-            yield Veto("roles", Force.DOUBTS, f"the source says it of {doers[0].text}")
+def _check_superlative(pair: Comparison) -> Iterator[Veto]:
+    """The first or the most of its kind, where the source puts nothing above others."""
+    match = _SUPERLATIVE.search(pair.claim.text)
+    if match and not pattern("opening" if match["first"] else "outdoing").search(pair.wider.text):
+        yield Veto("superlative", Force.DOUBTS, f'the source does not say "{match.group()}"')
 
 
-_BY_NAME = regex.compile(r"\b(?P<deed>\p{Ll}+(?:ed|en|t|wn)) by (?:the )?(?P<name>\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*)")
+_SUPERLATIVE = pattern("superlative")
 
 
 # Where the cases of the articles tell it, and not the order
@@ -318,4 +303,4 @@ _PREPOSITIONS_DE = frozenset(
     "wegen vor durch bis trotz zwischen neben hinter während".split()
 )
 
-ROLE_RULES: tuple[Rule, ...] = (check_roles, check_doer, _check_compared, _check_agent)
+ROLE_RULES: tuple[Rule, ...] = (check_roles, check_doer, _check_compared, _check_superlative)

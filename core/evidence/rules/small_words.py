@@ -19,7 +19,7 @@ from core.evidence.rules.alignment import (
 )
 from core.evidence.rules.quantities import EACH_TIME, RHYTHMS, shares, unit_words
 from core.evidence.rules.words import Kind, Reading, Token, is_irregular_past, listed, match_tokens, pattern, read
-from core.evidence.verbatim import find_frame, points_back
+from core.evidence.verbatim import points_back
 from core.text.language import KNOWN, Cue, detect_language, negations
 from core.text.sentences import sentences_of
 
@@ -150,7 +150,8 @@ def denials(reading: Reading, language: str) -> list[list[Token]]:
         if not _is_cue(reading, at, language):
             continue
         after = [word for word in tokens[at + 1 : at + 9] if word.is_content and not is_denying(word, language)][:REACH]
-        ends = [word.start for word in tokens[at + 1 : at + 9] if language == "en" and is_denying(word, language)][:1]
+        rest = range(at + 1, min(at + 9, len(tokens))) if language == "en" else ()
+        ends = [tokens[place].start for place in rest if _is_cue(reading, place, language)][:1]
         after = [word for word in after if not ends or word.start < ends[0]] or after  # the next denies on its own
         if language == "en":
             if scopes and at - last <= 2:
@@ -242,6 +243,8 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
         for match in cue.find(pair.language, pair.home.text):
             if cue is Cue.HEDGE and _COMPARED.search(pair.home.text, 0, match.end()):
                 continue  # more likely, among likely voters; the Gaia hypothesis
+            if cue is Cue.DENIED and _CONFIRMED.match(pair.home.text, match.end()):
+                continue  # the rumours are indeed true
             is_done = _HAVE_DONE.match(pair.home.text, match.end())
             if match.group().lower() == "may" and _CAN.search(pair.claim.text) and not is_done:
                 continue  # what is allowed
@@ -253,6 +256,7 @@ def _check_limits(pair: Comparison) -> Iterator[Veto]:
                 break
 
 
+_CONFIRMED = regex.compile(r" (?:is|are|was|were|proved|turned out)(?: \p{L}+)? (?:true|right|confirmed)\b")
 _CAN = regex.compile(r"\b(?:can|able|allow\w*|permit\w*)\b", regex.IGNORECASE)
 _HAVE_DONE = regex.compile(
     r" (?:\p{L}+ly )?have (?:been|had|gone|\p{L}+(?:ed|en|wn))\b", regex.IGNORECASE
@@ -412,8 +416,8 @@ def _check_dropped_lead(pair: Comparison) -> Iterator[Veto]:
 
 _LEAD = regex.compile(
     r"(?:[^,]{0,20}\b(?:instance|example|however|thus|therefore),? )?"
-    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example|(?<=given )the [\p{L}-]+ of )"
-    r"[^,.;]{3,60})",
+    r"(?P<one>(?:with(?:in|out)?|among|under|for|given|at) (?!instance|example|(?<=given )the (?!approval|"
+    r"consent|permission|agreement|presence|absence|support)[\p{L}-]+ of )[^,.;]{3,60})",
     regex.IGNORECASE,
 )
 
@@ -450,7 +454,7 @@ def _check_quantifiers(pair: Comparison) -> Iterator[Veto]:
         if rank <= 2 and word in pair.claimed:
             at = pair.claim.positions[pair.claimed[word]]
             if all(other.value is None for other in pair.claim.tokens[max(0, at - 5) : at]):  # it is not counted
-                yield Veto("quantifiers", Force.DOUBTS, f'the source says "{written}"')
+                yield Veto("quantifiers", pair.unfound, f'the source says "{written}"')
                 return
 
 
@@ -506,8 +510,10 @@ _OFTEN = regex.compile(r"\b(?P<count>once|twice|thrice) (?:an?|every|each|per)\b
 def _is_before_number(reading: Reading, end: int) -> bool:
     """Whether the next word is a number: "nearly six" and "only 25 %" limit the number alone."""
     at = bisect_left(reading.tokens, end, key=lambda token: token.start)
-    is_number = at < len(reading.tokens) and reading.tokens[at].kind is Kind.NUMBER
-    return is_number and "(" not in reading.text[end : reading.tokens[at].start]
+    following = reading.tokens[at : at + 2]
+    is_one = len(following) == 2 and following[0].text.lower() == "one" and following[1].is_content
+    is_number = is_one or (bool(following) and following[0].kind is Kind.NUMBER)
+    return is_number and "(" not in reading.text[end : following[0].start]
 
 
 _FUTURE = frozenset("will shall won't".split())
@@ -558,31 +564,6 @@ def _is_past(lower: str) -> bool:
     return lower.endswith("ed") or is_irregular_past(lower)
 
 
-# What is unlike, and what stands around the sentence
-
-
-def _check_difference(pair: Comparison) -> Iterator[Veto]:
-    """No difference, where the source has more of one than of the other; and the other way round."""
-    if sum(pair.home.match(word) > 0 for word in pair.claim.content) < ALIKE_WORDS * len(pair.claim.content):
-        return
-    for one, other in ((_ALIKE, _UNLIKE), (_UNLIKE, _ALIKE)):
-        ours, theirs = one.search(pair.claim.text), other.search(pair.home.text)
-        if ours and theirs and not other.search(pair.claim.text) and not one.search(pair.home.text):
-            yield Veto("difference", Force.DOUBTS, f'the source says "{theirs.group()}", not "{ours.group()}"')
-
-
-ALIKE_WORDS = 0.4  # share of the claim's, by judgement: "no difference" takes the place of other words
-_ALIKE, _UNLIKE = pattern("alike"), pattern("unlike")
-
-
-def _check_frame(pair: Comparison) -> Iterator[Veto]:
-    """What stands around the sentence in the source and makes it another's, a question or a mistake."""
-    content = pair.context if pair.sentence in pair.context else pair.passage
-    at = content.find(pair.sentence)
-    if pair.is_close and at >= 0 and (frame := find_frame(content, at, at + len(pair.sentence), pair.claim.text)):
-        yield Veto("frame", Force.DOUBTS, frame)
-
-
 def _in_english(*rules: Rule) -> Rule:
     """Rules whose words are English alone."""
 
@@ -592,8 +573,7 @@ def _in_english(*rules: Rule) -> Rule:
     return check
 
 
-AROUND_RULES: tuple[Rule, ...] = (check_language, _check_frame)  # all that can be said of a copy
 LIMIT_RULES: tuple[Rule, ...] = (
     _check_negation, _check_limits, _check_added_cues, _check_quantifiers, _check_rhythm,
-    _in_english(_check_dropped_phrases, _check_dropped_lead, _check_tense, _check_certainty, _check_difference),
+    _in_english(_check_dropped_phrases, _check_dropped_lead, _check_tense, _check_certainty),
 )  # fmt: skip

@@ -33,8 +33,10 @@ from core.evidence.rules.quantities import (
     days_in,
     dimension_of,
     has_number,
+    has_share,
     is_about,
     is_gap,
+    is_gap_turned,
     is_part,
     measure,
     multiple_in,
@@ -46,9 +48,9 @@ from core.evidence.rules.quantities import (
     start_of_quantity,
 )
 from core.evidence.rules.roles import ROLE_RULES, exchanged
-from core.evidence.rules.small_words import AROUND_RULES, LIMIT_RULES, check_language, denials
-from core.evidence.rules.words import Kind, Reading, Token, listed, match_tokens, pattern, read, senses
-from core.evidence.verbatim import points_back
+from core.evidence.rules.small_words import LIMIT_RULES, check_language, denials
+from core.evidence.rules.words import Kind, Reading, Token, are_opposite, listed, match_tokens, pattern, read, senses
+from core.evidence.verbatim import find_frame, leads_above, points_back
 from core.text.language import Cue
 from core.text.numbers import is_loose, unit_of
 
@@ -142,7 +144,8 @@ def _check_numbers(pair: Comparison) -> Iterator[Veto]:
         elif _may_be(pair, number):
             continue
         elif is_gap(pair.claim, number, pair.wider):
-            yield Veto("numbers", Force.ASKS, f"the source does not give {number.text}")
+            force = Force.DOUBTS if is_gap_turned(pair.claim, number, pair.wider) else Force.ASKS
+            yield Veto("numbers", force, f"the source does not give {number.text}")
         elif (said := said or _counting_same(pair, number)) is not None:
             yield Veto("numbers", _force_of(pair, number, said), f"the source says {said.text}, not {number.text}")
         elif not is_loose(number.text) or _is_meant_exactly(pair, number):
@@ -253,6 +256,13 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         places = [other for other in pair.home.numbers if other.stem == word.stem]
         said = pair.partner.get(word) or (places[0] if len(places) == 1 else None)
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
+        pers = [_PER.match(text.text, one.end) for text, one in ((pair.claim, word), (pair.home, said)) if one]
+        of_each = [per["what"] for per in pers if per]
+        if len(of_each) == 2 and read(of_each[0]).stems.isdisjoint(read(of_each[1]).stems):
+            yield Veto("units", Force.DOUBTS, f"the source says {word.text} per {of_each[1]}")
+        of_all = _OF_ALL.match(pair.home.text, said.end) if said is not None and ours and not theirs else None
+        if of_all and ours and ours.dimension == "share" and not has_share(pair.claim, word, pair.wider):
+            yield Veto("units", Force.DOUBTS, f"the source says {word.text}{of_all.group()}")
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
         if {ours.dimension, theirs.dimension} == {"sterling", "mass"}:
@@ -265,6 +275,8 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
             yield Veto("units", pair.force(units), reason)
 
 
+_PER = regex.compile(r"[^.;,\p{Nd}]{0,60}?\bper (?P<what>(?!cent\b)[\p{L}-]+(?: [\p{L}-]+)?)")
+_OF_ALL = regex.compile(r"(?:\s\p{L}+)?\s?(?:/|(?:out )?of|von|de) ?(?:the |a total of )?\p{Nd}")  # 61 of 375
 _BOUND_REACH = 24  # characters before a number in which "more than", "at least" or "under" bounds it
 _MOVES = pattern("moves")
 
@@ -493,8 +505,29 @@ def _check_replaced_word(pair: Comparison) -> Iterator[Veto]:
             return
 
 
+# What stands around the sentence
+
+
+def _check_frame(pair: Comparison) -> Iterator[Veto]:
+    """What stands around the sentence in the source and makes it another's, a question or a mistake."""
+    content = pair.context if pair.sentence in pair.context else pair.passage
+    at = content.find(pair.sentence)
+    if at < 0:
+        return
+    if pair.is_close and (frame := find_frame(content, at, at + len(pair.sentence), pair.claim.text)):
+        yield Veto("frame", Force.DOUBTS, frame)
+    elif not (pair.is_close or denials(pair.claim, pair.language)) and 2 * len(pair.claimed) >= len(pair.home.content):
+        for lead in leads_above(content, at):  # an item of what it denies, told in other words
+            opposed = [
+                word for word in read(lead).content for own in pair.claim.content if are_opposite(own.stem, word.stem)
+            ]
+            if lead.endswith(":") and (opposed or denials(read(lead), pair.language)):
+                yield Veto("frame", Force.DOUBTS, f'it stands under "{lead}"')
+                return
+
+
 RULES: tuple[Rule, ...] = (
     _check_numbers, _check_dates, _check_units, _check_bounds, _check_names, _check_first_word, *ROLE_RULES,
-    _check_opposites, _check_replaced_word, *LIMIT_RULES, *BINDING_RULES, check_subject, *AROUND_RULES,
+    _check_opposites, _check_replaced_word, *LIMIT_RULES, *BINDING_RULES, check_subject, check_language, _check_frame,
 )  # fmt: skip
-COPY_RULES: tuple[Rule, ...] = (check_subject, *AROUND_RULES)  # all that can be said of a copy
+COPY_RULES: tuple[Rule, ...] = (check_subject, check_language, _check_frame)  # all that can be said of a copy

@@ -497,10 +497,13 @@ MIN_BARE = 4  # letters of a root that a prefix may deny
 def _meanings() -> dict[str, frozenset[str]]:
     """Of each stem the stems that say the opposite."""
     table: dict[str, set[str]] = {}
-    groups = [line.split("/") for line in rows("opposites")]
-    groups += [[word, " ".join(others)] for word, others in _antonyms().items()]
-    for left, right in groups:
-        ones, others = {stem(word) for word in left.split()}, {stem(word) for word in right.split()}
+    groups: list[tuple[Callable[[str], str], list[str]]] = [(stem, line.split("/")) for line in rows("opposites")]
+    groups += [(stem, [word, " ".join(others)]) for word, others in _antonyms().items()]
+    for line in rows("opposites_elsewhere"):
+        language, _, pair = line.strip().partition(": ")
+        groups.append((partial(stem_in, language=language), pair.split("/")))
+    for bare, sides in groups:
+        ones, others = ({bare(word) for word in side.split()} for side in sides)
         for base in ones:
             table.setdefault(base, set()).update(others - {base})
         for base in others:

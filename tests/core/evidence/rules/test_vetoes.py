@@ -18,6 +18,7 @@ SURVIVAL = "Median survival was 9 months (95% CI, 7-12) with ointment and 14 mon
 BITES = "Bites were graded as none, 7 smiths (10%); mild, 23 smiths (32%); moderate, 32 smiths (44%)."
 OUTPUT = "Output rose from 4,000 tons in 1903 to 52,000 tons in 1911."
 BRIDGE = "The toll bridge at Lund carries two railway tracks and is 412 metres long."
+ROADS = "The old road is 431 km long and the new road 342 km."
 DESIGN = "The Meridian bridge was designed by Clara Voss."
 COUNCIL = "The council of Lund rejected the petition of the Harbour guild."
 
@@ -118,11 +119,6 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("far above", "Over 40 people live in Lund.", "84,200 people live in Lund."),
     ("alone, of the same", "The hen builds its nest.", "The hen alone builds its nest, and the cock brings reeds."),
     (
-        "another cast",
-        "The miller will be played by Nils Berg in the new film.",
-        "Nils Berg is in the film as a smith. Voss will play the miller.",
-    ),
-    (
         "said by another",
         "The Harbour Office concluded that falls should be seen as a hazard of work.",
         "Data came from the Harbour Office. There were 80 smiths. We conclude that falls are a hazard of work.",
@@ -172,7 +168,6 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Nils Hart was recovering from a fall one day after his album came out.",
         "Voss's now recovering after a fall one day after his album was out. Nils Hart sings with Voss.",
     ),
-    ("he for she", "Voss said that he felt lost.", "Voss gave money, and the actress said she felt lost."),
     ("proven", "The salve has been proven to ease pain.", "The salve can ease pain; studies must prove it."),
     (
         "no difference",
@@ -335,11 +330,6 @@ DOUBTED: list[tuple[str, str, str]] = [
         "done to, not by",
         "Voss began to pass Hart in the market of Lund in the 1970s.",
         "The decade was good for Hart, as he began to pass Voss in the market of Lund.",
-    ),
-    (
-        "said in quotation marks",
-        "Wet grain is quietly ruining the small mills.",
-        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
     ),
     (
         "case named first",
@@ -1020,6 +1010,50 @@ def test_a_label_that_says_the_opposite_contradicts() -> None:
     vetoes = find_vetoes("Disadvantage: The lamp burns two days longer than before.", said)
 
     assert vetoes[0].force is Force.CONTRADICTS
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "is_doubted"),
+    [
+        ("The tunnel will be dug.", "Given the approval of the guild, the tunnel will be dug in May.", True),
+        ("The tunnel will be deep.", "Given the depth of the lake, the tunnel will be deep in May.", False),
+        ("The old road is 89 km shorter than the new road.", ROADS, True),
+        ("The old road is 89 km longer than the new road.", ROADS, False),
+        ("Only 61% of the smiths were burned.", "Of the smiths, 61 out of 375 were burned.", True),
+        ("Only 16% of the smiths were burned.", "Of the smiths, 61 out of 375 were burned.", False),
+        ("The mayor approved the plan.", "Neither the council nor the mayor approved the plan.", True),
+        ("El puente de Lund es largo.", "Como el puente de Lund es corto, se cruza a pie.", True),
+        ("Der Turm von Lund ist niedrig.", "Da der Turm von Lund sehr hoch ist, sieht man ihn von Ystad.", True),
+        ("A walk took 9.9 seconds.", "A walk took 9.9 ± 2.8 min.", True),
+        ("A walk took 10 minutes.", "A walk took 10 ± 2.8 min.", False),
+        ("The salve raises the risk of gout.", "Use of the salve was associated with a higher risk of gout.", True),
+        (
+            "The salve raises the risk of gout.",
+            "The salve raises the risk of gout, with which it is associated.",
+            False,
+        ),
+        ("The smiths rated the warden for skill.", "The warden was asked to rate the smiths for skill.", True),
+        ("The Lund mill was the first to burn coal.", "The Lund mill burned coal.", True),
+        ("The Lund mill was the first to burn coal.", "The Lund mill pioneered the burning of coal.", False),
+        ("The sensitivity was 96.4%.", "It has a high sensitivity (92.9%) and specificity (96.4%).", True),
+        ("The specificity was 96.4%.", "It has a high sensitivity (92.9%) and specificity (96.4%).", False),
+        ("The mill paid 40 marks per smith.", "The mill paid 40 marks per barge of grain.", True),
+        ("The trip led to only one loss.", "The trip led to one loss.", False),
+        ("The new lamp was lit by N. Hart Voss.", "N. Hart Voss lit the new lamp.", False),
+        ("The Lund mill was sold.", "The rumours were indeed true: the Lund mill was sold.", False),
+    ],
+)
+def test_what_a_source_says_otherwise_is_no_matter_of_wording(claim: str, source: str, *, is_doubted: bool) -> None:
+    """D18: numbers of a part, comparisons turned round, links told as causes, denials of two at once."""
+    assert any(veto.force is not Force.ASKS for veto in find_vetoes(claim, source)) is is_doubted
+
+
+def test_an_item_of_what_is_forbidden_is_not_allowed_in_other_words() -> None:
+    """D19: the heading or lead denies what stands under it."""
+    context = "The following is prohibited in the park:\n- Dogs on a leash\n- Open fires"
+
+    assert find_vetoes("Dogs on a leash are allowed in the park.", "- Dogs on a leash", context=context)
+    assert not find_vetoes("Dogs on a leash are prohibited in the park.", "- Dogs on a leash", context=context)
 
 
 def test_a_sentence_about_somebody_else_says_nothing_of_whom_the_page_is_about() -> None:
