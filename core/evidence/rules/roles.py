@@ -8,6 +8,7 @@ from itertools import combinations, pairwise, product
 import regex
 
 from core.evidence.rules.alignment import (
+    MAX_SENTENCES,
     MIN_KEPT,
     TOLD,
     Comparison,
@@ -15,6 +16,7 @@ from core.evidence.rules.alignment import (
     Rule,
     Veto,
     calendar_of,
+    has_name,
     is_called,
     only_place,
 )
@@ -26,10 +28,12 @@ from core.evidence.rules.words import (
     are_opposite,
     is_irregular_past,
     listed,
+    match_tokens,
     pattern,
     read,
 )
 from core.text.language import negations
+from core.text.sentences import sentences_of
 
 ALL_THERE = 0.75  # share of the claim's words that the sentence must have, before their places are compared
 MAX_UNITS = 40  # words or names of a claim that are tried in each other's place
@@ -303,4 +307,55 @@ _PREPOSITIONS_DE = frozenset(
     "wegen vor durch bis trotz zwischen neben hinter während".split()
 )
 
-ROLE_RULES: tuple[Rule, ...] = (check_roles, check_doer, _check_compared, _check_superlative)
+
+def _check_agent(pair: Comparison) -> Iterator[Veto]:
+    """By somebody, of whom the source does not say it, while it names another who does."""
+    for match in _BY_NAME.finditer(pair.claim.text):
+        deed = next(word for word in pair.claim.tokens if word.start == match.start("deed"))
+        agents = [word for word in pair.claim.names if match.start("name") <= word.start < match.end()]
+        lines = [read(sentence.text) for sentence in sentences_of(pair.passage)[:MAX_SENTENCES]]
+        doing = [line for line in lines if deed.stem in line.stems]
+        if not agents or not doing or any(has_name(agent, line) for line in doing for agent in agents):
+            continue
+        doers = [
+            name
+            for line in doing
+            for name, word in pairwise(line.content)
+            if word.stem == deed.stem and name.text[0].isupper() and not calendar_of(name)
+        ]
+        if doers:
+            yield Veto("roles", Force.DOUBTS, f"the source says it of {doers[0].text}")
+
+
+_BY_NAME = regex.compile(r"\b(?P<deed>\p{Ll}+(?:ed|en|t|wn)) by (?:the )?(?P<name>\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*)")
+
+
+def _check_gender(pair: Comparison) -> Iterator[Veto]:
+    """He, where of the same deed the source says she."""
+    ours, theirs = (_subjects(reading) for reading in (pair.claim, pair.home))
+    are_one = len(set(ours.values())) == 1 == len(set(theirs.values()))
+    is_same_deed = (
+        pair.language == "en" and are_one and any(match_tokens(one, other) for one in ours for other in theirs)
+    )
+    if is_same_deed and set(ours.values()) != set(theirs.values()):
+        yield Veto("gender", Force.DOUBTS, f'the source says "{next(iter(theirs.values()))}"')
+
+
+def _subjects(reading: Reading) -> dict[Token, str]:
+    """The two content words behind each he or she of a text, and which it is."""
+    return {
+        word: token.text.lower()
+        for at, token in enumerate(reading.tokens)
+        if token.text.lower() in ("he", "she")
+        for word in [other for other in reading.tokens[at + 1 : at + 8] if other.is_content][:2]
+    }
+
+
+ROLE_RULES: tuple[Rule, ...] = (
+    check_roles,
+    check_doer,
+    _check_compared,
+    _check_superlative,
+    _check_agent,
+    _check_gender,
+)

@@ -119,6 +119,11 @@ DOUBTED: list[tuple[str, str, str]] = [
     ("far above", "Over 40 people live in Lund.", "84,200 people live in Lund."),
     ("alone, of the same", "The hen builds its nest.", "The hen alone builds its nest, and the cock brings reeds."),
     (
+        "another cast",
+        "The miller will be played by Nils Berg in the new film.",
+        "Nils Berg is in the film as a smith. Voss will play the miller.",
+    ),
+    (
         "said by another",
         "The Harbour Office concluded that falls should be seen as a hazard of work.",
         "Data came from the Harbour Office. There were 80 smiths. We conclude that falls are a hazard of work.",
@@ -168,6 +173,7 @@ DOUBTED: list[tuple[str, str, str]] = [
         "Nils Hart was recovering from a fall one day after his album came out.",
         "Voss's now recovering after a fall one day after his album was out. Nils Hart sings with Voss.",
     ),
+    ("he for she", "Voss said that he felt lost.", "Voss gave money, and the actress said she felt lost."),
     ("proven", "The salve has been proven to ease pain.", "The salve can ease pain; studies must prove it."),
     (
         "no difference",
@@ -330,6 +336,11 @@ DOUBTED: list[tuple[str, str, str]] = [
         "done to, not by",
         "Voss began to pass Hart in the market of Lund in the 1970s.",
         "The decade was good for Hart, as he began to pass Voss in the market of Lund.",
+    ),
+    (
+        "said in quotation marks",
+        "Wet grain is quietly ruining the small mills.",
+        '"Wet grain is quietly ruining the small mills and their owners," said guild head Nils Hart.',
     ),
     (
         "case named first",
