@@ -468,11 +468,9 @@ def _confidence(said: SaidToLibrary) -> tuple[str, ...]:
     if answer is None:
         return ()
     why = deciding_reason(answer, "")
-    is_first = (
-        len(said.after.history) == 1 and answer.citations
-    )  # of the conversation: its marks are new to whoever reads
     sure = f"{say(CONFIDENCE)}: {confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}"
-    return (*([say(MARKS_EXPLAINED)] if is_first else []), sure)
+    is_first = len(said.after.history) == 1  # of the conversation: its marks are new to whoever reads
+    return (say(MARKS_EXPLAINED), sure) if is_first and answer.citations else (sure,)
 
 
 def _text(said: SaidToLibrary) -> str:
