@@ -391,8 +391,9 @@ def _in_place_of(last: str, names: Sequence[str], name: str, core: str) -> str:
         names, before = [one.rpartition(" ")[2] for one in names], before or r"(?:von|in|aus|nach|für|mit|bei|über)"
     where = rf"\b{before}\s+(?:the\s+)?" if before else ""  # and no name that goes on with a number, `Python 3.12`
     behind = regex.compile(rf"{where}(\L<names>)\b(?! \d)", regex.I, names=names)
-    old = next((found[1] for found in reversed(list(behind.finditer(last)))), "")
-    return last.replace(old, name) if old not in {"", name} else ""
+    found = behind.findall(last) if names else []
+    is_clear = bool(found and (before or len({*found}) == 1))  # bare, `Newton` may be meant for either of two
+    return last.replace(found[-1], name) if is_clear and found[-1] != name else ""
 
 
 def _after(last: str, question: str) -> str:
