@@ -126,7 +126,7 @@ def new_job_id() -> str:
 async def open_house(
     env: Mapping[str, str], settings: BotSettings, *, grace_s: float, role: Role = "alone"
 ) -> AsyncIterator[House]:
-    """Open stores, vendors and queue, and close them in turn; jobs may end for `grace_s`. Raises `SetupError`."""
+    """Open stores, vendors and queue, and close them in reverse; jobs may end for `grace_s`. Raises `SetupError`."""
     async with AsyncExitStack() as stack:
         metrics = PrometheusRecorder()
         records = await open_records(env, settings, stack, clock=utc_now, record=metrics.record)

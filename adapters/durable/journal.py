@@ -44,7 +44,7 @@ WAL_WITHIN_S = 5.0  # as long as a write waits for another
 
 
 def open_client(settings: DurableSettings) -> DBOSClient:
-    """A client of the journal, which is made and migrated where needed. Blocks. Raises `SetupError`."""
+    """A client of the journal, made and migrated where needed, by several at once too. Blocks. Raises `SetupError`."""
     from dbos import error
     from sqlalchemy.exc import SQLAlchemyError
 

@@ -9,7 +9,6 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import NoReturn, get_args
 
 from aiohttp import web
@@ -36,6 +35,7 @@ from core.deep.viewing import trace_lines
 from core.findings.viewing import read_view
 from core.library.ingest import PaperUnreadable
 from core.library.paper import Paper, PaperViews, shelves_of
+from core.model.answer import ResearchAnswer
 from core.model.codec import encode
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import LOCAL, TERMINAL_STATUSES, ResearchJob, ResearchRequest, Steering, SteeringKind
@@ -47,7 +47,7 @@ from core.pipeline.researcher import RENEWALS, Renewal
 from core.pipeline.trace import TraceStore
 from core.presentation import wording
 from core.presentation.card import is_searching, stage_states
-from core.presentation.exports import EXPORTS, OWN_KINDS, Export, exports_of
+from core.presentation.exports import EXPORTS, OWN_KINDS, exports_of
 from core.presentation.page_links import PaperPlace, is_private
 from core.presentation.render import marks_legend
 from core.presentation.snapshot import Snapshot
@@ -129,7 +129,7 @@ async def get_job(request: web.Request) -> web.Response:
         "key": secrets.token_urlsafe(12),
         "voted": None,
     }
-    if view.is_running:
+    if job.status not in TERMINAL_STATUSES:
         shown = page("running.html", request, context | await _running(request, job))
     else:
         changes = await researcher.changes(job.id, scope=job.scope) if view.card.renewing else None
@@ -138,7 +138,8 @@ async def get_job(request: web.Request) -> web.Response:
                 for notice in (await researcher.watching.timeline(watch) if watch else [])]  # fmt: skip
         spent_usd = await researcher.watching.spent_usd(watch) if watch else 0.0
         context |= {"watch": watch, "told": told, "watching": watch_words, "spent_usd": spent_usd}
-        context |= _finished(request, view, exports_of(job, result))
+        context |= _finished(request, job, view.card.answer)
+        context |= {"exports": [(kind, export.name) for kind, export in exports_of(job, result).items()]}
         links, asked = request.app[LINKS], await researcher.conversation(job)  # the job's own without an address
         others = [(one.query, "" if one.id == job.id else links.signed(one, f"/jobs/{one.id}")) for one in asked]
         context |= {"changes": changes, "conversation": others}
@@ -289,13 +290,12 @@ async def _running(request: web.Request, job: ResearchJob) -> dict[str, object]:
     }
 
 
-def _finished(request: web.Request, view: SimpleNamespace, exports: Mapping[str, Export]) -> dict[str, object]:
-    verdicts = {citation.verdict for citation in view.card.answer.citations} if view.card.answer else set()
+def _finished(request: web.Request, job: ResearchJob, answer: ResearchAnswer | None) -> dict[str, object]:
+    verdicts = {citation.verdict for citation in answer.citations} if answer else set()
     return {
         "has_receipts": RECEIPTS in request.app,
-        "exports": [(kind, export.name) for kind, export in exports.items()],
-        "link": f"{request.app[LINKS].public_url}{view.links.page}",
-        "shares": say(wording.SHARES_PRIVATE) if view.is_private else say(wording.SHARES),
+        "link": f"{request.app[LINKS].public_url}{_links(request, job).page}",
+        "shares": say(wording.SHARES_PRIVATE) if is_private(job) else say(wording.SHARES),
         "shown_removed": SHOWN_REMOVED,
         "marks": list(marks_legend(verdicts).items()),
     }

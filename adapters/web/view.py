@@ -18,7 +18,7 @@ from core.findings.results import TITLES, CodeBlock
 from core.findings.viewing import FindingsView, FoundItem
 from core.model.answer import JobResult, ResearchAnswer
 from core.model.errors import places_of, say_place
-from core.model.job import LOCAL, TERMINAL_STATUSES, JobStatus, Json, ResearchJob, rows
+from core.model.job import LOCAL, JobStatus, Json, ResearchJob, rows
 from core.model.source import Source
 from core.modes import MODES, needs_files
 from core.pipeline.trace import Exchange, TraceEntry
@@ -63,7 +63,6 @@ def job_view(
         card=card,
         question=one_line(job.query),
         language=job.intent.language,
-        is_running=job.status not in TERMINAL_STATUSES,
         is_private=is_private(job),
         # Asked from here it would belong to this machine, not to a workspace, and have no files.
         can_be_retried=job.scope.tenant == LOCAL.tenant and job.status in (JobStatus.FAILED, JobStatus.CANCELLED),

@@ -463,7 +463,8 @@ def _confidence(said: SaidToLibrary) -> tuple[str, ...]:
         return ()
     why = answers.deciding_reason(answer, "")
     sure = f"{say(answers.CONFIDENCE)}: {answers.confidence_headline(answer)}{f' · {say_again(why)}' if why else ''}"
-    return (*([say(answers.MARKS_EXPLAINED)] if answer.citations else []), sure)
+    is_first = len(said.after.history) == 1  # of the conversation: its marks are new to whoever reads
+    return (say(answers.MARKS_EXPLAINED), sure) if is_first and answer.citations else (sure,)
 
 
 def _text(said: SaidToLibrary) -> str:

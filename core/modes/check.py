@@ -103,7 +103,7 @@ def split_claims(message: str) -> Claims:
     for place, text in enumerate(said):
         before = [Turn(said[place - 1], "")] if place else []
         alone = standalone_by_rules(text, before)
-        meant.append(text if alone.casefold().endswith(text.casefold()) else alone)
+        meant.append(text if text.casefold() in alone.casefold() else alone)
     return Claims(tuple(said), tuple(meant), tuple(notes))
 
 

@@ -173,7 +173,7 @@ _GREETING = regex.compile(
 )
 _EMOJI_NAME = regex.compile(r":[a-z0-9_+'-]+:(?::skin-tone-\d:)?")  # as Slack writes them
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’.-]*")
-_BETWEEN = regex.compile(r"(?<=\?)\s+")  # what was asked one after the other
+_BETWEEN = regex.compile(r"(?<=\?)\s+")  # what was asked one after the other; not behind the point of `E. coli`
 _MAX_SINCE = 2  # follow-ups kept behind the first question: more of them mean too much at once to be searched
 
 
@@ -388,13 +388,14 @@ def _in_place_of(last: str, names: Sequence[str], name: str, core: str) -> str:
     Words before the name say which: `in Blackpool` goes where one says `in Paris`.
     """
     before = regex.escape(core.partition(name)[0].strip())
+    names = [one for one in names if (" of " in one) == (" of " in name)]  # no `Microsoft` for the `CEO of Apple`
     if language_of(last) == "de":  # where every noun is a name by its capital; one with an article would be declined
         names, before = [one.rpartition(" ")[2] for one in names], before or r"(?:von|in|aus|nach|für|mit|bei|über)"
-    behind = regex.compile(
-        rf"\b{before}\s+(?:the\s+)?(\L<names>)\b" if before else r"(\L<names>)", regex.I, names=names
-    )
-    old = next((found[1] for found in reversed(list(behind.finditer(last)))), "")
-    return last.replace(old, name) if old not in {"", name} else ""
+    where = rf"\b{before}\s+(?:the\s+)?" if before else ""  # and no name that goes on with a number, `Python 3.12`
+    behind = regex.compile(rf"{where}(\L<names>)\b(?! \d)", regex.I, names=names)
+    found = behind.findall(last) if names else []
+    is_clear = bool(found and (before or len({*found}) == 1))  # bare, `Newton` may be meant for either of two
+    return last.replace(found[-1], name) if is_clear and found[-1] != name else ""
 
 
 def _after(last: str, question: str) -> str:
@@ -406,7 +407,8 @@ def _after(last: str, question: str) -> str:
 def _ended(question: str) -> str:
     """As a sentence is written, with its first capital and its mark."""
     bare = question.strip().lstrip("¿¡ ")
-    return f"{'¿' * question.startswith('¿')}{bare[:1].upper()}{bare[1:]}{'?' * bare[-1:].isalnum()}"
+    first = bare[:1].upper() if bare.partition(" ")[0].islower() else bare[:1]  # `iPhone` has its own
+    return f"{'¿' * question.startswith('¿')}{first}{bare[1:]}{'?' * bare[-1:].isalnum()}"
 
 
 # What somebody says to a job that is running

@@ -74,7 +74,7 @@ async def run_job(job_id: str, deps: Deps, steps: DirectSteps, *, is_resumable: 
 
     An interrupted job is cancelled, unless it `is_resumable`: then it is left for the next attempt, and a
     `StoreError` also says that a step or the job's end needs a store that is away, or that no more files can be
-    opened: run it again later. After a `StaleAttempt` only whom the journal lets run the job may do so.
+    opened: run it again later. After a `StaleAttempt` only whom the journal lets run it may: others would overtake.
     """
     token = job_id_var.set(job_id)
     try:

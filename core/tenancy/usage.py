@@ -184,7 +184,7 @@ class VotedCase:
 
 
 class EvaluationStore(Protocol):
-    """People's votes, questions made of them, and what evaluations found. Each method raises `StoreError`."""
+    """People's votes, questions made of them, which go with their jobs, and evaluations. All raise `StoreError`."""
 
     async def rate(self, job: ResearchJob, rating: Rating) -> bool:
         """Keep it in place of the asker's earlier one; whether the vote is new or another one than before."""

@@ -61,7 +61,7 @@ ReadFullText = Callable[[str], Awaitable[str]]
 @dataclass(frozen=True)
 class Looked:
     """What was found. `answered` are registries that said something, be it that they know none; `failed` those that
-    gave nothing, with a few words why; `is_stale` says that some was kept for longer than a day.
+    gave nothing, with a few words why; who cannot be asked for it is in neither. `is_stale` is kept for over a day.
     """
 
     records: tuple[WorkRecord, ...] = ()

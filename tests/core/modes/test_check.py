@@ -169,6 +169,13 @@ def test_a_long_message_is_cut_and_says_so() -> None:
     ]
 
 
+def test_a_claim_that_leans_is_searched_as_it_stands_where_no_name_is_behind_it() -> None:
+    """With the claim before it the search would find that one."""
+    claims = split_claims("La caféine retarde le sommeil. Elle augmente aussi la tension artérielle")
+
+    assert claims.meant == claims.said
+
+
 @given(st.text(max_size=400))
 def test_any_message_splits_into_its_own_sentences(message: str) -> None:
     """Nothing is invented, nothing breaks."""

@@ -239,6 +239,11 @@ SCHLAF = (Turn("Wie wirkt Koffein auf den Schlaf?", "Es verzögert ihn."),)
 HAUPTSTADT = (Turn("Was ist die Hauptstadt von Deutschland?", "Berlin."),)
 CAFEINA = (Turn("¿Cómo afecta la cafeína al sueño?", "Lo retrasa."),)
 TURM = (Turn("Wie hoch ist der Eiffelturm?", "330 Meter."),)
+CHIEF = (Turn("Who was the CEO of Apple in 2010?", "Steve Jobs."),)
+GOD = (Turn("What did Einstein say about God?", "That He does not play dice."),)
+PYTHON = (Turn("What is new in Python 3.12?", "Much."),)
+COLI = (Turn("What does E. coli cause in cows vs. dogs?", "Colitis."),)
+PHONE = (Turn("iPhone 15 vs. iPhone 14", "They differ."),)
 CHAIN = (Turn("How does coffee act? And in men? Why? And then?", "It wakes."),)
 
 
@@ -261,6 +266,13 @@ CHAIN = (Turn("How does coffee act? And in men? Why? And then?", "It wakes."),)
         ("Und Frankreich?", HAUPTSTADT, "Was ist die Hauptstadt von Frankreich?"),
         ("Wann wurde er gebaut?", TURM, "Wie hoch ist der Eiffelturm? Wann wurde er gebaut?"),
         ("Explain that.", CHAIN, "How does coffee act? Why? And then? Explain that."),
+        ("and Microsoft?", CHIEF, "Who was the CEO of Apple in 2010? And Microsoft?"),
+        ("and Newton?", GOD, "What did Einstein say about God? And Newton?"),
+        ("and of Newton?", GOD, "What did Einstein say about God? And of Newton?"),
+        ("and about Newton?", GOD, "What did Einstein say about Newton?"),
+        ("and in Rust?", PYTHON, "What is new in Python 3.12? And in Rust?"),
+        ("and in cats?", COLI, "What does E. coli cause in cows vs. dogs? And in cats?"),
+        ("price", PHONE, "iPhone 15 vs. iPhone 14? Price?"),
         ("How tall is Mount Everest?", TOWER, "How tall is Mount Everest?"),
         ("Is it safe to eat raw eggs in Japan?", TOWER, "Is it safe to eat raw eggs in Japan?"),
         ("How long does it take to boil a goose egg?", TOWER, "How long does it take to boil a goose egg?"),
