@@ -259,10 +259,10 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         pers = [_PER.match(text.text, one.end) for text, one in ((pair.claim, word), (pair.home, said)) if one]
         of_each = [per["what"] for per in pers if per]
         if len(of_each) == 2 and read(of_each[0]).stems.isdisjoint(read(of_each[1]).stems):
-            yield Veto("units", Force.DOUBTS, f"the source says {word.text} per {of_each[1]}")
+            yield Veto("units", Force.DOUBTS, f'the source says "{word.text} per {of_each[1]}"')
         of_all = _OF_ALL.match(pair.home.text, said.end) if said is not None and ours and not theirs else None
         if of_all and ours and ours.dimension == "share" and not has_share(pair.claim, word, pair.wider):
-            yield Veto("units", Force.DOUBTS, f"the source says {word.text}{of_all.group()}")
+            yield Veto("units", Force.DOUBTS, f'the source says "{word.text}{of_all.group()}"')
         if said is None or ours is None or theirs is None or ours.same_as(theirs) or is_part(word):
             continue
         if {ours.dimension, theirs.dimension} == {"sterling", "mass"}:
