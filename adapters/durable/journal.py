@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dbos import DBOSClient
 
 APPLICATION = "gorkd"
-VERSION = "1"  # pinned: a job begun by one release is resumed by the next; a journal that does not fit fails the job
+VERSION = "1"  # pinned: a job begun by one release is resumed by the next, anew from where the journal does not fit
 QUEUE = "gorkd"
 WORKFLOW = "research"
 _LOST = ("connection failed", "server closed the connection", "terminating connection", "the connection is lost")

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from dbos import DBOS, DBOSClient, WorkflowHandleAsync, error
 from dbos import _dbos as dbos_module
+from dbos._context import assert_current_dbos_context, get_local_dbos_context
 from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, DurableSettings, quiet_logs
@@ -148,6 +149,8 @@ class DurableWorker:
         gives_up_at = time.monotonic() + STORE_PATIENCE_S
         pause_s = FIRST_PAUSE_S
         while True:
+            if context := get_local_dbos_context():
+                context.function_id = 0  # a step that is begun again has the place in the journal that it had
             try:
                 return await self._run(job_id)
             except StoreError as exc:
@@ -194,6 +197,7 @@ class DurableWorker:
 
 
 T = TypeVar("T")
+_MOST_STEPS = 1000  # of a job; a deep one has some dozens
 
 
 class _StoreAway(BaseException):
@@ -222,6 +226,11 @@ class DurableSteps(DirectSteps):
 
         try:
             text = await DBOS.run_step_async({"name": f"step-{name}", "preemptible": True}, journaled)
+        except error.DBOSUnexpectedStepError:
+            # Recorded by an attempt that went another way: nothing after this fits, so go on where nothing is recorded.
+            context = assert_current_dbos_context()
+            context.function_id *= _MOST_STEPS
+            return await self.run(name, step, returns)
         except _StoreAway as away:
             raise away.reason from away.reason.__cause__
         except error.DBOSWorkflowCancelledError as exc:

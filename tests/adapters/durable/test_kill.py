@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sqlite3
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
+from adapters.durable.queue import DurableQueue
 from bots.wiring import House
 from core.model.errors import StoreError
 from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchRequest
 from tests.adapters.durable.outside import QUESTION, USUAL, calls, hang_at, hang_search, heal
 from tests.adapters.durable.processes import LineSeen, Process, Reader, front
+from tests.adapters.durable.tables import until
 from tests.loopback.openai_responders import ChatCall, Fault, by_schema
 from tests.loopback.world import World
 
@@ -123,6 +127,57 @@ async def test_worker_that_is_killed_between_two_calls_at_once_asks_only_for_wha
     assert parts(world, "summary") <= 2  # its last words may have been on their way
     assert parts(world, "detail") == 2
     assert " ".join(text for name, text in reader.shown.items() if name.startswith("summary")) == result.answer.summary
+
+
+@pytest.mark.slow
+async def test_what_waited_for_its_store_and_is_then_killed_goes_on_where_it_was(world: World, anywhere: Env) -> None:
+    """The same step has the same place in the journal, however often the job was begun: none is taken for another."""
+    hang_at("answer", hang_after=60)(world)
+    worker = await Process.start("worker", anywhere)
+    async with front(anywhere) as house:
+        tables = house.deps.sources._tables  # type: ignore[attr-defined]
+        await tables.execute("ALTER TABLE sources RENAME TO away")
+        job = await house.researcher.submit(ResearchRequest(QUESTION))
+        await until(lambda: worker.said("the job waits for its store"))
+        await tables.execute("ALTER TABLE away RENAME TO sources")
+        await hangs(world, Reader())
+        assert isinstance(house.queue, DurableQueue)
+        recorded = await (await house.queue.client()).list_workflow_steps_async(job.id)
+        await worker.killed()
+        heal(world)
+
+        worker = await Process.start("worker", anywhere, wait=False)
+        async with asyncio.timeout(40):
+            done = await ended(house, job.id)
+    await worker.killed()
+
+    assert [(step["function_id"], step["function_name"]) for step in recorded] == [(1, "step-plan"), (2, "step-search")]
+    assert done is JobStatus.COMPLETED
+    assert calls(world, "plan") == 1
+
+
+@pytest.mark.slow
+async def test_job_whose_journal_does_not_fit_goes_on_without_the_rest_of_it(world: World, one_machine: Env) -> None:
+    """As earlier releases left it: the plan under the second number, since the first attempt at it was not recorded."""
+    hang_at("answer", hang_after=60)(world)
+    worker = await Process.start("worker", one_machine)
+    async with front(one_machine) as house:
+        job = await house.researcher.submit(ResearchRequest(QUESTION))
+        await hangs(world, Reader())
+        await worker.killed()
+        heal(world)
+        with closing(sqlite3.connect(f"{one_machine['GORKD_DATA']}/dbos.sqlite")) as journal, journal:
+            journal.execute("DELETE FROM operation_outputs WHERE function_name = 'step-search'")
+            moved = journal.execute("UPDATE operation_outputs SET function_id = 2 WHERE function_name = 'step-plan'")
+            assert moved.rowcount == 1
+
+        worker = await Process.start("worker", one_machine, wait=False)
+        async with asyncio.timeout(40):
+            done = await ended(house, job.id)
+    await worker.killed()
+
+    assert done is JobStatus.COMPLETED
+    assert calls(world, "plan") == 1
 
 
 def parts(world: World, part: str) -> int:
