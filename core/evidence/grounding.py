@@ -164,7 +164,7 @@ class Grounder:
         text = cited_in_words(without_foreign_links(text, self._numbers).strip(), self._numbers.values())
         words = strip_markers(text, Grammar.NUMBER).strip()
         draft = Judged(f"{section}-{place}", section, text, gap, None, None, before=before)
-        if not _WORD.search(words) or is_chatter(words) or self._is_reference(text, words):
+        if not _WORD.search(words) or (words == text and is_chatter(words)) or self._is_reference(text, words):
             return replace(draft, shown=words if RULE.fullmatch(words) else None)
         is_structure = not asserts or is_answer_word(words)
         if is_structure and self._is_structure(words):

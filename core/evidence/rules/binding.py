@@ -482,6 +482,7 @@ def _share_kind(reading: Reading, number: Token) -> str:
 _CAUSAL = frozenset("because therefore thus hence".split())
 _CAUSES = frozenset("because so therefore thus hence thereby as since due owing caus reason".split())
 _DOES, _LINKED = pattern("does"), pattern("linked")
+_STEPS = regex.compile(r"[,;]\s|\band (?:is|are|was|were)\b")  # what else is said of the same
 MAX_ADDED = 2  # content words that a copy may add before it says something of its own
 
 
@@ -493,7 +494,8 @@ def _check_additions(pair: Comparison) -> Iterator[Veto]:
     if cause is not None and not any(word.stem in _CAUSES for word in pair.wider.tokens):
         yield Veto("additions", Force.DOUBTS, f'the source does not say "{cause.text}"')
     does = _DOES.search(pair.claim.text)
-    if does and _LINKED.search(pair.wider.text) and read(does.group()).stems.isdisjoint(pair.wider.stems):
+    clause = max(map(read, _STEPS.split(pair.home.text)), key=lambda one: sum(map(one.match, pair.claim.content)))
+    if does and _LINKED.search(clause.text) and read(does.group()).stems.isdisjoint(pair.wider.stems):
         yield Veto("additions", Force.DOUBTS, f'the source does not say "{does.group()}"')
     for gap in pair.alignment.gaps:
         is_end = gap.after and not gap.before and pair.is_mostly

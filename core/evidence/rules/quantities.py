@@ -238,11 +238,18 @@ def is_gap_turned(claim: Reading, number: Token, reading: Reading) -> bool:
     theirs = {word.stem for word in claim.content if word.start > than.end()}
     is_first = _is_told_first(reading, ours - theirs, theirs - ours)
     is_more = (counts[0].value or 0) > (counts[1].value or 0)
-    return is_first is not None and (is_more is is_first) is (_LESS.search(compares.group()) is not None)
+    is_less = (_LESS if kind != "time" else _SOONER).search(compares.group()) is not None  # faster takes less time
+    return is_first is not None and (is_more is is_first) is is_less
 
 
 _THAN = regex.compile(r"\b(?:than|als|que)\b")
-_LESS = regex.compile(r"(?i)\b(?:less|fewer|(?:short|low|small|young|light|cheap|earli|slow)er|weniger|menos|moins)$")
+_LESS = regex.compile(
+    r"(?i)\b(?:less|fewer|(?:short|low|small|young|light|cheap|earli|slow|cold|cool|narrow|thinn|weak|near|clos|"
+    r"kürz|jüng|niedrig|klein|leicht|billig|kält|schmal|langsam|früh)er|weniger|menos|moins)$"
+)
+_SOONER = regex.compile(
+    r"(?i)\b(?:less|fewer|(?:short|young|earli|soon|fast|quick|kürz|jüng|früh|schnell)er|weniger|menos|moins)$"
+)
 EXACT = 1e-6  # share; two decimals differ by a hair of what they are written as
 _COMPARES = regex.compile(  # behind the number and its unit
     r"(?i)(?:[ -]?[\p{L}%°/]{1,15}){0,2}"

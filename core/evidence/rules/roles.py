@@ -216,7 +216,7 @@ def _check_superlative(pair: Comparison) -> Iterator[Veto]:
     """The first or the most of its kind, where the source puts nothing above others."""
     match = _SUPERLATIVE.search(pair.claim.text)
     if match and not pattern("opening" if match["first"] else "outdoing").search(pair.wider.text):
-        yield Veto("superlative", Force.DOUBTS, f'the source does not say "{match.group()}"')
+        yield Veto("superlative", pair.unfound, f'the source does not say "{match.group()}"')
 
 
 _SUPERLATIVE = pattern("superlative")

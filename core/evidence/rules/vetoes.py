@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 
 import regex
 
@@ -256,10 +257,11 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
         places = [other for other in pair.home.numbers if other.stem == word.stem]
         said = pair.partner.get(word) or (places[0] if len(places) == 1 else None)
         ours, theirs = (measure(pair.claim, word), measure(pair.home, said)) if said is not None else (None, None)
-        pers = [_PER.match(text.text, one.end) for text, one in ((pair.claim, word), (pair.home, said)) if one]
-        of_each = [per["what"] for per in pers if per]
-        if len(of_each) == 2 and read(of_each[0]).stems.isdisjoint(read(of_each[1]).stems):
-            yield Veto("units", Force.DOUBTS, f'the source says "{word.text} per {of_each[1]}"')
+        each = [_PER.match(text.text, one.end) for text, one in ((pair.claim, word), (pair.home, said)) if one]
+        pers = [_HEAD.sub("person", per["what"]).replace("annum", "year") for per in each if per]
+        of_each = [read(per).content for per in pers]
+        if len(of_each) == 2 and not any(match_tokens(one, other) for one, other in product(*of_each)):
+            yield Veto("units", pair.unfound, f'the source says "{word.text} per {pers[1]}"')
         of_all = _OF_ALL.match(pair.home.text, said.end) if said is not None and ours and not theirs else None
         if of_all and ours and ours.dimension == "share" and not has_share(pair.claim, word, pair.wider):
             yield Veto("units", Force.DOUBTS, f'the source says "{word.text}{of_all.group()}"')
@@ -275,7 +277,8 @@ def _check_units(pair: Comparison) -> Iterator[Veto]:
             yield Veto("units", pair.force(units), reason)
 
 
-_PER = regex.compile(r"[^.;,\p{Nd}]{0,60}?\bper (?P<what>(?!cent\b)[\p{L}-]+(?: [\p{L}-]+)?)")
+_PER = regex.compile(r"[^.;,\p{Nd}]{0,60}?\bper (?P<what>(?!cent\b)[\p{L}-]+(?: per [\p{L}-]+| [\p{L}-]+)?)")
+_HEAD = regex.compile(r"\b(?:head|capita|inhabitant|resident|citizen)\b")
 _OF_ALL = regex.compile(r"(?:\s\p{L}+)?\s?(?:/|(?:out )?of|von|de) ?(?:the |a total of )?\p{Nd}")  # 61 of 375
 _BOUND_REACH = 24  # characters before a number in which "more than", "at least" or "under" bounds it
 _MOVES = pattern("moves")
