@@ -351,11 +351,20 @@ def _subjects(reading: Reading) -> dict[Token, str]:
     }
 
 
+def _check_difference(pair: Comparison) -> Iterator[Veto]:
+    """No difference, where the source has more of one than of the other; and the other way round."""
+    if sum(pair.home.match(word) > 0 for word in pair.claim.content) < ALIKE_WORDS * len(pair.claim.content):
+        return
+    for one, other in ((_ALIKE, _UNLIKE), (_UNLIKE, _ALIKE)):
+        ours, theirs = one.search(pair.claim.text), other.search(pair.home.text)
+        if ours and theirs and not other.search(pair.claim.text) and not one.search(pair.home.text):
+            yield Veto("difference", Force.DOUBTS, f'the source says "{theirs.group()}", not "{ours.group()}"')
+
+
+ALIKE_WORDS = 0.4  # share of the claim's, by judgement: "no difference" takes the place of other words
+_ALIKE, _UNLIKE = pattern("alike"), pattern("unlike")
+
+
 ROLE_RULES: tuple[Rule, ...] = (
-    check_roles,
-    check_doer,
-    _check_compared,
-    _check_superlative,
-    _check_agent,
-    _check_gender,
-)
+    check_roles, check_doer, _check_compared, _check_superlative, _check_agent, _check_gender, _check_difference,
+)  # fmt: skip
