@@ -19,7 +19,7 @@ from typing import Any, Literal
 import aiohttp
 import discord
 from discord import app_commands
-from discord.http import HTTPClient, Route
+from discord.http import HTTPClient, Ratelimit, Route
 
 from adapters.chat.connecting import ChatDeps, Outages
 from adapters.chat.desk import Speaking, TakingAway
@@ -232,7 +232,7 @@ class ResearchClient(discord.AutoShardedClient):
 def _guide(http: HTTPClient, proxies: Proxies) -> None:
     """From now on the API, each gateway and the files of `http` are reached as the settings say.
 
-    By itself discord.py knows one proxy for everything and no exceptions.
+    By itself discord.py 2.7.1 knows one proxy for everything and no exceptions, and loses turns for good.
     """
     http.proxy = proxies.of(Route.BASE)
 
@@ -248,6 +248,14 @@ def _guide(http: HTTPClient, proxies: Proxies) -> None:
     async def get_from_cdn(url: str) -> bytes:
         return await HTTPClient.get_from_cdn(towards(url), url)
 
+    def get_ratelimit(key: str) -> Ratelimit:
+        """Of who was cancelled just after an answer the turn is lost, and all others would wait for it for ever."""
+        limit = HTTPClient.get_ratelimit(http, key)
+        if limit.expires is None and not limit.outgoing:
+            limit.remaining = limit.limit
+        return limit
+
+    http.get_ratelimit = get_ratelimit  # type: ignore[method-assign]
     http.ws_connect = ws_connect  # type: ignore[method-assign]
     http.get_from_cdn = get_from_cdn  # type: ignore[method-assign]
 

@@ -7,6 +7,7 @@ import re
 import tomllib
 from dataclasses import asdict, replace
 from importlib.resources import files
+from itertools import count
 from typing import Any
 
 import discord
@@ -313,6 +314,27 @@ async def test_an_acknowledgement_whose_reply_was_lost_is_not_sent_once_more_whe
 
         assert all(spot is not None and spot.token == interaction.token for spot in spots)
         assert [name for name, _ in world.requests].count("callback") == 2  # the lost one, and the one that was told
+
+
+async def test_an_edit_that_is_given_up_at_any_moment_holds_up_none_after_it(monkeypatch: pytest.MonkeyPatch):
+    """discord.py 2.7.1 loses the turn of one that is cancelled just after it was answered, and then all wait for it."""
+    async with discord_world() as world, new_bot() as bot:
+        monkeypatch.setattr(Route, "BASE", f"{world.url}/api/v10")
+        await bot.login(TOKEN)
+        message = await bot.get_partial_messageable(int(world.open.id)).send("0")
+        for turns in count():
+            given_up = asyncio.create_task(message.edit(content="given up"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            was_late = not given_up.cancel()
+            await asyncio.gather(given_up, return_exceptions=True)
+
+            async with asyncio.timeout(5):
+                shown = await message.edit(content=f"{turns}")
+
+            assert shown.content == f"{turns}"
+            if was_late:
+                break
 
 
 async def test_a_long_history_fits_where_nothing_may_be_embedded():
