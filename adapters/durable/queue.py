@@ -286,15 +286,8 @@ class JournalArchive:
 
     async def erase(self, whose: Whose, job_ids: Sequence[str]) -> int:
         """Raises `StoreError`."""
-        from sqlalchemy.exc import SQLAlchemyError
-
-        try:
-            for job_id in job_ids:
-                await self._queue.forget(job_id)
-        except SQLAlchemyError as exc:
-            raise StoreError(
-                f"the journal failed: {exc}", operator_message="The journal of jobs cannot be changed."
-            ) from exc
+        for job_id in job_ids:
+            await self._queue.forget(job_id)
         await self._scrub()
         return 0  # what it held was counted where it is kept
 
@@ -324,11 +317,9 @@ def _is_scrubbed(file: Path) -> bool:
             connection.execute("VACUUM")
             (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             return not is_busy
-    except sqlite3.OperationalError as exc:
+    except sqlite3.Error as exc:
         if getattr(exc, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return False
-        raise StoreError(f"{file} cannot be cleaned: {exc}") from exc
-    except sqlite3.Error as exc:
         raise StoreError(f"{file} cannot be cleaned: {exc}") from exc
 
 

@@ -14,11 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dbos import DBOS, DBOSClient, WorkflowHandleAsync, error
 from dbos import _dbos as dbos_module
-from dbos._context import assert_current_dbos_context, get_local_dbos_context
 from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.durable.journal import APPLICATION, QUEUE, VERSION, WORKFLOW, DurableSettings, quiet_logs
@@ -31,6 +30,9 @@ from core.model.ports import Clock, Heartbeats, JobStore
 from core.pipeline.runner import TOO_MANY_FILES, JobCancelled
 from core.pipeline.work import DirectSteps
 
+if TYPE_CHECKING:
+    from dbos._context import DBOSContext
+
 log = logging.getLogger(__name__)
 
 _PROBE = "probe"
@@ -42,13 +44,25 @@ STORE_PATIENCE_S = 300.0  # then the job is given up, and failed in words by who
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0
 
 
+# Two functions that are none of DBOS's public ones
+
+
 def _still_owns(job_id: str) -> bool:
     """Whether the journal has given the job to who asks. A DBOS that cannot be asked leaves it to the later attempt."""
     try:
         from dbos._datasource import _still_owns
-    except ImportError:  # none of its public functions
+    except ImportError:
         return False
     return _still_owns(job_id)
+
+
+def _course() -> DBOSContext | None:
+    """Of the job in its journal, whose next place it names; None outside a job, or where DBOS does not say."""
+    try:
+        from dbos._context import get_local_dbos_context
+    except ImportError:
+        return None
+    return get_local_dbos_context()
 
 
 class DurableWorker:
@@ -149,8 +163,8 @@ class DurableWorker:
         gives_up_at = time.monotonic() + STORE_PATIENCE_S
         pause_s = FIRST_PAUSE_S
         while True:
-            if context := get_local_dbos_context():
-                context.function_id = 0  # a step that is begun again has the place in the journal that it had
+            if course := _course():
+                course.function_id = 0  # a step that is begun again has the place in the journal that it had
             try:
                 return await self._run(job_id)
             except StoreError as exc:
@@ -227,9 +241,10 @@ class DurableSteps(DirectSteps):
         try:
             text = await DBOS.run_step_async({"name": f"step-{name}", "preemptible": True}, journaled)
         except error.DBOSUnexpectedStepError:
-            # Recorded by an attempt that went another way: nothing after this fits, so go on where nothing is recorded.
-            context = assert_current_dbos_context()
-            context.function_id *= _MOST_STEPS
+            # Recorded by an attempt that went another way: nothing after this fits, so go on behind all its places.
+            if (course := _course()) is None:
+                raise
+            course.function_id += _MOST_STEPS - course.function_id % _MOST_STEPS
             return await self.run(name, step, returns)
         except _StoreAway as away:
             raise away.reason from away.reason.__cause__

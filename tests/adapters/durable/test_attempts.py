@@ -6,13 +6,17 @@ import asyncio
 import errno
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
+from dbos import error
 
 from adapters.durable import worker
 from adapters.durable.journal import DurableSettings
 from core.model.answer import Claim, JobResult, Verdict
+from core.model.codec import encode
 from core.model.errors import ModelUnavailable, StaleAttempt, StoreError
 from core.model.job import Event, JobStatus, ResearchJob
 from core.pipeline.deps import Deps
@@ -199,6 +203,49 @@ async def test_a_journal_that_cannot_tell_whose_a_job_is_leaves_it_to_the_later_
     monkeypatch.delattr("dbos._datasource._still_owns")
 
     assert not worker._still_owns("job_1")
+
+
+async def test_a_journal_that_fits_nowhere_is_gone_on_with_behind_what_it_holds(monkeypatch) -> None:
+    """Each place is another one, and a number that PostgreSQL's INTEGER holds, however often an attempt went astray."""
+    context, places = SimpleNamespace(function_id=4), list[int]()
+
+    async def journal(*_: object) -> str:
+        context.function_id += 1  # as DBOS counts
+        places.append(context.function_id)
+        if len(places) <= 50:
+            raise error.DBOSUnexpectedStepError("job_1", context.function_id, "step-plan", "step-search")
+        return encode("found")
+
+    monkeypatch.setattr("dbos._context.get_local_dbos_context", lambda: context)
+    monkeypatch.setattr(worker.DBOS, "run_step_async", journal)
+
+    assert await worker.DurableSteps().run("search", never, str) == "found"
+
+    assert places == sorted(set(places))
+    assert places[-1] < 2**31
+
+
+async def test_a_journal_whose_places_cannot_be_chosen_says_that_it_does_not_fit(monkeypatch) -> None:
+    """They are none of DBOS's public names: without them a worker still starts, and runs what fits."""
+    ran = list[str]()
+
+    async def run(job_id: str) -> None:
+        ran.append(job_id)
+
+    async def journal(*_: object) -> str:
+        raise error.DBOSUnexpectedStepError("job_1", 3, "step-plan", "step-search")
+
+    monkeypatch.delattr("dbos._context.get_local_dbos_context")
+    monkeypatch.setattr(worker.DBOS, "run_step_async", journal)
+    await worker.DurableWorker(DurableSettings(url="sqlite://", folder=Path()), "w", run)._run_until_stored("job_1")
+
+    assert ran == ["job_1"]
+    with pytest.raises(error.DBOSUnexpectedStepError):
+        await worker.DurableSteps().run("search", never, str)
+
+
+async def never() -> str:
+    raise AssertionError("a step that the journal knows ran again")
 
 
 async def test_step_that_says_cancelled_ends_the_job_as_cancelled() -> None:
