@@ -172,12 +172,16 @@ async def _see_to_the_end(job: ResearchJob, deps: Deps) -> None:
 
 
 async def _tell_end(job: ResearchJob, deps: Deps) -> None:
-    """Append the `complete` of a job whose worker died between storing the end and telling it."""
+    """Append the `complete` of a job whose end was stored and not told: the worker died, or the log was away.
+
+    Raises `StoreError` while it is: nobody else would ever tell those who follow.
+    """
     if any(event.type == "complete" for event in await deps.events.read(job.id)):
         return
     result = await deps.jobs.result(job.id) or JobResult(answer=None)
     await deps.memo.clear(job.id)
-    await Progress(job, deps).emit("complete", job_json(job, result, await deps.sources.sources(job.id)))
+    told = job_json(job, result, await deps.sources.sources(job.id))
+    await deps.events.append(job.id, job.attempt, "complete", told)
 
 
 # What is read in with its first use, read in before: language model, word lists, tables, patterns. It takes one to two

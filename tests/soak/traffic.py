@@ -126,9 +126,12 @@ async def _read_jobs(house: House, traffic: Traffic) -> tuple[Counter[str], list
         if job.status not in TERMINAL_STATUSES:
             unfinished.append(job_id)
         reader = Reader()
-        await reader.follow(house, job_id)  # a log that Redis has lost is told again from what is stored
+        with suppress(TimeoutError):  # a log without an end is counted
+            await reader.follow(house, job_id)  # one that Redis has lost is told again from what is stored
         completes = sum(event.type == "complete" for event in reader.events)
-        if completes != 1:
+        if not completes:
+            unfinished.append(f"{job_id}: never told that it has ended")
+        elif completes > 1:
             doubled.append(f"{job_id}: told {completes} times that it has ended")
     return ends, unfinished, doubled
 

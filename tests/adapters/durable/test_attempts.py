@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from adapters.durable.journal import DurableSettings
 from core.model.answer import Claim, JobResult, Verdict
 from core.model.codec import encode
 from core.model.errors import ModelUnavailable, StaleAttempt, StoreError
-from core.model.job import Event, JobStatus, ResearchJob
+from core.model.job import Event, EventType, JobStatus, Json, ResearchJob
 from core.pipeline.deps import Deps
 from core.pipeline.runner import MAX_ATTEMPTS, DirectSteps, JobCancelled, run_job
 from core.pipeline.work import Progress
@@ -322,30 +322,36 @@ async def test_the_journal_keeps_no_outcome_of_a_step_that_could_open_no_file(
     assert bool(kept) is is_kept
 
 
-async def test_end_that_could_not_be_stored_is_not_passed_over() -> None:
-    """A durable runner hears of it and tries again; then the job has its end."""
-    deps = cats()
-    finish, is_full = deps.jobs.finish, True
+@pytest.mark.parametrize("kept", ["jobs", "events"])
+async def test_end_that_could_not_be_stored_or_told_is_not_passed_over(kept: str) -> None:
+    """A durable runner hears of it and tries again; then the job has its end, and whoever follows it is told."""
+    deps, is_full = cats(), True
 
     class FullAtFirst:
         def __getattr__(self, name: str) -> Any:
-            return getattr(deps.jobs, name)
+            return getattr(getattr(deps, kept), name)
 
         async def finish(self, job: ResearchJob, result: JobResult) -> None:
             if is_full:
                 raise StoreError("database or disk is full")
-            await finish(job, result)
+            await deps.jobs.finish(job, result)
+
+        async def append(self, job_id: str, attempt: int, type: EventType, data: Mapping[str, Json]) -> Event:
+            if is_full and type == "complete":
+                raise StoreError("database or disk is full")
+            return await deps.events.append(job_id, attempt, type, data)
 
     job = make_job("Why do cats purr?")
     await deps.jobs.save(job)
-    full = replace(deps, jobs=FullAtFirst())
-    with pytest.raises(StoreError, match="could not be stored"):
+    full: Deps = replace(deps, **{kept: FullAtFirst()})
+    with pytest.raises(StoreError, match="could not be stored" if kept == "jobs" else "is full"):
         await run_job(job.id, full, DirectSteps(), is_resumable=True)
     is_full = False
 
     await run_job(job.id, full, DirectSteps(), is_resumable=True)
 
     assert (await deps.jobs.get(job.id)).status is JobStatus.COMPLETED
+    assert (await deps.events.read(job.id))[-1].type == "complete"
 
 
 async def test_a_job_that_was_forgotten_is_passed_over() -> None:
