@@ -87,9 +87,10 @@ class DurableQueue:
         if self._writing is not None:
             await asyncio.shield(self._writing)
 
-    async def put(self, job: ResearchJob) -> None:
-        """Enqueue without asking for room: the job was accepted before. Raises `StoreError`."""
-        await self._put([job])
+    async def put(self, jobs: Sequence[ResearchJob]) -> None:
+        """Enqueue in one transaction, without asking for room: they were accepted before. Raises `StoreError`."""
+        async with self.journal() as client:
+            await asyncio.to_thread(_enqueue_all, client, jobs)
 
     async def cancel(self, job_id: str) -> None:
         """Returns once the job has ended; one that has ended already is left as it is."""
@@ -148,18 +149,13 @@ class DurableQueue:
         while self._pile:
             jobs = list(self._pile.values())
             try:
-                await self._put(jobs)
+                await self.put(jobs)
             except StoreError as exc:
                 log.warning("jobs are left to be enqueued by a worker", extra={"jobs": len(jobs), "error": str(exc)})
             except Exception:  # the boundary of this task: nobody waits for it
                 log.exception("the journal broke")
             for job in jobs:
                 del self._pile[job.id]
-
-    async def _put(self, jobs: Sequence[ResearchJob]) -> None:
-        """In one transaction. Raises `StoreError`."""
-        async with self.journal() as client:
-            await asyncio.to_thread(_enqueue_all, client, jobs)
 
     async def _open(self) -> DBOSClient:
         client = await asyncio.to_thread(open_client, self._settings)
@@ -343,7 +339,7 @@ class InProcessQueue:
         *,
         concurrency: int,
         limit: int,
-        on_cancelled: Callable[[str], Awaitable[None]] | None = None,
+        on_cancelled: Callable[[str], Awaitable[None]],
     ) -> None:
         self._run = run
         self._concurrency = concurrency
@@ -369,12 +365,12 @@ class InProcessQueue:
         task = self._running.get(job_id)
         if job_id in self._waiting:
             del self._waiting[job_id]
-            await self._report_cancelled(job_id)
+            await self._on_cancelled(job_id)
         elif task is not None:
             has_begun = job_id in self._begun
             await self._cancel_running([job_id])
             if not has_begun:
-                await self._report_cancelled(job_id)
+                await self._on_cancelled(job_id)
 
     async def position(self, job_id: str) -> int | None:
         """0 for the next to start, and so on; None for one that runs or is not here."""
@@ -421,7 +417,3 @@ class InProcessQueue:
             _, stuck = await asyncio.wait(tasks.values(), timeout=CANCEL_GRACE_S)
             for task in stuck:
                 log.error("job does not stop although it was cancelled", extra={"stuck_job": task.get_name()})
-
-    async def _report_cancelled(self, job_id: str) -> None:
-        if self._on_cancelled is not None:
-            await self._on_cancelled(job_id)

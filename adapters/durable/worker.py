@@ -337,7 +337,7 @@ class Reaper:
         for job in unfinished.values():
             if job.id not in states and self._was_never_enqueued(job):
                 log.info("enqueued a job that was stored only", extra={"job": job.id})
-                await self.queue.put(job)
+                await self.queue.put([job])
         orphans = {job_id for job_id, state in states.items() if state in _ENDED}
         for job_id in orphans & self._orphans:
             end = self.endings.cancelled if states[job_id] == "CANCELLED" else self.endings.broken

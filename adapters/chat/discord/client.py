@@ -31,6 +31,7 @@ from adapters.chat.discord.delivery import (
     MessageAddress,
     acknowledge,
     nonce_of,
+    webhook_of,
 )
 from adapters.chat.discord.payload import DiscordMessage, word
 from adapters.chat.discord.render import DiscordVoice
@@ -428,9 +429,7 @@ async def take_away(client: discord.Client, address: Address) -> None:
     if not channel_id or not message_id:
         return
     if token and not data.get("can_post"):
-        webhook = discord.Webhook.partial(client.application_id or 0, token, client=client)
-        webhook.proxy = client.http.proxy
-        await _unless_gone(webhook.delete_message(message_id))
+        await _unless_gone(webhook_of(client, token).delete_message(message_id))
     else:
         await _unless_gone(client.http.delete_message(channel_id, message_id))
 

@@ -174,7 +174,7 @@ class DiscordReply:
         await self._post(payload, nonce=nonce_of("a", job_id))
         if old.has_token:
             with best_effort(_log.warning, "old message left as it was", of=discord.HTTPException):
-                await self._webhook(old).edit_message(_ORIGINAL, **self._body(self.voice.moved()))
+                await webhook_of(self.client, old.token).edit_message(_ORIGINAL, **self._body(self.voice.moved()))
         await self._end(payload)
 
     async def ping(self, asker: str, key: str, said: str = "", /) -> None:
@@ -185,7 +185,7 @@ class DiscordReply:
             nonce = nonce_of("c" if said else "p", key)
             await self._channel().send(mention, allowed_mentions=allowed, nonce=nonce, **reference)
         elif self.spot.has_token:
-            await self._webhook(self.spot).send(mention, allowed_mentions=allowed, ephemeral=True)
+            await webhook_of(self.client, self.spot.token).send(mention, allowed_mentions=allowed, ephemeral=True)
 
     async def remove(self) -> None:
         """Take the message away. Raises `discord.HTTPException`."""
@@ -196,7 +196,7 @@ class DiscordReply:
 
     async def _whisper(self, payload: DiscordMessage) -> None:
         """A response stays as public as it was begun, so another one takes its place."""
-        webhook = self._webhook(self.spot)
+        webhook = webhook_of(self.client, self.spot.token)
         if not self.in_place:
             with suppress(discord.NotFound):  # an earlier try has taken it away
                 await webhook.delete_message(_ORIGINAL)
@@ -224,7 +224,7 @@ class DiscordReply:
         await message.edit(**self._body(payload), **self._attached(payload))
 
     async def _edit_response(self, payload: DiscordMessage) -> None:
-        webhook = self._webhook(self.spot)
+        webhook = webhook_of(self.client, self.spot.token)
         shown = await webhook.edit_message(_ORIGINAL, **self._body(payload), **self._attached(payload))
         self.spot = replace(self.spot, message_id=shown.id)
 
@@ -275,18 +275,20 @@ class DiscordReply:
     def _channel(self) -> discord.PartialMessageable:
         return self.client.get_partial_messageable(self.spot.channel_id)
 
-    def _webhook(self, spot: MessageAddress) -> discord.Webhook:
-        webhook = discord.Webhook.partial(self.client.application_id or 0, spot.token, client=self.client)
-        webhook.proxy = self.client.http.proxy  # which discord.py 2.7.1 forgets
-        webhook.type = discord.WebhookType.application  # else discord.py sends nothing to one person alone
-        return webhook
-
     def _reference(self, message_id: int) -> dict[str, Any]:
         if not message_id or not self.spot.can_reply:
             return {}
         place = self.spot.channel_id
         reference = discord.MessageReference(message_id=message_id, channel_id=place, fail_if_not_exists=False)
         return {"reference": reference, "mention_author": False}
+
+
+def webhook_of(client: discord.Client, token: str) -> discord.Webhook:
+    """What an interaction's token gives."""
+    webhook = discord.Webhook.partial(client.application_id or 0, token, client=client)
+    webhook.proxy = client.http.proxy  # which discord.py 2.7.1 forgets
+    webhook.type = discord.WebhookType.application  # else discord.py sends nothing to one person alone
+    return webhook
 
 
 def nonce_of(kind: str, job_id: str) -> str:

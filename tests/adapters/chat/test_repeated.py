@@ -109,7 +109,7 @@ async def answered_once(deps: Deps) -> Researcher:
     async def run(job_id: str) -> None:
         await run_job(job_id, deps, DirectSteps())
 
-    researcher = Researcher(deps, InProcessQueue(run, concurrency=4, limit=10))
+    researcher = Researcher(deps, InProcessQueue(run, concurrency=4, limit=10, on_cancelled=run))
     job = await researcher.submit(ResearchRequest(ASKED, CHANNEL))
     async for _ in researcher.follow(job.id):
         pass

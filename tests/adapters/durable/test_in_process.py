@@ -174,7 +174,7 @@ async def test_error_of_one_job_is_logged_and_the_next_one_runs(caplog):
             raise RuntimeError("broken")
         finished.set()
 
-    queue = InProcessQueue(run, concurrency=1, limit=2)
+    queue = InProcessQueue(run, concurrency=1, limit=2, on_cancelled=run)
     with caplog.at_level(logging.ERROR):
         await queue.enqueue(make_job(1))
         await queue.enqueue(make_job(2))

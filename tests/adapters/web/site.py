@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from aiohttp.test_utils import TestServer
 
@@ -172,7 +173,8 @@ async def open_site(
     plain = replace(make_deps(search=[library], model=writer, clock=utc_now), new_id=new_job_id)  # type: ignore[list-item]
     plain = replace(plain, library=papers.library) if papers else plain
     async with observed(plain, traces, secrets=()) as deps:
-        queue = InProcessQueue(lambda job_id: run_job(job_id, deps, DirectSteps()), concurrency=4, limit=40)
+        run = partial(run_job, deps=deps, steps=DirectSteps())
+        queue = InProcessQueue(run, concurrency=4, limit=40, on_cancelled=run)
         researcher = Researcher(deps, queue)
         links = PageLinks("https://gorkd.example", (b"thirty-two bytes of a secret key",), utc_now)
         app = build_web(
