@@ -213,17 +213,13 @@ class LiveTalks(LivingMessages[Payload]):
                 await self._closed(speaker)
                 with best_effort(_log.warning, "delivery not noted"):
                     await self.talks.delivered(speaker, reply.shown)
-                await self._call(speaker, reply, since)
+                job = await self._job_of(speaker)
+                if job is None or job.status is not JobStatus.CANCELLED:  # who has cancelled waits for nothing
+                    waited = self._now() - (min(since, job.created_at) if job else since)  # for an earlier process, too
+                    await ping(reply, speaker.asker, speaker.key, self._pace, waited=waited)
                 return
             if wait_s is not None:
                 await asyncio.sleep(wait_s)
-
-    async def _call(self, speaker: Speaker, reply: ChatReply[Payload], since: datetime) -> None:
-        """As live.py does: who has cancelled waits for nothing, and who asked an earlier process waits since then."""
-        job = await self._job_of(speaker)
-        if job is None or job.status is not JobStatus.CANCELLED:
-            waited = self._now() - (min(since, job.created_at) if job else since)
-            await ping(reply, speaker.asker, speaker.key, self._pace, waited=waited)
 
 
 def _turn(key: str) -> str:

@@ -22,7 +22,7 @@ from core.library.session import Waiting
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address, Delivery
 from core.model.errors import GorkdError, JobNotFound, StoreError
-from core.model.job import TERMINAL_STATUSES, Attachment, JobStatus, ResearchJob, ResearchRequest, Scope
+from core.model.job import TERMINAL_STATUSES, JobStatus, ResearchJob, Scope
 from core.model.ports import Turns, utc_now
 from core.modes import files_of
 from core.pipeline.researcher import Researcher
@@ -143,33 +143,17 @@ class LiveAnswers(LivingMessages[Payload]):
         self._researcher, self._voice, self._now = researcher, voice, now
         self._accepting: list[Address] = []  # of messages whose job is being stored: not left behind by anybody
 
-    async def answer(
-        self,
-        request: ResearchRequest,
-        reply: ChatReply[Payload],
-        *,
-        dedupe_key: str,
-        attachments: Sequence[Attachment] = (),
-    ) -> ResearchJob | None:
-        """Research `request` in `reply`; None when it was refused, or is answered elsewhere already.
-
-        Returns when the answer is delivered. Errors of the platform itself are logged, never raised.
-        """
-
-        async def submit() -> ResearchJob:
-            return await self._researcher.submit(request, dedupe_key=dedupe_key, attachments=attachments)
-
-        return await self.answer_job(submit, reply, known=await self.known(request.scope, dedupe_key))
-
     async def answer_job(
         self, submit: Callable[[], Awaitable[ResearchJob]], reply: ChatReply[Payload], *, known: bool = False
     ) -> ResearchJob | None:
-        """As `answer`, for a job that `submit` makes (retry, ask again, improve)."""
+        """Show in `reply` the job that `submit` makes, until its answer is delivered; None as of `accept`.
+
+        Errors of the platform itself are logged, never raised.
+        """
         job = await self.accept(submit, reply, known=known)
-        if job is None:
-            return None
-        await asyncio.shield(self.follow(job, reply))
-        return await self._ended(job)
+        if job is not None:
+            await asyncio.shield(self.follow(job, reply))
+        return job
 
     async def accept(
         self,
@@ -256,12 +240,6 @@ class LiveAnswers(LivingMessages[Payload]):
         waiting = {delivery.job.id for delivery in await self._researcher.undelivered(self._platform)}
         return job.id in self._alive or job.id in waiting or job.status in TERMINAL_STATUSES
 
-    async def _ended(self, job: ResearchJob) -> ResearchJob | None:
-        with suppress(GorkdError):
-            ended = await self._researcher.job(job.id)
-            return ended if ended.status in TERMINAL_STATUSES else None
-        return None
-
     async def _live(self, live: _Live[Payload]) -> None:
         live.heard_at = asyncio.get_running_loop().time()
         try:
@@ -321,18 +299,30 @@ class LiveAnswers(LivingMessages[Payload]):
         live.is_away = True
         may_be_answered = live.is_answered or live.job.status in TERMINAL_STATUSES
         if not may_be_answered and asyncio.get_running_loop().time() - live.heard_at >= self._pace.told_from_s:
-            waiting = replace(live.snapshot, message=say(wording.RECORDS_AWAY))
-            elapsed_s = (self._now() - live.job.created_at).total_seconds()
-            told = self._voice.progress(live.job, waiting, max(0.0, elapsed_s))
+            told = self._drawn(live, replace(live.snapshot, message=say(wording.RECORDS_AWAY)))
             with suppress(StoppedByPerson):  # the next edit hears of it
                 await tried(live.reply, told, live.job.id, self._pace)
         await asyncio.sleep(wait_s)
 
     async def _show(self, live: _Live[Payload]) -> None:
-        """How far it is. Raises `StoreError` where the records cannot be asked, or not told where the message is."""
-        await self._edit(live, await self._progress(live))
+        """How far it is. An edit that fails costs no more; a dead message is replaced. The platform's own Stop is a
+        Cancel. Raises `StoreError` where the records cannot be asked, or not told where the message is.
+        """
+        snapshot = live.snapshot
+        if snapshot.stage == JobStatus.PENDING and (ahead := await self._researcher.position(live.job.id)) is not None:
+            snapshot = replace(snapshot, position=ahead, message=wording.queue_message(ahead))
+        try:
+            await tried(live.reply, self._drawn(live, snapshot), live.job.id, self._pace)
+        except StoppedByPerson:
+            with best_effort(_log.warning, "not cancelled", job=live.job.id):
+                await self._researcher.cancel(live.job.id)
+        await self._attach(live)
         if live.is_away:
             raise StoreError("the message's address could not be kept")
+
+    def _drawn(self, live: _Live[Payload], snapshot: Snapshot) -> Payload:
+        elapsed_s = (self._now() - live.job.created_at).total_seconds()
+        return self._voice.progress(live.job, snapshot, max(0.0, elapsed_s))
 
     async def _watch(self, live: _Live[Payload]) -> None:
         """Progress edits until the job has ended: at once when something is new, else now and then."""
@@ -370,22 +360,6 @@ class LiveAnswers(LivingMessages[Payload]):
             if (live.snapshot.earlier and is_whole) or (had and not live.snapshot.earlier) or is_first:
                 live.urgent.set()
 
-    async def _progress(self, live: _Live[Payload]) -> Payload:
-        snapshot = live.snapshot
-        if snapshot.stage == JobStatus.PENDING and (ahead := await self._researcher.position(live.job.id)) is not None:
-            snapshot = replace(snapshot, position=ahead, message=wording.queue_message(ahead))
-        elapsed_s = (self._now() - live.job.created_at).total_seconds()
-        return self._voice.progress(live.job, snapshot, max(0.0, elapsed_s))
-
-    async def _edit(self, live: _Live[Payload], payload: Payload) -> None:
-        """An edit that fails costs no more; a dead message is replaced. The platform's own Stop is a Cancel."""
-        try:
-            await tried(live.reply, payload, live.job.id, self._pace)
-        except StoppedByPerson:
-            with best_effort(_log.warning, "not cancelled", job=live.job.id):
-                await self._researcher.cancel(live.job.id)
-        await self._attach(live)
-
     async def _attach(self, live: _Live[Payload]) -> None:
         """Remember where the message is now."""
         address = live.reply.address
@@ -404,10 +378,12 @@ class LiveAnswers(LivingMessages[Payload]):
         """The last edit, and another one where the answer was corrected meanwhile."""
         said = ""
         while (shown := await self._shown(live)) is not None:
-            job, result = shown
-            late = await self._correction(job)
+            (job, result), late, is_other = shown, "", False
+            with best_effort(_log.warning, "not known whether it was corrected"):
+                late = await self._researcher.take_correction(job.id)
+                is_other = bool(late) and await self._researcher.result(job.id) != result
             said = said or late
-            if late and await self._differs(job, result):
+            if is_other:
                 live.attached = None
                 await self._attach(live)
                 continue
@@ -456,17 +432,6 @@ class LiveAnswers(LivingMessages[Payload]):
             else:
                 return job, result
         return None
-
-    async def _differs(self, job: ResearchJob, shown: JobResult | None) -> bool:
-        """Whether the answer is another one than was shown."""
-        with best_effort(_log.warning, "not known whether it was corrected"):
-            return await self._researcher.result(job.id) != shown
-        return False
-
-    async def _correction(self, job: ResearchJob) -> str:
-        with best_effort(_log.warning, "not known whether it was corrected"):
-            return await self._researcher.take_correction(job.id)
-        return ""
 
     async def _place_with_files(
         self, live: _Live[Payload], outcome: Callable[..., Payload], files: Sequence[AnswerFile], *, may_repost: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -62,15 +62,24 @@ def settings_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None
     @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
     @app_commands.default_permissions(manage_guild=True)
     async def research_settings(interaction: Asked) -> None:
-        await bot.whisper(interaction, partial(_panel, bot, interaction))
+        await _for_managers(bot, interaction, partial(_panel, bot))
 
     return research_settings
+
+
+async def _for_managers(
+    bot: ResearchClient, interaction: Asked, make: Callable[[str], Awaitable[DiscordMessage]]
+) -> None:
+    """What `make` gives for the tenant, to whoever may manage the server."""
+    place = place_of_interaction(interaction)
+    refusal = bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
+    await bot.whisper(interaction, partial(make, place.scope.tenant) if place.is_manager else refusal)
 
 
 async def press_settings(bot: ResearchClient, interaction: Asked, group: str) -> None:
     """A button below the settings: a form, or the log."""
     if group == LOG or not place_of_interaction(interaction).is_manager:
-        await bot.whisper(interaction, partial(_log_of, bot, interaction))
+        await _for_managers(bot, interaction, partial(_log_of, bot))
         return
     tenant = place_of_interaction(interaction).scope.tenant
     try:
@@ -98,14 +107,10 @@ def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
 async def submit_settings(bot: ResearchClient, interaction: Asked, version: int, given: dict[str, str]) -> None:
     """Save what a form says, and show the settings as they are then, with what was wrong."""
 
-    async def make() -> DiscordMessage:
-        place = place_of_interaction(interaction)
-        if not place.is_manager:
-            return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
-        tenant = place.scope.tenant
+    async def make(tenant: str) -> DiscordMessage:
         try:
             settings = read_settings(given, (await bot.rules.show(tenant)).settings)
-            changes = await bot.rules.save(tenant, settings, version=version, who=str(place.user_id))
+            changes = await bot.rules.save(tenant, settings, version=version, who=str(interaction.user.id))
             bot.tongues.note_workspace(tenant, settings.spoken)
             notice = say(wording.SETTINGS_SAVED) if changes else say(wording.SETTINGS_UNCHANGED)
         except SettingsRefused as refused:
@@ -115,16 +120,13 @@ async def submit_settings(bot: ResearchClient, interaction: Asked, version: int,
             notice = f"{word('settings.not_saved')}\n{wrong}"
         except SettingsChanged as changed:
             notice = changed.user_message
-        return await _panel(bot, interaction, notice=notice)
+        return await _panel(bot, tenant, notice=notice)
 
-    await bot.whisper(interaction, make)
+    await _for_managers(bot, interaction, make)
 
 
-async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -> DiscordMessage:
-    place = place_of_interaction(interaction)
-    if not place.is_manager:
-        return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
-    kept, changes = await bot.rules.show(place.scope.tenant), await bot.rules.log(place.scope.tenant, limit=1)
+async def _panel(bot: ResearchClient, tenant: str, *, notice: str = "") -> DiscordMessage:
+    kept, changes = await bot.rules.show(tenant), await bot.rules.log(tenant, limit=1)
     embed = discord.Embed(title=say(wording.SETTINGS), description=notice or word("settings.text"), colour=COLOUR)
     for group, title in GROUPS.items():
         embed.add_field(name=say(title), value=_listed(group, kept.settings), inline=False)
@@ -136,11 +138,8 @@ async def _panel(bot: ResearchClient, interaction: Asked, *, notice: str = "") -
     return DiscordMessage(embed, said[:2000], rows=(tuple(buttons), (log,)))
 
 
-async def _log_of(bot: ResearchClient, interaction: Asked) -> DiscordMessage:
-    place = place_of_interaction(interaction)
-    if not place.is_manager:
-        return bot.voice.refusal(say(wording.SETTINGS_ADMINS_ONLY))
-    changes = await bot.rules.log(place.scope.tenant, limit=LOG_LENGTH)
+async def _log_of(bot: ResearchClient, tenant: str) -> DiscordMessage:
+    changes = await bot.rules.log(tenant, limit=LOG_LENGTH)
     lines = [_told(change) for change in changes if change.key in FIELDS]
     said = "\n".join(lines) or say(wording.NO_CHANGES_YET)
     return bot.voice.notice(f"**{say(wording.SETTINGS_LOG)}**\n{said}"[:2000])

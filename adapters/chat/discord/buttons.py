@@ -11,7 +11,7 @@ from functools import partial
 import aiohttp
 import discord
 
-from adapters.chat.desk import Deed, Renew, Say, renew, thanks_for_vote, told_of
+from adapters.chat.desk import Renew, Say, renew, thanks_for_vote, told_of
 from adapters.chat.desk import press as pressed
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import MessageAddress, acknowledge, may_post, open_form
@@ -26,7 +26,6 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, question_of
 from adapters.chat.reply import AddressDead, best_effort
 from adapters.chat.watching import WatchPlace
-from core.model.delivery import Address
 from core.model.errors import GorkdError, InvalidQuery, JobNotFound
 from core.model.job import ResearchJob, Scope
 from core.presentation import wording
@@ -45,20 +44,9 @@ async def press_button(bot: ResearchClient, interaction: Asked, press: str, job_
                 job = await _visible(bot, interaction, job_id)
                 await bot.researcher.rate(job.id, str(interaction.user.id), good=False, scope=job.scope)
         return
-    if press in ("retry", "ask_again", "refresh", "start_deep"):
-
-        async def again(job: ResearchJob) -> Deed | None:
-            return pressed(press, job, str(interaction.user.id))
-
-        await _new_answer(bot, interaction, job_id, again, in_place=press == "retry")
-        return
-    if press == "changed" and await _is_theirs(bot, interaction, job_id):
-
-        async def changed(job: ResearchJob) -> Deed | None:
-            """The offer becomes the answer to what the edited message says now; for its asker alone."""
-            return pressed(press, job, str(interaction.user.id), question=await _edited(bot, interaction))
-
-        await _new_answer(bot, interaction, job_id, changed, in_place=True)
+    is_again = press in ("retry", "ask_again", "refresh", "start_deep")
+    if is_again or (press == "changed" and await _is_theirs(bot, interaction, job_id)):
+        await _new_answer(bot, interaction, job_id, press, in_place=press in ("retry", "changed"))
         return
     if press == "not_now":
         await _decline(bot, interaction, job_id)
@@ -108,10 +96,7 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: str, job_i
         await bot.whisper(interaction, thank)
         return
 
-    async def improved(job: ResearchJob) -> Deed | None:
-        return Renew(job, "improve", said)
-
-    await _new_answer(bot, interaction, job_id, improved)
+    await _new_answer(bot, interaction, job_id, "improve", wish=said)
 
 
 async def _is_theirs(bot: ResearchClient, interaction: Asked, job_id: str) -> bool:
@@ -135,27 +120,27 @@ async def _edited(bot: ResearchClient, interaction: Asked) -> str:
 
 
 async def _new_answer(
-    bot: ResearchClient,
-    interaction: Asked,
-    job_id: str,
-    asked: Callable[[ResearchJob], Awaitable[Deed | None]],
-    *,
-    in_place: bool = False,
+    bot: ResearchClient, interaction: Asked, job_id: str, press: str, *, wish: str = "", in_place: bool = False
 ) -> None:
-    """An answer to the press, for what is `asked`; `in_place` it takes the place of the message that was pressed."""
+    """An answer to the press; `in_place` it takes the place of the message that was pressed."""
     is_hidden = bool(interaction.message and interaction.message.flags.ephemeral)
     spot = await acknowledge(interaction, ephemeral=is_hidden, in_place=in_place)
     if spot is None:
         return
+    asker, reply = str(interaction.user.id), bot.reply(spot)
+    reply.in_place = in_place
 
-    async def begin(address: Address) -> ResearchJob:
-        deed = await asked(await _visible(bot, interaction, job_id))
+    async def begin() -> ResearchJob:
+        job = await _visible(bot, interaction, job_id)
+        # The offer becomes the answer to what the edited message says now.
+        question = await _edited(bot, interaction) if press == "changed" else ""
+        deed = Renew(job, "improve", wish) if press == "improve" else pressed(press, job, asker, question=question)
         if not isinstance(deed, Renew):
             raise InvalidQuery(deed.sentence if isinstance(deed, Say) else say(wording.ASK_WHAT), rule="changed")
         key = deed.key(f"discord:{interaction.id}")
-        return await renew(deed, bot.researcher, str(interaction.user.id), key=key, address=address)
+        return await renew(deed, bot.researcher, asker, key=key, address=reply.address)
 
-    reply = await bot.answer(begin, spot, in_place=in_place)
+    await bot.answer(begin, reply)
     if not reply.has_shown and not in_place:  # somebody else's press has begun it, and its message lives elsewhere
         await reply.edit(bot.voice.notice(say(wording.ALREADY_BEGUN)))
 

@@ -36,7 +36,6 @@ from adapters.chat.discord.payload import job_of, view_of, word
 from adapters.chat.discord.translate import DiscordPlace, is_open, may_all_write, place_of_message, question_of
 from adapters.chat.reply import best_effort
 from adapters.chat.watching import WatchPlace
-from core.model.delivery import Address
 from core.model.errors import GorkdError, JobNotFound
 from core.model.job import ResearchJob, ResearchRequest, Scope
 from core.presentation import wording
@@ -140,12 +139,9 @@ async def _respond(
         )  # fmt: skip
         await bot.ask(request, spot, key=key, files=message.attachments)
     elif isinstance(deed, Renew):
-        submit = partial(renew, deed, bot.researcher, utterance.asker, key=key)
-
-        async def begin(address: Address) -> ResearchJob:
-            return await submit(address=address)
-
-        await bot.answer(begin, spot, known=await bot.live.known(deed.job.scope, key))
+        reply = bot.reply(spot)
+        submit = partial(renew, deed, bot.researcher, utterance.asker, key=key, address=reply.address)
+        await bot.answer(submit, reply, known=await bot.live.known(deed.job.scope, key))
     else:
         await _do(bot, deed, place, spot, partial(_react, message))
 
