@@ -253,15 +253,12 @@ def _option(value: str, text: str) -> Block:
 
 
 def _told(changes: Sequence[SettingChange]) -> list[str]:
-    return [
-        f"{wording.day(change.at)}, {_person(change.who)}: *{said_word(FIELDS[change.key].title)}* {_from_to(change)}"
-        for change in changes
-        if change.key in FIELDS
-    ]
-
-
-def _person(who: str) -> str:
-    return f"<@{who}>" if who.startswith(("U", "W")) else wording.changed_by(who)
+    lines: list[str] = []
+    for change in changes:
+        who = f"<@{change.who}>" if change.who.startswith(("U", "W")) else wording.changed_by(change.who)
+        if field := FIELDS.get(change.key):
+            lines.append(f"{wording.day(change.at)}, {who}: *{said_word(field.title)}* {_from_to(change)}")
+    return lines
 
 
 def _from_to(change: SettingChange) -> str:
