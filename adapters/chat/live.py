@@ -10,14 +10,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from adapters.chat.reply import AddressDead, ChatReply, EditPace, FilesRefused, StoppedByPerson, Voice, best_effort
+from adapters.chat.reply import (
+    AddressDead,
+    ChatReply,
+    EditPace,
+    FilesRefused,
+    StoppedByPerson,
+    Voice,
+    best_effort,
+    ended_with_block,
+)
 from core.library.session import Waiting
 from core.model.answer import AnswerFile, JobResult
 from core.model.delivery import Address, Delivery
@@ -328,7 +337,7 @@ class LiveAnswers(LivingMessages[Payload]):
         """Progress edits until the job has ended: at once when something is new, else now and then."""
         loop = asyncio.get_running_loop()
         await self._show(live)
-        async with _reading(self._read(live)) as reading:
+        async with ended_with_block(self._read(live)) as reading:
             shown, shown_at = live.snapshot, loop.time()
             while True:
                 await self._pause(live, reading)
@@ -346,7 +355,7 @@ class LiveAnswers(LivingMessages[Payload]):
         That is an earlier answer (D12), and the first sentence; those after it wait for their turn.
         """
         every_s = self._pace.stream_every_s if live.reply.is_streaming else self._pace.edit_every_s
-        async with _reading(live.urgent.wait()) as urgent:
+        async with ended_with_block(live.urgent.wait()) as urgent:
             news: set[asyncio.Future[Any]] = {reading, urgent}
             await asyncio.wait(news, timeout=every_s, return_when=asyncio.FIRST_COMPLETED)
         live.urgent.clear()
@@ -525,14 +534,3 @@ def _log_unedited(why: Exception) -> None:
     is_slow = isinstance(why, TimeoutError)
     extra = {"reason": "no answer in time"} if is_slow else {}
     _log.warning("message could not be edited", exc_info=None if is_slow else why, extra=extra)
-
-
-@asynccontextmanager
-async def _reading(work: Awaitable[T]) -> AsyncIterator[asyncio.Future[T]]:
-    """`work` as a task that ends with the block."""
-    task = asyncio.ensure_future(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

@@ -29,10 +29,19 @@ from adapters.chat.discord.administering import (
     settings_of,
     submit_settings,
 )
-from adapters.chat.discord.buttons import choose, press_button, submit_form, watch_place
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import PLATFORM, DiscordReply, MessageAddress, acknowledge
-from adapters.chat.discord.incoming import conversation_of, elsewhere, forget_messages, hear, hear_edited
+from adapters.chat.discord.incoming import (
+    choose,
+    conversation_of,
+    elsewhere,
+    forget_messages,
+    hear,
+    hear_edited,
+    press_button,
+    submit_form,
+    watch_place,
+)
 from adapters.chat.discord.library import DiscordLibraryVoice, library_command, press_library
 from adapters.chat.discord.payload import (
     OF_JOB,
@@ -50,11 +59,11 @@ from adapters.chat.discord.render import help_text
 from adapters.chat.discord.settings import DiscordSettings
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction, text_of
 from adapters.chat.library import LiveTalks
-from adapters.chat.reply import best_effort
-from adapters.chat.watching import WatchPlace, last_answer
+from adapters.chat.reply import best_effort, ended_with_block
+from adapters.chat.watching import last_answer
 from core.model.delivery import Address
 from core.model.errors import GorkdError, SetupError
-from core.model.job import Depth, ResearchJob, ResearchRequest
+from core.model.job import Depth, ResearchRequest
 from core.modes import DEFAULT_MODE, choices_for, option_words, read_modes
 from core.modes.mode import CONTEXT, DEPTH, FRESH, MODE, PRIVATE, ROUNDS, TOP_K
 from core.presentation import wording
@@ -78,16 +87,13 @@ async def run_discord(deps: ChatDeps, settings: DiscordSettings) -> None:
     """Runs until cancelled, then lets living messages end. Raises `SetupError` when Discord refuses the token."""
     async with ResearchBot(deps, settings) as bot:
         running = asyncio.create_task(bot.run_forever(), name="discord")
-        resuming = asyncio.create_task(bot.keep_resuming(), name="discord resume")
-        taking = asyncio.create_task(bot.keep_taking_away(), name="discord taking away")
         try:
-            await asyncio.shield(running)
+            async with ended_with_block(bot.keep_resuming()), ended_with_block(bot.keep_taking_away()):
+                await asyncio.shield(running)
         finally:
-            resuming.cancel()
-            taking.cancel()
             await bot.retire()
             await bot.close()
-            await asyncio.gather(running, resuming, taking, return_exceptions=True)
+            await asyncio.gather(running, return_exceptions=True)
 
 
 class ResearchBot(ResearchClient):
@@ -446,11 +452,8 @@ def _shows(bot: ResearchClient, name: str, does: str, deed: Show) -> app_command
 
 
 async def _told(bot: ResearchClient, interaction: Asked, deed: Show | Watching, place: DiscordPlace) -> DiscordMessage:
-    async def where(watched: ResearchJob | None) -> WatchPlace:
-        return await watch_place(interaction, place, watched.scope if watched else place.scope)
-
-    said = await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place)))
-    return said or bot.voice.help()
+    where = partial(watch_place, interaction, place)
+    return await told_of(deed, bot.speaking(place, where, partial(elsewhere, bot, place))) or bot.voice.help()
 
 
 def _watch(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:

@@ -157,11 +157,8 @@ class InstalledWorkspaces:
             _log.warning("Slack gave no fresh token", extra={"team": team_id, "reason": reason(refused)})
             return bot
         finally:
-            await self._give_back(turn, holder)
-
-    async def _give_back(self, turn: str, holder: str) -> None:
-        with best_effort(_log.warning, "turn not given back", turn=turn):
-            await self._turns.give_back(turn, holder)
+            with best_effort(_log.warning, "turn not given back", turn=turn):
+                await self._turns.give_back(turn, holder)
 
 
 async def hear_departure(body: Payload, tenancy: Tenancy) -> None:
@@ -305,7 +302,8 @@ class InstallFlow(AsyncOAuthFlow):
         """Raises `BoltError`, caused by what of ours went wrong."""
         token = installation.bot_token or ""
         if installation.is_enterprise_install or not installation.team_id:
-            await self._give_back(token)
+            with best_effort(_log.warning, "an organisation's token is not given back", of=FAULTS, why=reason):
+                await self._client_of(token).auth_revoke()
             raise OrganisationRefused("an organisation as a whole")
         try:
             await self._begin_anew(installation.team_id)
@@ -329,10 +327,6 @@ class InstallFlow(AsyncOAuthFlow):
         except SlackApiError as exc:
             return reason(exc) in DEAD
         return False
-
-    async def _give_back(self, token: str) -> None:
-        with best_effort(_log.warning, "an organisation's token is not given back", of=FAULTS, why=reason):
-            await self._client_of(token).auth_revoke()
 
     def _client_of(self, token: str) -> AsyncWebClient:
         return web_client(token, session=self.client.session, api_url=self._api_url)
