@@ -21,6 +21,7 @@ from adapters.chat.watching import (
     HISTORY_LENGTH,
     PRESSED,
     Elsewhere,
+    Upload,
     WatchPlace,
     WatchSaid,
     nowhere_else,
@@ -544,7 +545,7 @@ class Proving:
             CardButton("receipt", self.links.address(job, f"/jobs/{job.id}/receipt.zip")),
             CardButton("view_full_analysis", self.links.link(job)),
         )
-        file = (f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
+        file = Upload(f"{job.id}.receipt.zip", content) if len(content) <= MOST_BYTES else None
         return WatchSaid((say(wording.RECEIPT_MEANS),), job, links, file)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from core.model.delivery import Address
@@ -54,15 +54,24 @@ Elsewhere = Callable[[str], Awaitable[WatchPlace | None]]  # another channel, by
 
 
 @dataclass(frozen=True)
+class Upload:
+    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
+
+    name: str
+    content: bytes = field(repr=False)
+    description: str = ""
+
+
+@dataclass(frozen=True)
 class WatchSaid:
     """What is said to who asked, below a `title` where it has one, and the buttons below it, which are about `job`; a
-    `file` is a name and bytes, for platforms where it can be attached.
+    `file` is for platforms where it can be attached.
     """
 
     lines: tuple[str, ...]
     job: ResearchJob | None = None
     buttons: tuple[CardButton, ...] = ()
-    file: tuple[str, bytes] | None = None
+    file: Upload | None = None
     title: str = ""
 
     @property

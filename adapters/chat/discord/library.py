@@ -17,7 +17,6 @@ from adapters.chat.discord.payload import (
     CUSTOM_ID_LIMIT,
     DiscordButton,
     DiscordMessage,
-    DiscordUpload,
     Row,
     wish_form,
     word,
@@ -25,6 +24,7 @@ from adapters.chat.discord.payload import (
 from adapters.chat.discord.render import COLOUR_FAILED, COLOUR_RUNNING
 from adapters.chat.discord.translate import Asked, DiscordPlace, place_of_interaction
 from adapters.chat.fitting import last_lines
+from adapters.chat.watching import Upload
 from core.library.session import LibraryCard, SaidToLibrary, Speaker, library_card
 from core.library.states import ALSO_OF_ANSWERS, COMMANDS, Addition, Words
 from core.model.errors import GorkdError, StoreError
@@ -212,11 +212,11 @@ class DiscordLibraryVoice:
         small_print = "\n\n" if card.next_steps else ""
         small_print += "\n".join(f"-# {rich(line, LINE_ROOM)}" for line in card.next_steps)
         embed.description = rich(card.text, PAGE_ROOM if card.picture else TEXT_ROOM) + small_print
-        files = [DiscordUpload(PICTURE, card.picture)] if card.picture else []
+        files = [Upload(PICTURE, card.picture)] if card.picture else []
         if card.picture:
             embed.set_image(url=f"attachment://{PICTURE}")
         if card.file is not None:
-            files.append(DiscordUpload(card.file[0], card.file[1].encode()))
+            files.append(Upload(card.file[0], card.file[1].encode()))
         head = f"**{title}**\n" if title else ""
         text = f"{head}{rich(card.text, PLAIN_ROOM)}{small_print}"
         return DiscordMessage(embed, text, _rows(card), files=tuple(files))

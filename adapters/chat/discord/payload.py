@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -14,6 +14,7 @@ import discord
 from discord import app_commands
 
 from adapters.chat.discord.translate import Asked
+from adapters.chat.watching import Upload
 from core.presentation import wording
 from core.text import saying
 from core.text.saying import known_language, say, speaking
@@ -45,18 +46,6 @@ class MoreMenu:
     job_id: str
     choices: tuple[tuple[str, str], ...]
 
-    @property
-    def custom_id(self) -> str:
-        return f"more:{self.job_id}"
-
-
-@dataclass(frozen=True)
-class DiscordUpload:
-    """A file that is shown with the message."""
-
-    name: str
-    content: bytes = field(repr=False)
-
 
 Row = tuple[DiscordButton | MoreMenu, ...]
 
@@ -76,7 +65,7 @@ class DiscordMessage:
     page_url: str = ""
     thread_name: str = ""
     details: tuple[discord.Embed, ...] = ()
-    files: tuple[DiscordUpload, ...] = ()
+    files: tuple[Upload, ...] = ()
 
     @property
     def without_files(self) -> DiscordMessage:
@@ -176,7 +165,7 @@ def _item(button: DiscordButton | MoreMenu, row: int) -> discord.ui.Item[Any]:
     if isinstance(button, MoreMenu):
         options = [discord.SelectOption(label=label, value=press) for press, label in button.choices]
         said = word("answer.more")
-        return discord.ui.Select(custom_id=button.custom_id, placeholder=said, options=options, row=row)
+        return discord.ui.Select(custom_id=f"more:{button.job_id}", placeholder=said, options=options, row=row)
     if button.url:
         return discord.ui.Button(label=button.label, url=button.url, row=row)
     style = discord.ButtonStyle.primary if button.is_primary else discord.ButtonStyle.secondary

@@ -32,7 +32,6 @@ from adapters.chat.discord.payload import (
     SHARED_SOURCES,
     DiscordButton,
     DiscordMessage,
-    DiscordUpload,
     MoreMenu,
     Row,
     word,
@@ -204,7 +203,7 @@ class DiscordVoice:
         title = [f"**{plain(said.title, LINE_ROOM)}**"] if said.title else []
         shown = self.notice(within([*title, *(rich(line, ANSWERED_ROOM) for line in said.lines)], RUNNING_LIMIT))
         rows = (_row(said.job, said.buttons),) if said.job and said.buttons else ()
-        return replace(shown, rows=rows, files=(DiscordUpload(*said.file),) if said.file else ())
+        return replace(shown, rows=rows, files=(said.file,) if said.file else ())
 
     def refusal(self, sentence: str) -> DiscordMessage:
         said = plain(sentence, 1000) or say(wording.SOMETHING_BROKE)

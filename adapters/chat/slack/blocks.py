@@ -16,6 +16,7 @@ from typing import Literal
 import regex
 
 from adapters.chat.fitting import fit, true_link, units
+from adapters.chat.watching import Upload
 from core.deep.state import Coverage
 from core.deep.viewing import ChecklistCard
 from core.evidence.citations import MARKS
@@ -422,15 +423,6 @@ def _task_card(task: Task) -> Block:
 
 
 @dataclass(frozen=True)
-class SlackUpload:
-    """A file that goes with a message. `description` is what a screen reader says of a picture, "" for other files."""
-
-    name: str
-    content: bytes
-    description: str = ""
-
-
-@dataclass(frozen=True)
 class SlackMessage:
     """`text` is what notifications and screen readers get; without it an update would drop the blocks.
 
@@ -445,7 +437,7 @@ class SlackMessage:
     is_aside: bool = False
     is_answer: bool = False
     plan: Plan | None = None
-    files: tuple[SlackUpload, ...] = ()
+    files: tuple[Upload, ...] = ()
     title: str = ""
 
     @property

@@ -21,7 +21,7 @@ from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import FOLLOW_UP, IMPROVE, MORE, RATE, SHARE, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
-from adapters.chat.slack.translate import PLATFORM, Payload, carried_by, field_of, id_of, is_shown, typed_where
+from adapters.chat.slack.translate import PLATFORM, Payload, carried_by, given_in, id_of, is_shown, typed_where
 from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
@@ -232,7 +232,7 @@ class Buttons:
             channel=job.request.channel, is_private=job.request.is_private,
         )  # fmt: skip
         reply = self._reply(click, job, f"follow:{click.action_ts}", thread_ts=click.thread_ts)
-        await self.desk.begin(partial(self.desk.researcher.submit, asked, dedupe_key=key_of(reply)), reply, job.scope)
+        await self.desk.submit(asked, reply)
 
     async def _rate(self, click: Click, job: ResearchJob) -> None:
         """The vote counts without a reason too."""
@@ -284,7 +284,7 @@ def share_modal(click: str) -> Block:
 
 def said_in_modal(view: Mapping[str, Any]) -> tuple[str, str]:
     """What a submitted modal carries, and what was written into it."""
-    return str(view.get("private_metadata") or ""), str(field_of(view, SAID).get("value") or "")
+    return str(view.get("private_metadata") or ""), given_in(view, SAID)
 
 
 # `/research` alone: a form in which several modes can be ticked, read as what could have been typed
@@ -334,12 +334,9 @@ def ask_modal(asked: str) -> Block:
 
 def typed_in(view: Mapping[str, Any]) -> str:
     """What a submitted form asks, as one would type it; its options stand last, where they count."""
-    modes, extras = (
-        [str(one["value"]) for one in field_of(view, name).get("selected_options") or ()]
-        for name in (MODE.name, EXTRAS)
-    )
-    context = re.sub(r'["“”]', "'", str(field_of(view, CONTEXT.name).get("value") or "")).strip()
+    modes, extras = given_in(view, MODE.name).split(), given_in(view, EXTRAS).split()
+    context = re.sub(r'["“”]', "'", given_in(view, CONTEXT.name)).strip()
     options = [*(f"{MODE.name}:{mode}" for mode in modes), *(f"{extra}:yes" for extra in extras)]
     options += [f'{CONTEXT.name}:"{context}"'] if context else []
-    question = str(field_of(view, QUESTION).get("value") or "").strip()
+    question = given_in(view, QUESTION).strip()
     return " ".join([question, *options]) if question else ""

@@ -58,7 +58,16 @@ from adapters.chat.slack.reply import (
     untell_asker,
 )
 from adapters.chat.slack.threads import Threads, named, watch_place, watch_wish
-from adapters.chat.slack.translate import Payload, SlackFile, SlackPlace, SlackSaid, described_file, field_of, id_of
+from adapters.chat.slack.translate import (
+    Payload,
+    SlackFile,
+    SlackPlace,
+    SlackSaid,
+    described_file,
+    field_of,
+    given_in,
+    id_of,
+)
 from adapters.chat.watching import HISTORY_LENGTH, WatchPlace
 from core.model.delivery import Address
 from core.model.errors import GorkdError, StoreError
@@ -227,7 +236,7 @@ class Entrance:
             shown_in = ""
         at = SlackAddress(place.team_id, place.user_id, key, shown_in, conversation=talk, response_url=response_url)
         request = replace(request, asker=place.user_id, thread=talk, channel=place.public_id)
-        await self._submit(request, SlackReply(workspace, at), attachments)
+        await self.submit(request, SlackReply(workspace, at), attachments)
 
     async def _open_shortcut(self, shortcut: Payload) -> None:
         """What a message says is checked, in the thread that hangs on it."""
@@ -245,7 +254,7 @@ class Entrance:
         request = ResearchRequest(
             "", place.scope, ("check",), quoted=quoted, asker=user, thread=conversation, channel=place.public_id
         )
-        await self._submit(request, SlackReply(workspace, at))
+        await self.submit(request, SlackReply(workspace, at))
 
     async def stopped(self, event: Payload, team_id: str) -> None:
         """Slack's own Stop: whoever Slack lets press it cancels what it was pressed on, else all in that thread."""
@@ -370,7 +379,7 @@ class Entrance:
             at = reply.at = replace(reply.at, session="yes")
             await begin_session(reply.client, at.channel, at.thread_ts, user=said.user_id, asked=said.text)
         request = replace(request, asker=said.user_id, thread=reply.at.conversation, channel=place.public_id)
-        await self._submit(request, reply, attachments)
+        await self.submit(request, reply, attachments)
 
     async def _newest(self, place: SlackPlace) -> ResearchJob | None:
         """What a word is about that is said in direct messages themselves, in no thread."""
@@ -378,12 +387,8 @@ class Entrance:
         newest = await self.researcher.recent(place.scope, limit=HISTORY_LENGTH)
         return next((job for job in newest if job.request.thread.startswith(here)), None)
 
-    async def _submit(
-        self, request: ResearchRequest, reply: SlackReply, attachments: Sequence[Attachment] = ()
-    ) -> None:
-        async def submit() -> ResearchJob:
-            return await self.researcher.submit(request, dedupe_key=key_of(reply), attachments=attachments)
-
+    async def submit(self, request: ResearchRequest, reply: SlackReply, attachments: Sequence[Attachment] = ()) -> None:
+        submit = partial(self.researcher.submit, request, dedupe_key=key_of(reply), attachments=attachments)
         await self.begin(submit, reply, request.scope)
 
     async def _do(
@@ -548,11 +553,10 @@ def _file_input(name: str, text: str, hint: str, *, is_optional: bool = False) -
 
 def chosen_in(view: Mapping[str, Any]) -> tuple[str, list[SlackFile]]:
     """The section and the files of a submitted modal, the context first."""
-    option = field_of(view, WHICH).get("selected_option") or {}
     files = [
         described_file(file)
         for name in (CONTEXT, EXPERIMENT)
         for file in field_of(view, name).get("files") or ()
         if file.get("id")
     ]
-    return str(option.get("value") or ""), files
+    return given_in(view, WHICH), files
