@@ -30,10 +30,8 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.connecting import ChatDeps, PlatformAway, keep_resuming, keep_trying, run_by_itself
-from adapters.chat.library import LiveTalks
-from adapters.chat.live import LiveAnswers
-from adapters.chat.reply import EditPace, ended_with_block
-from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Administration, Home
+from adapters.chat.reply import ended_with_block
+from adapters.chat.slack.administering import OPEN_SETTINGS, SETTINGS, Home
 from adapters.chat.slack.buttons import ASK_FORM, FEEDBACK, SHARING, AskForm, Buttons
 from adapters.chat.slack.buttons import WISH as ANSWER_WISH
 from adapters.chat.slack.client import (
@@ -48,7 +46,7 @@ from adapters.chat.slack.client import (
     reason,
     web_client,
 )
-from adapters.chat.slack.inbox import Inbox, Letter
+from adapters.chat.slack.inbox import Letter
 from adapters.chat.slack.incoming import SECTION_COMMAND, SECTION_FORM, Entrance, Sections
 from adapters.chat.slack.installations import (
     LEAVING,
@@ -60,12 +58,10 @@ from adapters.chat.slack.installations import (
     hear_departure,
     hear_leaving,
 )
-from adapters.chat.slack.library import ASK, IMPROVE, OPEN, PAPER, SAVE, WISH, SlackLibrary, SlackLibraryVoice
+from adapters.chat.slack.library import ASK, IMPROVE, OPEN, PAPER, SAVE, WISH, SlackLibrary
 from adapters.chat.slack.poster import as_json, suggest_prompts
-from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.settings import SlackSettings
-from adapters.chat.slack.threads import Threads
-from adapters.chat.slack.translate import PLATFORM, id_of, tenant_of
+from adapters.chat.slack.translate import id_of, tenant_of
 from adapters.proxies import DIRECT, Proxies
 from core.model.errors import SetupError, StoreError
 from core.presentation.page_links import PageLinks
@@ -114,22 +110,15 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
         ClientSession(timeout=ClientTimeout(total=API_TIMEOUT_S)) as session,
         aclosing(_workspaces_of(settings, deps.tenancy, session)) as workspaces,
     ):
-        researcher, links, rules = deps.researcher, deps.links, deps.tenancy.settings
-        voice = SlackVoice(links)
-        live = LiveAnswers(researcher, voice, platform=PLATFORM, turns=deps.turns)
-        speaking = LiveTalks(deps.talks, SlackLibraryVoice(links), platform=PLATFORM, pace=EditPace(), turns=deps.turns)
-        threads = Threads(rules, researcher)
-        administration = Administration(rules, threads.people, threads.tongues)
-        inbox = Inbox(deps.messages, deps.turns)
-        library = SlackLibrary(speaking, workspaces, threads, inbox)
-        desk = Entrance(researcher, live, voice, workspaces, administration, library, threads, inbox, deps.proving)
+        desk = Entrance(deps, workspaces)
+        home = Home(deps.researcher, deps.links, desk.threads.people)
         client = web_client(settings.bot_token, session=session, api_url=settings.api_url, proxies=settings.proxies)
         try:
             async with ended_with_block(keep_resuming(desk.resume)), ended_with_block(desk.taking_away.run()):
-                yield build_app(desk, client, Home(researcher, links, threads.people), deps.tenancy), workspaces
+                yield build_app(desk, client, home, deps.tenancy), workspaces
         finally:
-            await inbox.aclose()
-            await asyncio.gather(live.aclose(), library.aclose())
+            await desk.inbox.aclose()
+            await asyncio.gather(desk.live.aclose(), desk.library.aclose())
 
 
 def _workspaces_of(

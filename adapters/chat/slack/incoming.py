@@ -14,6 +14,7 @@ from typing import Any
 
 from slack_sdk.errors import SlackApiError
 
+from adapters.chat.connecting import ChatDeps
 from adapters.chat.desk import (
     AMONG_PEOPLE,
     Ask,
@@ -21,7 +22,6 @@ from adapters.chat.desk import (
     Nothing,
     Offer,
     Prove,
-    Proving,
     Renew,
     SaidIn,
     Show,
@@ -37,13 +37,15 @@ from adapters.chat.desk import (
     renew,
     told_of,
 )
+from adapters.chat.library import LiveTalks
 from adapters.chat.live import LiveAnswers
+from adapters.chat.reply import EditPace
 from adapters.chat.slack import translate
 from adapters.chat.slack.administering import Administration
 from adapters.chat.slack.blocks import Block, SlackMessage, context, entry, label, modal, sentence_message
 from adapters.chat.slack.client import NotInstalled, Workspace, Workspaces, open_view, read_files, reason
 from adapters.chat.slack.inbox import Inbox, Letter
-from adapters.chat.slack.library import SlackLibrary, may_be_words
+from adapters.chat.slack.library import SlackLibrary, SlackLibraryVoice, may_be_words
 from adapters.chat.slack.poster import Mark, ThreadAddress, begin_session, post, react, take_away, whisper
 from adapters.chat.slack.render import SlackVoice
 from adapters.chat.slack.reply import (
@@ -74,7 +76,6 @@ from core.model.errors import GorkdError, StoreError
 from core.model.job import Attachment, ResearchJob, ResearchRequest, Scope
 from core.modes import can_be_steered
 from core.pipeline.conversation import read_reply
-from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.section.sections import CHOICES, check_request, words_for
 from core.text.saying import say
@@ -85,21 +86,19 @@ OUT_OF_REACH = GONE | CLOSED | LAPSED | {"file_not_found", "file_deleted", "cant
 Submit = Callable[[], Awaitable[ResearchJob]]
 
 
-@dataclass(frozen=True)
 class Entrance:
-    researcher: Researcher
-    live: LiveAnswers[SlackMessage]
-    voice: SlackVoice
-    workspaces: Workspaces
-    administration: Administration
-    library: SlackLibrary
-    threads: Threads
-    inbox: Inbox
-    proving: Proving | None = None
-    taking_away: TakingAway = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "taking_away", TakingAway(self.researcher, translate.PLATFORM, self.take_away))
+    def __init__(self, deps: ChatDeps, workspaces: Workspaces) -> None:
+        self.researcher, self.proving, self.workspaces = deps.researcher, deps.proving, workspaces
+        rules, links, turns = deps.tenancy.settings, deps.links, deps.turns
+        self.voice = SlackVoice(links)
+        self.live = LiveAnswers(deps.researcher, self.voice, platform=translate.PLATFORM, turns=turns)
+        self.threads = Threads(rules, deps.researcher)
+        self.administration = Administration(rules, self.threads.people, self.threads.tongues)
+        self.inbox = Inbox(deps.messages, turns)
+        drawn = SlackLibraryVoice(links)
+        talks = LiveTalks(deps.talks, drawn, platform=translate.PLATFORM, pace=EditPace(), turns=turns)
+        self.library = SlackLibrary(talks, workspaces, self.threads, self.inbox)
+        self.taking_away = TakingAway(deps.researcher, translate.PLATFORM, self.take_away)
         self.inbox.openers |= {
             "message": self._open_message, "command": self._open_command, "shortcut": self._open_shortcut,
             "edit": self._open_edit,
