@@ -51,8 +51,10 @@ _PAUSE_S = 0.1
 _log = logging.getLogger(__name__)
 
 
-class Installations(AsyncInstallationStore):
-    """One bot a workspace. No user tokens and no organisations: whoever saves one has refused them before."""
+class Installations(AsyncInstallationStore, AsyncOAuthStateStore):
+    """What Bolt keeps, on our records: one bot a workspace, and the states of browsers that install. No user tokens and
+    no organisations: whoever saves one has refused them before.
+    """
 
     def __init__(self, tenants: AppTenants) -> None:
         self._tenants = tenants
@@ -79,6 +81,14 @@ class Installations(AsyncInstallationStore):
         if bot is None:
             raise NotInstalled(team_id)
         return bot
+
+    async def async_issue(self, *args: object, **kwargs: object) -> str:
+        state = secrets.token_urlsafe(32)
+        await self._tenants.issue(state, ttl=STATE_LIFE)
+        return state
+
+    async def async_consume(self, state: str) -> bool:
+        return await self._tenants.redeem(state)
 
 
 class InstalledWorkspaces:
@@ -233,25 +243,6 @@ class OrganisationRefused(BoltError):
     """Somebody has installed the app for a whole Enterprise organisation."""
 
 
-class BrowserStates(AsyncOAuthStateStore):
-    """Bolt's states on our records."""
-
-    def __init__(self, tenants: AppTenants) -> None:
-        self._tenants = tenants
-
-    @property
-    def logger(self) -> logging.Logger:
-        return _log
-
-    async def async_issue(self, *args: object, **kwargs: object) -> str:
-        state = secrets.token_urlsafe(32)
-        await self._tenants.issue(state, ttl=STATE_LIFE)
-        return state
-
-    async def async_consume(self, state: str) -> bool:
-        return await self._tenants.redeem(state)
-
-
 @dataclass(frozen=True)
 class InstallPage:
     """Draws pages for one request. Bolt hands it from the route to what ends the flow."""
@@ -286,7 +277,7 @@ class InstallFlow(AsyncOAuthFlow):
             authorization_url=settings.authorize_url,
             installation_store=self._installations,
             installation_store_bot_only=True,
-            state_store=BrowserStates(tenancy.tenants),
+            state_store=self._installations,
             state_cookie_name=COOKIE,
             state_expiration_seconds=int(STATE_LIFE.total_seconds()),
             callback_options=AsyncCallbackOptions(success=_succeeded, failure=_failed),
