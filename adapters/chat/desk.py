@@ -385,9 +385,9 @@ class Speaking(Generic[Payload]):
     asker: str
     tenant: str
     place: Callable[[ResearchJob | None], Awaitable[WatchPlace]]
+    proving: Proving
     elsewhere: Elsewhere = nowhere_else
     taking_away: TakingAway | None = None
-    proving: Proving | None = None
     is_admin: Callable[[], Awaitable[bool]] = _no  # whether who spoke looks after the workspace
     may_offer: bool = True  # below an answer that is shown again
     sign: Callable[[Reaction], Awaitable[bool]] = _no  # puts it at what was said; whether it stands there
@@ -549,10 +549,8 @@ class Proving:
         return WatchSaid((say(wording.RECEIPT_MEANS),), job, links, file)
 
 
-async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> WatchSaid:
+async def prove(proving: Proving, deed: Prove, is_admin: Callable[[], Awaitable[bool]]) -> WatchSaid:
     """Do it, or say why not. `is_admin` is asked of who spoke only where it matters. Raises `GorkdError`."""
-    if proving is None:
-        return WatchSaid((say(wording.NOTHING_HERE),))
     if deed.what == "receipt":
         return await proving.receipt(deed.job)
     if not await is_admin():
@@ -564,8 +562,8 @@ async def prove(proving: Proving | None, deed: Prove, is_admin: Callable[[], Awa
     return WatchSaid((say(wording.IS_A_TEST), say(wording.TEST_MEANS)))
 
 
-def thanks_for_vote(proving: Proving | None, job: ResearchJob, *, is_admin: bool) -> WatchSaid:
+def thanks_for_vote(job: ResearchJob, *, is_admin: bool) -> WatchSaid:
     """For a 👎; who looks after the workspace is offered to make a test of it."""
-    if proving is None or not is_admin:
+    if not is_admin:
         return WatchSaid((say(wording.THANKS),))
     return WatchSaid((say(wording.THANKS), say(wording.TEST_MEANS)), job, (CardButton("make_test"),))

@@ -175,8 +175,8 @@ class ResearchClient(discord.AutoShardedClient):
             return place.is_admin
 
         return Speaking(
-            self.researcher, self.voice, str(place.user_id), place.scope.tenant, where, elsewhere, self.taking_away,
-            self.proving, is_admin, may_offer=False,
+            self.researcher, self.voice, str(place.user_id), place.scope.tenant, where, self.proving,
+            elsewhere, self.taking_away, is_admin, may_offer=False,
         )  # fmt: skip
 
     def reply(self, spot: MessageAddress) -> DiscordReply:

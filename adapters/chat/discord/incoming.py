@@ -351,7 +351,7 @@ async def submit_form(bot: ResearchClient, interaction: Asked, press: str, job_i
             job = await _visible(bot, interaction, job_id)
             await bot.researcher.rate(job.id, str(interaction.user.id), good=False, reason=said, scope=job.scope)
             is_admin = place_of_interaction(interaction).is_admin
-            return bot.voice.watching(thanks_for_vote(bot.proving, job, is_admin=is_admin))
+            return bot.voice.watching(thanks_for_vote(job, is_admin=is_admin))
 
         await bot.whisper(interaction, thank)
         return

@@ -168,7 +168,7 @@ class Buttons:
 
         return Speaking(
             desk.researcher, desk.voice, click.user, f"{PLATFORM}:{click.workspace.team_id}", where,
-            proving=desk.proving, is_admin=partial(self._is_admin, click),
+            desk.proving, is_admin=partial(self._is_admin, click),
         )  # fmt: skip
 
     async def _is_admin(self, click: Click) -> bool:
@@ -239,11 +239,9 @@ class Buttons:
         is_good = click.value.startswith("good:")
         is_asked = not is_good and await open_view(click.workspace, click.trigger_id, feedback_modal(job.id))
         await self.desk.researcher.rate(job.id, click.user, good=is_good, scope=job.scope)
-        is_admin = not is_good and self.desk.proving is not None and await self._is_admin(click)
+        is_admin = not is_good and await self._is_admin(click)
         if is_admin or not is_asked:
-            await self._show(
-                click, self.desk.voice.watching(thanks_for_vote(self.desk.proving, job, is_admin=is_admin))
-            )
+            await self._show(click, self.desk.voice.watching(thanks_for_vote(job, is_admin=is_admin)))
 
     def _reply(self, click: Click, job: ResearchJob, key: str, *, thread_ts: str, ts: str = "") -> SlackReply:
         at = SlackAddress(

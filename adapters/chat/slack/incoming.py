@@ -406,7 +406,7 @@ class Entrance:
 
         speaking = Speaking(
             self.researcher, self.voice, place.user_id, place.tenant, where,
-            partial(self.threads.elsewhere, workspace, place), self.taking_away, self.proving,
+            self.proving, partial(self.threads.elsewhere, workspace, place), self.taking_away,
             partial(self.threads.people.is_admin, workspace, place.user_id),
             sign=partial(react, workspace.client, said.channel_id, said.ts),
         )  # fmt: skip
