@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from discord import app_commands
 from adapters.chat.discord.client import ResearchClient
 from adapters.chat.discord.delivery import open_form
 from adapters.chat.discord.markup import plain
-from adapters.chat.discord.payload import DiscordButton, DiscordMessage, submitted, word
+from adapters.chat.discord.payload import DiscordButton, DiscordMessage, word
 from adapters.chat.discord.translate import Asked, place_of_interaction
 from core.model.errors import GorkdError
 from core.presentation import wording
@@ -90,9 +91,9 @@ async def press_settings(bot: ResearchClient, interaction: Asked, group: str) ->
     await open_form(interaction, form)
 
 
-def settings_of(interaction: Asked) -> tuple[int, dict[str, str]] | None:
+def settings_of(custom_id: str, rows: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, str]] | None:
     """Of a submitted form the version it was filled in from, and what it says by setting; None for any other."""
-    found, rows = submitted(interaction, _FORM)
+    found = re.fullmatch(_FORM, custom_id)
     if found is None:
         return None
     fields = (row.get("component") or {} for row in rows)

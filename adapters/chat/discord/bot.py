@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import discord
@@ -50,8 +50,6 @@ from adapters.chat.discord.payload import (
     PRESSES,
     CommandWords,
     DiscordMessage,
-    pressed,
-    submitted,
     word,
     written,
 )
@@ -203,7 +201,19 @@ class ResearchBot(ResearchClient):
         if interaction.type not in (discord.InteractionType.component, discord.InteractionType.modal_submit):
             return
         await self.speak_to(interaction)
-        custom_id, chosen = pressed(interaction)
+        sent = cast("dict[str, Any]", interaction.data or {})
+        custom_id, rows = str(sent.get("custom_id") or ""), sent.get("components") or []
+        if interaction.type is discord.InteractionType.component:
+            await self._pressed(interaction, custom_id, str((sent.get("values") or [""])[0]))
+        elif found := re.fullmatch(OF_JOB, custom_id):
+            await submit_form(self, interaction, found["press"], found["job_id"], written(rows))
+        elif found := re.fullmatch(OF_LIBRARY, custom_id):
+            await press_library(self, interaction, f"{found['words']} {written(rows)}", found["tag"])
+        elif given := settings_of(custom_id, rows):
+            await submit_settings(self, interaction, *given)
+
+    async def _pressed(self, interaction: Asked, custom_id: str, chosen: str) -> None:
+        """A button, or what was `chosen` in a menu."""
         if found := re.fullmatch(OF_JOB, custom_id):
             await press_button(self, interaction, found["press"], found["job_id"])
         elif (found := re.fullmatch(OF_MENU, custom_id)) and chosen in PRESSES:
@@ -212,13 +222,6 @@ class ResearchBot(ResearchClient):
             await press_library(self, interaction, found["words"], found["tag"])
         elif found := re.fullmatch(OF_SETTINGS, custom_id):
             await press_settings(self, interaction, found["group"])
-        elif (form := submitted(interaction, OF_JOB))[0]:
-            await submit_form(self, interaction, form[0]["press"], form[0]["job_id"], written(form[1]))
-        elif (form := submitted(interaction, OF_LIBRARY))[0]:
-            words = f"{form[0]['words']} {written(form[1])}"
-            await press_library(self, interaction, words, form[0]["tag"])
-        elif given := settings_of(interaction):
-            await submit_settings(self, interaction, *given)
 
     async def _resume(self) -> int:
         return await self.live.resume(self._reopen) + await self.library.resume(self._reopen)

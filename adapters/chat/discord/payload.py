@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any
 
 import discord
 from discord import app_commands
 
-from adapters.chat.discord.translate import Asked
 from adapters.chat.watching import Upload
 from core.presentation import wording
 from core.text import saying
@@ -135,21 +134,6 @@ def wrong_form(custom_id: str) -> TextForm:
 def wish_form(custom_id: str) -> TextForm:
     """What `improve` is to mind, of an answer or in the library."""
     return TextForm(custom_id, (say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT)))
-
-
-def pressed(interaction: Asked) -> tuple[str, str]:
-    """The id of the button or menu that was pressed, and what was chosen in the menu; "" for any other interaction."""
-    sent = cast("dict[str, Any]", interaction.data or {})
-    is_pressed = interaction.type is discord.InteractionType.component
-    return (str(sent.get("custom_id") or ""), str((sent.get("values") or [""])[0])) if is_pressed else ("", "")
-
-
-def submitted(interaction: Asked, custom_id: str) -> tuple[re.Match[str] | None, list[dict[str, Any]]]:
-    """Of a submitted form whose id matches, the match and its rows, for `written`; None for any other interaction."""
-    sent = cast("dict[str, Any]", interaction.data or {})
-    is_form = interaction.type is discord.InteractionType.modal_submit
-    found = re.fullmatch(custom_id, str(sent.get("custom_id") or "")) if is_form else None
-    return found, sent.get("components") or []
 
 
 def written(components: list[dict[str, Any]]) -> str:

@@ -21,7 +21,16 @@ from adapters.chat.slack.poster import Mark, ThreadAddress, find, post, whisper
 from adapters.chat.slack.render import FOLLOW_UP, IMPROVE, MORE, RATE, SHARE, VIEW
 from adapters.chat.slack.reply import SlackAddress, SlackReply, respond, shown_at
 from adapters.chat.slack.threads import thread_in, watch_place
-from adapters.chat.slack.translate import PLATFORM, Payload, carried_by, given_in, id_of, is_shown, typed_where
+from adapters.chat.slack.translate import (
+    PLATFORM,
+    Payload,
+    SlackPlace,
+    carried_by,
+    given_in,
+    id_of,
+    is_shown,
+    typed_where,
+)
 from adapters.chat.watching import WatchPlace
 from core.model.answer import MAX_REASON_CHARS
 from core.model.config import MAX_QUERY_CHARS
@@ -149,7 +158,7 @@ class Buttons:
             deed = press(name, job, click.user, question=click.value.rpartition(":")[0])
             if isinstance(deed, Renew):
                 await self._renew(deed, click)
-            elif deed is not None and (shown := await told_of(deed, self._speaking(click))):
+            elif deed is not None and (shown := await told_of(deed, self._speaking(click, job))):
                 await self._show(click, shown)
             elif deed is None and act is not None:
                 await act(click, job)
@@ -158,18 +167,14 @@ class Buttons:
         except GorkdError as error:
             await self._whisper(click, error.user_message)
 
-    def _speaking(self, click: Click) -> Speaking[SlackMessage]:
-        desk = self.desk
+    def _speaking(self, click: Click, job: ResearchJob) -> Speaking[SlackMessage]:
+        desk, place = self.desk, SlackPlace(click.workspace.team_id, click.channel, click.user)
 
-        async def where(watched: ResearchJob | None) -> WatchPlace:
-            place = await desk.threads.place(click.workspace, click.channel, click.user)
-            scope, talk = (watched.scope, watched.request.thread) if watched else (place.scope, "")
-            return watch_place(place, scope, thread_ts=click.thread_ts, conversation=talk)
+        async def where(_: ResearchJob | None) -> WatchPlace:
+            return watch_place(place, job.scope, thread_ts=click.thread_ts, conversation=job.request.thread)
 
-        return Speaking(
-            desk.researcher, desk.voice, click.user, f"{PLATFORM}:{click.workspace.team_id}", where,
-            desk.proving, is_admin=partial(self._is_admin, click),
-        )  # fmt: skip
+        is_admin = partial(self._is_admin, click)
+        return Speaking(desk.researcher, desk.voice, click.user, place.tenant, where, desk.proving, is_admin=is_admin)
 
     async def _is_admin(self, click: Click) -> bool:
         return await self.desk.threads.people.is_admin(click.workspace, click.user)
