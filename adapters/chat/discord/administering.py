@@ -45,16 +45,14 @@ _FORM = rf"settings:(?:{'|'.join(GROUPS)}):(?P<version>[0-9]{{1,9}})"
 _CHANNELS = [discord.ChannelType.text, discord.ChannelType.news, discord.ChannelType.forum, discord.ChannelType.voice]
 
 
-class SettingsForm(discord.ui.Modal):
+def settings_form(group: Group, kept: KeptSettings, ceilings: Ceilings) -> discord.ui.Modal:
     """The settings of one group, as they were at a version; read from the interaction itself, as other forms are."""
-
-    def __init__(self, group: Group, kept: KeptSettings, ceilings: Ceilings) -> None:
-        super().__init__(title=say(GROUPS[group]), custom_id=f"settings:{group}:{kept.version}", timeout=15 * 60.0)
-        for field in FIELDS.values():
-            made = _component(field, kept.settings, ceilings) if field.group == group else None
-            if made is not None:
-                label, hint = said_word(field.title)[:LABEL_ROOM], said_word(field.hint)[:HINT_ROOM]
-                self.add_item(discord.ui.Label(text=label, description=hint, component=made))
+    form = discord.ui.Modal(title=say(GROUPS[group]), custom_id=f"settings:{group}:{kept.version}", timeout=15 * 60.0)
+    for field in FIELDS.values():
+        if field.group == group and (made := _component(field, kept.settings, ceilings)):
+            label, hint = said_word(field.title)[:LABEL_ROOM], said_word(field.hint)[:HINT_ROOM]
+            form.add_item(discord.ui.Label(text=label, description=hint, component=made))
+    return form
 
 
 def settings_command(bot: ResearchClient) -> app_commands.Command[Any, ..., None]:
@@ -84,7 +82,7 @@ async def press_settings(bot: ResearchClient, interaction: Asked, group: str) ->
         return
     tenant = place_of_interaction(interaction).scope.tenant
     try:
-        form = SettingsForm(cast("Group", group), await bot.rules.show(tenant), bot.rules.ceilings(tenant))
+        form = settings_form(cast("Group", group), await bot.rules.show(tenant), bot.rules.ceilings(tenant))
     except GorkdError as error:
         await bot.whisper(interaction, bot.voice.refusal(error.user_message))
         return

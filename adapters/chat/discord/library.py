@@ -60,7 +60,7 @@ class TalkTurn:
         place = self.place
         return Speaker(
             place.scope, place.talk, str(place.user_id),
-            is_admin=place.is_admin, key=_key(self.key), channel=place.public_id,
+            is_admin=place.is_admin, key=f"discord:{self.key}", channel=place.public_id,
         )  # fmt: skip
 
 
@@ -150,11 +150,7 @@ async def _take(
 
 def library_key(message_id: int) -> str:
     """What the research of a message's words is stored under."""
-    return Speaker(LOCAL, "", key=_key(str(message_id))).dedupe_key
-
-
-def _key(said_id: str) -> str:
-    return f"discord:{said_id}"
+    return Speaker(LOCAL, "", key=f"discord:{message_id}").dedupe_key
 
 
 def _is_of_answer(heard: Words, answered: ResearchJob | None) -> bool:

@@ -112,28 +112,27 @@ def job_of(message: discord.Message | None) -> str:
     return ""
 
 
-class TextForm(discord.ui.Modal):
-    """One question. Its answer is read from the interaction itself, so that it outlives a restart."""
+def _text_form(custom_id: str, title: str, label: str, hint: str, *, is_required: bool = True) -> discord.ui.Modal:
+    """One question, with an example in its field. What is answered is read from the interaction itself, so that it
+    outlives a restart.
+    """
+    form = discord.ui.Modal(title=title, custom_id=custom_id, timeout=15 * 60.0)
+    field: discord.ui.TextInput[Any] = discord.ui.TextInput(
+        style=discord.TextStyle.paragraph, placeholder=hint, max_length=REASON_LIMIT, required=is_required
+    )
+    form.add_item(discord.ui.Label(text=label, component=field))
+    return form
 
-    def __init__(self, custom_id: str, texts: tuple[str, str, str], *, is_required: bool = True) -> None:
-        """`texts` are the title, the label of the field, and the example that stands in it."""
-        title, label, hint = texts
-        super().__init__(title=title, custom_id=custom_id, timeout=15 * 60.0)
-        field: discord.ui.TextInput[Any] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph, placeholder=hint, max_length=REASON_LIMIT, required=is_required
-        )
-        self.add_item(discord.ui.Label(text=label, component=field))
 
-
-def wrong_form(custom_id: str) -> TextForm:
+def wrong_form(custom_id: str) -> discord.ui.Modal:
     """What is wrong with an answer, which need not be said."""
     texts = say(wording.WRONG_TITLE), say(wording.WRONG_LABEL), say(wording.WRONG_HINT)
-    return TextForm(custom_id, texts, is_required=False)
+    return _text_form(custom_id, *texts, is_required=False)
 
 
-def wish_form(custom_id: str) -> TextForm:
+def wish_form(custom_id: str) -> discord.ui.Modal:
     """What `improve` is to mind, of an answer or in the library."""
-    return TextForm(custom_id, (say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT)))
+    return _text_form(custom_id, say(wording.IMPROVE_TITLE), say(wording.IMPROVE_LABEL), say(wording.IMPROVE_HINT))
 
 
 def written(components: list[dict[str, Any]]) -> str:
