@@ -115,9 +115,9 @@ async def obey_wish(
     watch = await _meant(wish, job, researcher, place)
     if watch is None:
         return WatchSaid((say(words.NOTHING_WATCHED), say(words.HELP)))
-    change, said = (desk.stop, words.STOPPED) if wish.kind == "stop" else (desk.renew, words.RENEWED)
+    change, said = (desk.stop, say(words.STOPPED)) if wish.kind == "stop" else (desk.renew, say(words.RENEWED))
     await change(watch)
-    return WatchSaid((say(said),))
+    return WatchSaid((said,))
 
 
 async def obey_press(button: str, job: ResearchJob, researcher: Researcher, place: WatchPlace) -> WatchSaid:
