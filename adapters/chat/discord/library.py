@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -143,9 +144,10 @@ async def _take(
         await reply.edit(bot.voice.refusal(error.user_message))
         return
     if isinstance(said, Addition):
-        await bot.library.add(turn.speaker, said, [incoming(file) for file in files], reply)
+        answering = bot.library.add(turn.speaker, said, [incoming(file) for file in files], reply)
     else:
-        await bot.library.say(turn.speaker, said, reply, about=about)
+        answering = bot.library.say(turn.speaker, said, reply, about=about)
+    await asyncio.shield(answering)
 
 
 def library_key(message_id: int) -> str:

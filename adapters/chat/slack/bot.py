@@ -118,7 +118,7 @@ async def open_app(deps: ChatDeps, settings: SlackSettings) -> AsyncIterator[tup
                 yield build_app(desk, client, home, deps.tenancy), workspaces
         finally:
             await desk.inbox.aclose()
-            await asyncio.gather(desk.live.aclose(), desk.library.aclose())
+            await asyncio.gather(desk.live.aclose(), desk.library.live.aclose())
 
 
 def _workspaces_of(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -77,23 +77,9 @@ class SlackLibrary:
     workspaces: Workspaces
     threads: Threads
     inbox: Inbox
-    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.inbox.openers["library"] = self._open
-
-    async def _noted(self, work: Coroutine[None, None, None]) -> None:
-        """Begin what `live` does; it notes the message first, and then needs nobody to wait for it."""
-        task = asyncio.create_task(_logged(work))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-        await asyncio.wait({task}, timeout=NOTED_WITHIN_S)
-
-    async def aclose(self) -> None:
-        await self.live.aclose()
-        for task in self._under_way:
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def commanded(self, command: Payload) -> None:
         """`/library …`: returns when it is stored. Without words there is nothing to store."""
@@ -217,16 +203,10 @@ class SlackLibrary:
         )
         reply = SlackReply(workspace, at)
         if isinstance(said, Addition):
-            await self._noted(self.live.add(speaker, said, files, reply))
+            answering = self.live.add(speaker, said, files, reply)
         else:
-            await self._noted(self.live.say(speaker, said, reply, about=asked.about))
-
-
-async def _logged(work: Coroutine[None, None, None]) -> None:
-    try:
-        await work
-    except Exception:  # noqa: BLE001 -- a chat's process boundary; whoever asked asks again
-        _log.exception("library was not reached")
+            answering = self.live.say(speaker, said, reply, about=asked.about)
+        await asyncio.wait({answering}, timeout=NOTED_WITHIN_S)  # its message is noted first, and then lives by itself
 
 
 def may_be_words(text: str) -> bool:
