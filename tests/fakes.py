@@ -368,4 +368,14 @@ async def answered_in(
 ) -> ResearchJob | None:
     """As a chat platform has a question answered; None when it was refused, or is answered elsewhere already."""
     known = await live.known(request.scope, key)
-    return await live.answer_job(partial(researcher.submit, request, dedupe_key=key), reply, known=known)
+    return await delivered_in(live, partial(researcher.submit, request, dedupe_key=key), reply, known=known)
+
+
+async def delivered_in(
+    live: LiveAnswers[T], submit: Callable[[], Awaitable[ResearchJob]], reply: ChatReply[T], *, known: bool = False
+) -> ResearchJob | None:
+    """So, too, for a job that `submit` makes."""
+    job = await live.accept(submit, reply, known=known)
+    if job is not None:
+        await asyncio.shield(live.follow(job, reply))
+    return job

@@ -152,18 +152,6 @@ class LiveAnswers(LivingMessages[Payload]):
         self._researcher, self._voice, self._now = researcher, voice, now
         self._accepting: list[Address] = []  # of messages whose job is being stored: not left behind by anybody
 
-    async def answer_job(
-        self, submit: Callable[[], Awaitable[ResearchJob]], reply: ChatReply[Payload], *, known: bool = False
-    ) -> ResearchJob | None:
-        """Show in `reply` the job that `submit` makes, until its answer is delivered; None as of `accept`.
-
-        Errors of the platform itself are logged, never raised.
-        """
-        job = await self.accept(submit, reply, known=known)
-        if job is not None:
-            await asyncio.shield(self.follow(job, reply))
-        return job
-
     async def accept(
         self,
         submit: Callable[[], Awaitable[ResearchJob]],
@@ -172,7 +160,8 @@ class LiveAnswers(LivingMessages[Payload]):
         known: bool = False,
         is_kept: bool = False,
     ) -> ResearchJob | None:
-        """Store the job and its message's address, and nothing else: what must be done before a platform is acked.
+        """Store the job that `submit` makes, and its message's address: what must be done before a platform is acked,
+        and all that `follow` needs. Errors of the platform itself are logged, never raised.
 
         None when the question was refused (which `reply` says then) or `known` to be answered elsewhere. Of what
         `is_kept` by who calls nothing is said while the records are away: it raises `StoreError`, to be tried again.
@@ -181,9 +170,7 @@ class LiveAnswers(LivingMessages[Payload]):
         self._accepting.append(address)
         try:
             job = await submit()
-            if known and await self._is_taken(job):
-                return None
-            if job.id in self._alive:
+            if (known and await self._is_taken(job)) or job.id in self._alive:
                 return None
             await self._researcher.attach(job.id, reply.address)
         except GorkdError as error:
@@ -245,9 +232,9 @@ class LiveAnswers(LivingMessages[Payload]):
         return [waiting[job_id] for job_id in ours if job_id in waiting and job_id not in self._alive]
 
     async def _is_taken(self, job: ResearchJob) -> bool:
-        """Of a re-sent event: its message lives, waits to be resumed, or has had its answer."""
+        """Of a re-sent event: its message waits to be resumed, or has had its answer."""
         waiting = {delivery.job.id for delivery in await self._researcher.undelivered(self._platform)}
-        return job.id in self._alive or job.id in waiting or job.status in TERMINAL_STATUSES
+        return job.id in waiting or job.status in TERMINAL_STATUSES
 
     async def _live(self, live: _Live[Payload]) -> None:
         live.heard_at = asyncio.get_running_loop().time()

@@ -160,7 +160,9 @@ class ResearchClient(discord.AutoShardedClient):
             reply.is_refused = True
             await reply.edit(self.voice.refusal(word("asking.restarting")))
         else:
-            await self.live.answer_job(refusable, reply, known=known)
+            job = await self.live.accept(refusable, reply, known=known)
+            if job is not None:
+                await asyncio.shield(self.live.follow(job, reply))
 
     async def tell_outage(self, reply: DiscordReply) -> None:
         await tried(reply, self.voice.notice(say(wording.RECORDS_AWAY)), "outage", self.pace)

@@ -26,7 +26,7 @@ from core.pipeline.researcher import Researcher
 from core.presentation import wording
 from core.presentation.snapshot import Snapshot
 from core.tenancy.admission import BudgetSpent
-from tests.fakes import NOW, answered_in, make_deps
+from tests.fakes import NOW, answered_in, delivered_in, make_deps
 from tests.records import MemoryTables
 
 CHANNEL = Scope("discord:1", "channel:2")
@@ -642,7 +642,7 @@ async def test_a_question_asked_while_the_bot_takes_up_what_was_left_is_not_take
         resumed.append(await bot.resume(world.reopen))
         return job
 
-    task = asyncio.create_task(bot.answer_job(submit, reply))
+    task = asyncio.create_task(delivered_in(bot, submit, reply))
     await asyncio.wait_for(reply.seen.wait(), 5)
     await world.end("job_1")
     job = await task
